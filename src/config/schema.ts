@@ -1,0 +1,124 @@
+import * as z from "zod";
+
+const name = z
+  .string()
+  .regex(
+    /^[a-z0-9][a-z0-9_-]{0,63}$/,
+    "lower case letters, digits, - and _, at most 64, starting with a letter or digit",
+  );
+const positive = z.number().positive();
+const count = z.number().int().positive();
+
+const budget = z.strictObject({ tokensPerDay: count.optional(), usdPerDay: positive.optional() });
+
+const policy = z.strictObject({
+  default: z.enum(["allow", "deny"]).default("allow"),
+  tools: z.record(z.string(), z.enum(["allow", "deny"])).default({}),
+});
+
+const mount = z.strictObject({
+  source: z.string().min(1),
+  target: z.string().min(1),
+  access: z.enum(["ro", "rw"]).default("ro"),
+});
+
+const group = z.strictObject({
+  channel: name,
+  chat: z.string().min(1).max(256),
+  trigger: z.enum(["mention", "always"]).default("mention"),
+  main: z.boolean().default(false),
+  mounts: z.array(mount).max(32).default([]),
+  model: name.optional(),
+  policy: policy.optional(),
+  budget: budget.optional(),
+});
+
+const provider = z.discriminatedUnion("kind", [
+  z.strictObject({ kind: z.literal("offline") }),
+  z.strictObject({ kind: z.literal("anthropic"), apiKey: z.string().min(1), baseUrl: z.url().optional() }),
+  z.strictObject({ kind: z.literal("openai"), apiKey: z.string().min(1), baseUrl: z.url().optional() }),
+]);
+
+/** What a model can do and costs; prices in US dollars per million tokens. Overrides the built-in table. */
+const capability = z.strictObject({
+  contextTokens: count.optional(),
+  maxOutputTokens: count.optional(),
+  vision: z.boolean().optional(),
+  tools: z.boolean().optional(),
+  inputUsd: z.number().min(0).optional(),
+  cachedInputUsd: z.number().min(0).optional(),
+  outputUsd: z.number().min(0).optional(),
+});
+
+/** `provider/model`; the model's name may hold slashes itself. */
+const modelReference = z.string().regex(/^[a-z0-9][a-z0-9_-]*\/\S+$/, "write provider/model");
+
+const models = z.strictObject({
+  default: name.default("main"),
+  routes: z.record(name, z.array(modelReference).min(1).max(8)).default({ main: ["offline/scripted"] }),
+  providers: z.record(name, provider).default({ offline: { kind: "offline" } }),
+  capabilities: z.record(modelReference, capability).default({}),
+  timeoutSeconds: positive
+    .max(3600)
+    .default(300)
+    .describe("Longest silence of a provider before a call counts as failed."),
+  attempts: z.number().int().min(1).max(10).default(4).describe("Tries per model before the next one of the route."),
+});
+
+const channels = z.strictObject({
+  terminal: z.strictObject({}).optional(),
+  http: z.strictObject({ autoRegister: z.boolean().default(false) }).optional(),
+});
+
+/** The whole of `config.yaml`. Strict: an unknown key is an error. */
+export const configSchema = z.strictObject({
+  assistant: z
+    .strictObject({
+      name: z
+        .string()
+        .regex(/^[\p{L}\p{N}][\p{L}\p{N}._-]{0,63}$/u)
+        .default("crab"),
+    })
+    .prefault({}),
+  timezone: z
+    .string()
+    .default("UTC")
+    .describe("IANA zone in which the agent is told times; unknown zones fall back to UTC."),
+  models: models.prefault({}),
+  budgets: z.strictObject({ perGroup: budget.prefault({}), total: budget.prefault({}) }).prefault({}),
+  policy: policy.prefault({}),
+  channels: channels.default({ terminal: {} }),
+  groups: z
+    .record(name, group)
+    .default({ main: { channel: "terminal", chat: "main", trigger: "always", main: true, mounts: [] } }),
+  gateway: z
+    .strictObject({
+      host: z.string().min(1).default("127.0.0.1"),
+      port: z.number().int().min(0).max(65535).default(7788),
+      token: z.string().min(1).optional(),
+    })
+    .prefault({}),
+  sandbox: z
+    .strictObject({
+      runtime: z
+        .string()
+        .regex(/^[a-zA-Z0-9._-]+$/)
+        .default("runc"),
+      memoryMb: z.number().int().min(128).max(1_048_576).default(1024),
+      cpus: z.number().min(0.1).max(256).default(1),
+      pids: z.number().int().min(64).max(32_768).default(256),
+      network: z.literal("none").default("none"),
+    })
+    .prefault({}),
+  sessions: z
+    .strictObject({
+      idleStopMinutes: positive.default(30),
+      maxHot: z.number().int().min(1).max(1024).default(16),
+      turnTimeoutMinutes: positive.default(60),
+    })
+    .prefault({}),
+  log: z.strictObject({ level: z.enum(["debug", "info", "warn", "error"]).default("info") }).prefault({}),
+});
+
+export type Config = z.infer<typeof configSchema>;
+export type ConfigInput = z.input<typeof configSchema>;

@@ -1,0 +1,64 @@
+import type { Readable } from "node:stream";
+
+/** The body of the Engine API's `POST /containers/create`, as far as we use it. Kept as plain JSON: it is hashed and compared. */
+export type CreateBody = { readonly [key: string]: unknown };
+
+export interface EngineFacts {
+  /** `docker` or `podman`. */
+  readonly kind: string;
+  readonly version: string;
+  readonly apiVersion: string;
+  /** Versions of the parts that the engine reports: `containerd`, `runc`, `crun` … */
+  readonly components: Readonly<Record<string, string>>;
+  readonly cgroupVersion: string;
+  readonly rootless: boolean;
+  readonly userNamespaces: boolean;
+  readonly seccomp: boolean;
+  readonly runtimes: readonly string[];
+  readonly kernel: string;
+  /** Where it was found, for messages: a socket path or URL. */
+  readonly address: string;
+}
+
+export interface ContainerSummary {
+  readonly id: string;
+  readonly name: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly running: boolean;
+}
+
+/** The engine's answer to `inspect`, raw. */
+export type Inspection = { readonly [key: string]: unknown };
+
+/** Result of a container's end. */
+export interface ContainerExit {
+  readonly code: number;
+  readonly oomKilled: boolean;
+}
+
+/**
+ * A container engine. Errors are AppErrors: `engine_unavailable` when it does not answer, `engine_refused` with its own
+ * words when it does and says no. Stopping, killing and removing what is already gone succeeds.
+ */
+export interface ContainerEngine extends AsyncDisposable {
+  facts(signal?: AbortSignal): Promise<EngineFacts>;
+  create(name: string, body: CreateBody): Promise<string>;
+  start(id: string): Promise<void>;
+  inspect(id: string): Promise<Inspection | undefined>;
+  /** SIGTERM, then SIGKILL after the seconds given. */
+  stop(id: string, graceSeconds: number): Promise<void>;
+  kill(id: string): Promise<void>;
+  /** Removes it with its anonymous volumes, running or not. */
+  remove(id: string): Promise<void>;
+  list(labels: Readonly<Record<string, string>>): Promise<ContainerSummary[]>;
+  /** Resolves when the container has ended; rejects if it does not exist or the engine goes away. */
+  waitForExit(id: string, signal: AbortSignal): Promise<ContainerExit>;
+  /** stdout and stderr of the container from now on, as one byte stream. Destroy it to detach. */
+  attach(id: string): Promise<Readable>;
+  /** The image's ID (`sha256:…`) and configuration, or undefined when it is not there. */
+  image(
+    reference: string,
+  ): Promise<
+    { id: string; labels: Readonly<Record<string, string>>; config: Readonly<Record<string, unknown>> } | undefined
+  >;
+}

@@ -1,0 +1,57 @@
+/** `mention`: only when addressed. `always`: every message is for the agent. */
+export type Trigger = "mention" | "always";
+
+export type Access = "ro" | "rw";
+
+/** A host folder that a group asks for; what it gets is decided by the mount rules, never by the request. */
+export interface MountRequest {
+  readonly source: string;
+  readonly target: string;
+  readonly access: Access;
+}
+
+export type ToolVerdict = "allow" | "deny";
+
+/** Verdicts by tool name; `default` for tools that are not named. */
+export interface ToolPolicy {
+  readonly default: ToolVerdict;
+  readonly tools: Readonly<Record<string, ToolVerdict>>;
+}
+
+/** Upper bounds for one day (UTC); `undefined` = no bound of that kind. */
+export interface BudgetLimits {
+  readonly tokensPerDay: number | undefined;
+  readonly usdPerDay: number | undefined;
+}
+
+/** A registered chat. `name` is also its folder below `<home>/groups`. */
+export interface Group {
+  readonly name: string;
+  readonly channel: string;
+  readonly chat: string;
+  readonly trigger: Trigger;
+  /** The owner's own group: needs no mention. */
+  readonly main: boolean;
+  readonly mounts: readonly MountRequest[];
+  /** Route of models; `undefined` = the default route. */
+  readonly model: string | undefined;
+  readonly policy: ToolPolicy;
+  readonly budget: BudgetLimits;
+  /** `config`: from config.yaml, changed only there. `store`: added at run time. */
+  readonly origin: "config" | "store";
+}
+
+/** A chat that spoke to us, registered or not: metadata only, never texts. */
+export interface Chat {
+  readonly channel: string;
+  readonly chat: string;
+  readonly group: string | undefined;
+  readonly firstSeenAt: number;
+  readonly lastSeenAt: number;
+  readonly messages: number;
+}
+
+/** Folder names of groups: lower case, digits, `-` and `_`, at most 64, starting with a letter or digit. Not `global`, not `_template`. */
+export function isGroupName(name: string): boolean {
+  return /^[a-z0-9][a-z0-9_-]{0,63}$/.test(name) && name !== "global";
+}

@@ -1,0 +1,44 @@
+/** A tool call as the model made it. `input` is whatever JSON the model produced: unchecked. */
+export interface ToolCall {
+  readonly id: string;
+  readonly name: string;
+  readonly input: unknown;
+}
+
+export interface ToolResult {
+  readonly callId: string;
+  readonly output: string;
+  readonly isError: boolean;
+}
+
+/** The conversation as every provider gets it; each adapter turns it into its vendor's wire format. */
+export type ModelMessage =
+  | { readonly role: "user"; readonly text: string }
+  | { readonly role: "assistant"; readonly text: string; readonly toolCalls: readonly ToolCall[] }
+  | { readonly role: "tool"; readonly results: readonly ToolResult[] };
+
+/** What the model is told about a tool; `inputSchema` is a JSON Schema object. */
+export interface ToolDefinition {
+  readonly name: string;
+  readonly description: string;
+  readonly inputSchema: Readonly<Record<string, unknown>>;
+}
+
+/** Token counts as the vendor reported them. `cachedInputTokens` is a part of `inputTokens`. */
+export interface ModelUsage {
+  readonly inputTokens: number;
+  readonly cachedInputTokens: number;
+  readonly outputTokens: number;
+}
+
+/** `end`: finished. `tool-calls`: wants results. `length`: cut at the output limit. `refusal`: the vendor declined. */
+export type StopReason = "end" | "tool-calls" | "length" | "refusal";
+
+export interface ModelAnswer {
+  readonly text: string;
+  readonly toolCalls: readonly ToolCall[];
+  readonly stop: StopReason;
+  readonly usage: ModelUsage;
+  /** `provider/model` that answered. */
+  readonly model: string;
+}

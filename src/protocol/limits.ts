@@ -1,0 +1,17 @@
+/** Caps that both sides keep. The host enforces them against the agent; the agent keeps them so as not to be refused. */
+export const limits = {
+  /** Bytes of one message file. */
+  messageBytes: 1024 * 1024,
+  /** Nesting of JSON in a message. */
+  depth: 32,
+  /** Unhandled files that the agent may have in its directory. */
+  files: 256,
+  /** Violations of the protocol after which a container is ended. */
+  violations: 8,
+  /** Characters of one tool result as the model sees it; longer output is cut in the middle. */
+  toolOutputChars: 30_000,
+  /** Tool results in one message. */
+  toolResults: 64,
+  /** Characters of a chat message that the agent sends. */
+  textChars: 64_000,
+} as const;

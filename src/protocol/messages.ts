@@ -1,0 +1,109 @@
+import * as z from "zod";
+
+import { limits } from "./limits.ts";
+
+/** Raised by one when host and agent of different versions would misunderstand each other. */
+export const protocolVersion = 1;
+
+const turn = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/);
+const callId = z.string().min(1).max(256);
+const counter = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
+
+export const toolCall = z.strictObject({ id: callId, name: z.string().min(1).max(128), input: z.unknown() });
+
+export const toolResult = z.strictObject({
+  callId,
+  output: z.string().max(limits.toolOutputChars + 2_000),
+  isError: z.boolean(),
+});
+
+/** What the in-image probe found out about the container it runs in. Names of checks are listed in the probe itself. */
+export const probeReport = z.strictObject({
+  uid: z.number().int(),
+  gid: z.number().int(),
+  groups: z.array(z.number().int()).max(64),
+  capabilities: z.record(z.string().max(16), z.string().max(32)),
+  noNewPrivs: z.number().int(),
+  seccomp: z.number().int(),
+  interfaces: z.array(z.string().max(32)).max(64),
+  rootReadOnly: z.boolean(),
+  mounts: z
+    .array(
+      z.strictObject({
+        target: z.string().max(4096),
+        readOnly: z.boolean(),
+        type: z.string().max(64),
+        options: z.string().max(1024),
+      }),
+    )
+    .max(256),
+  environment: z.array(z.string().max(256)).max(256),
+  /** Forbidden things that were tried: `refused` with the error's name, or `open` when one worked. */
+  attempts: z
+    .array(
+      z.strictObject({ name: z.string().max(64), outcome: z.enum(["refused", "open"]), detail: z.string().max(200) }),
+    )
+    .max(128),
+});
+
+export type ProbeReport = z.infer<typeof probeReport>;
+
+/** Host → agent. */
+export const hostPayload = z.discriminatedUnion("type", [
+  /** Begin (or, after a container died, go on with) a turn: ask for a model answer. */
+  z.strictObject({ type: z.literal("turn-start"), turn, resumed: z.boolean() }),
+  /** The model's answer after policy: only calls that may run. */
+  z.strictObject({
+    type: z.literal("model-response"),
+    turn,
+    request: counter,
+    text: z.string(),
+    toolCalls: z.array(toolCall).max(limits.toolResults),
+  }),
+  /** The model could not be asked; the host has ended or will end the turn. */
+  z.strictObject({ type: z.literal("model-failure"), turn, request: counter, reason: z.string() }),
+  z.strictObject({ type: z.literal("tool-response"), turn, callId, output: z.string(), isError: z.boolean() }),
+  /** Stop what runs for this turn and end it. */
+  z.strictObject({ type: z.literal("cancel"), turn, reason: z.string() }),
+  /** End the process in good order. */
+  z.strictObject({ type: z.literal("shutdown") }),
+]);
+
+/** Agent → host. */
+export const agentPayload = z.discriminatedUnion("type", [
+  z.strictObject({ type: z.literal("ready"), probe: probeReport }),
+  /** Results of the calls of the last answer (none at the start); the host adds what else is new and asks the model. */
+  z.strictObject({ type: z.literal("model-request"), turn, append: z.array(toolResult).max(limits.toolResults) }),
+  /** A tool that only the host can run. */
+  z.strictObject({
+    type: z.literal("tool-request"),
+    turn,
+    callId,
+    name: z.string().min(1).max(128),
+    input: z.unknown(),
+  }),
+  /** A sign of life during long work, such as a tool that has begun; shown to the operator. */
+  z.strictObject({ type: z.literal("progress"), turn, text: z.string().max(500) }),
+  z.strictObject({
+    type: z.literal("turn-end"),
+    turn,
+    outcome: z.enum(["done", "failed", "cancelled"]),
+    text: z.string().max(limits.textChars),
+  }),
+  z.strictObject({
+    type: z.literal("log"),
+    level: z.enum(["debug", "info", "warn", "error"]),
+    text: z.string().max(4_000),
+  }),
+]);
+
+const envelope = { version: z.literal(protocolVersion), id: counter, generation: counter, acked: counter };
+
+/** Envelope: `id` is also the file's name; `acked` is the highest id of the other side that has been handled. */
+export const hostMessage = z.strictObject({ ...envelope, payload: hostPayload });
+export const agentMessage = z.strictObject({ ...envelope, payload: agentPayload });
+
+export type HostPayload = z.infer<typeof hostPayload>;
+export type AgentPayload = z.infer<typeof agentPayload>;
+export type HostMessage = z.infer<typeof hostMessage>;
+export type AgentMessage = z.infer<typeof agentMessage>;

@@ -1,0 +1,26 @@
+/** Where things are inside a container. The host mounts them there, the agent looks for them there. */
+export const containerPaths = {
+  group: "/workspace/group",
+  global: "/workspace/global",
+  extra: "/workspace/extra",
+  home: "/home/agent",
+  temporary: "/tmp",
+  toAgent: "/mail/to-agent",
+  toHost: "/mail/to-host",
+  agent: "/opt/crabpot/agent.mjs",
+  probe: "/opt/crabpot/probe.py",
+} as const;
+
+/** Directories of a mailbox below `<home>/sessions/<session>/mail/<generation>/`. */
+export const mailboxFolders = { toAgent: "to-agent", toHost: "to-host", rejected: "rejected" } as const;
+
+/** Names are counters of twelve digits, so that they sort and are never used twice. */
+export const messageFilePattern = /^\d{12}\.json$/;
+
+/** `42` → `000000000042.json` */
+export function messageFileName(id: number): string {
+  return `${String(id).padStart(12, "0")}.json`;
+}
+
+/** The environment of the agent process: constant, without secrets. */
+export const agentEnvironment = { generation: "CRABPOT_GENERATION" } as const;

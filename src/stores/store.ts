@@ -1,0 +1,155 @@
+import type { BudgetLimits, Chat, Group } from "../domain/group.ts";
+import type {
+  IncomingMessage,
+  MessageState,
+  OutboxState,
+  OutgoingDraft,
+  OutgoingMessage,
+  StoredMessage,
+} from "../domain/message.ts";
+import type { Session } from "../domain/session.ts";
+import type { Step, StepBody, Turn, TurnState } from "../domain/turn.ts";
+
+/** Messages, each stored once under (channel, chat, sender id, id). */
+export interface MessageStore {
+  /** Stores a message of a registered group. `duplicate`: it was there before, nothing was changed, `seq` is the old one. */
+  insert(
+    message: IncomingMessage,
+    placed: { group: string; state: MessageState; at: number },
+  ): Promise<{ seq: number; duplicate: boolean }>;
+  /** Messages of a group with `seq > after`, oldest first, all states but `handled`. At most `limit`: the newest ones win. */
+  after(group: string, after: number, limit: number): Promise<StoredMessage[]>;
+  /** How many messages of the group (all states but `handled`) have `seq > after`. */
+  countAfter(group: string, after: number): Promise<number>;
+  /** Groups that have `waiting` messages, the one that has waited longest first. */
+  waitingGroups(): Promise<string[]>;
+  /** Messages that belong to a turn, in order. */
+  ofTurn(turn: string): Promise<StoredMessage[]>;
+  /** Makes all `waiting` messages of a group `handled` and returns them; used by `/stop` and `/new`. */
+  dropWaiting(group: string): Promise<StoredMessage[]>;
+  /** Puts messages of a failed turn back to `waiting` (`turns retry`). Returns how many. */
+  requeue(turn: string): Promise<number>;
+}
+
+export interface GroupStore {
+  /** Groups added at run time (not those of the configuration), by name. */
+  list(): Promise<Group[]>;
+  /** Adds one; throws `conflict` when the name or (channel, chat) is taken by another stored group. */
+  add(group: Group): Promise<void>;
+  /** Removes one; false when there was none. Messages and turns are kept. */
+  remove(name: string): Promise<boolean>;
+  /** A small number of the group's own (0, 1, 2 …), the same for ever: its uid is derived from it. Works for configured groups too. */
+  ordinal(name: string): Promise<number>;
+}
+
+export interface ChatStore {
+  /** Counts a message of a chat and notes when it was seen; `group` as registered at that moment. */
+  seen(channel: string, chat: string, group: string | undefined, at: number): Promise<void>;
+  list(): Promise<Chat[]>;
+  /** Notes the member's newest name. */
+  memberSeen(group: string, sender: { id: string; name: string }, at: number): Promise<void>;
+}
+
+export interface SessionStore {
+  /** The session of this key, made if it is new. */
+  open(key: string, group: string): Promise<Session>;
+  list(): Promise<Session[]>;
+  /** Starts a new conversation (`/new`): history and window start afresh, messages up to now count as shown. Returns its number. */
+  renew(id: string): Promise<number>;
+  /** The number for the next life of its container; each call gives a higher one. */
+  nextGeneration(id: string): Promise<number>;
+  setWindowStart(id: string, stepSeq: number): Promise<void>;
+  /** The next block of mailbox ids of this session (1, 2, 3 …), never given twice. */
+  nextMailboxBlock(id: string): Promise<number>;
+}
+
+/** A step to be written, together with the messages it shows to the model for the first time. */
+export interface NewStep {
+  readonly body: StepBody;
+  readonly tokens: number;
+  readonly at: number;
+  /** `waiting` messages with these `seq` become `taken` by the turn; the session's cursor moves to `cursor`. */
+  readonly takes?: { readonly messages: readonly number[]; readonly cursor: number } | undefined;
+}
+
+export interface TurnStore {
+  /** Writes a turn, its first step and the taking of its messages in one transaction. */
+  begin(
+    turn: { id: string; session: string; group: string; conversation: number; at: number },
+    first: NewStep,
+  ): Promise<Step>;
+  addStep(turn: string, step: NewStep): Promise<Step>;
+  /** Counts a further container for the turn and returns the new number of attempts. */
+  addAttempt(turn: string): Promise<number>;
+  /**
+   * Ends a turn in one transaction: last steps, state, its messages become `answered`, the outgoing rows are written.
+   * A turn that has ended already is left as it is and `undefined` is returned.
+   */
+  finish(
+    turn: string,
+    end: {
+      state: Exclude<TurnState, "running">;
+      reason?: string | undefined;
+      at: number;
+      steps: readonly NewStep[];
+      outgoing: readonly OutgoingDraft[];
+    },
+  ): Promise<OutgoingMessage[] | undefined>;
+  get(id: string): Promise<Turn | undefined>;
+  running(): Promise<Turn[]>;
+  /** Newest first. */
+  list(filter: { group?: string | undefined; limit: number }): Promise<Turn[]>;
+  steps(turn: string): Promise<Step[]>;
+  /** Steps of a session's current conversation with `seq >= from`, oldest first. */
+  history(session: string, conversation: number, from: number): Promise<Step[]>;
+}
+
+export interface OutboxStore {
+  add(draft: OutgoingDraft, at: number): Promise<OutgoingMessage>;
+  /** Rows that still have to be sent (`queued`, `sending`, `uncertain`), in order. */
+  unsent(limit: number): Promise<OutgoingMessage[]>;
+  setState(seq: number, state: OutboxState, attempts: number, error?: string): Promise<void>;
+  /** Rows of a channel with `seq > after`, in order, whatever their state. */
+  ofChannel(channel: string, after: number, limit: number): Promise<OutgoingMessage[]>;
+  /** Is there a row of this chat whose `seq` or turn id is this text: did the agent say it? */
+  isOwn(channel: string, chat: string, reference: string): Promise<boolean>;
+  counts(): Promise<Record<OutboxState, number>>;
+}
+
+/** Day budgets. A reservation counts in full until it is settled; one left open by a crash counts in full for its day. */
+export interface UsageStore {
+  /** Reserves if both the group's and everybody's limits for the day allow it; otherwise says which one does not. */
+  reserve(request: {
+    group: string;
+    day: string;
+    tokens: number;
+    usd: number;
+    groupLimits: BudgetLimits;
+    totalLimits: BudgetLimits;
+  }): Promise<
+    { granted: true; reservation: number } | { granted: false; limit: string; used: number; allowed: number }
+  >;
+  settle(reservation: number, actual: { tokens: number; usd: number }): Promise<void>;
+  ofDay(day: string): Promise<{ group: string; tokens: number; usd: number; calls: number }[]>;
+}
+
+/** The store's own witness of the audit log, and an index into it. The log itself is files. */
+export interface AuditIndex {
+  head(): Promise<{ seq: number; hash: string } | undefined>;
+  /** Records of one batch, in order; the last one becomes the head. */
+  append(
+    records: readonly { seq: number; hash: string; type: string; group: string | undefined; file: string }[],
+  ): Promise<void>;
+}
+
+/** All state of a host. Asynchronous although SQLite is not: a second adapter will be. Every method is atomic. */
+export interface Store extends AsyncDisposable {
+  readonly messages: MessageStore;
+  readonly groups: GroupStore;
+  readonly chats: ChatStore;
+  readonly sessions: SessionStore;
+  readonly turns: TurnStore;
+  readonly outbox: OutboxStore;
+  readonly usage: UsageStore;
+  readonly audit: AuditIndex;
+}
