@@ -1,0 +1,81 @@
+import PQueue from "p-queue";
+
+/**
+ * States of a group: absent (nothing to do) → `waiting` (has a place in the line) → `running` → absent, or
+ * `again` (woken while running) → back to the end of the line, so that a busy group cannot starve the others.
+ */
+type GroupState = "waiting" | "running" | "again";
+
+export interface GroupQueueParts {
+  /** How many groups may run at once. */
+  readonly concurrency: number;
+  /** Does what is due for the group: at most one turn. Should not reject; a rejection is reported and the queue goes on. */
+  readonly run: (group: string, signal: AbortSignal) => Promise<void>;
+  readonly onError: (group: string, error: unknown) => void;
+}
+
+/**
+ * Runs one thing at a time per group, several groups at once, groups in the order in which they asked. It holds names of
+ * groups only, never messages: what is due is in the store, so a wake-up that is lost with the process loses nothing.
+ */
+export class GroupQueue {
+  readonly #states = new Map<string, GroupState>();
+  readonly #line: PQueue;
+  readonly #parts: GroupQueueParts;
+  readonly #abort = new AbortController();
+  #stopped = false;
+
+  constructor(parts: GroupQueueParts) {
+    this.#parts = parts;
+    this.#line = new PQueue({ concurrency: parts.concurrency });
+  }
+
+  /** Something is due for the group. Cheap and idempotent; ignored once the queue is stopped. */
+  wake(group: string): void {
+    if (this.#stopped) return;
+    const state = this.#states.get(group);
+    if (state === "running") this.#states.set(group, "again");
+    if (state === undefined) this.#enqueue(group);
+  }
+
+  /** Groups that wait for a place, and groups that run, in order. */
+  snapshot(): { readonly waiting: string[]; readonly running: string[] } {
+    const waiting: string[] = [];
+    const running: string[] = [];
+    for (const [group, state] of this.#states) (state === "waiting" ? waiting : running).push(group);
+    return { waiting, running };
+  }
+
+  /** Resolves when nothing runs or waits. */
+  async idle(): Promise<void> {
+    await this.#line.onIdle();
+  }
+
+  /** Starts nothing more, waits for what runs, and after the deadline aborts it. */
+  async stop(deadlineMs: number): Promise<void> {
+    this.#stopped = true;
+    this.#line.clear();
+    for (const [group, state] of this.#states) if (state === "waiting") this.#states.delete(group);
+    const timer = setTimeout(() => this.#abort.abort(new Error("the host is shutting down")), deadlineMs);
+    await this.#line.onIdle();
+    clearTimeout(timer);
+  }
+
+  #enqueue(group: string): void {
+    this.#states.set(group, "waiting");
+    this.#line.add(() => this.#run(group)).catch((error: unknown) => this.#parts.onError(group, error));
+  }
+
+  async #run(group: string): Promise<void> {
+    this.#states.set(group, "running");
+    try {
+      await this.#parts.run(group, this.#abort.signal);
+    } catch (error) {
+      this.#parts.onError(group, error);
+    } finally {
+      const again = this.#states.get(group) === "again" && !this.#stopped;
+      this.#states.delete(group);
+      if (again) this.#enqueue(group);
+    }
+  }
+}

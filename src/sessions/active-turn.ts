@@ -1,0 +1,221 @@
+import type { ModelAnswer, ToolCall, ToolResult } from "../domain/model.ts";
+import type { Step, StepBody } from "../domain/turn.ts";
+import { AppError, toError } from "../lib/app-error.ts";
+import type { AgentPayload } from "../protocol/messages.ts";
+import type { HotContainer, TurnListener } from "./hot-container.ts";
+import { HostTools } from "./host-tools.ts";
+import type { HostToolRequest } from "./host-tools.ts";
+import { collectIntake } from "./turn-intake.ts";
+import type { TurnParts, TurnScope } from "./turn-parts.ts";
+
+/**
+ * How the work of one container on a turn came out. `lost`: the container is gone, another one may go on. `suspended`: the
+ * host is shutting down, the next start goes on.
+ */
+export type Outcome =
+  | { readonly kind: "ended"; readonly state: "done" | "failed" | "cancelled"; readonly text: string }
+  | { readonly kind: "lost"; readonly reason: string }
+  | { readonly kind: "suspended" };
+
+/** Answers in a row whose every tool call was denied, before the turn is given up. */
+const deniedRounds = 8;
+const cancelGraceMs = 5_000;
+
+/** The host's side of one container's work on one turn. Every step is stored before it is acted on. */
+export class ActiveTurn implements TurnListener {
+  readonly #scope: TurnScope;
+  readonly #parts: TurnParts;
+  readonly #outcome = Promise.withResolvers<Outcome>();
+  readonly #modelCall = new AbortController();
+  readonly #hostTools: HostTools;
+  #container: HotContainer | undefined;
+  #answering = false;
+  #requests = 0;
+  #silence: NodeJS.Timeout | undefined;
+  #cancelled: { readonly state: "failed" | "cancelled"; readonly reason: string } | undefined;
+
+  constructor(scope: TurnScope, parts: TurnParts) {
+    this.#scope = scope;
+    this.#parts = parts;
+    this.#hostTools = new HostTools(scope, parts);
+  }
+
+  /** What it was stopped for, if it was. */
+  get cancelled(): { readonly state: "failed" | "cancelled"; readonly reason: string } | undefined {
+    return this.#cancelled;
+  }
+
+  /** Lets the container work until the turn has an outcome. Rejects only when no container could be had. */
+  async work(resumed: boolean, signal: AbortSignal): Promise<Outcome> {
+    const { group, session, turn } = this.#scope;
+    const timeout = setTimeout(() => {
+      const minutes = Math.round(this.#parts.turnTimeoutMs / 60_000);
+      this.cancel({ state: "failed", reason: `It took longer than the ${minutes} minutes that a turn may take.` });
+    }, this.#parts.turnTimeoutMs);
+    const suspend = (): void => this.#outcome.resolve({ kind: "suspended" });
+    signal.addEventListener("abort", suspend, { once: true });
+    try {
+      this.#container = await this.#parts.pool.acquire(group, session, this);
+      if (this.#cancelled) return { kind: "ended", state: this.#cancelled.state, text: this.#cancelled.reason };
+      await this.#say({ type: "turn-start", turn: turn.id, resumed });
+      return await this.#outcome.promise;
+    } finally {
+      clearTimeout(timeout);
+      clearTimeout(this.#silence);
+      signal.removeEventListener("abort", suspend);
+      this.#modelCall.abort(new AppError("cancelled", "The turn has ended."));
+      this.#parts.pool.release(session.id);
+    }
+  }
+
+  /** Stops the turn: the agent gets a moment to stop its tools, then its container is ended. */
+  cancel(why: { readonly state: "failed" | "cancelled"; readonly reason: string }): void {
+    if (this.#cancelled) return;
+    this.#cancelled = why;
+    this.#modelCall.abort(new AppError("cancelled", why.reason));
+    if (!this.#container) return;
+    const container = this.#container;
+    const grace = setTimeout(() => void container.close("it did not stop when asked to"), cancelGraceMs);
+    void this.#outcome.promise.then(() => clearTimeout(grace));
+    container.send({ type: "cancel", turn: this.#scope.turn.id, reason: why.reason }).catch(() => undefined);
+  }
+
+  onMessage(payload: AgentPayload): void {
+    clearTimeout(this.#silence);
+    if (!("turn" in payload) || payload.turn !== this.#scope.turn.id) return;
+    if (payload.type === "model-request") this.#background(this.#onModelRequest(payload.append));
+    else if (payload.type === "tool-request") this.#background(this.#onToolRequest(payload));
+    else if (payload.type === "progress") this.#parts.events.progress(this.#scope, payload.text);
+    else this.#onTurnEnd(payload.outcome, payload.text);
+  }
+
+  onLost(reason: string): void {
+    if (this.#cancelled) this.#end(this.#cancelled.state, this.#cancelled.reason);
+    else this.#outcome.resolve({ kind: "lost", reason });
+  }
+
+  #onTurnEnd(outcome: "done" | "failed" | "cancelled", text: string): void {
+    if (this.#cancelled) this.#end(this.#cancelled.state, this.#cancelled.reason);
+    else this.#end(outcome, text);
+  }
+
+  #end(state: "done" | "failed" | "cancelled", text: string): void {
+    this.#outcome.resolve({ kind: "ended", state, text });
+  }
+
+  /** Work that the mailbox does not wait for; what goes wrong in it ends the turn. */
+  #background(work: Promise<void>): void {
+    work.catch((error: unknown) => {
+      if (this.#cancelled) return;
+      this.#end("failed", toError(error).message);
+    });
+  }
+
+  async #onModelRequest(append: readonly ToolResult[]): Promise<void> {
+    if (this.#answering)
+      return this.#parts.logger.warn("the agent asked the model twice at once; the second is ignored");
+    this.#answering = true;
+    this.#requests += 1;
+    try {
+      const answer = await this.#nextAnswer(append);
+      const allowed = answer.toolCalls;
+      const { turn } = this.#scope;
+      const request = this.#requests;
+      await this.#say({ type: "model-response", turn: turn.id, request, text: answer.text, toolCalls: [...allowed] });
+    } catch (error) {
+      await this.#fail(toError(error));
+    } finally {
+      this.#answering = false;
+    }
+  }
+
+  /** The model could not be asked: the agent is told, the turn ends; a cancelled turn ends as what it was cancelled for. */
+  async #fail(error: Error): Promise<void> {
+    const { turn } = this.#scope;
+    await this.#container?.send({
+      type: "model-failure",
+      turn: turn.id,
+      request: this.#requests,
+      reason: error.message,
+    });
+    if (!this.#cancelled) this.#end("failed", error.message);
+  }
+
+  /** The next answer that the agent can act on: with calls that may run, or final. */
+  async #nextAnswer(append: readonly ToolResult[]): Promise<Pick<ModelAnswer, "text" | "toolCalls">> {
+    const last = (await this.#parts.store.turns.steps(this.#scope.turn.id)).at(-1);
+    if (last?.body.kind === "model" && last.body.answer.toolCalls.length === 0) return last.body.answer;
+    await this.#storeResults(last, append);
+    for (let round = 0; round < deniedRounds; round += 1) {
+      await this.#steer();
+      const answer = await this.#parts.ask(this.#scope, this.#modelCall.signal);
+      const allowed = await this.#applyPolicy(answer);
+      if (allowed.length > 0 || answer.toolCalls.length === 0) return { text: answer.text, toolCalls: allowed };
+    }
+    throw new AppError("model_refused", "The model kept asking for tools that this group may not use.");
+  }
+
+  /** Stores the results of the calls that were allowed; a call without one is told to the model as interrupted. */
+  async #storeResults(last: Step | undefined, append: readonly ToolResult[]): Promise<void> {
+    if (last?.body.kind !== "model") return;
+    const { answer, denied } = last.body;
+    const refused = new Set(denied.map((result) => result.callId));
+    const given = new Map(append.map((result) => [result.callId, result]));
+    const results = answer.toolCalls
+      .filter((call) => !refused.has(call.id))
+      .map((call) => given.get(call.id) ?? interrupted(call.id));
+    if (results.length > 0) await this.#store({ kind: "tools", results });
+  }
+
+  /** What was said to the agent since the last step goes in before the model is asked again. */
+  async #steer(): Promise<void> {
+    const { group, session, turn } = this.#scope;
+    const current = await this.#parts.store.sessions.open(session.key, group.name);
+    const intake = await collectIntake(this.#parts, group.name, current);
+    if (intake) await this.#parts.store.turns.addStep(turn.id, intake.step);
+  }
+
+  async #applyPolicy(answer: ModelAnswer): Promise<readonly ToolCall[]> {
+    const allowed: ToolCall[] = [];
+    const denied: { call: ToolCall; reason: string }[] = [];
+    for (const call of answer.toolCalls) {
+      const decision = this.#parts.judge(this.#scope.group, call);
+      if (decision.verdict === "allow") allowed.push(call);
+      else denied.push({ call, reason: decision.reason });
+    }
+    await this.#store({
+      kind: "model",
+      answer,
+      denied: denied.map(({ call, reason }) => ({ callId: call.id, output: reason, isError: true })),
+    });
+    if (answer.toolCalls.length > 0) await this.#parts.events.toolCalls(this.#scope, allowed, denied);
+    return allowed;
+  }
+
+  async #onToolRequest(request: HostToolRequest): Promise<void> {
+    const result = await this.#hostTools.run(request);
+    const { turn } = this.#scope;
+    await this.#container?.send({ type: "tool-response", turn: turn.id, callId: request.callId, ...result });
+  }
+
+  async #store(body: StepBody): Promise<void> {
+    const step = { body, tokens: this.#parts.estimateTokens(body), at: this.#parts.clock.now() };
+    await this.#parts.store.turns.addStep(this.#scope.turn.id, step);
+  }
+
+  /** Sends something that the agent must react to at once; an agent that stays silent has lost its container. */
+  async #say(payload: Parameters<HotContainer["send"]>[0]): Promise<void> {
+    const container = this.#container;
+    if (!container) return;
+    clearTimeout(this.#silence);
+    this.#silence = setTimeout(
+      () => void container.close(`the agent did not react for ${this.#parts.silenceTimeoutMs} ms`),
+      this.#parts.silenceTimeoutMs,
+    );
+    await container.send(payload);
+  }
+}
+
+function interrupted(callId: string): ToolResult {
+  return { callId, output: "interrupted, result unknown", isError: true };
+}

@@ -1,0 +1,57 @@
+import type { ContainerExit } from "../containers/engine.ts";
+import type { Group } from "../domain/group.ts";
+import type { Session } from "../domain/session.ts";
+import type { ProbeReport } from "../protocol/messages.ts";
+
+/** A container that runs for a session, as the pool sees it. */
+export interface RunningContainer {
+  readonly id: string;
+  readonly name: string;
+  readonly generation: number;
+  /** The uid that the agent's files carry. */
+  readonly uid: number;
+  /** The folder of its mailbox on the host. */
+  readonly mailFolder: string;
+  /** Resolves when it has ended, for whatever reason; never rejects. */
+  readonly exited: Promise<ContainerExit>;
+  /**
+   * Compares the running container with what was asked for, from outside and (with a report) from inside. Empty = as it
+   * should be. A re-adopted container cannot be asked from inside any more: it is judged without a report.
+   */
+  attest(probe: ProbeReport | undefined): Promise<readonly string[]>;
+  /** Ends and removes it. Idempotent. */
+  remove(): Promise<void>;
+}
+
+/** A container found at start that carries this home's label. */
+export interface FoundContainer {
+  readonly name: string;
+  readonly session: string;
+  readonly generation: number;
+  readonly running: boolean;
+  /** Label of the body that it was made from. */
+  readonly specHash: string;
+  /** Takes it over if it is what would be started now; otherwise says why not. */
+  adopt(group: Group, session: Session, mailFolder: string): Promise<RunningContainer | string>;
+  remove(): Promise<void>;
+}
+
+/** A container that could be started for a session now. */
+export interface LaunchPlan {
+  readonly uid: number;
+  /** Hash of the body that the container would be made from. */
+  readonly specHash: string;
+  /** Mounts that the group asked for and does not get, one sentence each. */
+  readonly refusedMounts: readonly string[];
+  /** Creates and starts it. Nothing is left behind when it fails. */
+  start(generation: number, mailFolder: string): Promise<RunningContainer>;
+}
+
+/** Makes containers for sessions; the only way to get one. */
+export interface Launcher {
+  /** Changes when anything changes that a container of this group is made from: mounts, allowlist, limits, image. Cheap. */
+  fingerprint(group: Group): Promise<string>;
+  plan(group: Group, session: Session): Promise<LaunchPlan>;
+  /** Containers of this home that exist already. */
+  found(): Promise<readonly FoundContainer[]>;
+}

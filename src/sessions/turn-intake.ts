@@ -1,0 +1,41 @@
+import type { StoredMessage } from "../domain/message.ts";
+import type { Session } from "../domain/session.ts";
+import type { NewStep } from "../stores/store.ts";
+import type { TurnParts } from "./turn-parts.ts";
+
+/** At most so many messages go into one step; what is beyond comes at the next one. */
+const messagesPerStep = 200;
+
+/** What is new for the agent: a step to store, and the messages it answers to. */
+export interface Intake {
+  readonly step: NewStep;
+  readonly waiting: readonly StoredMessage[];
+}
+
+/**
+ * Collects what waits for the agent in a group, together with what was said since it last looked. Undefined when nothing
+ * waits: chatter alone does not make a turn.
+ */
+export async function collectIntake(
+  parts: Pick<TurnParts, "store" | "render" | "estimateTokens" | "clock">,
+  group: string,
+  session: Session,
+): Promise<Intake | undefined> {
+  const waiting = await parts.store.messages.waiting(group, messagesPerStep);
+  const last = waiting.at(-1);
+  if (!last) return undefined;
+  const since = await parts.store.messages.after(group, session.contextCursor, messagesPerStep);
+  const chatter = since.filter((message) => message.state === "context" && message.seq <= last.seq);
+  const shown = [...chatter, ...waiting].toSorted((a, b) => a.seq - b.seq);
+  const unseen = await parts.store.messages.countAfter(group, session.contextCursor);
+  const body = { kind: "user", text: parts.render(shown, Math.max(0, unseen - since.length)) } as const;
+  return {
+    waiting,
+    step: {
+      body,
+      tokens: parts.estimateTokens(body),
+      at: parts.clock.now(),
+      takes: { messages: waiting.map((message) => message.seq), cursor: Math.max(last.seq, session.contextCursor) },
+    },
+  };
+}

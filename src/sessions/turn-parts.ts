@@ -1,0 +1,68 @@
+import type { Logger } from "pino";
+
+import type { Group } from "../domain/group.ts";
+import type { OutgoingDraft, StoredMessage } from "../domain/message.ts";
+import type { ModelAnswer, ToolCall } from "../domain/model.ts";
+import type { Session } from "../domain/session.ts";
+import type { Step, Turn } from "../domain/turn.ts";
+import type { Clock } from "../lib/clock.ts";
+import type { Decision } from "../policy/tool-policy.ts";
+import type { MessageStore, OutboxStore, SessionStore, TurnStore } from "../stores/store.ts";
+import type { HotContainer, TurnListener } from "./hot-container.ts";
+
+/** A turn at work: who it is for, and in which conversation. */
+export interface TurnScope {
+  readonly turn: Turn;
+  readonly group: Group;
+  readonly session: Session;
+}
+
+/** What happens in a turn, for the audit log and the metrics. A promise resolves when it is on record: intent comes before effect. */
+export interface TurnEvents {
+  started(scope: TurnScope, messages: readonly StoredMessage[], resumed: boolean): Promise<void>;
+  toolCalls(
+    scope: TurnScope,
+    allowed: readonly ToolCall[],
+    denied: readonly { call: ToolCall; reason: string }[],
+  ): Promise<void>;
+  progress(scope: TurnScope, text: string): void;
+  ended(scope: TurnScope, end: { state: string; reason: string | undefined; elapsedMs: number }): Promise<void>;
+}
+
+export interface TurnParts {
+  readonly store: {
+    readonly messages: MessageStore;
+    readonly sessions: SessionStore;
+    readonly turns: TurnStore;
+    readonly outbox: OutboxStore;
+  };
+  readonly pool: {
+    acquire(group: Group, session: Session, listener: TurnListener): Promise<HotContainer>;
+    release(session: string): void;
+    stop(session: string, reason: string): Promise<boolean>;
+  };
+  /** Shows the model the conversation and returns its answer; the history is in the store. */
+  readonly ask: (scope: TurnScope, signal: AbortSignal) => Promise<ModelAnswer>;
+  /** Messages as the model sees them; `omitted` earlier ones are not among them. */
+  readonly render: (messages: readonly StoredMessage[], omitted: number) => string;
+  readonly estimateTokens: (step: Step["body"]) => number;
+  readonly judge: (group: Group, call: ToolCall) => Decision;
+  /** The answer as it goes to the chat; empty when there is nothing to send. */
+  readonly formatReply: (text: string) => string;
+  /** There are new rows in the outbox. */
+  readonly deliver: () => void;
+  readonly events: TurnEvents;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly turnTimeoutMs: number;
+  /** Longest silence after a message to the agent that it must react to at once. */
+  readonly silenceTimeoutMs: number;
+}
+
+/** A draft for the group's chat. */
+export function draftFor(
+  group: Group,
+  message: Pick<OutgoingDraft, "kind" | "text" | "inReplyTo" | "turn"> & { elapsedMs?: number | undefined },
+): OutgoingDraft {
+  return { group: group.name, channel: group.channel, chat: group.chat, ...message };
+}

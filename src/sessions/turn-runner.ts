@@ -1,0 +1,174 @@
+import { randomUUID } from "node:crypto";
+
+import type { Group } from "../domain/group.ts";
+import type { Session } from "../domain/session.ts";
+import { AppError, toError } from "../lib/app-error.ts";
+import type { NewStep } from "../stores/store.ts";
+import { ActiveTurn } from "./active-turn.ts";
+import type { Outcome } from "./active-turn.ts";
+import { collectIntake } from "./turn-intake.ts";
+import { draftFor } from "./turn-parts.ts";
+import type { TurnParts, TurnScope } from "./turn-parts.ts";
+
+/** A container that dies is replaced so often within one turn. */
+const containersPerTurn = 2;
+/** Over all restarts of the host, so that a turn that brings the host down cannot do so for ever. */
+const attemptsPerTurn = 6;
+const engineRetryMs = { first: 500, most: 15_000 };
+
+/** Runs turns: at most one per group at a time, which the queue sees to. */
+export class TurnRunner {
+  readonly #parts: TurnParts & { readonly sessionKey: (group: Group) => string };
+  readonly #active = new Map<string, ActiveTurn>();
+
+  constructor(parts: TurnParts & { readonly sessionKey: (group: Group) => string }) {
+    this.#parts = parts;
+  }
+
+  /** Goes on with the group's unfinished turn, or begins one if messages wait. Returns whether more may be due. */
+  async run(group: Group, signal: AbortSignal): Promise<boolean> {
+    const session = await this.#parts.store.sessions.open(this.#parts.sessionKey(group), group.name);
+    const unfinished = (await this.#parts.store.turns.running()).find((turn) => turn.session === session.id);
+    if (unfinished) await this.#workOn({ turn: unfinished, group, session }, true, signal);
+    else if (!(await this.#begin(group, session, signal))) return false;
+    return (await this.#parts.store.messages.waitingCount(group.name)) > 0;
+  }
+
+  /** Stops the group's turn. False when none is active. */
+  cancel(group: string, reason: string): boolean {
+    const active = this.#active.get(group);
+    active?.cancel({ state: "cancelled", reason });
+    return active !== undefined;
+  }
+
+  isActive(group: string): boolean {
+    return this.#active.has(group);
+  }
+
+  async #begin(group: Group, session: Session, signal: AbortSignal): Promise<boolean> {
+    const { store, clock } = this.#parts;
+    const intake = await collectIntake(this.#parts, group.name, session);
+    if (!intake) return false;
+    const id = randomUUID();
+    const at = clock.now();
+    await store.turns.begin(
+      { id, session: session.id, group: group.name, conversation: session.conversation, at },
+      intake.step,
+    );
+    const turn = await store.turns.get(id);
+    if (turn) await this.#workOn({ turn, group, session }, false, signal);
+    return true;
+  }
+
+  async #workOn(scope: TurnScope, resumed: boolean, signal: AbortSignal): Promise<void> {
+    const { store, events } = this.#parts;
+    await events.started(scope, await store.messages.ofTurn(scope.turn.id), resumed);
+    const outcome = await this.#drive(scope, resumed, signal).catch((error: unknown): Outcome => ({
+      kind: "ended",
+      state: "failed",
+      text: toError(error).message,
+    }));
+    if (outcome.kind === "suspended") return;
+    const end = outcome.kind === "lost" ? lostTwice(outcome.reason) : outcome;
+    await this.#finish(scope, end);
+  }
+
+  /** Lets containers work on the turn, a second one when the first one dies. */
+  async #drive(scope: TurnScope, resumed: boolean, signal: AbortSignal): Promise<Outcome> {
+    const { turn } = scope;
+    let outcome: Outcome = { kind: "suspended" };
+    for (let attempt = 1; attempt <= containersPerTurn && !signal.aborted; attempt += 1) {
+      const isResumed = resumed || attempt > 1;
+      const attempts = isResumed ? await this.#parts.store.turns.addAttempt(turn.id) : 1;
+      if (attempts > attemptsPerTurn)
+        throw new AppError("container_lost", `It was tried ${attemptsPerTurn} times without getting to an end.`);
+      try {
+        outcome = await this.#workWhenEngineAnswers(scope, isResumed, signal);
+      } finally {
+        this.#active.delete(scope.group.name);
+      }
+      if (outcome.kind !== "lost") return outcome;
+      this.#parts.logger.warn(
+        { turn: turn.id, reason: outcome.reason, attempt },
+        "the container was lost during a turn",
+      );
+    }
+    return outcome;
+  }
+
+  /** An engine that is away is waited for: the turn is kept, not failed. */
+  async #workWhenEngineAnswers(scope: TurnScope, resumed: boolean, signal: AbortSignal): Promise<Outcome> {
+    for (let delayMs = engineRetryMs.first; ; delayMs = Math.min(delayMs * 2, engineRetryMs.most)) {
+      const active = new ActiveTurn(scope, this.#parts);
+      this.#active.set(scope.group.name, active);
+      try {
+        return await active.work(resumed, signal);
+      } catch (error) {
+        if (error instanceof AppError && error.code === "container_lost")
+          return { kind: "lost", reason: error.message };
+        if (!(error instanceof AppError) || error.code !== "engine_unavailable") throw error;
+        this.#parts.logger.warn(
+          { reason: error.message, retryInMs: delayMs },
+          "the container engine is away; the turn waits",
+        );
+        await waitUnlessAborted(delayMs, signal);
+        if (signal.aborted) return { kind: "suspended" };
+        if (active.cancelled) return { kind: "ended", state: active.cancelled.state, text: active.cancelled.reason };
+      }
+    }
+  }
+
+  async #finish(scope: TurnScope, end: { state: "done" | "failed" | "cancelled"; text: string }): Promise<void> {
+    const { store, clock, events } = this.#parts;
+    const { turn, group } = scope;
+    const messages = await store.messages.ofTurn(turn.id);
+    const at = clock.now();
+    const elapsedMs = at - (messages[0]?.receivedAt ?? turn.startedAt);
+    const { kind, text } = this.#wording(end);
+    const inReplyTo = messages.map((message) => message.id);
+    const outgoing = text === "" ? [] : [draftFor(group, { kind, text, inReplyTo, turn: turn.id, elapsedMs })];
+    const reason = end.state === "done" ? undefined : end.text;
+    const steps = end.state === "done" ? [] : [this.#closingStep(end.text, at)];
+    const rows = await store.turns.finish(turn.id, { state: end.state, reason, at, steps, outgoing });
+    if (rows) this.#parts.deliver();
+    await events.ended(scope, { state: end.state, reason, elapsedMs });
+  }
+
+  #wording(end: { state: "done" | "failed" | "cancelled"; text: string }): { kind: "reply" | "notice"; text: string } {
+    if (end.state === "cancelled") return { kind: "notice", text: end.text };
+    if (end.state === "failed") return { kind: "notice", text: `I could not finish this: ${end.text}` };
+    if (end.text.trim() === "") return { kind: "notice", text: "The model gave an empty answer." };
+    return { kind: "reply", text: this.#parts.formatReply(end.text) };
+  }
+
+  /** Tells the model at the next turn how this one ended, so that it does not take silence for success. */
+  #closingStep(reason: string, at: number): NewStep {
+    const body = {
+      kind: "user",
+      text: `<host-note>The turn ended without an answer: ${escapeText(reason)}</host-note>`,
+    } as const;
+    return { body, tokens: this.#parts.estimateTokens(body), at };
+  }
+}
+
+function lostTwice(reason: string): { state: "failed"; text: string } {
+  const text = `the agent's container ended ${containersPerTurn} times while it worked (last: ${reason}). The message is kept; the operator can try again with "crabpot turns retry".`;
+  return { state: "failed", text };
+}
+
+function escapeText(text: string): string {
+  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+}
+
+async function waitUnlessAborted(delayMs: number, signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return;
+  await new Promise<void>((resolve) => {
+    const timer = setTimeout(done, delayMs);
+    function done(): void {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", done);
+      resolve();
+    }
+    signal.addEventListener("abort", done, { once: true });
+  });
+}

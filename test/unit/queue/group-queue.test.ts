@@ -1,0 +1,133 @@
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+
+import { GroupQueue } from "../../../src/queue/group-queue.ts";
+
+/** A queue whose runs end when the test says so; keeps what started, in order, and how many ran at once. */
+function controlledQueue(concurrency: number) {
+  const started: string[] = [];
+  const errors: string[] = [];
+  const running = new Map<string, PromiseWithResolvers<void>>();
+  let overlaps = 0;
+  let mostAtOnce = 0;
+  const queue = new GroupQueue({
+    concurrency,
+    run: async (group) => {
+      if (running.has(group)) overlaps += 1;
+      const done = Promise.withResolvers<void>();
+      running.set(group, done);
+      started.push(group);
+      mostAtOnce = Math.max(mostAtOnce, running.size);
+      await done.promise.finally(() => running.delete(group));
+    },
+    onError: (group, error) => errors.push(`${group}: ${String(error)}`),
+  });
+  const finish = async (group: string): Promise<void> => {
+    running.get(group)?.resolve();
+    await expect.poll(() => queue.snapshot().running.includes(group) && !running.has(group)).toBe(false);
+  };
+  return { queue, started, errors, running, finish, counts: () => ({ overlaps, mostAtOnce }) };
+}
+
+test("a group that is woken while it runs is run once more afterwards, not at the same time", async () => {
+  const { queue, started, finish, counts } = controlledQueue(4);
+
+  queue.wake("family");
+  await expect.poll(() => started).toEqual(["family"]);
+  queue.wake("family");
+  queue.wake("family");
+  await finish("family");
+  await expect.poll(() => started).toEqual(["family", "family"]);
+  await finish("family");
+  await queue.idle();
+
+  expect(started).toEqual(["family", "family"]);
+  expect(counts().overlaps).toBe(0);
+});
+
+test("with two places the third group waits, and a busy group goes behind it", async () => {
+  const { queue, started, finish, counts } = controlledQueue(2);
+
+  for (const group of ["a", "b", "c"]) queue.wake(group);
+  await expect.poll(() => started).toEqual(["a", "b"]);
+  queue.wake("a");
+  await finish("a");
+  await expect.poll(() => started).toEqual(["a", "b", "c"]);
+  await finish("b");
+  await expect.poll(() => started).toEqual(["a", "b", "c", "a"]);
+  await finish("c");
+  await finish("a");
+  await queue.idle();
+
+  expect(counts().mostAtOnce).toBe(2);
+});
+
+test("a run that fails is reported and the group can run again", async () => {
+  const { queue, started, errors, running, finish } = controlledQueue(1);
+
+  queue.wake("a");
+  await expect.poll(() => started).toEqual(["a"]);
+  running.get("a")?.reject(new Error("disk on fire"));
+  await expect.poll(() => errors).toEqual(["a: Error: disk on fire"]);
+  queue.wake("a");
+  await expect.poll(() => started).toEqual(["a", "a"]);
+  await finish("a");
+});
+
+test("after stop nothing new starts, and what runs is aborted at the deadline", async () => {
+  const aborted = Promise.withResolvers<unknown>();
+  const started: string[] = [];
+  const queue = new GroupQueue({
+    concurrency: 1,
+    run: async (group, signal) => {
+      started.push(group);
+      await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
+      aborted.resolve(signal.reason);
+    },
+    onError: () => undefined,
+  });
+
+  queue.wake("a");
+  queue.wake("b");
+  await expect.poll(() => started).toEqual(["a"]);
+  await queue.stop(10);
+  queue.wake("c");
+  await queue.idle();
+
+  expect(String(await aborted.promise)).toContain("shutting down");
+  expect(started).toEqual(["a"]);
+});
+
+test("whatever the order of wake-ups, no group overlaps with itself and each wake-up is followed by a run", async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.integer({ min: 0, max: 4 }), { maxLength: 40 }),
+      fc.integer({ min: 1, max: 3 }),
+      async (wakes, concurrency) => {
+        const due = new Map<string, number>();
+        const active = new Set<string>();
+        let faults = 0;
+        const queue = new GroupQueue({
+          concurrency,
+          run: async (group) => {
+            if (active.has(group) || active.size >= concurrency) faults += 1;
+            active.add(group);
+            due.set(group, 0);
+            await Promise.resolve();
+            active.delete(group);
+          },
+          onError: () => undefined,
+        });
+
+        for (const wake of wakes) {
+          due.set(`g${wake}`, 1);
+          queue.wake(`g${wake}`);
+          if (wake % 2 === 0) await Promise.resolve();
+        }
+        await queue.idle();
+
+        return faults === 0 && [...due.values()].every((left) => left === 0);
+      },
+    ),
+  );
+});
