@@ -1,0 +1,186 @@
+import { spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { once } from "node:events";
+import { mkdir, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import type { AddressInfo } from "node:net";
+import { join, resolve } from "node:path";
+
+import { stringify } from "yaml";
+
+import { temporaryFolder } from "./temporary-folder.ts";
+
+const checkout = resolve(import.meta.dirname, "../..");
+const token = "test-token-0123456789";
+
+/** A line of `GET /v1/channels/http/replies`. */
+export interface Reply {
+  readonly seq: number;
+  readonly group: string;
+  readonly text: string;
+  readonly inReplyTo: readonly string[];
+  readonly turn: string | null;
+  readonly kind: "reply" | "notice";
+}
+
+export interface Said {
+  readonly status: number;
+  readonly id: string;
+  readonly body: { readonly duplicate?: boolean; readonly error?: { readonly message: string } };
+}
+
+export interface SayOptions {
+  readonly id?: string;
+  readonly sender?: { readonly id: string; readonly name: string };
+  readonly mention?: boolean;
+  readonly replyTo?: unknown;
+}
+
+/** A real host process with a home of its own, spoken to as an outside program does: HTTP and the command line. */
+export class TestHost implements AsyncDisposable {
+  readonly home: string;
+  readonly url: string;
+  readonly output: string[] = [];
+  #process: ChildProcess | undefined;
+  readonly #folder: AsyncDisposable;
+
+  private constructor(home: string, port: number, folder: AsyncDisposable) {
+    this.home = home;
+    this.url = `http://127.0.0.1:${port}`;
+    this.#folder = folder;
+  }
+
+  /** Groups by name get the HTTP channel and the trigger `mention` unless they say otherwise. */
+  static async start(options: { groups?: Record<string, object>; config?: object; mounts?: object } = {}): Promise<TestHost> {
+    const folder = await temporaryFolder();
+    const port = await freePort();
+    const home = join(folder.path, "home");
+    await mkdir(home, { mode: 0o700 });
+    const groups = Object.entries(options.groups ?? { family: {} }).map(([name, group]) => [
+      name,
+      { channel: "http", chat: name, ...group },
+    ]);
+    const config = {
+      channels: { http: {} },
+      gateway: { port, token },
+      groups: Object.fromEntries(groups) as object,
+      ...options.config,
+    };
+    await writeFile(join(home, "config.yaml"), stringify(config), { mode: 0o600 });
+    if (options.mounts) await writeFile(join(home, "mounts.json"), JSON.stringify(options.mounts), { mode: 0o600 });
+    const host = new TestHost(home, port, folder);
+    await host.boot();
+    return host;
+  }
+
+  get pid(): number {
+    return this.#process?.pid ?? 0;
+  }
+
+  /** Starts the process (again) and waits until it is ready. */
+  async boot(): Promise<void> {
+    const child = spawn(join(checkout, "scripts/crabpot"), ["start"], {
+      env: { ...process.env, CRABPOT_HOME: this.home },
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    this.#process = child;
+    child.stdout.on("data", (chunk: Buffer) => this.output.push(chunk.toString()));
+    child.stderr.on("data", (chunk: Buffer) => this.output.push(chunk.toString()));
+    for (let tries = 0; tries < 1_500; tries += 1) {
+      if (child.exitCode !== null) throw new Error(`the host ended with ${child.exitCode}:\n${this.output.join("")}`);
+      const ready = await fetch(`${this.url}/health/ready`).catch(() => undefined);
+      if (ready?.ok) return;
+      await new Promise((next) => setTimeout(next, 20));
+    }
+    throw new Error(`the host was not ready in time:\n${this.output.join("")}`);
+  }
+
+  /** Ends the process with a signal and waits for it. Returns the exit code, null after a fatal signal. */
+  async end(signal: NodeJS.Signals): Promise<number | null> {
+    const child = this.#process;
+    if (!child || child.exitCode !== null || child.signalCode !== null) return child?.exitCode ?? null;
+    const exited = once(child, "exit");
+    child.kill(signal);
+    await exited;
+    return child.exitCode;
+  }
+
+  async say(group: string, text: string, options: SayOptions = {}): Promise<Said> {
+    const id = options.id ?? randomUUID();
+    const body = { sender: { id: "ann", name: "Ann" }, ...options, id, group, text };
+    const answer = await this.post(body);
+    return { status: answer.status, id, body: (await answer.json()) as Said["body"] };
+  }
+
+  async post(body: unknown): Promise<Response> {
+    return fetch(`${this.url}/v1/channels/http/messages`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+      body: JSON.stringify(body),
+    });
+  }
+
+  async get(path: string, headers: Record<string, string> = {}): Promise<Response> {
+    return fetch(`${this.url}${path}`, { headers: { authorization: `Bearer ${token}`, ...headers } });
+  }
+
+  async replies(after = 0, waitSeconds = 0): Promise<Reply[]> {
+    const answer = await this.get(`/v1/channels/http/replies?after=${after}&wait=${waitSeconds}`);
+    return ((await answer.json()) as { replies: Reply[] }).replies;
+  }
+
+  /** The reply or notice that answers the message with this id. */
+  async replyTo(id: string, waitSeconds = 45): Promise<Reply> {
+    const deadline = Date.now() + waitSeconds * 1000;
+    for (let after = 0; Date.now() < deadline;) {
+      const replies = await this.replies(after, 5);
+      const found = replies.find((reply) => reply.inReplyTo.includes(id));
+      if (found) return found;
+      after = replies.at(-1)?.seq ?? after;
+    }
+    throw new Error(`no reply to ${id} in ${waitSeconds} s; the host said:\n${this.output.join("")}`);
+  }
+
+  /** Says something and waits for the answer. */
+  async ask(group: string, text: string, options: SayOptions = {}): Promise<Reply> {
+    const said = await this.say(group, text, options);
+    if (said.status !== 202) throw new Error(`refused with ${said.status}: ${JSON.stringify(said.body)}`);
+    return this.replyTo(said.id);
+  }
+
+  async cli(...args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
+    return runCli(this.home, args);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.end("SIGTERM");
+    await this.#folder[Symbol.asyncDispose]();
+  }
+}
+
+/** Runs the command line as its own process. */
+export async function runCli(
+  home: string,
+  args: readonly string[],
+  input = "",
+): Promise<{ code: number; stdout: string; stderr: string }> {
+  const child = spawn(join(checkout, "scripts/crabpot"), args, { env: { ...process.env, CRABPOT_HOME: home } });
+  let stdout = "";
+  let stderr = "";
+  child.stdout.on("data", (chunk: Buffer) => (stdout += chunk.toString()));
+  child.stderr.on("data", (chunk: Buffer) => (stderr += chunk.toString()));
+  child.stdin.end(input);
+  const [code] = (await once(child, "close")) as [number];
+  return { code, stdout, stderr };
+}
+
+/** A port that nobody listens on at this moment. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, "close");
+  return port;
+}
