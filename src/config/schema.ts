@@ -16,6 +16,12 @@ const policy = z.strictObject({
   tools: z.record(z.string(), z.enum(["allow", "deny"])).default({}),
 });
 
+/** What a group says about tools; what it leaves out is as in the policy for everybody. */
+const groupPolicy = z.strictObject({
+  default: z.enum(["allow", "deny"]).optional(),
+  tools: z.record(z.string(), z.enum(["allow", "deny"])).default({}),
+});
+
 const mount = z.strictObject({
   source: z.string().min(1),
   target: z.string().min(1),
@@ -29,7 +35,7 @@ const group = z.strictObject({
   main: z.boolean().default(false),
   mounts: z.array(mount).max(32).default([]),
   model: name.optional(),
-  policy: policy.optional(),
+  policy: groupPolicy.optional(),
   budget: budget.optional(),
 });
 

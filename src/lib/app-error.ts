@@ -31,6 +31,11 @@ const table = {
 
 export type ErrorCode = keyof typeof table;
 
+/** Is this one of the codes? For codes that come from another process. */
+export function isErrorCode(code: string): code is ErrorCode {
+  return Object.hasOwn(table, code);
+}
+
 /**
  * The one error class: a promise that could not be kept. `code` is from a closed list; the message is a full sentence
  * that says what failed, with which value, and what to do; `fix` is a command or edit that mends it, where one exists.

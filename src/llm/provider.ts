@@ -1,4 +1,4 @@
-import type { ModelAnswer, ModelMessage, ToolDefinition } from "../domain/model.ts";
+import type { ModelAnswer, ModelMessage, ModelUsage, ToolDefinition } from "../domain/model.ts";
 
 /** One call. `system` is in sections, the stable part first; adapters may put a cache mark behind the first one. */
 export interface ProviderRequest {
@@ -11,6 +11,12 @@ export interface ProviderRequest {
 
 /** Told of text as it streams in; must not throw. */
 export type OnDelta = (text: string) => void;
+
+/**
+ * Told what the call has cost: counted by the vendor where it says so, otherwise estimated. At least once before a call ends,
+ * in whatever way, in which anything was received; never in one that the vendor refused. Must not throw.
+ */
+export type OnUsage = (usage: ModelUsage) => void;
 
 /**
  * Why a call failed, in the terms the gateway acts on.
@@ -37,14 +43,15 @@ export class ProviderError extends Error {
 
 /**
  * A vendor. `complete` makes exactly one attempt (no retries of its own), streams, and resolves with a whole answer: tool
- * inputs are parsed JSON objects (unparsable ones are kept as `{}` plus a failed call is never invented). Rejects with
- * ProviderError, or with the signal's reason when aborted. Never puts a key into an error, a log or an answer.
+ * inputs are parsed JSON objects, and an answer with an unparsable one is malformed as a whole. A stream that is silent for
+ * too long is ended. Rejects with ProviderError, or with the signal's reason when aborted. Never puts a key into an error, a
+ * log or an answer.
  */
 export interface Provider {
   readonly name: string;
   complete(
     request: ProviderRequest,
-    options: { signal: AbortSignal; onDelta?: OnDelta | undefined },
+    options: { signal: AbortSignal; onDelta?: OnDelta | undefined; onUsage?: OnUsage | undefined },
   ): Promise<ModelAnswer>;
   /** Is the vendor reachable and the key accepted? Costs no tokens. */
   check(signal: AbortSignal): Promise<{ ok: boolean; detail: string }>;

@@ -13,7 +13,7 @@ export interface TurnListener {
 /** The part of a mailbox that a container needs. */
 export interface Mailbox extends AsyncDisposable {
   send(payload: HostPayload): Promise<number>;
-  removeFiles(): Promise<void>;
+  removeFiles(): Promise<unknown>;
 }
 
 export interface MailboxEvents {

@@ -29,8 +29,6 @@ export interface FoundContainer {
   readonly session: string;
   readonly generation: number;
   readonly running: boolean;
-  /** Label of the body that it was made from. */
-  readonly specHash: string;
   /** Takes it over if it is what would be started now; otherwise says why not. */
   adopt(group: Group, session: Session, mailFolder: string): Promise<RunningContainer | string>;
   remove(): Promise<void>;
@@ -39,8 +37,6 @@ export interface FoundContainer {
 /** A container that could be started for a session now. */
 export interface LaunchPlan {
   readonly uid: number;
-  /** Hash of the body that the container would be made from. */
-  readonly specHash: string;
   /** Mounts that the group asked for and does not get, one sentence each. */
   readonly refusedMounts: readonly string[];
   /** Creates and starts it. Nothing is left behind when it fails. */

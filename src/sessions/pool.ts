@@ -9,6 +9,7 @@ import type { FoundContainer, Launcher, RunningContainer } from "./launch.ts";
 /** What is opened for a container's life: see the mailbox. */
 export interface MailboxRequest extends MailboxEvents {
   readonly session: string;
+  readonly group: string;
   readonly generation: number;
   readonly firstId: number;
   readonly containerUid: number;
@@ -31,7 +32,12 @@ export interface PoolParts {
   };
   readonly openMailbox: (request: MailboxRequest) => Promise<Mailbox>;
   readonly mailFolder: (session: string, generation: number) => string;
-  readonly containerLog: (session: string, level: string, text: string) => void;
+  readonly containerLog: (
+    session: string,
+    group: string,
+    level: "debug" | "info" | "warn" | "error",
+    text: string,
+  ) => void;
   readonly events: PoolEvents;
   readonly limits: { readonly maxHot: number; readonly idleStopMs: number; readonly readyTimeoutMs: number };
   readonly now: () => number;
@@ -126,6 +132,8 @@ export class SessionPool implements AsyncDisposable {
     const { launcher, sessions, events, limits } = this.#parts;
     const begun = performance.now();
     const plan = await launcher.plan(group, session);
+    for (const refused of plan.refusedMounts)
+      this.#parts.containerLog(session.id, group.name, "warn", `mount refused: ${refused}`);
     const generation = await sessions.nextGeneration(session.id);
     const parts = await this.#containerParts(group, session, { fingerprint, generation, uid: plan.uid });
     const folder = this.#parts.mailFolder(session.id, generation);
@@ -155,11 +163,12 @@ export class SessionPool implements AsyncDisposable {
         this.#parts.openMailbox({
           ...mail,
           session: session.id,
+          group: group.name,
           generation: life.generation,
           firstId: block * mailboxBlockSize,
           containerUid: life.uid,
         }),
-      onLog: (level, text) => this.#parts.containerLog(session.id, level, text),
+      onLog: (level, text) => this.#parts.containerLog(session.id, group.name, level, text),
       onGone: (container, reason) => this.#gone(session.id, container, reason),
       now: this.#parts.now,
     };

@@ -26,7 +26,10 @@ export interface TurnEvents {
     denied: readonly { call: ToolCall; reason: string }[],
   ): Promise<void>;
   progress(scope: TurnScope, text: string): void;
-  ended(scope: TurnScope, end: { state: string; reason: string | undefined; elapsedMs: number }): Promise<void>;
+  ended(
+    scope: TurnScope,
+    end: { state: "done" | "failed" | "cancelled"; reason: string | undefined; elapsedMs: number },
+  ): Promise<void>;
 }
 
 export interface TurnParts {

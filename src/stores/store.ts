@@ -21,6 +21,10 @@ export interface MessageStore {
   after(group: string, after: number, limit: number): Promise<StoredMessage[]>;
   /** How many messages of the group (all states but `handled`) have `seq > after`. */
   countAfter(group: string, after: number): Promise<number>;
+  /** The `waiting` messages of a group, oldest first, at most `limit`. */
+  waiting(group: string, limit: number): Promise<StoredMessage[]>;
+  /** How many `waiting` messages the group has. */
+  waitingCount(group: string): Promise<number>;
   /** Groups that have `waiting` messages, the one that has waited longest first. */
   waitingGroups(): Promise<string[]>;
   /** Messages that belong to a turn, in order. */
@@ -106,8 +110,8 @@ export interface TurnStore {
 
 export interface OutboxStore {
   add(draft: OutgoingDraft, at: number): Promise<OutgoingMessage>;
-  /** Rows that still have to be sent (`queued`, `sending`, `uncertain`), in order. */
-  unsent(limit: number): Promise<OutgoingMessage[]>;
+  /** Rows that still have to be sent (`queued`, `sending`, `uncertain`) with `seq > after` (0 when absent), in order. */
+  unsent(limit: number, after?: number): Promise<OutgoingMessage[]>;
   setState(seq: number, state: OutboxState, attempts: number, error?: string): Promise<void>;
   /** Rows of a channel with `seq > after`, in order, whatever their state. */
   ofChannel(channel: string, after: number, limit: number): Promise<OutgoingMessage[]>;

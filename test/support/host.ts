@@ -52,7 +52,9 @@ export class TestHost implements AsyncDisposable {
   }
 
   /** Groups by name get the HTTP channel and the trigger `mention` unless they say otherwise. */
-  static async start(options: { groups?: Record<string, object>; config?: object; mounts?: object } = {}): Promise<TestHost> {
+  static async start(
+    options: { groups?: Record<string, object>; config?: object; mounts?: object } = {},
+  ): Promise<TestHost> {
     const folder = await temporaryFolder();
     const port = await freePort();
     const home = join(folder.path, "home");

@@ -1,0 +1,34 @@
+import type { HostPayload } from "../../../src/protocol/messages.ts";
+import type { ToolName } from "../../../src/protocol/tools.ts";
+import type { ToolOutput } from "../tools/tool.ts";
+
+export type ModelResponse = Extract<HostPayload, { type: "model-response" | "model-failure" }>;
+export type ToolCall = Extract<HostPayload, { type: "model-response" }>["toolCalls"][number];
+
+export interface ToolResult {
+  readonly callId: string;
+  readonly output: string;
+  readonly isError: boolean;
+}
+
+/** What an engine has of the host during one turn. All of it rejects once the turn is cancelled. */
+export interface TurnHost {
+  readonly signal: AbortSignal;
+  /** Gives the results of the last answer's calls and gets the next answer, or why there is none. */
+  askModel(append: readonly ToolResult[]): Promise<ModelResponse>;
+  /** Has a tool run by the host. */
+  askTool(callId: string, name: ToolName, input: unknown): Promise<ToolOutput>;
+  /** A sign of life. */
+  progress(text: string): Promise<void>;
+}
+
+export interface TurnResult {
+  readonly outcome: "done" | "failed";
+  readonly text: string;
+}
+
+/** Works on turns: decides what the model is asked and runs the tools that it asks for. Keeps nothing between turns. */
+export interface Engine {
+  /** May reject: the turn then fails with the error's message, or is cancelled if it was. */
+  runTurn(host: TurnHost): Promise<TurnResult>;
+}

@@ -1,0 +1,50 @@
+import type { AgentPayload, HostPayload } from "../../src/protocol/messages.ts";
+import type { Engine } from "./engines/engine.ts";
+import { Turn } from "./turn.ts";
+
+export interface AgentLoopOptions {
+  readonly engine: Engine;
+  readonly send: (payload: AgentPayload) => Promise<void>;
+  /** The host can no longer be told anything. */
+  readonly onFailure: (error: unknown) => void;
+  readonly onShutdown: () => void;
+}
+
+/** Works on one turn at a time. A new one cancels the one before it, so that whatever came of that never blocks the next. */
+export class AgentLoop {
+  readonly #options: AgentLoopOptions;
+  #turn: Turn | undefined;
+  #last: Promise<void> = Promise.resolve();
+
+  constructor(options: AgentLoopOptions) {
+    this.#options = options;
+  }
+
+  get isBusy(): boolean {
+    return this.#turn !== undefined;
+  }
+
+  /** Takes a message of the host; returns at once. */
+  accept(payload: HostPayload): void {
+    if (payload.type === "shutdown") this.#options.onShutdown();
+    else if (payload.type === "turn-start") this.#start(payload.turn);
+    else if (payload.turn !== this.#turn?.id) return;
+    else if (payload.type === "cancel") this.#turn.cancel(payload.reason);
+    else this.#turn.deliver(payload);
+  }
+
+  #start(id: string): void {
+    this.#turn?.cancel("another turn began");
+    const turn = new Turn(id, this.#options.send);
+    this.#turn = turn;
+    this.#last = this.#last.then(() => this.#run(turn)).catch((error: unknown) => this.#options.onFailure(error));
+  }
+
+  async #run(turn: Turn): Promise<void> {
+    const end = await turn.run(this.#options.engine);
+    // The host has begun another one, perhaps the same again: it must not take this end for that one's.
+    if (this.#turn !== turn) return;
+    this.#turn = undefined;
+    await this.#options.send(end);
+  }
+}

@@ -1,0 +1,65 @@
+import { setTimeout as delay } from "node:timers/promises";
+
+import { toError } from "../../src/lib/app-error.ts";
+import { StandardEngine } from "./engines/standard.ts";
+import { AgentLoop } from "./loop.ts";
+import { AgentMailbox } from "./mailbox.ts";
+import { readOptions } from "./options.ts";
+import type { AgentOptions } from "./options.ts";
+import { runProbe } from "./probe.ts";
+import { PersistentShell } from "./shell/persistent-shell.ts";
+import { ToolOutputFolder } from "./tool-output-folder.ts";
+import { createTools } from "./tools/catalog.ts";
+import { join } from "node:path";
+
+/** How long children and a last word to the host may take before the process ends anyway. */
+const endMs = 3_000;
+
+/** Tells the host that we are ready and works until it says stop. Resolves with the exit code. */
+async function runAgent(options: AgentOptions): Promise<number> {
+  const { promise: ended, resolve: end } = Promise.withResolvers<number>();
+  const shell = new PersistentShell({
+    workingDirectory: options.workspace,
+    environment: options.environment,
+    temporary: options.home,
+    ownsPidNamespace: options.inContainer,
+  });
+  const fail = (error: unknown): void => {
+    log(toError(error).stack ?? String(error));
+    end(1);
+  };
+  const mailbox = new AgentMailbox({
+    ...options,
+    onMessage: (payload) => loop.accept(payload),
+    isBusy: () => loop.isBusy,
+    onFailure: fail,
+    log,
+  });
+  const outputs = new ToolOutputFolder(join(options.home, "tool-output"));
+  const tools = createTools({ shell, outputs, home: options.home, environment: options.environment });
+  const loop = new AgentLoop({
+    engine: new StandardEngine(tools),
+    send: (payload) => mailbox.send(payload),
+    onFailure: fail,
+    onShutdown: () => end(0),
+  });
+  for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, () => end(0));
+  try {
+    await mailbox.send({ type: "ready", probe: await runProbe(options.probe, options.environment) });
+    mailbox.listen();
+  } catch (error) {
+    const text = `The agent cannot start: ${toError(error).message}`.slice(0, 4_000);
+    await mailbox.send({ type: "log", level: "error", text }).catch(() => {});
+    fail(error);
+  }
+  const code = await ended;
+  mailbox[Symbol.dispose]();
+  await Promise.race([shell[Symbol.asyncDispose](), delay(endMs)]);
+  return code;
+}
+
+function log(text: string): void {
+  process.stderr.write(`${text}\n`);
+}
+
+process.exit(await runAgent(readOptions(process.argv.slice(2), process.env)));

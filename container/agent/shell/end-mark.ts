@@ -1,0 +1,43 @@
+/**
+ * Splits an endless stream of output into calls: what comes before the expected mark belongs to the call, everything
+ * else is dropped. A mark is found even when it arrives in pieces.
+ */
+export class EndMarkFinder {
+  #mark: Buffer | undefined;
+  #held: Buffer = Buffer.alloc(0);
+  #onOutput: (chunk: Buffer) => void = () => {};
+  #resolve: () => void = () => {};
+  #found: Promise<void> = Promise.resolve();
+
+  /** The mark that is being waited for. */
+  get expected(): string | undefined {
+    return this.#mark?.toString();
+  }
+
+  /** Resolves when it was found. */
+  get found(): Promise<void> {
+    return this.#found;
+  }
+
+  expect(mark: string, onOutput: (chunk: Buffer) => void): Promise<void> {
+    this.#mark = Buffer.from(mark);
+    this.#held = Buffer.alloc(0);
+    this.#onOutput = onOutput;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#resolve = resolve;
+    this.#found = promise;
+    return promise;
+  }
+
+  read(chunk: Buffer): void {
+    if (!this.#mark) return;
+    const bytes = this.#held.length > 0 ? Buffer.concat([this.#held, chunk]) : chunk;
+    const at = bytes.indexOf(this.#mark);
+    const certain = at === -1 ? Math.max(0, bytes.length - this.#mark.length + 1) : at;
+    if (certain > 0) this.#onOutput(bytes.subarray(0, certain));
+    this.#held = bytes.subarray(certain);
+    if (at === -1) return;
+    this.#mark = undefined;
+    this.#resolve();
+  }
+}

@@ -1,0 +1,99 @@
+import type { CallEnd } from "./shell-process.ts";
+import { canStartProcess, killLeftovers } from "./processes.ts";
+import type { ShellState } from "./script.ts";
+import { ShellProcess } from "./shell-process.ts";
+import type { ShellProcessOptions } from "./shell-process.ts";
+
+export interface CallOptions {
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+  readonly onOutput: (chunk: Buffer) => void;
+}
+
+export type ShellCallEnd =
+  | { readonly kind: "completed"; readonly exitCode: number }
+  | Exclude<CallEnd, { kind: "completed" }>
+  | { readonly kind: "timed-out" }
+  | { readonly kind: "cancelled" };
+
+/** Carried by nothing, so that only the signal to everything is left, where that is right. */
+const noMark = "-";
+
+export interface ShellCall {
+  readonly end: ShellCallEnd;
+  /** The shell had to be started anew before the command, because what it had started left no room for processes. */
+  readonly unchoked: boolean;
+}
+
+/**
+ * The session's one bash: started with the first command, one command at a time, working directory, environment and
+ * functions stay. When a call does not complete, the shell ends with everything it started; the next call gets a new
+ * one with working directory and exported environment of the last call that completed.
+ */
+export class PersistentShell implements AsyncDisposable {
+  readonly #options: Omit<ShellProcessOptions, "state">;
+  #state: ShellState | undefined;
+  #process: ShellProcess | undefined;
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(options: Omit<ShellProcessOptions, "state">) {
+    this.#options = options;
+  }
+
+  get workingDirectory(): string {
+    if (!this.#state) return this.#options.workingDirectory;
+    return Buffer.from(this.#state.workingDirectory, "latin1").toString("utf8");
+  }
+
+  /** Waits for calls before it. Rejects only when no shell can be started. */
+  async run(command: string, options: CallOptions): Promise<ShellCall> {
+    const call = this.#last.then(() => this.#run(command, options));
+    this.#last = call.catch(() => undefined);
+    return call;
+  }
+
+  /** Ends the shell and all that it started, running or in the background. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    const running = this.#process;
+    this.#process = undefined;
+    await running?.end();
+  }
+
+  async #run(command: string, options: CallOptions): Promise<ShellCall> {
+    if (options.signal.aborted) return { end: { kind: "cancelled" }, unchoked: false };
+    const unchoked = await this.#makeRoom();
+    this.#process ??= await ShellProcess.start({ ...this.#options, state: this.#state });
+    const end = await untilStopped(this.#process.run(command, options.onOutput), options);
+    if (end.kind === "completed") {
+      this.#state = end.report.state;
+      return { end: { kind: "completed", exitCode: end.report.exitCode }, unchoked };
+    }
+    await this[Symbol.asyncDispose]();
+    return { end, unchoked };
+  }
+
+  /** Ends a shell that cannot be used any more. True when it was for what it had started. */
+  async #makeRoom(): Promise<boolean> {
+    if (this.#process?.isAlive === false) await this[Symbol.asyncDispose]();
+    const choked = this.#process ? await this.#process.isChoked() : !(await canStartProcess());
+    if (!choked) return false;
+    await this[Symbol.asyncDispose]();
+    await killLeftovers({ mark: noMark, ownsPidNamespace: this.#options.ownsPidNamespace });
+    return true;
+  }
+}
+
+type Stopped = Extract<ShellCallEnd, { kind: "timed-out" | "cancelled" }>;
+
+async function untilStopped(call: Promise<CallEnd>, { timeoutMs, signal }: CallOptions): Promise<CallEnd | Stopped> {
+  const { promise: stopped, resolve } = Promise.withResolvers<Stopped>();
+  const timer = setTimeout(() => resolve({ kind: "timed-out" }), timeoutMs);
+  const cancel = (): void => resolve({ kind: "cancelled" });
+  signal.addEventListener("abort", cancel, { once: true });
+  try {
+    return await Promise.race([call, stopped]);
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener("abort", cancel);
+  }
+}

@@ -1,0 +1,24 @@
+import { limits } from "../../src/protocol/limits.ts";
+
+/** Bytes of unknown origin as text that JSON, chats and models take: invalid UTF-8 replaced, NUL removed. */
+export function decodeText(bytes: Uint8Array): string {
+  return new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes).replaceAll("\0", "");
+}
+
+/** Keeps beginning and end of a long text; `notice` says what is missing, given the count of characters cut. */
+export function cutMiddle(text: string, maxChars: number, notice: (cutChars: number) => string): string {
+  if (text.length <= maxChars) return text;
+  const half = Math.floor(maxChars / 2);
+  const cut = `${text.slice(0, half)}\n${notice(text.length - 2 * half)}\n${text.slice(-half)}`;
+  return cut.toWellFormed();
+}
+
+/** What any tool result must be before it crosses the mailbox. */
+export function fitToolOutput(text: string, maxChars: number = limits.toolOutputChars): string {
+  return cutMiddle(text.replaceAll("\0", ""), maxChars, (chars) => `[… ${chars} characters cut …]`).toWellFormed();
+}
+
+/** `1.2 s` */
+export function formatSeconds(milliseconds: number): string {
+  return `${(milliseconds / 1_000).toFixed(1)} s`;
+}

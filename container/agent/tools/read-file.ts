@@ -1,0 +1,96 @@
+import { constants } from "node:fs";
+import type { FileHandle } from "node:fs/promises";
+
+import { limits } from "../../../src/protocol/limits.ts";
+import { toolInputs } from "../../../src/protocol/tools.ts";
+import { decodeText } from "../text.ts";
+import { openRegularFile, resolvePath } from "./paths.ts";
+import type { PathBase } from "./paths.ts";
+import { descriptionOf, failure, success } from "./tool.ts";
+import type { Tool, ToolContext, ToolInput, ToolOutput } from "./tool.ts";
+
+const defaultLines = 2_000;
+const maxLineBytes = 4_000;
+/** Room for the last line of the result. */
+const maxChars = limits.toolOutputChars - 200;
+const newline = 10;
+
+/** Reads lines with their numbers, never more of the file than it shows or skips. */
+export class ReadFileTool implements Tool<"read_file"> {
+  readonly name = "read_file";
+  readonly description = descriptionOf("read_file");
+  readonly schema = toolInputs.read_file;
+  readonly readsOnly = true;
+  readonly #base: PathBase;
+
+  constructor(base: PathBase) {
+    this.#base = base;
+  }
+
+  async execute(input: ToolInput<"read_file">, { signal }: ToolContext): Promise<ToolOutput> {
+    const path = resolvePath(this.#base, input.path);
+    const first = input.offset ?? 1;
+    await using file = await openRegularFile(path, constants.O_RDONLY);
+    const { size } = await file.stat();
+    const shown: string[] = [];
+    let chars = 0;
+    let count = 0;
+    for await (const line of linesOf(file, signal)) {
+      count += 1;
+      if (count < first) continue;
+      if (line.includes(0)) return failure(`${path} is a binary file of ${size} bytes.`);
+      const text = `${String(count).padStart(6)}\t${decodeText(line)}`;
+      if (shown.length === (input.limit ?? defaultLines) || chars + text.length + 1 > maxChars) {
+        return success(
+          `${shown.join("\n")}\n[lines ${first} to ${count - 1}; there are more, go on with offset ${count}]`,
+        );
+      }
+      shown.push(text);
+      chars += text.length + 1;
+    }
+    if (shown.length > 0) return success(shown.join("\n"));
+    return count === 0 ? success("[the file is empty]") : failure(`${path} has only ${count} lines.`);
+  }
+}
+
+/** Lines without their ends; of a line that is too long to show, its beginning and a note. */
+async function* linesOf(file: FileHandle, signal: AbortSignal): AsyncGenerator<Buffer> {
+  const line = new LineBuffer();
+  const chunk = Buffer.alloc(64 * 1024);
+  for (;;) {
+    signal.throwIfAborted();
+    const { bytesRead } = await file.read(chunk, 0, chunk.length, null);
+    if (bytesRead === 0) break;
+    const bytes = chunk.subarray(0, bytesRead);
+    let start = 0;
+    for (let end = bytes.indexOf(newline); end !== -1; end = bytes.indexOf(newline, start)) {
+      line.add(bytes.subarray(start, end));
+      yield line.take();
+      start = end + 1;
+    }
+    line.add(bytes.subarray(start));
+  }
+  if (line.length > 0) yield line.take();
+}
+
+class LineBuffer {
+  #parts: Buffer[] = [];
+  #kept = 0;
+  length = 0;
+
+  add(bytes: Buffer): void {
+    const part = Buffer.from(bytes.subarray(0, maxLineBytes - this.#kept));
+    this.#parts.push(part);
+    this.#kept += part.length;
+    this.length += bytes.length;
+  }
+
+  take(): Buffer {
+    if (this.length > this.#kept) this.#parts.push(Buffer.from(` [… ${this.length - this.#kept} bytes more]`));
+    const line = Buffer.concat(this.#parts);
+    this.#parts = [];
+    this.#kept = 0;
+    this.length = 0;
+    return line.at(-1) === 13 ? line.subarray(0, -1) : line;
+  }
+}

@@ -1,0 +1,291 @@
+"""Looks at the container from the inside and prints one JSON object.
+
+It reports what holds (user, capabilities, filters, interfaces, mounts, names of the environment) and tries what must
+fail. An attempt counts as refused only when the kernel or its filter said no to it; a call that got far enough to have its
+arguments judged is open. Nothing is changed: arguments are such that even an allowed call has no lasting effect.
+"""
+
+import ctypes
+import errno
+import json
+import os
+import socket
+import stat
+import sys
+
+REFUSED = {
+    errno.EPERM,
+    errno.EACCES,
+    errno.EROFS,
+    errno.ENOSYS,
+    errno.EAFNOSUPPORT,
+    errno.ESOCKTNOSUPPORT,
+    errno.EPROTONOSUPPORT,
+    errno.ENETUNREACH,
+}
+# For files and sockets of the host: that they are not there is as good.
+ABSENT = REFUSED | {errno.ENOENT, errno.ENOTDIR, errno.ECONNREFUSED}
+
+# Numbers of system calls: x86_64, aarch64. None: the machine has no such call.
+CALLS = {
+    "io_uring_setup": (425, 425),
+    "bpf": (321, 280),
+    "userfaultfd": (323, 282),
+    "ptrace": (101, 117),
+    "process_vm_readv": (310, 270),
+    "keyctl": (250, 219),
+    "add_key": (248, 217),
+    "shmget": (29, 194),
+    "msgget": (68, 186),
+    "mq_open": (240, 180),
+    "mount": (165, 40),
+    "fsopen": (430, 430),
+    "open_tree": (428, 428),
+    "pivot_root": (155, 41),
+    "chroot": (161, 51),
+    "unshare": (272, 97),
+    "setns": (308, 268),
+    "clone": (56, 220),
+    "open_by_handle_at": (304, 265),
+    "perf_event_open": (298, 241),
+    "mknodat": (259, 33),
+    "kexec_load": (246, 104),
+    "init_module": (175, 105),
+    "finit_module": (313, 273),
+    "swapon": (167, 224),
+    "sethostname": (170, 161),
+    "modify_ldt": (154, None),
+}
+
+NEW_NETWORK, NEW_USER, NEW_MOUNT = 0x40000000, 0x10000000, 0x00020000
+SIGNAL_CHILD = 17
+
+libc = ctypes.CDLL(None, use_errno=True)
+libc.syscall.restype = ctypes.c_long
+machine = {"x86_64": 0, "aarch64": 1}.get(os.uname().machine)
+attempts = []
+
+
+def attempt(name, action, refused=REFUSED):
+    try:
+        detail, is_open = action() or "worked", True
+    except OSError as error:
+        detail = errno.errorcode.get(error.errno, str(error.errno))
+        is_open = error.errno not in refused
+    attempts.append({"name": name, "outcome": "open" if is_open else "refused", "detail": detail})
+
+
+def call(name, *arguments):
+    number = CALLS[name][machine]
+    if number is None:
+        raise OSError(errno.ENOSYS, "no such call on this machine")
+    ctypes.set_errno(0)
+    padded = [ctypes.c_long(part) if isinstance(part, int) else part for part in arguments]
+    result = libc.syscall(ctypes.c_long(number), *padded)
+    if result < 0:
+        raise OSError(ctypes.get_errno(), name)
+    return result
+
+
+def try_call(name, *arguments, label=None):
+    attempt(label or name, lambda: call(name, *arguments) and None)
+
+
+def try_socket(label, family, kind, protocol=0):
+    def open_and_close():
+        handle = libc.socket(family, kind, protocol)
+        if handle < 0:
+            raise OSError(ctypes.get_errno(), label)
+        os.close(handle)
+
+    attempt(label, open_and_close)
+
+
+def try_in_child(label, action):
+    """For calls that would change this process: a child makes it, tells its errno and ends."""
+
+    def run():
+        child = os.fork()
+        if child == 0:
+            code = 0
+            try:
+                action()
+            except OSError as error:
+                code = error.errno or 255
+            finally:
+                os._exit(code)
+        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        if code != 0:
+            raise OSError(code, label)
+
+    attempt(label, run)
+
+
+def clone_user():
+    child = call("clone", NEW_USER | SIGNAL_CHILD, 0, 0, 0, 0)
+    if child == 0:
+        os._exit(0)
+    os.waitpid(child, 0)
+
+
+def join_own_network():
+    handle = os.open("/proc/self/ns/net", os.O_RDONLY)
+    try:
+        call("setns", handle, NEW_NETWORK)
+    finally:
+        os.close(handle)
+
+
+def make_device():
+    """The device of /dev/null, in a folder that is writable; taken away again should it appear."""
+    path = f"/tmp/probe-{os.getpid()}".encode()
+    call("mknodat", -100, ctypes.c_char_p(path), stat.S_IFCHR | 0o600, os.makedev(1, 3))
+    os.unlink(path)
+
+
+def open_for_writing(path):
+    os.close(os.open(path, os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC))
+
+
+def connect(family, kind, address):
+    with socket.socket(family, kind) as opened:
+        opened.setblocking(False)
+        opened.connect(address)
+
+
+def try_sockets():
+    try_socket("socket-vsock", 40, socket.SOCK_STREAM)
+    try_socket("socket-alg", 38, socket.SOCK_SEQPACKET)
+    try_socket("socket-packet", 17, socket.SOCK_RAW)
+    try_socket("socket-bluetooth", 31, socket.SOCK_RAW, 1)
+    try_socket("socket-can", 29, socket.SOCK_RAW, 1)
+    try_socket("socket-tipc", 30, socket.SOCK_SEQPACKET)
+    try_socket("socket-xdp", 44, socket.SOCK_RAW)
+    try_socket("socket-rds", 21, socket.SOCK_SEQPACKET)
+    try_socket("socket-raw-inet", 2, socket.SOCK_RAW, 1)
+    try_socket("socket-raw-inet6", 10, socket.SOCK_RAW, 58)
+    try_socket("socket-sctp", 2, socket.SOCK_STREAM, 132)
+    try_socket("socket-netlink-audit", 16, socket.SOCK_RAW, 9)
+    try_socket("socket-netlink-netfilter", 16, socket.SOCK_RAW, 12)
+    attempt("connect-metadata", lambda: connect(2, socket.SOCK_STREAM, ("169.254.169.254", 80)))
+    attempt("connect-dns", lambda: connect(2, socket.SOCK_DGRAM, ("1.1.1.1", 53)))
+
+
+def try_calls():
+    nothing = ctypes.c_void_p(0)
+    nowhere = ctypes.c_char_p(b"/nonexistent-probe")
+    try_call("io_uring_setup", 1, nothing)
+    try_call("bpf", 0, nothing, 0)
+    try_call("userfaultfd", 0x7FFFFFFF)
+    try_call("ptrace", 3, -1, nothing, nothing)
+    try_call("process_vm_readv", -1, nothing, 0, nothing, 0, 0)
+    try_call("keyctl", 0, -3, 0)
+    try_call("add_key", nothing, nothing, nothing, 0, 0)
+    try_call("shmget", -1, 0, 0)
+    try_call("msgget", -1, 0)
+    try_call("mq_open", nothing, 0, 0, nothing)
+    try_call("mount", nowhere, ctypes.c_char_p(b"/"), nowhere, 0, nothing)
+    try_call("fsopen", nowhere, 0)
+    try_call("open_tree", -100, ctypes.c_char_p(b"/"), 1)
+    try_call("pivot_root", ctypes.c_char_p(b"/"), ctypes.c_char_p(b"/"))
+    try_in_child("chroot", lambda: call("chroot", ctypes.c_char_p(b"/")))
+    try_in_child("unshare-network", lambda: call("unshare", NEW_NETWORK))
+    try_in_child("unshare-mount", lambda: call("unshare", NEW_MOUNT))
+    try_in_child("unshare-user", lambda: call("unshare", NEW_USER))
+    try_in_child("setns-network", join_own_network)
+    attempt("clone-user", clone_user)
+    try_call("open_by_handle_at", -1, nothing, 0)
+    try_call("perf_event_open", nothing, -1, 0, -1, 0)
+    attempt("mknod-device", make_device)
+    try_call("kexec_load", 0, 1 << 20, nothing, 0)
+    try_call("init_module", nothing, 0, nothing)
+    try_call("finit_module", -1, nothing, 0)
+    try_call("swapon", nowhere, 0)
+    try_call("sethostname", nothing, -1)
+    try_call("modify_ldt", 99, nothing, 0)
+
+
+def try_files():
+    for label, path in (
+        ("write-sysrq", "/proc/sysrq-trigger"),
+        ("write-core-pattern", "/proc/sys/kernel/core_pattern"),
+        ("write-uevent-helper", "/sys/kernel/uevent_helper"),
+        ("write-release-agent", "/sys/fs/cgroup/release_agent"),
+        ("read-kernel-memory", "/dev/mem"),
+    ):
+        attempt(label, lambda path=path: open_for_writing(path), ABSENT)
+    for label, path in (
+        ("connect-docker", "/var/run/docker.sock"),
+        ("connect-containerd", "/run/containerd/containerd.sock"),
+        ("connect-podman", "/run/podman/podman.sock"),
+    ):
+        attempt(label, lambda path=path: connect(socket.AF_UNIX, socket.SOCK_STREAM, path), ABSENT)
+
+
+def root_is_read_only():
+    path = f"/probe-{os.getpid()}"
+    try:
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+    except OSError as error:
+        return error.errno == errno.EROFS
+    os.unlink(path)
+    return False
+
+
+def read(path):
+    with open(path, encoding="utf-8", errors="replace") as file:
+        return file.read()
+
+
+def mounts():
+    found = []
+    for line in read("/proc/self/mountinfo").splitlines():
+        front, back = line.split(" - ", 1)
+        target, options = front.split(" ")[4:6]
+        kind, _, inner = back.split(" ", 2)
+        for code, plain in (("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")):
+            target = target.replace(code, plain)
+        # Only of a tmpfs do the file system's own options matter (size, inodes); of an overlay they are very long.
+        everything = f"{options},{inner}" if kind == "tmpfs" else options
+        found.append(
+            {"target": target, "readOnly": "ro" in options.split(","), "type": kind, "options": everything[:1024]}
+        )
+    return found
+
+
+def environment():
+    """Names that the agent and the first process were started with; the latter may be unreadable."""
+    names = set()
+    for path in ("/proc/self/environ", "/proc/1/environ"):
+        try:
+            names.update(entry.split("=", 1)[0] for entry in read(path).split("\0") if entry)
+        except OSError:
+            continue
+    return sorted(name[:256] for name in names)
+
+
+def main():
+    if machine is None:
+        sys.exit(f"The probe does not know the system calls of {os.uname().machine}.")
+    status = dict(line.split(":", 1) for line in read("/proc/self/status").splitlines() if ":" in line)
+    interfaces = [line.split(":")[0].strip() for line in read("/proc/net/dev").splitlines() if ":" in line]
+    try_sockets()
+    try_calls()
+    try_files()
+    report = {
+        "uid": os.getuid(),
+        "gid": os.getgid(),
+        "groups": os.getgroups(),
+        "capabilities": {name: status[name].strip() for name in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb")},
+        "noNewPrivs": int(status["NoNewPrivs"]),
+        "seccomp": int(status["Seccomp"]),
+        "interfaces": interfaces,
+        "rootReadOnly": root_is_read_only(),
+        "mounts": mounts(),
+        "environment": environment(),
+        "attempts": attempts,
+    }
+    print(json.dumps(report, separators=(",", ":")))
+
+
+main()

@@ -1,0 +1,137 @@
+import { createHash } from "node:crypto";
+import { mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { Readable } from "node:stream";
+import { build } from "esbuild";
+import { pack } from "tar-fs";
+import { agentImagePath } from "../../src/containers/agent-image.ts";
+import { AppError } from "../../src/lib/app-error.ts";
+import { readRecipe, type SetupContext } from "./recipe.ts";
+import { say } from "./say.ts";
+
+const repository = "crabpot-agent";
+const inputsLabel = "crabpot.inputs";
+
+/** What the image is made from: paths in the build context, and bytes. */
+type Inputs = ReadonlyMap<string, Uint8Array>;
+
+/**
+ * Builds the agent image of the checkout unless the engine has it, and writes down which one it is. It is named by a hash over
+ * all that goes into it. Images that no checkout and no container uses any longer are removed. Gives words about it.
+ */
+export async function ensureAgentImage(context: SetupContext, baseId: string): Promise<string> {
+  const inputs = await collectInputs(context.checkoutFolder);
+  const hash = hashOf(inputs, baseId);
+  const tag = `${repository}:${hash.slice(0, 16)}`;
+  const isBuilt = (await context.engine.image(tag))?.labels[inputsLabel] === hash;
+  if (!isBuilt) {
+    say(`agent image: building ${tag} …`);
+    await buildImage(context, inputs, { tag, baseId, hash });
+  }
+  const image = await context.engine.image(tag);
+  if (!image) throw new AppError("setup_required", `The engine has built ${tag}, but does not find it.`);
+  await writeRecord(context.checkoutFolder, { tag, id: image.id, inputs: hash });
+  await context.builder.tag(image.id, checkoutTag(context.checkoutFolder));
+  const removed = await removeUnused(context);
+  const words = [`${tag} ${isBuilt ? "is up to date" : "built"}`, ...removed.map((old) => `removed ${old}`)];
+  return words.join(", ");
+}
+
+async function collectInputs(checkoutFolder: string): Promise<Inputs> {
+  const recipe = await readRecipe(checkoutFolder);
+  const inputs = new Map<string, Uint8Array>([
+    ["Dockerfile", Buffer.from(recipe.text)],
+    ["agent.mjs", await bundleAgent(checkoutFolder)],
+  ]);
+  const imageFolder = join(checkoutFolder, "container", "image");
+  const names = await readdir(imageFolder);
+  for (const name of names.toSorted()) inputs.set(`image/${name}`, await readFile(join(imageFolder, name)));
+  return inputs;
+}
+
+/** The agent as one file that needs nothing but Node. */
+async function bundleAgent(checkoutFolder: string): Promise<Uint8Array> {
+  const result = await build({
+    absWorkingDir: checkoutFolder,
+    entryPoints: ["container/agent/main.ts"],
+    bundle: true,
+    platform: "node",
+    target: "node24",
+    format: "esm",
+    write: false,
+    logLevel: "silent",
+  });
+  const [bundle] = result.outputFiles;
+  if (!bundle) throw new AppError("setup_required", "esbuild gave no bundle of container/agent/main.ts.");
+  return bundle.contents;
+}
+
+/** Lengths are hashed too, so that bytes cannot move from one input to the next. */
+function hashOf(inputs: Inputs, baseId: string): string {
+  const hash = createHash("sha256").update(`${baseId}\n`);
+  for (const [name, bytes] of inputs) hash.update(`${name}\n${bytes.length}\n`).update(bytes);
+  return hash.digest("hex");
+}
+
+async function buildImage(
+  { builder, env }: SetupContext,
+  inputs: Inputs,
+  { tag, baseId, hash }: { tag: string; baseId: string; hash: string },
+): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), "crabpot-image-"));
+  try {
+    for (const [name, bytes] of inputs) {
+      await mkdir(dirname(join(folder, name)), { recursive: true });
+      await writeFile(join(folder, name), bytes);
+    }
+    // The same bytes on every machine, whoever runs set-up and with whichever umask, so that layers are reused.
+    const archive = pack(folder, {
+      map: (header) => ({
+        ...header,
+        uid: 0,
+        gid: 0,
+        mode: header.type === "directory" ? 0o755 : 0o644,
+        mtime: new Date(0),
+      }),
+    });
+    const buildArguments = { ...proxies(env), BASE_IMAGE: baseId };
+    const options = { tag, labels: { [inputsLabel]: hash }, buildArguments };
+    await builder.build(Readable.from(archive), options, (line) => {
+      if (/^Step|^[EW]:|rror/.test(line)) say(`  ${line.split("    ", 1)[0]}`);
+    });
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** The engine knows these as build arguments and does not keep them in the image. */
+function proxies(env: SetupContext["env"]): Record<string, string> {
+  const names = ["http_proxy", "https_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY"];
+  const pairs = names.map((name) => [name, env[name]] as const);
+  return Object.fromEntries(pairs.filter((pair): pair is readonly [string, string] => Boolean(pair[1])));
+}
+
+/** The second name of an image: that this checkout uses it. Moves to the next image when that is built. */
+function checkoutTag(checkoutFolder: string): string {
+  return `${repository}:checkout-${createHash("sha256").update(checkoutFolder).digest("hex").slice(0, 16)}`;
+}
+
+async function removeUnused({ builder }: SetupContext): Promise<string[]> {
+  const removed: string[] = [];
+  for (const { tags } of await builder.list(inputsLabel)) {
+    const [tag, ...others] = tags;
+    const isOurs = tag !== undefined && /^crabpot-agent:[0-9a-f]{16}$/.test(tag) && others.length === 0;
+    if (isOurs && (await builder.remove(tag))) removed.push(tag);
+  }
+  return removed;
+}
+
+/** Renamed into place: a host that starts at this moment reads the old record or the new one. */
+async function writeRecord(checkoutFolder: string, record: { tag: string; id: string; inputs: string }): Promise<void> {
+  const path = agentImagePath(checkoutFolder);
+  const temporary = `${path}.${process.pid}`;
+  await mkdir(dirname(path), { recursive: true });
+  await writeFile(temporary, `${JSON.stringify(record, undefined, 2)}\n`);
+  await rename(temporary, path);
+}

@@ -1,0 +1,171 @@
+import { Registry } from "prom-client";
+
+import { openContainers } from "./app/containers.ts";
+import type { Containers } from "./app/containers.ts";
+import type { AppContext } from "./app/context.ts";
+import { buildDoors, openDoors } from "./app/doors.ts";
+import type { Doors, TerminalUse } from "./app/doors.ts";
+import { openFoundation } from "./app/foundation.ts";
+import type { FoundationParts } from "./app/foundation.ts";
+import { createHostOperations } from "./app/operations.ts";
+import { createIntake } from "./app/intake.ts";
+import { createTurns, sessionKeyOf } from "./app/turns.ts";
+import { configuredGroups } from "./config/groups.ts";
+import { ensureGroupFolder } from "./config/group-folders.ts";
+import { Outbox } from "./delivery/outbox.ts";
+import { startControlServer } from "./gateway/control.ts";
+import type { Readiness } from "./gateway/health.ts";
+import { createMetrics } from "./gateway/metrics.ts";
+import { toError } from "./lib/app-error.ts";
+import { GroupQueue } from "./queue/group-queue.ts";
+import { openGroupRegistry } from "./router/group-registry.ts";
+import type { GroupRegistry } from "./router/group-registry.ts";
+import type { TurnRunner } from "./sessions/turn-runner.ts";
+
+export interface AppOptions extends FoundationParts {
+  /** Undefined: there is no terminal channel. */
+  readonly terminal: TerminalUse | undefined;
+}
+
+/** A running host. Disposing it ends the containers and closes everything, last the store. */
+export interface App extends AsyncDisposable {
+  /** Resolves when the terminal's input has ended; never without a terminal. */
+  readonly inputEnded: Promise<void>;
+  /** Resolves when nothing waits, runs or has to be sent. */
+  settled(): Promise<void>;
+  /** Takes nothing more in and lets running turns end; those that are not done by then go on at the next start. */
+  drain(deadlineMs: number): Promise<void>;
+}
+
+const failedTurnRetryMs = 5_000;
+const outboxDrainMs = 5_000;
+
+/**
+ * Builds every part in order, each from those before it, and owns them on one stack: a failure on the way undoes what was
+ * built, and disposal goes backwards, so that intake ends first and the store last.
+ */
+export async function startApp(options: AppOptions): Promise<App> {
+  await using stack = new AsyncDisposableStack();
+  const registry = new Registry();
+  const live: Live = { pool: undefined, queue: undefined, stopping: undefined };
+  const foundation = await openFoundation(options, stack);
+  const { store, logger, record } = foundation;
+  stack.defer(() => record({ type: "host-stop", actor: "host", data: {} }));
+  const metrics = createMetrics(registry, {
+    containersHot: () => live.pool?.list().length ?? 0,
+    groupsWaiting: () => live.queue?.snapshot().waiting.length ?? 0,
+    outbox: () => store.outbox.counts(),
+  });
+  const context: AppContext = { ...foundation, metrics };
+  const groups = await openGroups(context);
+  const containers = await openContainers(context, stack);
+  live.pool = containers.pool;
+  const doors = await buildDoors(context, stack, {
+    terminal: options.terminal,
+    registry,
+    ready: () => readiness(containers, live),
+  });
+  const channelOf = (name: string) => doors.channels.find((channel) => channel.name === name);
+  const outbox = stack.use(new Outbox({ store: store.outbox, channelOf, logger, audit: record }));
+  const runner = await createTurns(context, containers, () => outbox.wake());
+  const queue = createQueue(context, groups, runner);
+  live.queue = queue;
+  await reconcile(context, groups, containers);
+  const intakeOpen = () => live.stopping ?? true;
+  const accept = createIntake(context, { groups, runner, queue, outbox, pool: containers.pool, intakeOpen });
+  const operations = createHostOperations(context, { groups, containers, doors, queue, intakeOpen });
+  const onFault = (error: Error) => logger.error({ error }, "a request on the control socket failed");
+  const audit = (data: object) => record({ type: "control-request", actor: "operator", data: { ...data } });
+  stack.use(await startControlServer({ socketPath: context.home.paths.controlSocket, operations, audit, onFault }));
+  await openDoors(context, doors, accept);
+  await resume(context, queue, outbox);
+  return finishApp(stack.move(), { doors, queue, outbox, live });
+}
+
+/** Parts that others look at before they exist, and what the host says once it takes nothing more in. */
+interface Live {
+  pool: Containers["pool"] | undefined;
+  queue: GroupQueue | undefined;
+  stopping: string | undefined;
+}
+
+async function openGroups({ config, store, home, environment, logger }: AppContext): Promise<GroupRegistry> {
+  const folders = { groups: home.paths.groups, checkout: environment.checkout };
+  const configured = configuredGroups(config);
+  const prepare = async (group: { name: string; main: boolean }): Promise<void> => {
+    await ensureGroupFolder(folders, group);
+  };
+  for (const group of configured) await prepare(group);
+  const groups = await openGroupRegistry({ configured, store: store.groups, prepare });
+  for (const { name } of groups.shadowed) {
+    logger.warn(
+      { group: name },
+      "a group that was added at run time is not served: config.yaml has taken its name or chat",
+    );
+  }
+  return groups;
+}
+
+function createQueue({ config, logger }: AppContext, groups: GroupRegistry, runner: TurnRunner): GroupQueue {
+  const queue: GroupQueue = new GroupQueue({
+    concurrency: config.sessions.maxHot,
+    run: async (name, signal) => {
+      const group = groups.byName(name);
+      if (group && (await runner.run(group, signal)) && !signal.aborted) queue.wake(name);
+    },
+    onError: (group, error) => {
+      logger.error({ error: toError(error), group }, "a turn could not be run; it is tried again");
+      setTimeout(() => queue.wake(group), failedTurnRetryMs).unref();
+    },
+  });
+  return queue;
+}
+
+/** Takes over or removes what an earlier life of the host has left. */
+async function reconcile({ config, store }: AppContext, groups: GroupRegistry, { pool }: Containers): Promise<void> {
+  const busy = new Set((await store.turns.running()).map((turn) => turn.session));
+  const sessions = await store.sessions.list();
+  const keyOf = sessionKeyOf(config.assistant.name);
+  await pool.reconcile(async (id) => {
+    const session = sessions.find((candidate) => candidate.id === id);
+    const group = session && groups.byName(session.group);
+    if (!group || keyOf(group) !== session.key) return undefined;
+    return { group, session, busy: busy.has(id) };
+  });
+}
+
+/** Goes on with what was unfinished. */
+async function resume({ store }: AppContext, queue: GroupQueue, outbox: Outbox): Promise<void> {
+  for (const turn of await store.turns.running()) queue.wake(turn.group);
+  for (const group of await store.messages.waitingGroups()) queue.wake(group);
+  outbox.wake();
+}
+
+async function readiness({ engine }: Containers, live: Live): Promise<Readiness> {
+  if (live.stopping !== undefined) return { ready: false, reasons: ["stopping"] };
+  const answers = await engine.facts(AbortSignal.timeout(2_000)).then(
+    () => true,
+    () => false,
+  );
+  return answers ? { ready: true, reasons: [] } : { ready: false, reasons: ["container engine away"] };
+}
+
+function finishApp(
+  owned: AsyncDisposableStack,
+  parts: { doors: Doors; queue: GroupQueue; outbox: Outbox; live: Live },
+): App {
+  const { doors, queue, outbox, live } = parts;
+  return {
+    inputEnded: doors.terminal?.ended ?? new Promise<void>(() => undefined),
+    settled: async () => {
+      await queue.idle();
+      await outbox.idle();
+    },
+    drain: async (deadlineMs) => {
+      live.stopping = "the host is stopping";
+      await queue.stop(deadlineMs);
+      await Promise.race([outbox.idle(), new Promise((resolve) => setTimeout(resolve, outboxDrainMs).unref())]);
+    },
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}

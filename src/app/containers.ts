@@ -1,0 +1,125 @@
+import { join } from "node:path";
+
+import { ensureGlobalFolder, ensureGroupFolder } from "../config/group-folders.ts";
+import { findAgentImage } from "../containers/agent-image.ts";
+import { openEngine } from "../containers/catalog.ts";
+import { judgeEngine } from "../containers/engine-versions.ts";
+import type { ContainerEngine } from "../containers/engine.ts";
+import { giveFolderTo } from "../containers/folder-owner.ts";
+import { ContainerLauncher } from "../containers/launcher.ts";
+import type { ImageFacts } from "../containers/spec.ts";
+import { AppError } from "../lib/app-error.ts";
+import { HostMailbox } from "../sessions/host-mailbox.ts";
+import { SessionPool } from "../sessions/pool.ts";
+import { hostUid } from "./context.ts";
+import type { AppContext } from "./context.ts";
+import { createPoolEvents } from "./events.ts";
+
+/** An agent needs so long at most from the start of its container until it has attested it. */
+const readyTimeoutMs = 60_000;
+
+export interface Containers {
+  readonly engine: ContainerEngine;
+  readonly launcher: ContainerLauncher;
+  readonly pool: SessionPool;
+}
+
+/** The engine, if it is one that can be trusted with agents, and the image that belongs to this checkout. */
+export async function openContainers(context: AppContext, stack: AsyncDisposableStack): Promise<Containers> {
+  const { environment, home, config } = context;
+  const engine = stack.use(await openEngine({ env: environment.variables, homeFolder: environment.userHome }));
+  await refuseUnfitEngine(context, engine);
+  const image = await findImage(engine, environment.checkout);
+  await ensureGlobalFolder(home.paths.global, environment.checkout);
+  const launcher = createLauncher(context, engine, image);
+  const pool = stack.use(createPool(context, launcher));
+  context.logger.debug({ image: image.id, maxHot: config.sessions.maxHot }, "containers can be started");
+  return { engine, launcher, pool };
+}
+
+async function refuseUnfitEngine({ logger, record }: AppContext, engine: ContainerEngine): Promise<void> {
+  const facts = await engine.facts();
+  const findings = judgeEngine(facts);
+  const data = { kind: facts.kind, version: facts.version, components: facts.components, kernel: facts.kernel };
+  await record({
+    type: "engine-judged",
+    actor: "host",
+    data: { ...data, findings: findings.map(({ detail }) => detail) },
+  });
+  for (const { level, detail, fix } of findings) {
+    if (level === "refuse") throw new AppError("engine_refused", detail, { fix });
+    if (level === "warn") logger.debug({ fix }, detail);
+  }
+}
+
+async function findImage(engine: ContainerEngine, checkout: string): Promise<ImageFacts> {
+  const { id } = await findAgentImage(engine, checkout);
+  const image = await engine.image(id);
+  if (!image) throw new AppError("image_missing", `The agent's image ${id} is gone.`, { fix: "npm run setup" });
+  return image;
+}
+
+function createLauncher(context: AppContext, engine: ContainerEngine, image: ImageFacts): ContainerLauncher {
+  const { config, home, environment, store, logs, record } = context;
+  const { memoryMb, cpus, pids, runtime } = config.sandbox;
+  const folders = { groups: home.paths.groups, checkout: environment.checkout };
+  return new ContainerLauncher({
+    engine,
+    image,
+    instance: home.instance,
+    sandbox: { memoryMb, cpus, pids, runtime },
+    mountContext: {
+      homeFolder: environment.userHome,
+      crabpotHome: home.paths.root,
+      checkout: environment.checkout,
+      allowlistPath: home.paths.mounts,
+      hostUid: hostUid(),
+    },
+    groupFolder: async (group, user) => {
+      const folder = await ensureGroupFolder(folders, group, user);
+      await giveFolderTo(folder, user, hostUid());
+      return folder;
+    },
+    globalFolder: home.paths.global,
+    ordinal: (group) => store.groups.ordinal(group),
+    output: (session, group) => logs.of({ id: session, group }).outputOf("container"),
+    record: (entry) => record({ ...entry, actor: "host" }),
+  });
+}
+
+function createPool(context: AppContext, launcher: ContainerLauncher): SessionPool {
+  const { config, home, store, logs, clock, logger, record } = context;
+  const mailFolder = (session: string, generation: number): string =>
+    join(home.paths.sessions, session, "mail", String(generation));
+  return new SessionPool({
+    launcher,
+    sessions: store.sessions,
+    mailFolder,
+    openMailbox: ({ session, group, generation, firstId, containerUid, onMessage, onViolation }) =>
+      HostMailbox.open({
+        folder: mailFolder(session, generation),
+        generation,
+        firstId,
+        containerUid,
+        hostUid: hostUid(),
+        onMessage,
+        onViolation,
+        onRejected: (reason) => {
+          logs.of({ id: session, group }).write("host", "warn", `a message of the agent was refused: ${reason}`);
+          record({ type: "mailbox-violation", group, session, actor: "agent", data: { reason, generation } }).catch(
+            (error: unknown) => logger.error({ error }, "a violation could not be put on record"),
+          );
+        },
+        logger,
+      }),
+    containerLog: (session, group, level, text) => logs.of({ id: session, group }).write("agent", level, text),
+    events: createPoolEvents(context),
+    limits: {
+      maxHot: config.sessions.maxHot,
+      idleStopMs: config.sessions.idleStopMinutes * 60_000,
+      readyTimeoutMs,
+    },
+    now: () => clock.now(),
+    logger,
+  });
+}

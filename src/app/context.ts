@@ -1,0 +1,30 @@
+import type { Logger } from "pino";
+
+import type { Environment } from "../config/environment.ts";
+import type { Home } from "../config/home.ts";
+import type { Config } from "../config/schema.ts";
+import type { Metrics } from "../gateway/metrics.ts";
+import type { Clock } from "../lib/clock.ts";
+import type { SessionLogs } from "../lib/session-log.ts";
+import type { Store } from "../stores/store.ts";
+import type { PutOnRecord } from "./events.ts";
+
+/** What nearly every part of the host is made with. */
+export interface AppContext {
+  readonly config: Config;
+  readonly home: Home;
+  readonly environment: Environment;
+  readonly version: string;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly store: Store;
+  readonly logs: SessionLogs;
+  readonly record: PutOnRecord;
+  readonly fingerprint: (text: string) => unknown;
+  readonly metrics: Metrics;
+}
+
+/** Id of the host's own user; 0 where the system has no such thing. */
+export function hostUid(): number {
+  return process.geteuid?.() ?? 0;
+}

@@ -1,0 +1,116 @@
+import type { AuditType } from "../audit/types.ts";
+import type { Group } from "../domain/group.ts";
+import type { ToolCall } from "../domain/model.ts";
+import type { Metrics } from "../gateway/metrics.ts";
+import type { SessionLogs } from "../lib/session-log.ts";
+import type { PoolEvents } from "../sessions/pool.ts";
+import type { TurnEvents, TurnScope } from "../sessions/turn-parts.ts";
+
+/** A record of the audit log, as the parts of the host write it. */
+export interface EventRecord {
+  readonly type: AuditType;
+  readonly group?: string | undefined;
+  readonly session?: string | undefined;
+  readonly turn?: string | undefined;
+  readonly actor: string;
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
+/** Resolves when the record is on disk. */
+export type PutOnRecord = (record: EventRecord) => Promise<void>;
+
+export interface EventParts {
+  readonly record: PutOnRecord;
+  readonly metrics: Pick<Metrics, "turnEnded">;
+  readonly logs: SessionLogs;
+  /** Length and keyed hash of a text: proof of what was said without saying it. */
+  readonly fingerprint: (text: string) => unknown;
+}
+
+/** Puts what happens to containers on record. */
+export function createPoolEvents({ record, logs }: EventParts): PoolEvents {
+  const say = (session: string, group: string, text: string): void =>
+    logs.of({ id: session, group }).write("host", "info", text);
+  return {
+    started: async (container, elapsedMs) => {
+      const { group, session, generation, name } = container;
+      say(session, group, `container ${name} is ready after ${Math.round(elapsedMs)} ms`);
+      const data = { name, container: container.container, generation, elapsedMs: Math.round(elapsedMs) };
+      await record({ type: "container-attested", group, session, actor: "host", data });
+    },
+    adopted: async ({ group, session, generation, name, container }) => {
+      say(session, group, `container ${name} of an earlier start is taken over`);
+      await record({ type: "container-adopted", group, session, actor: "host", data: { name, container, generation } });
+    },
+    refused: async (group, session, reason) => {
+      say(session, group, `a container could not be started: ${reason}`);
+      await record({ type: "container-refused", group, session, actor: "host", data: { reason } });
+    },
+    stopped: async ({ group, session, generation, name, container }, reason) => {
+      say(session, group, `container ${name} is ended: ${reason}`);
+      const data = { name, container, generation, reason };
+      await record({ type: "container-stop", group, session, actor: "host", data });
+    },
+    orphanRemoved: async (name, reason) => {
+      await record({ type: "container-orphan-removed", actor: "host", data: { name, reason } });
+    },
+  };
+}
+
+const about = ({ turn, session, group }: TurnScope) => ({ group: group.name, session: session.id, turn: turn.id });
+
+/** Puts what happens in turns on record and counts it. */
+export function createTurnEvents({ record, metrics, logs, fingerprint }: EventParts): TurnEvents {
+  const log = ({ session, group }: TurnScope, text: string): void =>
+    logs.of({ id: session.id, group: group.name }).write("host", "info", text);
+  const shortly = (call: ToolCall) => ({
+    id: call.id,
+    name: call.name,
+    input: fingerprint(JSON.stringify(call.input)),
+  });
+  return {
+    started: async (scope, messages, resumed) => {
+      log(scope, `turn ${scope.turn.id} ${resumed ? "goes on" : "begins"}`);
+      const data = {
+        resumed,
+        messages: messages.map((message) => message.id),
+        senders: messages.map(({ sender }) => sender.id),
+      };
+      await record({ type: "turn-start", ...about(scope), actor: "host", data });
+    },
+    toolCalls: async (scope, allowed, denied) => {
+      for (const call of allowed) {
+        log(scope, `tool ${call.name} ${JSON.stringify(call.input)}`);
+        await record({ type: "tool-call", ...about(scope), actor: "model", data: shortly(call) });
+      }
+      for (const { call, reason } of denied) {
+        log(scope, `tool ${call.name} is denied: ${reason}`);
+        await record({ type: "tool-denied", ...about(scope), actor: "model", data: { ...shortly(call), reason } });
+      }
+    },
+    progress: (scope, text) => log(scope, text),
+    ended: async (scope, { state, reason, elapsedMs }) => {
+      const seconds = (elapsedMs / 1000).toFixed(1);
+      log(scope, `turn ${scope.turn.id} is ${state} after ${seconds} s${reason === undefined ? "" : `: ${reason}`}`);
+      metrics.turnEnded(state, elapsedMs);
+      await record({ type: "turn-end", ...about(scope), actor: "host", data: { state, reason, elapsedMs } });
+    },
+  };
+}
+
+/** A few lines for `/status` in a chat: nothing that members may not know. */
+export function describeForChat(parts: {
+  readonly assistantName: string;
+  readonly models: readonly string[];
+  readonly waiting: number;
+  readonly active: boolean;
+  readonly container: string | undefined;
+  readonly group: Group;
+  readonly tokensToday: number;
+}): string {
+  const { assistantName, models, waiting, active, container, group, tokensToday } = parts;
+  return [
+    `${assistantName} in group ${group.name}: ${active ? "working" : "idle"}, ${waiting} waiting.`,
+    `Container: ${container ?? "none (starts with the next message)"}. Model: ${models.join(", then ")}. Tokens today: ${tokensToday}.`,
+  ].join("\n");
+}

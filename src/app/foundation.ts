@@ -1,0 +1,63 @@
+import { createHash } from "node:crypto";
+
+import type { Logger } from "pino";
+
+import { AuditLog } from "../audit/log.ts";
+import type { Environment } from "../config/environment.ts";
+import type { Home } from "../config/home.ts";
+import type { LoadedConfig } from "../config/load.ts";
+import type { Clock } from "../lib/clock.ts";
+import { createRedaction } from "../lib/logger.ts";
+import { SessionLogs } from "../lib/session-log.ts";
+import { openStore } from "../stores/catalog.ts";
+import type { AppContext } from "./context.ts";
+
+/** What a host is started with. The home is locked by the caller. */
+export interface FoundationParts {
+  readonly environment: Environment;
+  readonly home: Home;
+  readonly loaded: LoadedConfig;
+  readonly version: string;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** What everything else stands on: state and proof. The first record says who has started, with which configuration. */
+export async function openFoundation(
+  parts: FoundationParts,
+  stack: AsyncDisposableStack,
+): Promise<Omit<AppContext, "metrics">> {
+  const { home, loaded, clock, logger, version } = parts;
+  const { config, secrets } = loaded;
+  const store = stack.use(await openStore({ kind: "sqlite", path: home.paths.database }));
+  const audit = stack.use(
+    await AuditLog.open({
+      folder: home.paths.audit,
+      keyFolder: home.paths.keys,
+      index: store.audit,
+      clock,
+      instance: home.instance,
+      logger,
+      redact: createRedaction(secrets),
+    }),
+  );
+  await audit.append({
+    type: "host-start",
+    actor: "host",
+    data: { version, node: process.version, pid: process.pid, instance: home.instance },
+  });
+  const hash = createHash("sha256").update(JSON.stringify(config)).digest("hex");
+  await audit.append({ type: "config-loaded", actor: "host", data: { sha256: hash, fromFile: loaded.fromFile } });
+  return {
+    config,
+    home,
+    environment: parts.environment,
+    version,
+    clock,
+    logger,
+    store,
+    logs: new SessionLogs(home.paths.sessions, clock),
+    record: (entry) => audit.append(entry),
+    fingerprint: (text) => audit.fingerprint(text),
+  };
+}

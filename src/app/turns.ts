@@ -1,0 +1,94 @@
+import { join } from "node:path";
+
+import type { Logger } from "pino";
+
+import { estimatePromptTokens, estimateStepTokens } from "../context/tokens.ts";
+import { renderMessages } from "../context/render-messages.ts";
+import { formatReply } from "../delivery/format.ts";
+import type { Group } from "../domain/group.ts";
+import { HostileFolder } from "../lib/open-hostile-file.ts";
+import { createModelGateway } from "../llm/gateway.ts";
+import type { ModelGateway } from "../llm/gateway.ts";
+import { openProviders } from "../llm/catalog.ts";
+import { waitReally } from "../llm/retry.ts";
+import { judgeToolCall } from "../policy/tool-policy.ts";
+import { toolDefinitions } from "../protocol/tools.ts";
+import { createAskModel } from "../sessions/ask-model.ts";
+import { TurnRunner } from "../sessions/turn-runner.ts";
+import type { Containers } from "./containers.ts";
+import type { AppContext } from "./context.ts";
+import { createTurnEvents } from "./events.ts";
+
+/** An agent answers what it must answer at once within milliseconds; this is for machines under heavy load. */
+const silenceTimeoutMs = 60_000;
+const instructionsBytes = 256 * 1024;
+
+/** A session's key: `agent:channel:peer`. */
+export function sessionKeyOf(assistantName: string): (group: Group) => string {
+  return (group) => `${assistantName}:${group.channel}:${group.chat}`;
+}
+
+export async function createTurns(
+  context: AppContext,
+  { launcher, pool }: Containers,
+  deliver: () => void,
+): Promise<TurnRunner> {
+  const { config, store, clock, logger } = context;
+  const agentName = config.assistant.name;
+  const timeZone = config.timezone;
+  const knownTools = new Set<string>(toolDefinitions.map((tool) => tool.name));
+  return new TurnRunner({
+    store,
+    pool,
+    ask: createAskModel({
+      store,
+      gateway: await createGateway(context),
+      tools: toolDefinitions,
+      agentName,
+      timeZone,
+      instructionsOf: (group) => readInstructions(join(context.home.paths.groups, group.name), logger),
+      foldersOf: (group) => launcher.foldersOf(group.name),
+    }),
+    render: (messages, omitted) => renderMessages({ messages, omitted, agentName, timeZone }),
+    estimateTokens: estimateStepTokens,
+    judge: (group, call) => judgeToolCall(call, group.policy, knownTools),
+    formatReply,
+    deliver,
+    events: createTurnEvents(context),
+    clock,
+    logger,
+    turnTimeoutMs: config.sessions.turnTimeoutMinutes * 60_000,
+    silenceTimeoutMs,
+    sessionKey: sessionKeyOf(agentName),
+  });
+}
+
+async function createGateway({ config, store, clock, logger, record, metrics }: AppContext): Promise<ModelGateway> {
+  return createModelGateway({
+    models: config.models,
+    budgets: config.budgets,
+    providers: await openProviders(config.models),
+    usage: store.usage,
+    estimateTokens: estimatePromptTokens,
+    clock,
+    random: Math.random,
+    wait: waitReally,
+    logger,
+    audit: async ({ type, group, ...data }) => {
+      if (type === "model-response" && "outcome" in data) {
+        metrics.modelCall(data.model, data.outcome, data.elapsedMs);
+        if (data.usage) metrics.modelUsage(data.model, data.usage);
+      }
+      await record({ type, group, actor: "host", data });
+    },
+  });
+}
+
+/** The group's AGENTS.md. Its agent can write there, so it is opened as what it is: a stranger's file. */
+async function readInstructions(folder: string, logger: Logger): Promise<string> {
+  await using opened = await HostileFolder.open(folder);
+  const reading = await opened.readFile("AGENTS.md", { maxBytes: instructionsBytes });
+  if (reading.ok) return new TextDecoder().decode(reading.bytes);
+  if (reading.reason !== "missing") logger.warn({ folder, reason: reading.reason }, "AGENTS.md is not used");
+  return "";
+}

@@ -1,0 +1,60 @@
+import { open, readdir } from "node:fs/promises";
+
+/** The file of signed notes, beside the day files. */
+export const checkpointsFile = "checkpoints";
+
+const namePattern = /^audit-(\d{4}-\d{2}-\d{2})\.jsonl$/;
+
+export function dayFile(day: string): string {
+  return `audit-${day}.jsonl`;
+}
+
+export function dayOf(name: string): string | undefined {
+  return namePattern.exec(name)?.[1];
+}
+
+/** Names of the day files, oldest first, which is the order of the chain; none when there is no such folder. */
+export async function listDayFiles(folder: string): Promise<string[]> {
+  const names = (await readdir(folder).catch(nothingIfMissing)) ?? [];
+  return names.filter((name) => namePattern.test(name)).toSorted();
+}
+
+/** Longer than any record; what is longer was not written by us, and is not read into memory either. */
+const maxLineBytes = 64 * 1024;
+
+export interface FileLine {
+  /** Without the line feed. */
+  readonly bytes: Buffer;
+  /** From 1. */
+  readonly number: number;
+  /** False for what stands after the last line feed, and for a line that is too long; nothing follows it. */
+  readonly complete: boolean;
+}
+
+const lineFeed = 0x0a;
+
+/** The lines of a file in constant memory. A file that is not there has none. */
+export async function* readLines(path: string): AsyncGenerator<FileLine> {
+  const file = await open(path).catch(nothingIfMissing);
+  if (file === undefined) return;
+  let rest: Buffer = Buffer.alloc(0);
+  let number = 1;
+  for await (const chunk of file.createReadStream() as AsyncIterable<Buffer>) {
+    let bytes = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
+    for (let end = bytes.indexOf(lineFeed); end >= 0; end = bytes.indexOf(lineFeed)) {
+      yield { bytes: bytes.subarray(0, end), number, complete: end <= maxLineBytes };
+      if (end > maxLineBytes) return;
+      number += 1;
+      bytes = bytes.subarray(end + 1);
+    }
+    rest = bytes;
+    if (rest.length > maxLineBytes) break;
+  }
+  if (rest.length > 0) yield { bytes: rest, number, complete: false };
+}
+
+/** For `catch`: a file or folder that is not there is undefined, every other failure stays one. */
+export function nothingIfMissing(error: unknown): undefined {
+  if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
+  throw error;
+}

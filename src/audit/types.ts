@@ -1,0 +1,49 @@
+/** Everything that is put on record. Intent comes before effect, the outcome after it. */
+export type AuditType =
+  // The host itself.
+  | "host-start"
+  | "host-stop"
+  | "config-loaded"
+  | "engine-judged"
+  | "channel-state"
+  | "control-request"
+  // What people said and what became of it.
+  | "message-in"
+  | "command"
+  | "turn-start"
+  | "turn-end"
+  | "delivery"
+  | "limit-hit"
+  | "group-added"
+  | "group-removed"
+  // What the model and the agent did.
+  | "model-request"
+  | "model-response"
+  | "tool-call"
+  | "tool-denied"
+  | "mailbox-violation"
+  // The sandbox.
+  | "mount-verdict"
+  | "container-create"
+  | "container-start"
+  | "container-attested"
+  | "container-refused"
+  | "container-stop"
+  | "container-adopted"
+  | "container-orphan-removed"
+  // The log about itself; written by the log alone.
+  | "audit-gap"
+  | "audit-recovered"
+  | "audit-broken";
+
+/** What a part of the host asks to be put on record. Texts of people and models stay out: see `AuditLog.fingerprint`. */
+export interface AuditEntry {
+  readonly type: AuditType;
+  readonly group?: string | undefined;
+  readonly session?: string | undefined;
+  readonly turn?: string | undefined;
+  /** Who did it: `host`, `model`, `operator`, or a member's stable id. */
+  readonly actor: string;
+  /** Long strings, deep and large values are shortened: a record has at most 16 KiB. */
+  readonly data: Readonly<Record<string, unknown>>;
+}

@@ -1,0 +1,130 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+
+import type { OutgoingMessage } from "../../domain/message.ts";
+import { AppError } from "../../lib/app-error.ts";
+import type { Clock } from "../../lib/clock.ts";
+import type { AcceptMessage, Channel, ChannelState, Receipt } from "../channel.ts";
+import { Arrivals } from "./arrivals.ts";
+import { type MessageBody, parseMessageBody, parseRepliesQuery, type RepliesQuery } from "./requests.ts";
+
+export interface HttpParts {
+  /** Where the routes are added; it has not begun to listen yet, and whoever gets through it may do everything here. */
+  readonly routes: FastifyInstance;
+  /** Messages of this channel with a higher `seq`, in order, whether sent or not. */
+  readonly repliesAfter: (seq: number, limit: number) => Promise<readonly OutgoingMessage[]>;
+  readonly clock: Clock;
+}
+
+const repliesPerAnswer = 100;
+const closedRetryAfterS = 5;
+
+/**
+ * Programs post messages and fetch replies. A reply counts as sent once it can be fetched: it is read from the outbox
+ * itself, as often as anybody likes, so a reader that dies between fetching and using it has lost nothing.
+ */
+export class HttpChannel implements Channel {
+  readonly name = "http";
+  readonly #parts: HttpParts;
+  readonly #arrivals = new Arrivals();
+  readonly #accepting = new Set<Promise<Receipt>>();
+  #accept: AcceptMessage | undefined;
+  #state: ChannelState;
+
+  constructor(parts: HttpParts) {
+    this.#parts = parts;
+    this.#state = { state: "connecting", since: parts.clock.now() };
+    parts.routes.post("/v1/channels/http/messages", (request, reply) => this.#onMessage(request, reply));
+    parts.routes.get("/v1/channels/http/replies", (request, reply) => this.#onReplies(request, reply));
+    parts.routes.addHook("preClose", async () => this.#arrivals.close());
+  }
+
+  async start(accept: AcceptMessage): Promise<void> {
+    this.#accept = accept;
+    this.#state = { state: "open", since: this.#parts.clock.now() };
+  }
+
+  /** Wakes those who wait; the message itself is where they look. */
+  async send(_message: OutgoingMessage, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    if (this.#arrivals.closed) throw new AppError("intake_stopped", "The http channel is closed.");
+    this.#arrivals.announce();
+  }
+
+  state(): ChannelState {
+    return this.#state;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#accept = undefined;
+    this.#arrivals.close();
+    this.#state = { state: "closed", since: this.#parts.clock.now() };
+    await Promise.allSettled(this.#accepting);
+  }
+
+  async #onMessage(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+    const body = parseMessageBody(request.body);
+    if (!body.ok) return refuse(reply, 400, { code: "bad_input", message: body.message, path: body.path });
+    return answer(reply, body.value, await this.#handOver(body.value));
+  }
+
+  async #handOver(body: MessageBody): Promise<Receipt> {
+    if (!this.#accept) {
+      const reason = this.#arrivals.closed ? "the host is stopping" : "the host is starting";
+      return { outcome: "refused", reason, retryAfterS: closedRetryAfterS, stopped: true };
+    }
+    const { id, group, sender, text, mention, replyTo: quote } = body;
+    const accepting = this.#accept({ channel: this.name, chat: group, id, sender, text, mention, quote });
+    this.#accepting.add(accepting);
+    try {
+      return await accepting;
+    } finally {
+      this.#accepting.delete(accepting);
+    }
+  }
+
+  async #onReplies(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+    const query = parseRepliesQuery(request.query);
+    if (!query.ok) return refuse(reply, 400, { code: "bad_input", message: query.message, path: query.path });
+    const gone = new AbortController();
+    reply.raw.once("close", () => gone.abort());
+    const messages = await this.#poll(query.value, gone.signal);
+    return reply.send({ replies: messages.map(asReply), next: messages.at(-1)?.seq ?? query.value.after });
+  }
+
+  async #poll({ after, wait }: RepliesQuery, gone: AbortSignal): Promise<readonly OutgoingMessage[]> {
+    const over = AbortSignal.any([gone, AbortSignal.timeout(wait * 1000)]);
+    for (;;) {
+      const { count } = this.#arrivals;
+      const messages = await this.#parts.repliesAfter(after, repliesPerAnswer);
+      if (messages.length > 0 || wait === 0 || over.aborted || this.#arrivals.closed) return messages;
+      await this.#arrivals.after(count, over);
+    }
+  }
+}
+
+function answer(reply: FastifyReply, { id, group }: MessageBody, receipt: Receipt): FastifyReply {
+  if (receipt.outcome === "stored") return reply.code(202).send({ id, duplicate: receipt.duplicate });
+  if (receipt.outcome === "refused") return answerRefused(reply, receipt);
+  return refuse(reply, 404, { code: "not_found", message: `There is no group "${group}" on the http channel.` });
+}
+
+function answerRefused(reply: FastifyReply, receipt: Extract<Receipt, { outcome: "refused" }>): FastifyReply {
+  const { reason, retryAfterS, stopped } = receipt;
+  const message = `The message was not taken: ${reason}.`;
+  if (!stopped && retryAfterS === 0) return refuse(reply, 413, { code: "too_large", message });
+  void reply.header("retry-after", Math.ceil(retryAfterS));
+  if (stopped) return refuse(reply, 503, { code: "intake_stopped", message });
+  return refuse(reply, 429, { code: "rate_limited", message });
+}
+
+function refuse(
+  reply: FastifyReply,
+  status: number,
+  error: { readonly code: string; readonly message: string; readonly path?: string },
+): FastifyReply {
+  return reply.code(status).send({ error });
+}
+
+function asReply({ seq, group, text, inReplyTo, turn, kind }: OutgoingMessage): Record<string, unknown> {
+  return { seq, group, text, inReplyTo, turn: turn ?? null, kind };
+}

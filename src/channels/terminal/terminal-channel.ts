@@ -1,0 +1,175 @@
+import { randomUUID } from "node:crypto";
+import { setTimeout as timeout } from "node:timers/promises";
+
+import { createColors } from "picocolors";
+
+import type { IncomingMessage, OutgoingMessage } from "../../domain/message.ts";
+import { toError } from "../../lib/app-error.ts";
+import type { Clock } from "../../lib/clock.ts";
+import type { AcceptMessage, Channel, ChannelState, Receipt } from "../channel.ts";
+import { formatText, parseLine } from "./line.ts";
+import { Screen, type ScreenStreams } from "./screen.ts";
+
+export interface TerminalParts extends ScreenStreams {
+  /** Prints one JSON object per line instead of text. */
+  readonly json: boolean;
+  /** Somebody sits there: show a prompt and colours. */
+  readonly interactive: boolean;
+  readonly assistantName: string;
+  readonly clock: Clock;
+}
+
+const storeRetryS = 1;
+
+/**
+ * People type `group/member: text`. A line is handed over only after the one before it was stored, and is offered again
+ * for as long as the host has no room for it: no line is lost, however fast they come.
+ */
+export class TerminalChannel implements Channel {
+  readonly name = "terminal";
+  readonly #parts: TerminalParts;
+  readonly #screen: Screen;
+  readonly #colors: ReturnType<typeof createColors>;
+  readonly #stop = new AbortController();
+  readonly #ended = Promise.withResolvers<void>();
+  /** The last message of each chat that was printed or is being printed: the same one again is the same print. */
+  readonly #printed = new Map<string, { readonly seq: number; readonly done: Promise<void> }>();
+  // Ids must be unique for ever; the lines of a terminal have none of their own.
+  readonly #run = randomUUID();
+  #lines = 0;
+  #state: ChannelState;
+  #reading: Promise<void> | undefined;
+
+  constructor(parts: TerminalParts) {
+    const prompting = parts.interactive && !parts.json;
+    this.#parts = parts;
+    this.#colors = createColors(prompting);
+    this.#screen = new Screen(parts, prompting ? this.#colors.bold("› ") : undefined);
+    this.#state = { state: "connecting", since: parts.clock.now() };
+    parts.output.on("error", this.#onOutputError);
+  }
+
+  /** Resolves when the input has ended and each of its lines was stored or refused for good, or when the channel ends. */
+  get ended(): Promise<void> {
+    return this.#ended.promise;
+  }
+
+  async start(accept: AcceptMessage): Promise<void> {
+    this.#changeState("open");
+    if (this.#parts.interactive && !this.#parts.json) {
+      await this.#screen.print(this.#colors.dim(helpText(this.#parts.assistantName)));
+    }
+    this.#reading = this.#read(accept);
+  }
+
+  async send(message: OutgoingMessage, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    const last = this.#printed.get(message.chat);
+    if (last?.seq === message.seq) {
+      await last.done;
+      return;
+    }
+    const done = this.#screen.print(this.#render(message));
+    this.#printed.set(message.chat, { seq: message.seq, done });
+    try {
+      await done;
+    } catch (error) {
+      this.#printed.delete(message.chat);
+      throw error;
+    }
+  }
+
+  state(): ChannelState {
+    return this.#state;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stop.abort();
+    this.#screen[Symbol.dispose]();
+    await this.#reading;
+    this.#ended.resolve();
+    this.#parts.output.off("error", this.#onOutputError);
+    this.#changeState("closed");
+  }
+
+  readonly #onOutputError = (error: Error): void => {
+    this.#changeState("closed", `the output is gone: ${error.message}`);
+  };
+
+  async #read(accept: AcceptMessage): Promise<void> {
+    try {
+      this.#screen.prompt();
+      for await (const line of this.#screen.lines) {
+        await this.#handOver(line, accept);
+        if (this.#stop.signal.aborted) break;
+        this.#screen.prompt();
+      }
+    } catch (error) {
+      this.#changeState("degraded", `the input is gone: ${toError(error).message}`);
+    } finally {
+      this.#ended.resolve();
+    }
+  }
+
+  async #handOver(line: string, accept: AcceptMessage): Promise<void> {
+    const spoken = parseLine(line);
+    if (!spoken) return;
+    const { group, member, text } = spoken;
+    this.#lines += 1;
+    const message: IncomingMessage = {
+      channel: this.name,
+      chat: group,
+      id: `${this.#run}-${this.#lines}`,
+      sender: { id: member, name: member },
+      text,
+      mention: false,
+    };
+    for (let attempt = 1; ; attempt += 1) {
+      const receipt = await offer(accept, message);
+      const trouble = receipt.outcome === "stored" ? undefined : describeTrouble(receipt, message);
+      if (trouble && attempt === 1) await this.#screen.hint(`${this.#colors.yellow(formatText(trouble))}\n`);
+      if (receipt.outcome !== "refused" || receipt.retryAfterS === 0) return;
+      await timeout(receipt.retryAfterS * 1000, undefined, { signal: this.#stop.signal }).catch(() => undefined);
+      if (this.#stop.signal.aborted) return;
+    }
+  }
+
+  #render(message: OutgoingMessage): string {
+    const { kind, group, text, inReplyTo, turn, elapsedMs } = message;
+    if (this.#parts.json) {
+      const ms = elapsedMs === undefined ? null : Math.round(elapsedMs * 10) / 10;
+      return `${JSON.stringify({ type: kind, group, text, inReplyTo, turn: turn ?? null, ms })}\n`;
+    }
+    const paint = kind === "reply" ? this.#colors.cyan : this.#colors.yellow;
+    return `${paint(`${group}/${this.#parts.assistantName}:`)} ${formatText(text)}\n`;
+  }
+
+  #changeState(state: ChannelState["state"], detail?: string): void {
+    this.#state = { state, since: this.#parts.clock.now(), detail };
+  }
+}
+
+/** A store that fails is a reason to try again, as the message was not acknowledged to anybody. */
+async function offer(accept: AcceptMessage, message: IncomingMessage): Promise<Receipt> {
+  try {
+    return await accept(message);
+  } catch (error) {
+    return { outcome: "refused", reason: toError(error).message, retryAfterS: storeRetryS, stopped: false };
+  }
+}
+
+function describeTrouble(receipt: Exclude<Receipt, { outcome: "stored" }>, { chat }: IncomingMessage): string {
+  if (receipt.outcome === "unknown-chat") {
+    return `There is no group "${chat}" on the terminal, so this line was not taken. Add the group, or write "main/you: …" in front of the line if it is meant for group main.`;
+  }
+  const later = receipt.retryAfterS > 0;
+  return `A line for group "${chat}" was not taken: ${receipt.reason}.${later ? " It is tried again." : ""}`;
+}
+
+function helpText(assistantName: string): string {
+  return [
+    `You talk to ${assistantName}. A line goes to group main; "family/anna: hello" is said by anna in group family.`,
+    "/status, /stop and /new are commands; Ctrl-D ends.",
+    "",
+  ].join("\n");
+}

@@ -1,0 +1,92 @@
+import { Command, CommanderError } from "commander";
+
+import { AppError, toError } from "../lib/app-error.ts";
+import { visibleLines } from "../lib/visible.ts";
+import type { Environment } from "../config/environment.ts";
+import { CommandContext } from "./context.ts";
+import type { CommandStreams } from "./context.ts";
+
+type AddCommand = (program: Command, context: CommandContext) => void;
+
+interface Entry {
+  readonly summary: string;
+  readonly load: () => Promise<AddCommand>;
+}
+
+/** Every command. Only the one that is asked for is loaded. */
+const entries: Readonly<Record<string, Entry>> = {
+  start: { summary: "run the host", load: async () => (await import("./start.ts")).addStartCommand },
+  status: {
+    summary: "how the running host is doing",
+    load: async () => (await import("./status.ts")).addStatusCommand,
+  },
+  doctor: {
+    summary: "check everything that has to be right",
+    load: async () => (await import("./doctor.ts")).addDoctorCommand,
+  },
+  groups: { summary: "list, add or remove groups", load: async () => (await import("./groups.ts")).addGroupsCommand },
+  chats: { summary: "chats that were seen", load: async () => (await import("./chats.ts")).addChatsCommand },
+  mounts: { summary: "judge a group's mounts", load: async () => (await import("./mounts.ts")).addMountsCommand },
+  sessions: {
+    summary: "list sessions, stop containers",
+    load: async () => (await import("./sessions.ts")).addSessionsCommand,
+  },
+  turns: { summary: "list, show or retry turns", load: async () => (await import("./turns.ts")).addTurnsCommand },
+  logs: { summary: "what was logged", load: async () => (await import("./logs.ts")).addLogsCommand },
+  audit: { summary: "verify or read the audit log", load: async () => (await import("./audit.ts")).addAuditCommand },
+  channels: {
+    summary: "list channels, link an account",
+    load: async () => (await import("./channels.ts")).addChannelsCommand,
+  },
+  config: { summary: "check the configuration", load: async () => (await import("./config.ts")).addConfigCommand },
+  version: {
+    summary: "versions of crabpot, Node.js and the engine",
+    load: async () => (await import("./version.ts")).addVersionCommand,
+  },
+};
+
+/** Runs one command line and resolves with its exit code; never rejects. Faults are told on stderr in one or two lines. */
+export async function runCommandLine(
+  args: readonly string[],
+  environment: Environment,
+  streams: CommandStreams,
+): Promise<number> {
+  const context = new CommandContext(environment, streams);
+  try {
+    const words = args[0] === "--version" ? ["version", ...args.slice(1)] : args;
+    const program = await createProgram(words, context);
+    await program.parseAsync([...words], { from: "user" });
+    return context.exitCode;
+  } catch (thrown) {
+    // The library has already said what is wrong with the command line.
+    if (thrown instanceof CommanderError) return thrown.exitCode === 0 ? 0 : 2;
+    return report(toError(thrown), streams);
+  }
+}
+
+async function createProgram(args: readonly string[], context: CommandContext): Promise<Command> {
+  const { stdout, stderr } = context.streams;
+  const program = new Command("crabpot")
+    .description("An AI agent for each of your chat groups, each in a container that it cannot climb out of.")
+    .option("--json", "print one JSON object per line")
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => stdout.write(text),
+      writeErr: (text) => stderr.write(text),
+      getOutHasColors: () => stdout.isTTY === true,
+      getErrHasColors: () => stderr.isTTY === true,
+    });
+  const wanted = args.find((word) => !word.startsWith("-"));
+  for (const [name, entry] of Object.entries(entries)) {
+    if (name === wanted || (wanted === "help" && args.includes(name))) (await entry.load())(program, context);
+    else program.command(name).description(entry.summary);
+  }
+  return program;
+}
+
+function report(error: Error, { stderr }: CommandStreams): number {
+  const fix = error instanceof AppError ? error.fix : undefined;
+  stderr.write(`crabpot: ${visibleLines(error.message)}\n`);
+  if (fix !== undefined) stderr.write(`  fix: ${visibleLines(fix)}\n`);
+  return error instanceof AppError ? error.exitCode : 1;
+}

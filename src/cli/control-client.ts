@@ -1,0 +1,145 @@
+import { request } from "node:http";
+import type { IncomingMessage } from "node:http";
+import { createInterface } from "node:readline";
+
+import type { Chat, Group } from "../domain/group.ts";
+import type { Turn } from "../domain/turn.ts";
+import type { ChannelView, HostStatus, LoginEvent, NewGroup, SessionView, TurnReport } from "../gateway/operations.ts";
+import { AppError, isErrorCode, toError } from "../lib/app-error.ts";
+import type { ErrorCode } from "../lib/app-error.ts";
+import { withShortPath } from "../lib/socket-path.ts";
+
+/** Longest silence of the host before a command gives up. A login may wait for a person and has none. */
+const silenceMs = 30_000;
+
+/**
+ * Asks the running host through its control socket. Errors are those of the host; `no_host` when none is running.
+ * Answers are believed: who can answer on that socket owns the home.
+ */
+export class ControlClient {
+  readonly #socketPath: string;
+
+  constructor(socketPath: string) {
+    this.#socketPath = socketPath;
+  }
+
+  status(): Promise<HostStatus> {
+    return this.#ask("GET", "/status");
+  }
+
+  listGroups(): Promise<Group[]> {
+    return this.#ask("GET", "/groups");
+  }
+
+  addGroup(group: NewGroup): Promise<Group> {
+    return this.#ask("POST", "/groups", group);
+  }
+
+  removeGroup(name: string): Promise<{ removed: string }> {
+    return this.#ask("DELETE", `/groups/${encodeURIComponent(name)}`);
+  }
+
+  listChats(): Promise<Chat[]> {
+    return this.#ask("GET", "/chats");
+  }
+
+  listSessions(): Promise<SessionView[]> {
+    return this.#ask("GET", "/sessions");
+  }
+
+  stopSession(target: string): Promise<{ stopped: string[] }> {
+    return this.#ask("POST", "/sessions/stop", { target });
+  }
+
+  listTurns(filter: Readonly<Record<string, string>>): Promise<Turn[]> {
+    return this.#ask("GET", `/turns?${new URLSearchParams(filter).toString()}`);
+  }
+
+  showTurn(id: string, maxChars: number): Promise<TurnReport> {
+    return this.#ask("GET", `/turns/${encodeURIComponent(id)}?maxChars=${maxChars}`);
+  }
+
+  retryTurn(id: string): Promise<{ turn: string; requeued: number }> {
+    return this.#ask("POST", `/turns/${encodeURIComponent(id)}/retry`);
+  }
+
+  listChannels(): Promise<ChannelView[]> {
+    return this.#ask("GET", "/channels");
+  }
+
+  /** Events as the channel tells them; ends when the login has, and ends the login when it is left early. */
+  async *login(channel: string): AsyncGenerator<LoginEvent> {
+    const answer = await this.#send("POST", `/channels/${encodeURIComponent(channel)}/login`, { silenceMs: 0 });
+    try {
+      for await (const line of createInterface({ input: answer })) yield JSON.parse(line) as LoginEvent;
+    } finally {
+      answer.destroy();
+    }
+  }
+
+  async #ask<Answer>(method: string, path: string, body?: object): Promise<Answer> {
+    const answer = await this.#send(method, path, { body, silenceMs });
+    return JSON.parse(await readText(answer)) as Answer;
+  }
+
+  async #send(
+    method: string,
+    path: string,
+    options: { body?: object | undefined; silenceMs: number },
+  ): Promise<IncomingMessage> {
+    const answer = await withShortPath(this.#socketPath, (socketPath) =>
+      exchange({ socketPath, method, path: `/v1/control${path}`, ...options }),
+    ).catch((error: unknown) => {
+      throw toConnectionError(toError(error));
+    });
+    if (answer.statusCode === 200) return answer;
+    throw toAppError(answer.statusCode ?? 0, await readText(answer));
+  }
+}
+
+interface Exchange {
+  readonly socketPath: string;
+  readonly method: string;
+  readonly path: string;
+  readonly body?: object | undefined;
+  readonly silenceMs: number;
+}
+
+async function exchange({ socketPath, method, path, body, silenceMs: timeout }: Exchange): Promise<IncomingMessage> {
+  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+  const headers = body === undefined ? {} : { "content-type": "application/json" };
+  const sent = request({ socketPath, method, path, headers, timeout, agent: false }, resolve);
+  sent.once("timeout", () => sent.destroy(new AppError("no_host", `The host has not answered for ${timeout} ms.`)));
+  sent.once("error", reject);
+  sent.end(body === undefined ? undefined : JSON.stringify(body));
+  return promise;
+}
+
+function toConnectionError(error: Error): Error {
+  if (error instanceof AppError) return error;
+  const code = "code" in error ? error.code : undefined;
+  if (code === "EACCES") {
+    return new AppError("unauthorized", "The control socket belongs to another user.", {
+      cause: error,
+      fix: "Run the command as the user that runs the host.",
+    });
+  }
+  const running = code !== "ENOENT" && code !== "ECONNREFUSED" && code !== "ENOTDIR";
+  return new AppError("no_host", running ? `The host broke off: ${error.message}.` : "No host is running.", {
+    cause: error,
+    fix: "Start one with `npm start`, or set CRABPOT_HOME to the home of the one that runs.",
+  });
+}
+
+async function readText(stream: AsyncIterable<Buffer>): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of stream) chunks.push(chunk);
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+function toAppError(status: number, text: string): AppError {
+  const { error } = JSON.parse(text) as { error: { code: string; message: string; fix?: string } };
+  const code: ErrorCode = isErrorCode(error.code) ? error.code : "store_failed";
+  const message = error.message || `The host answered with status ${status}.`;
+  return new AppError(code, message, error.fix === undefined ? {} : { fix: error.fix });
+}

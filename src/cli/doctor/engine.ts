@@ -1,0 +1,52 @@
+import { loadConfig } from "../../config/load.ts";
+import { findAgentImage } from "../../containers/agent-image.ts";
+import { openEngine } from "../../containers/catalog.ts";
+import { judgeEngine } from "../../containers/engine-versions.ts";
+import { AppError } from "../../lib/app-error.ts";
+import type { CommandContext } from "../context.ts";
+import type { CheckResult } from "./check.ts";
+import { bad, good } from "./check.ts";
+import { checkSandbox } from "./sandbox.ts";
+
+const engineTimeoutMs = 10_000;
+
+/** The engine, its versions, the agent's image, and a real container made the way the host makes them. */
+export async function checkEngine(context: CommandContext): Promise<CheckResult[]> {
+  const { environment, paths } = context;
+  await using engine = await openEngine({ env: environment.variables, homeFolder: environment.userHome });
+  const facts = await engine.facts(AbortSignal.timeout(engineTimeoutMs));
+  const results = [good("engine", `${facts.kind} ${facts.version} at ${facts.address}`)];
+  for (const finding of judgeEngine(facts)) {
+    const { level, detail, fix } = finding;
+    results.push({
+      check: "engine-version",
+      ok: level !== "refuse",
+      detail: warn(level, detail),
+      fix: fix || undefined,
+    });
+  }
+  const { config } = await loadConfig(paths.config, environment.variables);
+  if (!facts.runtimes.includes(config.sandbox.runtime)) {
+    const known = facts.runtimes.join(", ");
+    return [
+      ...results,
+      bad(
+        "runtime",
+        `The engine has no runtime ${config.sandbox.runtime}; it has: ${known}.`,
+        "Set sandbox.runtime in config.yaml.",
+      ),
+    ];
+  }
+  try {
+    const image = await findAgentImage(engine, environment.checkout);
+    results.push(good("agent-image", `${image.tag} is there.`));
+    return [...results, await checkSandbox({ engine, imageId: image.id, sandbox: config.sandbox, paths })];
+  } catch (error) {
+    if (!(error instanceof AppError && error.code === "image_missing")) throw error;
+    return [...results, bad("agent-image", error.message, error.fix)];
+  }
+}
+
+function warn(level: string, detail: string): string {
+  return level === "warn" ? `Warning: ${detail}` : detail;
+}

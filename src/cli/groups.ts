@@ -1,0 +1,57 @@
+import { Option } from "commander";
+import type { Command } from "commander";
+
+import type { Trigger } from "../domain/group.ts";
+import type { CommandContext } from "./context.ts";
+import { addLeaf } from "./context.ts";
+
+export function addGroupsCommand(program: Command, context: CommandContext): void {
+  const groups = program.command("groups").description("list, add or remove groups");
+
+  addLeaf(groups, "list", "all groups, those of config.yaml and those added at run time").action(
+    async (_options: object, command: Command) => {
+      context.outputOf(command).items(
+        await context.host.listGroups(),
+        [
+          { title: "group", of: (group) => group.name },
+          { title: "channel", of: (group) => group.channel },
+          { title: "chat", of: (group) => group.chat },
+          { title: "trigger", of: (group) => (group.main ? "always (main)" : group.trigger) },
+          { title: "model", of: (group) => group.model },
+          { title: "mounts", of: (group) => group.mounts.length },
+          { title: "from", of: (group) => (group.origin === "config" ? "config.yaml" : "groups add") },
+        ],
+        "There are no groups.",
+      );
+    },
+  );
+
+  addLeaf(groups, "add <name>", "register a chat as a group; its folder gets this name")
+    .requiredOption("--channel <channel>", "the channel that the chat is on")
+    .requiredOption("--chat <chat>", "the chat's id, as `crabpot chats` shows it")
+    .addOption(new Option("--trigger <when>", "what is for the agent").choices(["mention", "always"]))
+    .option("--main", "your own group: needs no mention")
+    .option("--model <route>", "the route of models that answers")
+    .action(
+      async (
+        name: string,
+        options: { channel: string; chat: string; trigger?: Trigger; main?: boolean; model?: string },
+        command: Command,
+      ) => {
+        const { channel, chat, trigger, main, model } = options;
+        const group = await context.host.addGroup({ name, channel, chat, trigger, main, model });
+        const output = context.outputOf(command);
+        if (output.json) output.object(group);
+        output.line(`Added group ${group.name}: chat ${group.chat} on ${group.channel}.`);
+      },
+    );
+
+  addLeaf(groups, "remove <name>", "forget a group that was added at run time; its folder and messages stay").action(
+    async (name: string, _options: object, command: Command) => {
+      const removed = await context.host.removeGroup(name);
+      const output = context.outputOf(command);
+      if (output.json) output.object(removed);
+      output.line(`Removed group ${name}. Its folder is still in ${context.paths.groups}.`);
+    },
+  );
+}

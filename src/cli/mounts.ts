@@ -1,0 +1,63 @@
+import type { Command } from "commander";
+
+import { configuredGroups } from "../config/groups.ts";
+import { loadConfig } from "../config/load.ts";
+import { judgeMounts } from "../containers/mount-rules.ts";
+import type { MountVerdict } from "../containers/mount-rules.ts";
+import type { Group } from "../domain/group.ts";
+import { AppError } from "../lib/app-error.ts";
+import type { CommandContext } from "./context.ts";
+import { addLeaf } from "./context.ts";
+
+export function addMountsCommand(program: Command, context: CommandContext): void {
+  const mounts = program.command("mounts").description("judge a group's mounts");
+
+  addLeaf(
+    mounts,
+    "check <group>",
+    "what each mount that a group asks for would get now; exit 1 if one is denied",
+  ).action(async (name: string, _options: object, command: Command) => {
+    const verdicts = await judgeGroupMounts(context, await findGroup(context, name));
+    context.outputOf(command).items(
+      verdicts.map(({ source, target, verdict, reason }) => ({ source, target, verdict, reason })),
+      [
+        { title: "source", of: (mount) => mount.source },
+        { title: "target", of: (mount) => `/workspace/extra/${mount.target}` },
+        { title: "verdict", of: (mount) => mount.verdict },
+        { title: "reason", of: (mount) => mount.reason },
+      ],
+      `The group ${name} asks for no mounts.`,
+    );
+    if (verdicts.some((mount) => mount.verdict === "denied")) context.exitCode = 1;
+  });
+}
+
+/** By the same rules, from the same files, as when a container is started. */
+export async function judgeGroupMounts(context: CommandContext, group: Group): Promise<readonly MountVerdict[]> {
+  return judgeMounts(group.mounts, {
+    homeFolder: context.environment.userHome,
+    crabpotHome: context.paths.root,
+    checkout: context.environment.checkout,
+    allowlistPath: context.paths.mounts,
+    hostUid: process.geteuid?.() ?? 0,
+  });
+}
+
+/** A group of the configuration, or else one that the running host knows. */
+async function findGroup(context: CommandContext, name: string): Promise<Group> {
+  const { config } = await loadConfig(context.paths.config, context.environment.variables);
+  const configured = configuredGroups(config);
+  const found = configured.find((group) => group.name === name) ?? (await findAddedGroup(context, name));
+  if (found !== undefined) return found;
+  const names = configured.map((group) => group.name).join(", ") || "none";
+  throw new AppError("not_found", `There is no group "${name}"; config.yaml has: ${names}.`);
+}
+
+async function findAddedGroup(context: CommandContext, name: string): Promise<Group | undefined> {
+  try {
+    return (await context.host.listGroups()).find((group) => group.name === name);
+  } catch (error) {
+    if (error instanceof AppError && error.code === "no_host") return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,110 @@
+import type { Writable } from "node:stream";
+
+import Table from "cli-table3";
+import { createColors } from "picocolors";
+
+import { escapeJson, visible, visibleLines } from "../lib/visible.ts";
+
+/** A column of a table: what stands above it, and the cell for an item. */
+export interface Column<Item> {
+  readonly title: string;
+  readonly of: (item: Item) => string | number | boolean | undefined;
+}
+
+export interface OutputOptions {
+  readonly stream: Writable;
+  /** One JSON object per line, nothing else. */
+  readonly json: boolean;
+  /** A terminal gets tables and colours; a pipe gets columns divided by tabs. */
+  readonly isTerminal: boolean;
+  readonly colors: boolean;
+}
+
+export type Tone = "good" | "bad" | "dim" | "bold";
+
+/** What a command prints. Whatever it is given may come from a stranger: nothing in it can steer the terminal. */
+export class Output {
+  readonly json: boolean;
+  readonly #stream: Writable;
+  readonly #isTerminal: boolean;
+  readonly #colors: ReturnType<typeof createColors>;
+
+  constructor(options: OutputOptions) {
+    this.json = options.json;
+    this.#stream = options.stream;
+    this.#isTerminal = options.isTerminal;
+    this.#colors = createColors(options.colors);
+  }
+
+  object(value: object): void {
+    this.#stream.write(`${escapeJson(JSON.stringify(value))}\n`);
+  }
+
+  /** A line for eyes; not printed with `--json`. */
+  line(text: string, tone?: Tone): void {
+    if (!this.json) this.#stream.write(`${this.#paint(visibleLines(text), tone)}\n`);
+  }
+
+  /** Each item as an object with `--json`, otherwise a table, or the sentence if there are none. */
+  items<Item extends object>(items: readonly Item[], columns: readonly Column<Item>[], none: string): void {
+    if (this.json) {
+      for (const item of items) this.object(item);
+    } else if (items.length === 0) {
+      this.line(none);
+    } else {
+      const rows = items.map((item) => columns.map((column) => visible(String(column.of(item) ?? ""))));
+      const titles = columns.map((column) => column.title);
+      this.#stream.write(this.#isTerminal ? this.#table(titles, rows) : tabbed([titles, ...rows]));
+    }
+  }
+
+  /** One object with `--json`, otherwise one line per pair; pairs without a value are left out. */
+  facts(value: object, pairs: readonly (readonly [string, string | number | undefined])[]): void {
+    if (this.json) {
+      this.object(value);
+      return;
+    }
+    const shown = pairs.filter(([, fact]) => fact !== undefined && fact !== "");
+    const width = Math.max(...shown.map(([name]) => name.length));
+    for (const [name, fact] of shown) {
+      this.#stream.write(`${this.#paint(name.padEnd(width), "dim")}  ${visible(String(fact))}\n`);
+    }
+  }
+
+  #paint(text: string, tone: Tone | undefined): string {
+    switch (tone) {
+      case "good":
+        return this.#colors.green(text);
+      case "bad":
+        return this.#colors.red(text);
+      case "dim":
+        return this.#colors.dim(text);
+      case "bold":
+        return this.#colors.bold(text);
+      case undefined:
+        return text;
+    }
+    return text;
+  }
+
+  #table(titles: readonly string[], rows: readonly string[][]): string {
+    const table = new Table({
+      head: titles.map((title) => this.#paint(title, "bold")),
+      style: { head: [], border: [], compact: true, "padding-left": 0, "padding-right": 2 },
+      chars: borderless,
+    });
+    table.push(...rows);
+    return `${table.toString()}\n`;
+  }
+}
+
+const borderless = Object.fromEntries(
+  ["top", "bottom", "left", "right"]
+    .flatMap((side) => ["", "-mid", "-left", "-right"].map((part) => `${side}${part}`))
+    .concat("mid", "left-mid", "mid-mid", "right-mid", "middle")
+    .map((name) => [name, ""]),
+);
+
+function tabbed(rows: readonly (readonly string[])[]): string {
+  return rows.map((row) => `${row.join("\t")}\n`).join("");
+}

@@ -1,0 +1,33 @@
+import type { Command } from "commander";
+
+import type { HostStatus } from "../gateway/operations.ts";
+import type { CommandContext } from "./context.ts";
+import { addLeaf } from "./context.ts";
+import { formatDuration, formatTime } from "./formats.ts";
+
+export function addStatusCommand(program: Command, context: CommandContext): void {
+  addLeaf(program, "status", "how the running host is doing").action(async (_options: object, command: Command) => {
+    const status = await context.host.status();
+    context.outputOf(command).facts(status, describeStatus(status));
+  });
+}
+
+function describeStatus(status: HostStatus): [string, string | number | undefined][] {
+  const { containers, turns, outbox, today } = status;
+  return [
+    ["host", `crabpot ${status.version}, pid ${status.pid}, home ${status.home}`],
+    ["up", `${formatDuration(status.uptimeSeconds * 1000)}, since ${formatTime(status.startedAt)} UTC`],
+    ["intake", status.intake.open ? "open" : `stopped: ${status.intake.reason ?? ""}`],
+    ["engine", `${status.engine.ok ? "" : "not reachable: "}${status.engine.detail}`],
+    ["models", status.models.join(", ")],
+    ...status.channels.map((channel): [string, string] => [
+      `channel ${channel.name}`,
+      `${channel.state} since ${formatTime(channel.since)} UTC${channel.detail === undefined ? "" : ` (${channel.detail})`}`,
+    ]),
+    ["groups", status.groups],
+    ["containers", `${containers.hot} hot, ${containers.busy} busy, at most ${containers.max}`],
+    ["turns", `${turns.running} running, ${turns.waitingGroups} groups waiting`],
+    ["outbox", `${outbox.unsent} unsent, ${outbox.dead} given up`],
+    ["today", `${today.calls} model calls, ${today.tokens} tokens, $${today.usd.toFixed(2)}`],
+  ];
+}

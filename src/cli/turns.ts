@@ -1,0 +1,102 @@
+import { Option } from "commander";
+import type { Command } from "commander";
+
+import type { StepView, ToolResultView, TurnReport } from "../gateway/operations.ts";
+import type { CommandContext } from "./context.ts";
+import { addLeaf } from "./context.ts";
+import { formatDuration, formatTime } from "./formats.ts";
+import { parseCount } from "./logs.ts";
+import type { Output } from "./output.ts";
+
+/** Where texts are cut without `--full`, in characters; with it, they are longer than any text can be. */
+const shortChars = 400;
+const fullChars = 1_000_000;
+
+export function addTurnsCommand(program: Command, context: CommandContext): void {
+  const turns = program.command("turns").description("list, show or retry turns");
+  addListCommand(turns, context);
+
+  addLeaf(turns, "show <turn>", "every step of a turn: model calls, tool calls, what came out")
+    .option("--full", "do not shorten texts")
+    .action(async (id: string, options: { full?: boolean }, command: Command) => {
+      const report = await context.host.showTurn(id, options.full === true ? fullChars : shortChars);
+      const output = context.outputOf(command);
+      if (output.json) output.object(report);
+      else showReport(output, report);
+    });
+
+  addLeaf(turns, "retry <turn>", "put the messages of a failed or cancelled turn back in line").action(
+    async (id: string, _options: object, command: Command) => {
+      const answer = await context.host.retryTurn(id);
+      const output = context.outputOf(command);
+      if (output.json) output.object(answer);
+      output.line(`${answer.requeued} ${answer.requeued === 1 ? "message waits" : "messages wait"} for a new turn.`);
+    },
+  );
+}
+
+function addListCommand(turns: Command, context: CommandContext): void {
+  addLeaf(turns, "list", "turns, the newest first")
+    .option("--group <name>", "only of this group")
+    .addOption(new Option("--state <state>", "only in this state").choices(["running", "done", "failed", "cancelled"]))
+    .option("--limit <count>", "how many", parseCount, 20)
+    .action(async (options: { group?: string; state?: string; limit: number }, command: Command) => {
+      const { group, state, limit } = options;
+      const filter = { ...(group && { group }), ...(state && { state }), limit: String(limit) };
+      context.outputOf(command).items(
+        await context.host.listTurns(filter),
+        [
+          { title: "turn", of: (turn) => turn.id },
+          { title: "group", of: (turn) => turn.group },
+          { title: "state", of: (turn) => turn.state },
+          { title: "started (UTC)", of: (turn) => formatTime(turn.startedAt) },
+          { title: "took", of: (turn) => (turn.endedAt ? formatDuration(turn.endedAt - turn.startedAt) : "") },
+          { title: "containers", of: (turn) => turn.attempts },
+          { title: "reason", of: (turn) => turn.reason },
+        ],
+        "There are no such turns.",
+      );
+    });
+}
+
+function showReport(output: Output, { turn, elapsedMs, messages, steps, usage }: TurnReport): void {
+  output.facts(turn, [
+    ["turn", turn.id],
+    ["group", turn.group],
+    ["state", turn.state],
+    ["reason", turn.reason],
+    ["started", `${formatTime(turn.startedAt)} UTC`],
+    ["took", elapsedMs === undefined ? undefined : formatDuration(elapsedMs)],
+    ["containers", turn.attempts],
+    ["tokens", `${usage.inputTokens} in (${usage.cachedInputTokens} cached), ${usage.outputTokens} out`],
+  ]);
+  output.line("");
+  for (const message of messages) output.line(`${message.sender}: ${message.text}`);
+  for (const step of steps) {
+    output.line("");
+    showStep(output, step);
+  }
+}
+
+function showStep(output: Output, step: StepView): void {
+  const title = `+${formatDuration(step.afterMs)}  ${step.kind}`;
+  switch (step.kind) {
+    case "user":
+      output.line(title, "bold");
+      output.line(step.text);
+      return;
+    case "tools":
+      output.line(title, "bold");
+      for (const result of step.results) showResult(output, result);
+      return;
+    case "model":
+      output.line(`${title}  ${step.model}, ${step.usage.inputTokens} in, ${step.usage.outputTokens} out`, "bold");
+      if (step.text !== "") output.line(step.text);
+      for (const call of step.toolCalls) output.line(`  → ${call.name} ${call.input}`);
+      for (const denied of step.denied) output.line(`  denied: ${denied.output}`, "bad");
+  }
+}
+
+function showResult(output: Output, result: ToolResultView): void {
+  output.line(`  ← ${result.isError ? "error: " : ""}${result.output}`, result.isError ? "bad" : undefined);
+}

@@ -1,0 +1,106 @@
+import { isGroupName } from "../domain/group.ts";
+import { nearest } from "../lib/nearest.ts";
+import type { ConfigFault } from "./faults.ts";
+import { formatPath } from "./faults.ts";
+import type { Config } from "./schema.ts";
+
+/** What no single value can be blamed for: names that lead nowhere, chats that are given twice, doors without a lock. */
+export function crossCheck(config: Config): ConfigFault[] {
+  return [...checkModels(config), ...checkSecrets(config), ...checkGroups(config), ...checkGateway(config)];
+}
+
+function checkModels({ models }: Config): ConfigFault[] {
+  const providers = Object.keys(models.providers);
+  const faults: ConfigFault[] = [];
+  if (!Object.hasOwn(models.routes, models.default)) {
+    faults.push(missing(["models", "default"], "route", models.default, Object.keys(models.routes)));
+  }
+  for (const [route, references] of Object.entries(models.routes)) {
+    for (const [index, reference] of references.entries()) {
+      const provider = providerOf(reference);
+      if (!providers.includes(provider)) {
+        faults.push(missing(["models", "routes", route, index], "provider", provider, providers));
+      }
+    }
+  }
+  for (const reference of Object.keys(models.capabilities)) {
+    const provider = providerOf(reference);
+    if (!providers.includes(provider)) {
+      faults.push(missing(["models", "capabilities", reference], "provider", provider, providers));
+    }
+  }
+  return faults;
+}
+
+/** `provider/model` → `provider` */
+export function providerOf(reference: string): string {
+  return reference.slice(0, reference.indexOf("/"));
+}
+
+/** A key with a line end at its back is refused by every vendor, with words that nobody understands. */
+function checkSecrets({ models, gateway }: Config): ConfigFault[] {
+  const faults: ConfigFault[] = [];
+  for (const [name, provider] of Object.entries(models.providers)) {
+    if (provider.kind !== "offline" && !isHeaderValue(provider.apiKey)) {
+      faults.push({ path: formatPath(["models", "providers", name, "apiKey"]), detail: notHeaderValue });
+    }
+  }
+  if (gateway.token !== undefined && !isHeaderValue(gateway.token)) {
+    faults.push({ path: "gateway.token", detail: notHeaderValue });
+  }
+  return faults;
+}
+
+const notHeaderValue = "holds white space or characters outside ASCII; was something copied along with it?";
+
+function isHeaderValue(secret: string): boolean {
+  return /^[\x21-\x7e]+$/.test(secret);
+}
+
+function checkGroups({ groups, channels, models }: Config): ConfigFault[] {
+  const faults: ConfigFault[] = [];
+  const places = new Map<string, string>();
+  const channelNames = Object.keys(channels);
+  for (const [name, group] of Object.entries(groups)) {
+    if (!isGroupName(name)) {
+      faults.push({ path: formatPath(["groups", name]), detail: "this name is taken by crabpot itself" });
+    }
+    if (!channelNames.includes(group.channel)) {
+      faults.push(missing(["groups", name, "channel"], "channel", group.channel, channelNames));
+    }
+    if (group.model !== undefined && !Object.hasOwn(models.routes, group.model)) {
+      faults.push(missing(["groups", name, "model"], "route", group.model, Object.keys(models.routes)));
+    }
+    const place = JSON.stringify([group.channel, group.chat]);
+    const other = places.get(place);
+    if (other !== undefined) {
+      const detail = `chat "${group.chat}" of channel ${group.channel} is already that of group ${other}`;
+      faults.push({ path: formatPath(["groups", name, "chat"]), detail });
+    }
+    places.set(place, name);
+  }
+  return faults;
+}
+
+function checkGateway({ gateway, channels }: Config): ConfigFault[] {
+  if (gateway.token !== undefined) return [];
+  const faults: ConfigFault[] = [];
+  if (channels.http !== undefined) {
+    faults.push({ path: "gateway.token", detail: "is missing; the http channel needs one" });
+  }
+  if (!isLoopback(gateway.host)) {
+    faults.push({ path: "gateway.token", detail: `is missing; ${gateway.host} can be reached from other machines` });
+  }
+  return faults;
+}
+
+/** Does this address stay on the machine? */
+export function isLoopback(host: string): boolean {
+  return host === "localhost" || host === "::1" || /^127(\.\d{1,3}){3}$/.test(host);
+}
+
+function missing(path: readonly PropertyKey[], noun: string, name: string, known: readonly string[]): ConfigFault {
+  const near = nearest(name, known);
+  const hint = near === undefined ? `there are: ${known.join(", ")}` : `did you mean ${near}?`;
+  return { path: formatPath(path), detail: `there is no ${noun} "${name}"; ${hint}` };
+}

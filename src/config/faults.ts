@@ -1,0 +1,153 @@
+import type * as z from "zod";
+
+import { nearest } from "../lib/nearest.ts";
+import { configJsonSchema } from "./json-schema.ts";
+
+/** One thing that is wrong with a configuration, and where: `models.routes.main[0]`. */
+export interface ConfigFault {
+  readonly path: string;
+  readonly detail: string;
+  readonly fix?: string | undefined;
+}
+
+/** `["models", "routes", "main", 0]` → `models.routes.main[0]` */
+export function formatPath(path: readonly PropertyKey[]): string {
+  let text = "";
+  for (const part of path) {
+    if (typeof part === "number") text += `[${part}]`;
+    else if (/^[\w-]+$/.test(String(part))) text += text === "" ? String(part) : `.${String(part)}`;
+    else text += `[${JSON.stringify(String(part))}]`;
+  }
+  return text;
+}
+
+/**
+ * Says in our words what the schema found; unknown keys come with the known one that is most alike. `input` is what was
+ * written, before variables were filled in: their values may be secrets and are never shown.
+ */
+export function describeIssues(issues: readonly z.core.$ZodIssue[], input: unknown): ConfigFault[] {
+  const faults = issues.flatMap((issue) => describeIssue(issue, input));
+  // An unknown key is usually the misspelt form of a missing one: say that first.
+  return [...faults.filter((fault) => fault.detail.startsWith("unknown")), ...faults].filter(
+    (fault, index, all) =>
+      all.findIndex((other) => other.path === fault.path && other.detail === fault.detail) === index,
+  );
+}
+
+function describeIssue(issue: z.core.$ZodIssue, input: unknown): ConfigFault[] {
+  if (issue.code === "unrecognized_keys") return issue.keys.map((key) => unknownKey(issue.path, key, input));
+  return [{ path: formatPath(issue.path), detail: describeValue(issue, valueAt(input, issue.path)) }];
+}
+
+function describeValue(issue: z.core.$ZodIssue, value: unknown): string {
+  switch (issue.code) {
+    case "invalid_type":
+      return wrongType(issue.expected, value);
+    case "invalid_value":
+      return `must be ${oneOf(issue.values)}, not ${show(value)}`;
+    case "invalid_union":
+      return wrongKind(issue, value);
+    case "invalid_key":
+      return `is no good name: ${issue.issues.map((inner) => inner.message).join("; ")}`;
+    case "too_small":
+      return bound(issue.origin, "at least", Number(issue.minimum));
+    case "too_big":
+      return bound(issue.origin, "at most", Number(issue.maximum));
+    case "invalid_format":
+      return wrongFormat(issue, value);
+    case "unrecognized_keys":
+    case "not_multiple_of":
+    case "invalid_element":
+    case "custom":
+      break;
+  }
+  return issue.message;
+}
+
+function unknownKey(path: readonly PropertyKey[], key: string, input: unknown): ConfigFault {
+  const known = knownKeys(path, input);
+  const near = nearest(key, known);
+  const hint = near === undefined ? `known here: ${known.join(", ")}` : `did you mean ${near}?`;
+  return { path: formatPath([...path, key]), detail: `unknown key; ${hint}` };
+}
+
+function wrongType(expected: string, value: unknown): string {
+  if (value === undefined) return "is missing";
+  const article: Record<string, string> = {
+    object: "a list of keys and values",
+    record: "a list of keys and values",
+    array: "a list",
+    string: "text",
+    int: "a whole number",
+    number: "a number",
+    boolean: "true or false",
+  };
+  return `must be ${article[expected] ?? expected}, not ${show(value)}`;
+}
+
+function wrongKind(issue: z.core.$ZodIssueInvalidUnion, value: unknown): string {
+  const options: unknown = "options" in issue ? issue.options : undefined;
+  if (!Array.isArray(options)) return issue.message;
+  return value === undefined ? `is missing; write ${oneOf(options)}` : `must be ${oneOf(options)}, not ${show(value)}`;
+}
+
+function wrongFormat(issue: z.core.$ZodIssueInvalidStringFormat, value: unknown): string {
+  if (issue.format === "url") return `must be a URL, not ${show(value)}`;
+  return issue.message.startsWith("Invalid") ? `${show(value)} is not allowed here` : issue.message;
+}
+
+function bound(origin: string, words: string, limit: number): string {
+  if (origin === "string") return limit === 1 ? "must not be empty" : `must have ${words} ${limit} characters`;
+  if (origin === "array") return limit === 1 ? "must not be empty" : `must have ${words} ${limit} entries`;
+  return limit === 0 ? "must be more than 0" : `must be ${words} ${limit}`;
+}
+
+function oneOf(values: readonly unknown[]): string {
+  return values.map(String).join(" or ");
+}
+
+/** Never shows long values: one of them may be a secret in the wrong place. */
+function show(value: unknown): string {
+  if (typeof value === "string") return value.length > 40 ? "this text" : `"${value}"`;
+  if (Array.isArray(value)) return "a list";
+  if (value === null) return "nothing";
+  return typeof value === "number" || typeof value === "boolean" ? String(value) : "a list of keys and values";
+}
+
+function valueAt(input: unknown, path: readonly PropertyKey[]): unknown {
+  let value = input;
+  for (const part of path) {
+    if (typeof value !== "object" || value === null || !Object.hasOwn(value, part)) return undefined;
+    value = (value as Record<PropertyKey, unknown>)[part];
+  }
+  return value;
+}
+
+type JsonSchema = Readonly<Record<string, unknown>>;
+
+function knownKeys(path: readonly PropertyKey[], input: unknown): string[] {
+  let schema: JsonSchema | undefined = configJsonSchema();
+  for (const [depth, part] of path.entries()) {
+    schema = childSchema(schema, part);
+    schema = chooseKind(schema, valueAt(input, path.slice(0, depth + 1)));
+  }
+  return Object.keys(asSchema(schema?.["properties"]) ?? {});
+}
+
+function childSchema(schema: JsonSchema | undefined, part: PropertyKey): JsonSchema | undefined {
+  if (typeof part === "number") return asSchema(schema?.["items"]);
+  const properties = asSchema(schema?.["properties"]);
+  return asSchema(properties?.[String(part)]) ?? asSchema(schema?.["additionalProperties"]);
+}
+
+/** Of several forms, the one whose `kind` the value has. */
+function chooseKind(schema: JsonSchema | undefined, value: unknown): JsonSchema | undefined {
+  const forms = schema?.["oneOf"];
+  if (!Array.isArray(forms)) return schema;
+  const kind = valueAt(value, ["kind"]);
+  return forms.map(asSchema).find((form) => asSchema(asSchema(form?.["properties"])?.["kind"])?.["const"] === kind);
+}
+
+function asSchema(value: unknown): JsonSchema | undefined {
+  return typeof value === "object" && value !== null ? (value as JsonSchema) : undefined;
+}

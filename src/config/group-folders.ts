@@ -1,0 +1,84 @@
+import { randomBytes } from "node:crypto";
+import { chmod, cp, lchown, lstat, readdir, rename, rm } from "node:fs/promises";
+import { join } from "node:path";
+
+import { isGroupName } from "../domain/group.ts";
+import { AppError } from "../lib/app-error.ts";
+import { requireRealFolder } from "./home.ts";
+
+/** Who will own a new folder: the user of the group's container. */
+export interface FolderOwner {
+  readonly uid: number;
+  readonly gid: number;
+}
+
+/**
+ * The folder of a group below `<home>/groups`, copied from the checkout's `groups/main` or `groups/_template` if it is
+ * not there yet. An existing one is never touched: the agent can write to it. A new one belongs to `owner`; a host
+ * that is not root cannot give files away and opens them to everybody instead, inside a home that only it can enter.
+ */
+export async function ensureGroupFolder(
+  folders: { readonly groups: string; readonly checkout: string },
+  group: { readonly name: string; readonly main: boolean },
+  owner?: FolderOwner,
+): Promise<string> {
+  if (!isGroupName(group.name)) {
+    throw new AppError("bad_input", `"${group.name}" cannot be a group's name.`, {
+      fix: "Use lower case letters, digits, - and _, starting with a letter or digit; `global` is taken.",
+    });
+  }
+  const folder = join(folders.groups, group.name);
+  const template = join(folders.checkout, "groups", group.main ? "main" : "_template");
+  await copyOnce(template, folder, (copy) => handOver(copy, owner));
+  return folder;
+}
+
+/** `<home>/global`, copied from the checkout's `groups/global` if it is not there yet. Every container's user may read it. */
+export async function ensureGlobalFolder(global: string, checkout: string): Promise<void> {
+  await copyOnce(join(checkout, "groups", "global"), global, (copy) => setModes(copy, { folder: 0o755, file: 0o644 }));
+}
+
+/** Made beside its place and renamed, so that nobody sees half a folder, also not after a crash. */
+async function copyOnce(source: string, target: string, finish: (copy: string) => Promise<void>): Promise<void> {
+  if ((await lstat(target).catch(() => undefined)) !== undefined) {
+    await requireRealFolder(target);
+    return;
+  }
+  const copy = `${target}.${randomBytes(4).toString("hex")}.new`;
+  try {
+    await cp(source, copy, { recursive: true, errorOnExist: true, verbatimSymlinks: true });
+    await finish(copy);
+    await rename(copy, target);
+  } catch (error) {
+    await rm(copy, { recursive: true, force: true });
+    const made = await lstat(target).catch(() => undefined);
+    if (made === undefined) throw error;
+  }
+}
+
+async function handOver(copy: string, owner: FolderOwner | undefined): Promise<void> {
+  const ownUid = process.geteuid?.();
+  if (owner === undefined || owner.uid === ownUid) {
+    await setModes(copy, { folder: 0o755, file: 0o644 });
+    return;
+  }
+  if (ownUid !== 0) {
+    await setModes(copy, { folder: 0o777, file: 0o666 });
+    return;
+  }
+  await setModes(copy, { folder: 0o755, file: 0o644 });
+  for (const path of await everythingIn(copy)) await lchown(path, owner.uid, owner.gid);
+}
+
+async function setModes(copy: string, modes: { folder: number; file: number }): Promise<void> {
+  for (const path of await everythingIn(copy)) {
+    const found = await lstat(path);
+    if (found.isDirectory()) await chmod(path, modes.folder);
+    else if (found.isFile()) await chmod(path, modes.file);
+  }
+}
+
+async function everythingIn(folder: string): Promise<string[]> {
+  const entries = await readdir(folder, { recursive: true });
+  return [folder, ...entries.map((entry) => join(folder, entry))];
+}

@@ -1,0 +1,31 @@
+import type { BudgetLimits, Group, ToolPolicy } from "../domain/group.ts";
+import type { Config } from "./schema.ts";
+
+/** The groups of `config.yaml`, with what they leave out filled in from the settings for everybody. */
+export function configuredGroups(config: Config): Group[] {
+  const shared = groupDefaults(config);
+  return Object.entries(config.groups).map(([name, group]) => ({
+    name,
+    channel: group.channel,
+    chat: group.chat,
+    trigger: group.trigger,
+    main: group.main,
+    mounts: group.mounts,
+    model: group.model,
+    policy: {
+      default: group.policy?.default ?? shared.policy.default,
+      tools: { ...shared.policy.tools, ...group.policy?.tools },
+    },
+    budget: {
+      tokensPerDay: group.budget?.tokensPerDay ?? shared.budget.tokensPerDay,
+      usdPerDay: group.budget?.usdPerDay ?? shared.budget.usdPerDay,
+    },
+    origin: "config",
+  }));
+}
+
+/** Policy and budget of a group that says nothing of its own, such as one that is added at run time. */
+export function groupDefaults(config: Config): { readonly policy: ToolPolicy; readonly budget: BudgetLimits } {
+  const { tokensPerDay, usdPerDay } = config.budgets.perGroup;
+  return { policy: config.policy, budget: { tokensPerDay, usdPerDay } };
+}

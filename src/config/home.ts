@@ -1,0 +1,119 @@
+import { randomBytes } from "node:crypto";
+import { chmod, link, lstat, mkdir, readFile, realpath, rm, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+
+import { AppError } from "../lib/app-error.ts";
+import { folderFault } from "./trust.ts";
+
+/** Where everything is below a home (`CRABPOT_HOME`). */
+export interface HomePaths {
+  readonly root: string;
+  readonly config: string;
+  readonly mounts: string;
+  readonly database: string;
+  readonly sessions: string;
+  readonly groups: string;
+  /** Shown read-only to every agent. */
+  readonly global: string;
+  readonly audit: string;
+  readonly keys: string;
+  readonly logs: string;
+  readonly hostLog: string;
+  readonly controlSocket: string;
+  readonly instance: string;
+}
+
+export function homePaths(root: string): HomePaths {
+  return {
+    root,
+    config: join(root, "config.yaml"),
+    mounts: join(root, "mounts.json"),
+    database: join(root, "crabpot.sqlite"),
+    sessions: join(root, "sessions"),
+    groups: join(root, "groups"),
+    global: join(root, "global"),
+    audit: join(root, "audit"),
+    keys: join(root, "keys"),
+    logs: join(root, "logs"),
+    hostLog: join(root, "logs", "host.log"),
+    controlSocket: join(root, "control.sock"),
+    instance: join(root, "instance"),
+  };
+}
+
+/** A home that is safe to keep secrets in. */
+export interface Home {
+  readonly paths: HomePaths;
+  /** Random, made once per home, 16 hex digits: tells our containers from those of another home. */
+  readonly instance: string;
+}
+
+const wantedInstance = /^[0-9a-f]{16}$/;
+
+/**
+ * Makes the folders that are missing (0700) and takes read rights of others away from what is there. A symbolic link
+ * is followed once: all paths are those of the real folder. Throws `setup_required` for a home that other users can
+ * write to, or one that belongs to somebody else.
+ */
+export async function prepareHome(wanted: string): Promise<Home> {
+  await mkdir(wanted, { recursive: true, mode: 0o700 }).catch((cause: unknown) => {
+    throw new AppError("setup_required", `The home folder ${wanted} cannot be made.`, {
+      cause,
+      fix: "Set CRABPOT_HOME to a folder that you may write to.",
+    });
+  });
+  const root = await realpath(wanted);
+  const fault = await folderFault(root, { parents: true });
+  if (fault !== undefined) throw new AppError("setup_required", fault.detail, { fix: fault.fix });
+  const paths = homePaths(root);
+  await chmod(root, 0o700);
+  for (const folder of [paths.sessions, paths.groups, paths.audit, paths.keys, paths.logs]) {
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    await requireRealFolder(folder);
+    await chmod(folder, 0o700);
+  }
+  for (const file of [paths.config, paths.mounts]) await hideFromOthers(file);
+  return { paths, instance: await readOrMakeInstance(paths.instance) };
+}
+
+/** The id of a home that was prepared before; undefined for one that was not. */
+export async function readInstance(file: string): Promise<string | undefined> {
+  const text = await readFile(file, "utf8").catch(() => "");
+  return wantedInstance.test(text.trim()) ? text.trim() : undefined;
+}
+
+/** A link in place of one of our folders would lead what we write to somewhere else. */
+export async function requireRealFolder(folder: string): Promise<void> {
+  const found = await lstat(folder);
+  if (found.isDirectory()) return;
+  throw new AppError("setup_required", `${folder} is not a folder of its own (a link or a file is in its place).`, {
+    fix: `Move it away: mv ${folder} ${folder}.old`,
+  });
+}
+
+async function hideFromOthers(file: string): Promise<void> {
+  const found = await lstat(file).catch(() => undefined);
+  const readable = found?.isFile() === true && (found.mode & 0o044) !== 0 && (found.mode & 0o022) === 0;
+  if (readable && found.uid === process.geteuid?.()) await chmod(file, 0o600);
+}
+
+async function readOrMakeInstance(file: string): Promise<string> {
+  const known = await readInstance(file);
+  if (known !== undefined) return known;
+  if ((await stat(file).catch(() => undefined)) !== undefined) {
+    throw new AppError("setup_required", `${file} should hold the id of this home (16 hex digits) and does not.`, {
+      fix: `Put the id back, or remove ${file}: containers of the old id are then no longer recognised.`,
+    });
+  }
+  // Written beside its place and linked into it: two first starts at once agree on one id.
+  const draft = `${file}.${randomBytes(4).toString("hex")}`;
+  await writeFile(draft, `${randomBytes(8).toString("hex")}\n`, { mode: 0o600, flag: "wx" });
+  try {
+    await link(draft, file);
+  } catch (error) {
+    if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error;
+  } finally {
+    await rm(draft);
+  }
+  return (await readFile(file, "utf8")).trim();
+}

@@ -1,0 +1,150 @@
+import { AppError } from "../lib/app-error.ts";
+import { parseYaml, readTrustedFile } from "./config-file.ts";
+import { crossCheck, providerOf } from "./cross-checks.ts";
+import { configFromEnvironment } from "./defaults.ts";
+import type { EnvironmentVariables } from "./environment.ts";
+import type { ConfigFault } from "./faults.ts";
+import { describeIssues, formatPath } from "./faults.ts";
+import type { Config } from "./schema.ts";
+import { configSchema } from "./schema.ts";
+import { substitute } from "./substitute.ts";
+
+/** A configuration that passed every check; deeply frozen. */
+export interface LoadedConfig {
+  readonly config: Config;
+  /** What the operator should be told at start: which model answers and why, what was ignored. */
+  readonly announcements: readonly string[];
+  /** Values that must never appear in a log. */
+  readonly secrets: readonly string[];
+  /** Is there a file at all, or are these the defaults? */
+  readonly fromFile: boolean;
+}
+
+export type ConfigCheck =
+  | { readonly ok: true; readonly loaded: LoadedConfig }
+  | { readonly ok: false; readonly faults: readonly ConfigFault[] };
+
+/** Reads `config.yaml`; without a file, the defaults with the vendor whose key is in the environment. Throws `config_invalid`. */
+export async function loadConfig(file: string, variables: EnvironmentVariables): Promise<LoadedConfig> {
+  const check = await checkConfig(file, variables);
+  if (check.ok) return check.loaded;
+  throw toError(file, check.faults);
+}
+
+function toError(file: string, faults: readonly ConfigFault[]): AppError {
+  const fix =
+    faults.find((fault) => fault.fix !== undefined)?.fix ?? `Edit ${file}, then try \`crabpot config check\`.`;
+  const lines = faults.map(describeFault);
+  const text = lines.length === 1 ? ` ${lines.join("")}` : `\n${lines.map((line) => `  ${line}`).join("\n")}`;
+  return new AppError("config_invalid", `${file} cannot be used:${text}`, { fix });
+}
+
+/** The same, with every fault that was found, a file that cannot be read or trusted included. */
+export async function checkConfig(file: string, variables: EnvironmentVariables): Promise<ConfigCheck> {
+  try {
+    return checkText(await readTrustedFile(file), variables);
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    return { ok: false, faults: [{ path: "", detail: error.message, fix: error.fix }] };
+  }
+}
+
+function checkText(text: string | undefined, variables: EnvironmentVariables): ConfigCheck {
+  const parsed = text === undefined ? configFromEnvironment(variables) : { ...parseYaml(text), announcements: [] };
+  if (parsed.faults.length > 0) return { ok: false, faults: parsed.faults };
+  const { value, faults, fromVariable } = substitute(parsed.value, variables);
+  if (faults.length > 0) return { ok: false, faults };
+  const result = parseWithVariables(value, fromVariable);
+  if (!result.success) return { ok: false, faults: describeIssues(result.error.issues, parsed.value) };
+  const config = withBuiltIns(result.data);
+  const crossFaults = crossCheck(config);
+  if (crossFaults.length > 0) return { ok: false, faults: crossFaults };
+  const announcements = [...parsed.announcements, ...remarks(config, parsed.value)];
+  return {
+    ok: true,
+    loaded: { config: deepFreeze(config), announcements, secrets: secretsOf(config), fromFile: text !== undefined },
+  };
+}
+
+/** `models.default: there is no route …`, on one line. */
+export function describeFault(fault: ConfigFault): string {
+  return fault.path === "" ? fault.detail : `${fault.path}: ${fault.detail}`;
+}
+
+/** What comes from a variable is always text; where a number or a truth value is wanted, it is read as one. */
+function parseWithVariables(
+  value: unknown,
+  fromVariable: ReadonlySet<string>,
+): ReturnType<typeof configSchema.safeParse> {
+  const first = configSchema.safeParse(value);
+  if (first.success) return first;
+  let changed = false;
+  for (const issue of first.error.issues) {
+    if (issue.code !== "invalid_type" || !fromVariable.has(formatPath(issue.path))) continue;
+    changed = convert(value, issue.path, issue.expected) || changed;
+  }
+  return changed ? configSchema.safeParse(value) : first;
+}
+
+function convert(root: unknown, path: readonly PropertyKey[], expected: string): boolean {
+  const parent = path.slice(0, -1).reduce<unknown>((at, part) => (at as Record<PropertyKey, unknown>)[part], root);
+  const holder = parent as Record<PropertyKey, unknown>;
+  const key = path.at(-1) ?? "";
+  const text = String(holder[key]).trim();
+  if (expected === "boolean" && (text === "true" || text === "false")) holder[key] = text === "true";
+  else if (["number", "int"].includes(expected) && text !== "" && Number.isFinite(Number(text)))
+    holder[key] = Number(text);
+  else return false;
+  return true;
+}
+
+/** The scripted model and the terminal need no configuration, so they are always there. */
+function withBuiltIns(config: Config): Config {
+  return {
+    ...config,
+    models: { ...config.models, providers: { offline: { kind: "offline" }, ...config.models.providers } },
+    channels: { terminal: {}, ...config.channels },
+  };
+}
+
+function remarks(config: Config, written: unknown): string[] {
+  const said: string[] = [];
+  const route = config.models.routes[config.models.default] ?? [];
+  const others = Object.keys(config.models.providers).filter((name) => name !== "offline");
+  const writtenModels = (written as { models?: { routes?: unknown } }).models;
+  if (route.every((reference) => providerOf(reference) === "offline") && others.length > 0 && !writtenModels?.routes) {
+    said.push(
+      `The provider ${others.join(", ")} is configured, but no route uses it: the built-in scripted model answers. Set models.routes.main.`,
+    );
+  }
+  if (!isTimezone(config.timezone))
+    said.push(`The time zone "${config.timezone}" is not known; times are told in UTC.`);
+  return said;
+}
+
+function isTimezone(zone: string): boolean {
+  try {
+    return new Intl.DateTimeFormat("en", { timeZone: zone }).resolvedOptions().timeZone !== "";
+  } catch {
+    return false;
+  }
+}
+
+function secretsOf({ models, gateway }: Config): string[] {
+  const secrets = gateway.token === undefined ? [] : [gateway.token];
+  for (const provider of Object.values(models.providers)) {
+    if (provider.kind === "offline") continue;
+    secrets.push(provider.apiKey);
+    const password = provider.baseUrl === undefined ? "" : new URL(provider.baseUrl).password;
+    if (password !== "") secrets.push(password);
+  }
+  return secrets;
+}
+
+function deepFreeze<T>(value: T): T {
+  if (typeof value === "object" && value !== null && !Object.isFrozen(value)) {
+    Object.freeze(value);
+    for (const item of Object.values(value)) deepFreeze(item);
+  }
+  return value;
+}

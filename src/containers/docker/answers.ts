@@ -1,0 +1,83 @@
+import type { ContainerSummary, EngineFacts } from "../engine.ts";
+
+/*
+ * What the engine answers, as far as it is read. Optional: fields that Podman or an old Docker leaves out.
+ */
+
+export interface VersionAnswer {
+  readonly Version: string;
+  readonly ApiVersion: string;
+  readonly KernelVersion?: string;
+  readonly Components?: readonly { readonly Name: string; readonly Version: string }[] | null;
+}
+
+export interface SystemAnswer {
+  readonly CgroupVersion?: string;
+  readonly SecurityOptions?: readonly string[] | null;
+  readonly Runtimes?: Readonly<Record<string, unknown>> | null;
+  readonly KernelVersion?: string;
+}
+
+export interface ContainerAnswer {
+  readonly Id: string;
+  readonly Names: readonly string[];
+  readonly Labels?: Readonly<Record<string, string>> | null;
+  readonly State: string;
+}
+
+export interface ExitAnswer {
+  readonly StatusCode: number;
+  readonly Error?: { readonly Message?: string } | null;
+}
+
+export interface ImageAnswer {
+  readonly Id: string;
+  readonly Config?: { readonly Labels?: Readonly<Record<string, string>> | null; readonly [key: string]: unknown };
+}
+
+/** The state in an inspection. */
+export interface StateAnswer {
+  readonly Status: string;
+  readonly ExitCode: number;
+  readonly OOMKilled: boolean;
+}
+
+export function readFacts(version: VersionAnswer, system: SystemAnswer, address: string): EngineFacts {
+  const components = (version.Components ?? []).map(
+    ({ Name, Version }) => [componentName(Name), componentVersion(Version)] as const,
+  );
+  const security = (system.SecurityOptions ?? []).map((option) => /name=([^,]+)/.exec(option)?.[1] ?? option);
+  return {
+    kind: components.some(([name]) => name === "podman engine") ? "podman" : "docker",
+    version: version.Version,
+    apiVersion: version.ApiVersion,
+    components: Object.fromEntries(components),
+    // An engine too old to say it knows only the first version.
+    cgroupVersion: system.CgroupVersion ?? "1",
+    rootless: security.includes("rootless"),
+    userNamespaces: security.includes("userns"),
+    seccomp: security.includes("seccomp"),
+    runtimes: Object.keys(system.Runtimes ?? {}),
+    kernel: system.KernelVersion ?? version.KernelVersion ?? "",
+    address,
+  };
+}
+
+export function readSummary(container: ContainerAnswer): ContainerSummary {
+  return {
+    id: container.Id,
+    name: (container.Names[0] ?? "").replace(/^\//, ""),
+    labels: container.Labels ?? {},
+    running: container.State === "running" || container.State === "paused",
+  };
+}
+
+/** `runc` stays; Podman's `OCI Runtime (crun)` becomes `crun`. */
+function componentName(name: string): string {
+  return (/\(([^)]+)\)/.exec(name)?.[1] ?? name).toLowerCase();
+}
+
+/** `1.1.5+ds1` stays; Podman's `crun version 1.8.1 commit: …` becomes `1.8.1`. */
+function componentVersion(text: string): string {
+  return /version (\S+)/.exec(text)?.[1] ?? text;
+}

@@ -1,0 +1,26 @@
+import type { Readable } from "node:stream";
+
+/** Called with each line that the engine reports about a long piece of work. */
+export type Progress = (line: string) => void;
+
+export interface BuildOptions {
+  readonly tag: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly buildArguments: Readonly<Record<string, string>>;
+}
+
+/** Makes images: what set-up needs from an engine, and the running host does not. Errors are those of `ContainerEngine`. */
+export interface ImageBuilder {
+  /** Pulls an image by `name:tag@digest` or `name:tag`. Gives up with `engine_unavailable` after that long without any progress. */
+  pull(reference: string, stallLimitMs: number, progress: Progress): Promise<void>;
+  /** Makes an image of one layer from a tar archive of a root file system. */
+  importRoot(archive: Readable, tag: string): Promise<void>;
+  /** Builds an image from a tar archive with a `Dockerfile` in it. */
+  build(archive: Readable, options: BuildOptions, progress: Progress): Promise<void>;
+  /** Gives an image one more name. */
+  tag(id: string, tag: string): Promise<void>;
+  /** Images with that label, each with all its names. */
+  list(label: string): Promise<{ id: string; tags: readonly string[] }[]>;
+  /** Takes a name off an image, and removes the image if that was its last. False when a container needs it, or it is gone. */
+  remove(tag: string): Promise<boolean>;
+}

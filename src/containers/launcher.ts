@@ -1,0 +1,200 @@
+import { createHash } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+
+import type { Access, Group } from "../domain/group.ts";
+import type { Session } from "../domain/session.ts";
+import { AppError } from "../lib/app-error.ts";
+import { containerPaths, mailboxFolders } from "../protocol/paths.ts";
+import type { ContainerEngine, ContainerSummary } from "./engine.ts";
+import { settleMounts } from "./group-mounts.ts";
+import type { GroupMounts } from "./group-mounts.ts";
+import { LaunchedContainer } from "./launched-container.ts";
+import { recheckMount } from "./mount-identity.ts";
+import { judgeMounts } from "./mount-rules.ts";
+import type { MountContext, MountGrant } from "./mount-rules.ts";
+import type { ContainerUser, SandboxSize } from "./profile.ts";
+import { containerLabels as labels, containerSpec } from "./spec.ts";
+import type { ContainerSpec, ImageFacts } from "./spec.ts";
+
+/** What is put on record before and after a container is made. */
+export interface LaunchRecord {
+  readonly type: "mount-verdict" | "container-create" | "container-start";
+  readonly group: string;
+  readonly session: string;
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
+export interface LauncherParts {
+  readonly engine: ContainerEngine;
+  readonly image: ImageFacts;
+  readonly instance: string;
+  readonly sandbox: SandboxSize;
+  readonly mountContext: MountContext;
+  /** The folder of the group, made if it is missing, belonging to the container's user. */
+  readonly groupFolder: (group: Group, user: ContainerUser) => Promise<string>;
+  readonly globalFolder: string;
+  /** The group's number, for its uid. */
+  readonly ordinal: (group: string) => Promise<number>;
+  /** Takes what the container prints to stdout and stderr. */
+  readonly output: (session: string, group: string) => { push(bytes: Uint8Array): void; end(): void };
+  readonly record: (record: LaunchRecord) => Promise<void>;
+}
+
+interface Prepared extends GroupMounts {
+  readonly specOf: (generation: number, mailFolder: string) => ContainerSpec;
+}
+
+/** Makes hardened containers for sessions. Every mount is judged anew for each container. */
+export class ContainerLauncher {
+  readonly #parts: LauncherParts;
+  readonly #granted = new Map<string, readonly MountGrant[]>();
+
+  constructor(parts: LauncherParts) {
+    this.#parts = parts;
+  }
+
+  /** Folders as the group's agent sees them, as far as they have been judged. */
+  foldersOf(group: string): readonly { readonly path: string; readonly access: Access }[] {
+    const extra = (this.#granted.get(group) ?? []).map(({ target, verdict }) => ({ path: `${containerPaths.extra}/${target}`, access: verdict }));
+    return [{ path: containerPaths.group, access: "rw" }, { path: containerPaths.global, access: "ro" }, ...extra];
+  }
+
+  /** Changes with anything that a container of this group is made from, without looking at the folders themselves. */
+  async fingerprint(group: Group): Promise<string> {
+    const { mountContext, sandbox, image } = this.#parts;
+    const allowlist =
+      group.mounts.length === 0 ? "" : await readFile(mountContext.allowlistPath, "utf8").catch(() => "");
+    const inputs = JSON.stringify([image.id, sandbox, group.mounts, allowlist]);
+    return createHash("sha256").update(inputs).digest("hex");
+  }
+
+  async plan(group: Group, session: Session) {
+    const prepared = await this.#prepare(group, session);
+    const refusedMounts = prepared.verdicts.flatMap((verdict) =>
+      verdict.verdict === "denied" ? [`${verdict.target}: ${verdict.reason}`] : [],
+    );
+    return {
+      uid: prepared.user.uid,
+      refusedMounts,
+      start: (generation: number, mailFolder: string) =>
+        this.#start(prepared, { group, session, generation, mailFolder }),
+    };
+  }
+
+  /** Containers that carry this home's label, whatever made them. */
+  async found() {
+    const summaries = await this.#parts.engine.list({ [labels.instance]: this.#parts.instance });
+    return summaries.map((summary) => this.#describe(summary));
+  }
+
+  #describe(summary: ContainerSummary) {
+    const generation = Number(summary.labels[labels.generation]);
+    return {
+      name: summary.name,
+      session: summary.labels[labels.session] ?? "",
+      generation,
+      running: summary.running,
+      adopt: (group: Group, session: Session, mailFolder: string) =>
+        this.#adopt(summary, { group, session, generation, mailFolder }),
+      remove: () => this.#parts.engine.remove(summary.id),
+    };
+  }
+
+  async #adopt(
+    summary: ContainerSummary,
+    life: { group: Group; session: Session; generation: number; mailFolder: string },
+  ): Promise<LaunchedContainer | string> {
+    const { engine } = this.#parts;
+    const prepared = await this.#prepare(life.group, life.session);
+    const { body, hash, name } = prepared.specOf(life.generation, life.mailFolder);
+    if (summary.labels[labels.spec] !== hash) return "its configuration changed";
+    return new LaunchedContainer({
+      engine,
+      body,
+      name,
+      id: summary.id,
+      generation: life.generation,
+      uid: prepared.user.uid,
+      mailFolder: life.mailFolder,
+      granted: prepared.granted,
+    });
+  }
+
+  async #prepare(group: Group, session: Session): Promise<Prepared> {
+    const { mountContext, instance, image, sandbox, globalFolder } = this.#parts;
+    const { hostUid } = mountContext;
+    const judged = await judgeMounts(group.mounts, mountContext);
+    const settled = settleMounts(judged, { ordinal: await this.#parts.ordinal(group.name), instance, hostUid });
+    const { user, granted, verdicts } = settled;
+    this.#granted.set(group.name, granted);
+    if (verdicts.length > 0) {
+      const data = {
+        mounts: verdicts.map(({ source, target, verdict, reason }) => ({ source, target, verdict, reason })),
+      };
+      await this.#parts.record({ type: "mount-verdict", group: group.name, session: session.id, data });
+    }
+    const groupFolder = await this.#parts.groupFolder(group, user);
+    const specOf: Prepared["specOf"] = (generation, mailFolder) => {
+      const mail = {
+        toAgent: join(mailFolder, mailboxFolders.toAgent),
+        toHost: join(mailFolder, mailboxFolders.toHost),
+      };
+      const folders = { group: groupFolder, global: globalFolder, ...mail };
+      return containerSpec({
+        image,
+        user,
+        instance,
+        group: group.name,
+        session: session.id,
+        generation,
+        sandbox,
+        folders,
+        granted,
+      });
+    };
+    return { ...settled, specOf };
+  }
+
+  async #start(
+    prepared: Prepared,
+    life: { group: Group; session: Session; generation: number; mailFolder: string },
+  ): Promise<LaunchedContainer> {
+    const { engine, record } = this.#parts;
+    const { name, body, hash } = prepared.specOf(life.generation, life.mailFolder);
+    const about = { group: life.group.name, session: life.session.id };
+    for (const mount of prepared.granted) {
+      const change = await recheckMount(mount);
+      if (change !== undefined) throw new AppError("mount_denied", change);
+    }
+    const mounts = prepared.granted.map(({ realPath, target, verdict }) => ({ realPath, target, verdict }));
+    const bodyHash = createHash("sha256").update(JSON.stringify(body)).digest("hex");
+    const data = { name, spec: hash, body: bodyHash, image: this.#parts.image.id, uid: prepared.user.uid, mounts };
+    await record({ type: "container-create", ...about, data });
+    const id = await engine.create(name, body);
+    try {
+      const output = await engine.attach(id);
+      const sink = this.#parts.output(about.session, about.group);
+      output.on("data", (bytes: Uint8Array) => sink.push(bytes)).on("close", () => sink.end());
+      output.on("error", () => sink.end());
+      const { generation, mailFolder } = life;
+      const parts = {
+        engine,
+        id,
+        name,
+        body,
+        generation,
+        mailFolder,
+        uid: prepared.user.uid,
+        granted: prepared.granted,
+      };
+      const launched = new LaunchedContainer(parts);
+      await record({ type: "container-start", ...about, data: { name, container: id } });
+      await engine.start(id);
+      return launched;
+    } catch (error) {
+      await engine.remove(id);
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,178 @@
+import { readFile } from "node:fs/promises";
+import * as z from "zod";
+
+import type { Access } from "../domain/group.ts";
+import { toError } from "../lib/app-error.ts";
+import { readAllowlist, type Allowlist, type MountRoot } from "./mount-allowlist.ts";
+import { identifyFolder, type FolderIdentity } from "./mount-identity.ts";
+import { expandHome, hasHiddenCharacters, isWithin } from "./mount-paths.ts";
+import { mountOf, otherPathsOf, parseMountInfo, type MountPoint } from "./mount-points.ts";
+import { Refusals, type OwnPlaces } from "./mount-refusals.ts";
+import { targetFault } from "./mount-target.ts";
+import { findRefusedInside, type WalkLimits } from "./mount-walk.ts";
+
+/** A group may ask for this many folders; more are denied. */
+const maxMounts = 32;
+
+/** Network file systems: identity, ownership and liveness are another machine's word. */
+const networkTypes =
+  /^(9p2000|afs|ceph|cifs|coda|fuse\.(ceph|cephfs|gcsfuse|gfs|glusterfs|rclone|s3fs|sshfs)|glusterfs|lustre|ncpfs|nfs4?|smb3|smbfs)$/;
+
+/** File systems that are an interface of the kernel, wherever they are mounted. */
+const kernelTypes =
+  /^(autofs|binfmt_misc|bpf|cgroup2?|configfs|debugfs|devpts|devtmpfs|efivarfs|fusectl|mqueue|nsfs|proc|pstore|rpc_pipefs|securityfs|selinuxfs|sysfs|tracefs)$/;
+
+const mountRequest = z.strictObject({
+  source: z.string().min(1),
+  target: z.string(),
+  access: z.enum(["ro", "rw"]).default("ro"),
+});
+
+/** `reason` is a whole sentence. `source` and `target` are as requested, empty when they were no text. */
+export type MountVerdict = MountGrant | MountDenial;
+
+export interface MountGrant extends FolderIdentity {
+  readonly source: string;
+  readonly target: string;
+  readonly verdict: Access;
+  readonly reason: string;
+}
+
+export interface MountDenial {
+  readonly source: string;
+  readonly target: string;
+  readonly verdict: "denied";
+  readonly reason: string;
+}
+
+export interface MountContext extends OwnPlaces {
+  /** Path of `mounts.json`. */
+  readonly allowlistPath: string;
+  readonly hostUid: number;
+  readonly walkLimits?: WalkLimits;
+  /** Text of the machine's mount table; by default that of this process. */
+  readonly mountInfo?: string;
+}
+
+interface Rules {
+  readonly allowlist: Allowlist;
+  readonly refusals: Refusals;
+  readonly mounts: readonly MountPoint[];
+  readonly context: MountContext;
+}
+
+type Judgement =
+  | { readonly granted: FolderIdentity & { verdict: Access; reason: string } }
+  | { readonly denied: string };
+
+/**
+ * Decides for each requested mount what it gets: `rw`, `ro` or `denied`, in the order asked. Reads the allowlist and the
+ * folders at each call, caches nothing, and never rejects: a bad request is a denial with a reason. A grant is for the
+ * folder found now; `recheckMount` tells whether it is still the same one.
+ */
+export async function judgeMounts(requests: readonly unknown[], context: MountContext): Promise<MountVerdict[]> {
+  if (requests.length === 0) return [];
+  const { allowlistPath, homeFolder, hostUid } = context;
+  const allowlist = await readAllowlist({ path: allowlistPath, homeFolder, hostUid });
+  const blocked = allowlist.state === "ready" ? allowlist.blocked : [];
+  const refusals = await Refusals.build(context, blocked);
+  const mounts = parseMountInfo(context.mountInfo ?? (await readFile("/proc/self/mountinfo", "utf8").catch(() => "")));
+  const rules: Rules = { allowlist, refusals, mounts, context };
+
+  const verdicts: MountVerdict[] = [];
+  const taken: string[] = [];
+  for (const [index, request] of requests.entries()) {
+    const verdict =
+      index < maxMounts ? await judge(request, taken, rules) : deny(request, `more than ${maxMounts} mounts`);
+    verdicts.push(verdict);
+    if (targetFault(verdict.target, taken) === undefined) taken.push(verdict.target);
+  }
+  return verdicts;
+}
+
+async function judge(request: unknown, taken: readonly string[], rules: Rules): Promise<MountVerdict> {
+  const parsed = mountRequest.safeParse(request);
+  if (!parsed.success) {
+    const issue = parsed.error.issues[0];
+    return deny(request, `the request is not valid (${issue?.path.join(".") || "mount"}: ${issue?.message ?? ""})`);
+  }
+  const { source, target, access } = parsed.data;
+  const fault = targetFault(target, taken);
+  if (fault !== undefined) return deny(request, fault);
+  try {
+    const judgement = await judgeSource(source, access, rules);
+    return "denied" in judgement ? deny(request, judgement.denied) : { source, target, ...judgement.granted };
+  } catch (error) {
+    return deny(request, `it could not be examined (${toError(error).message})`);
+  }
+}
+
+function deny(request: unknown, why: string): MountDenial {
+  const asked = typeof request === "object" && request !== null ? (request as Record<string, unknown>) : {};
+  const source = typeof asked["source"] === "string" ? asked["source"] : "";
+  const target = typeof asked["target"] === "string" ? asked["target"] : "";
+  return { source, target, verdict: "denied", reason: `Denied: ${why}.` };
+}
+
+async function judgeSource(source: string, access: Access, rules: Rules): Promise<Judgement> {
+  if (hasHiddenCharacters(source)) return { denied: "the source has control or invisible characters" };
+  const path = expandHome(source, rules.context.homeFolder);
+  if (path === undefined) return { denied: `the source ${source} is neither absolute nor begins with ~/` };
+  if (rules.allowlist.state === "unusable") return { denied: rules.allowlist.reason };
+
+  const folder = await identifyFolder(path);
+  if (typeof folder === "string") return { denied: folder };
+  const { realPath } = folder;
+  const refusal = refusePath(realPath, rules);
+  if (refusal !== undefined) return { denied: refusal };
+  const root = rootOf(realPath, rules.allowlist.roots);
+  if (root === undefined) return { denied: `${realPath} is not below any root in mounts.json` };
+  const inside = await findRefusedInside(realPath, (name) => rules.refusals.ofName(name), rules.context.walkLimits);
+  if (inside !== undefined) return { denied: inside };
+
+  return { granted: { ...folder, ...grantedAccess(access, root, rules.allowlist.roots, realPath) } };
+}
+
+function refusePath(path: string, { refusals, mounts }: Rules): string | undefined {
+  for (const seenAs of [path, ...otherPathsOf(path, mounts)]) {
+    const refusal = refusals.ofPath(seenAs);
+    if (refusal !== undefined) return refusal;
+  }
+  const type = mountOf(path, mounts)?.type ?? "";
+  if (networkTypes.test(type)) return `${path} is on a network file system (${type})`;
+  if (kernelTypes.test(type)) return `${path} is on a file system of the kernel (${type})`;
+  // Engines before 25 leave mounts below a read-only one writable; also, what they show was never judged.
+  const below = mounts.find((mount) => mount.target !== path && isWithin(mount.target, path));
+  return below === undefined ? undefined : `${path} contains another mount at ${below.target}`;
+}
+
+/** The deepest root above a path; of two for the same folder, the stricter. */
+function rootOf(path: string, roots: readonly MountRoot[]): MountRoot | undefined {
+  const above = roots.filter((root) => isWithin(path, root.realPath));
+  const depth = Math.max(...above.map((root) => root.realPath.length));
+  const deepest = above.filter((root) => root.realPath.length === depth);
+  return deepest.find((root) => root.access === "ro") ?? deepest[0];
+}
+
+function grantedAccess(
+  asked: Access,
+  root: MountRoot,
+  roots: readonly MountRoot[],
+  path: string,
+): { verdict: Access; reason: string } {
+  if (asked === "ro") return { verdict: "ro", reason: `Granted read-only below ${root.path}.` };
+  if (root.access === "ro") {
+    return {
+      verdict: "ro",
+      reason: `Granted read-only instead of read-write: mounts.json grants ${root.path} read-only.`,
+    };
+  }
+  const inner = roots.find((other) => other.access === "ro" && isWithin(other.realPath, path));
+  if (inner !== undefined) {
+    return {
+      verdict: "ro",
+      reason: `Granted read-only instead of read-write: it contains ${inner.path}, which is read-only.`,
+    };
+  }
+  return { verdict: "rw", reason: `Granted read-write below ${root.path}.` };
+}

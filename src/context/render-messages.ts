@@ -1,0 +1,66 @@
+import type { Quote, StoredMessage } from "../domain/message.ts";
+import { cutMiddle } from "../lib/cut-middle.ts";
+import { escapeAttribute, escapeText } from "../lib/markup.ts";
+import { knownTimeZone, localTime } from "./time-zone.ts";
+
+const maxTextChars = 16_000;
+const maxQuoteChars = 1_000;
+const maxAttributeChars = 256;
+
+/**
+ * Messages as the model sees them, as one text:
+ *
+ *     <messages for="crab" timezone="America/New_York">
+ *     <omitted count="3"/>
+ *     <message id="12" from="Ann" sender="4917…" time="2026-01-15 13:30" for-you="yes" reply-to="A1"><quote from="Bo">old text</quote>new text</message>
+ *     </messages>
+ *
+ * `id` and `time` are the host's, `from` is the name that the member chose, `sender` the channel's stable id, `for-you` stands
+ * only on messages to the agent. All that comes from members is escaped, so that it can neither forge an element, an
+ * attribute or another sender, nor hide anything. Long texts are cut in the middle, where `<cut characters="…"/>` says so.
+ */
+export function renderMessages(input: {
+  readonly messages: readonly StoredMessage[];
+  /** How many earlier messages there were that are not among these. */
+  readonly omitted: number;
+  readonly agentName: string;
+  readonly timeZone: string;
+}): string {
+  const zone = knownTimeZone(input.timeZone);
+  const head = `<messages${attribute("for", input.agentName)}${attribute("timezone", zone)}>`;
+  const omitted = input.omitted > 0 ? [`<omitted count="${input.omitted}"/>`] : [];
+  const messages = input.messages.map((message) => renderMessage(message, zone));
+  return [head, ...omitted, ...messages, "</messages>"].join("\n");
+}
+
+function renderMessage(message: StoredMessage, zone: string): string {
+  const { quote, sender } = message;
+  const attributes = [
+    attribute("id", String(message.seq)),
+    attribute("from", sender.name),
+    attribute("sender", sender.id),
+    attribute("time", localTime(message.receivedAt, zone)),
+    message.state === "context" ? "" : attribute("for-you", "yes"),
+    quote ? attribute("reply-to", quote.id) : "",
+  ];
+  return `<message${attributes.join("")}>${quote ? renderQuote(quote) : ""}${renderText(message.text, maxTextChars)}</message>`;
+}
+
+/** A quote of which only the id is known is told by the message's `reply-to` alone. */
+function renderQuote(quote: Quote): string {
+  if (quote.text === undefined && quote.author === undefined) return "";
+  const author = quote.author === undefined ? "" : attribute("from", quote.author);
+  const yours = quote.toAgent === true ? attribute("yours", "yes") : "";
+  return `<quote${author}${yours}>${renderText(quote.text ?? "", maxQuoteChars)}</quote>`;
+}
+
+function renderText(text: string, maxChars: number): string {
+  const { head, tail, omitted } = cutMiddle(text, maxChars);
+  const cut = omitted > 0 ? `<cut characters="${omitted}"/>` : "";
+  return escapeText(head) + cut + escapeText(tail);
+}
+
+function attribute(name: string, value: string): string {
+  const { head, tail, omitted } = cutMiddle(value, maxAttributeChars);
+  return ` ${name}="${escapeAttribute(omitted > 0 ? `${head}…${tail}` : head)}"`;
+}

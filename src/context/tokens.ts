@@ -1,0 +1,58 @@
+import type { ModelMessage, ToolDefinition } from "../domain/model.ts";
+import type { StepBody } from "../domain/turn.ts";
+import { estimateTextTokens } from "../lib/text-tokens.ts";
+
+/** What vendors add around each message or block. */
+const frameTokens = 8;
+/** What vendors tell the model about tools as such, when there are any. */
+const toolUseTokens = 500;
+
+/** Estimates, on the high side, what a step adds to the prompt. */
+export function estimateStepTokens(body: StepBody): number {
+  switch (body.kind) {
+    case "user":
+      return frameTokens + estimateTextTokens(body.text);
+    case "model":
+      return (
+        frameTokens +
+        estimateTextTokens(body.answer.text) +
+        sum(body.answer.toolCalls, (call) => frameTokens + estimateTextTokens(call.name) + estimateJson(call.input)) +
+        sum(body.denied, ({ output }) => frameTokens + estimateTextTokens(output))
+      );
+    case "tools":
+      return frameTokens + sum(body.results, ({ output }) => frameTokens + estimateTextTokens(output));
+    default:
+      return body satisfies never;
+  }
+}
+
+/** Estimates a whole prompt, on the high side. */
+export function estimatePromptTokens(prompt: {
+  readonly system: readonly string[];
+  readonly messages: readonly ModelMessage[];
+  readonly tools: readonly ToolDefinition[];
+}): number {
+  const tools = prompt.tools.length === 0 ? 0 : toolUseTokens + sum(prompt.tools, (tool) => estimateJson(tool));
+  return (
+    sum(prompt.system, (section) => frameTokens + estimateTextTokens(section)) +
+    sum(prompt.messages, estimateMessage) +
+    tools
+  );
+}
+
+function estimateMessage(message: ModelMessage): number {
+  if (message.role === "user") return estimateStepTokens({ kind: "user", text: message.text });
+  if (message.role === "tool") return estimateStepTokens({ kind: "tools", results: message.results });
+  const { text, toolCalls } = message;
+  const calls = sum(toolCalls, (call) => frameTokens + estimateTextTokens(call.name) + estimateJson(call.input));
+  return frameTokens + estimateTextTokens(text) + calls;
+}
+
+function estimateJson(value: unknown): number {
+  // In a list, because JSON has no `undefined`, which a model's input may be.
+  return estimateTextTokens(JSON.stringify([value]));
+}
+
+function sum<Item>(items: readonly Item[], tokensOf: (item: Item) => number): number {
+  return items.reduce((total, item) => total + tokensOf(item), 0);
+}

@@ -1,0 +1,68 @@
+import type { StoredMessage } from "../domain/message.ts";
+import type { ModelUsage, ToolResult } from "../domain/model.ts";
+import type { Step, Turn } from "../domain/turn.ts";
+import { shorten } from "../lib/visible.ts";
+import type { StepView, ToolResultView, TurnReport } from "./operations.ts";
+
+/** A turn as an operator reads it: when each step happened, which model said what, which tools ran and what came out. */
+export function reportTurn(
+  turn: Turn,
+  messages: readonly StoredMessage[],
+  steps: readonly Step[],
+  maxChars: number,
+): TurnReport {
+  return {
+    turn,
+    elapsedMs: turn.endedAt === undefined ? undefined : turn.endedAt - turn.startedAt,
+    messages: messages.map((message) => ({
+      id: message.id,
+      sender: message.sender.name,
+      text: shorten(message.text, maxChars),
+      receivedAt: message.receivedAt,
+    })),
+    steps: steps.map((step) => viewStep(turn, step, maxChars)),
+    usage: totalUsage(steps),
+  };
+}
+
+function viewStep(turn: Turn, step: Step, maxChars: number): StepView {
+  const time = { seq: step.seq, at: step.at, afterMs: step.at - turn.startedAt };
+  const { body } = step;
+  if (body.kind === "user") return { ...time, kind: "user", text: shorten(body.text, maxChars) };
+  if (body.kind === "tools") {
+    return { ...time, kind: "tools", results: body.results.map((result) => viewResult(result, maxChars)) };
+  }
+  const { answer, denied } = body;
+  return {
+    ...time,
+    kind: "model",
+    model: answer.model,
+    stop: answer.stop,
+    usage: answer.usage,
+    text: shorten(answer.text, maxChars),
+    toolCalls: answer.toolCalls.map(({ id, name, input }) => ({
+      id,
+      name,
+      input: shorten(JSON.stringify(input ?? null), maxChars),
+    })),
+    denied: denied.map((result) => viewResult(result, maxChars)),
+  };
+}
+
+function viewResult(result: ToolResult, maxChars: number): ToolResultView {
+  const { callId, output, isError } = result;
+  return { callId, output: shorten(output, maxChars), chars: output.length, isError };
+}
+
+function totalUsage(steps: readonly Step[]): ModelUsage {
+  let inputTokens = 0;
+  let cachedInputTokens = 0;
+  let outputTokens = 0;
+  for (const { body } of steps) {
+    if (body.kind !== "model") continue;
+    inputTokens += body.answer.usage.inputTokens;
+    cachedInputTokens += body.answer.usage.cachedInputTokens;
+    outputTokens += body.answer.usage.outputTokens;
+  }
+  return { inputTokens, cachedInputTokens, outputTokens };
+}

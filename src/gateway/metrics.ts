@@ -1,0 +1,101 @@
+import { Counter, Gauge, Histogram, type Registry } from "prom-client";
+
+import type { Receipt } from "../channels/channel.ts";
+import type { OutboxState } from "../domain/message.ts";
+import type { ModelUsage } from "../domain/model.ts";
+import type { TurnState } from "../domain/turn.ts";
+
+/** What is counted as it happens. */
+export interface Metrics {
+  /** A channel handed over a message and was told this. */
+  messageIn(channel: string, receipt: Receipt): void;
+  turnEnded(state: Exclude<TurnState, "running">, elapsedMs: number): void;
+  /** `outcome`: `answered`, or the kind of failure. */
+  modelCall(model: string, outcome: string, elapsedMs: number): void;
+  modelUsage(model: string, usage: ModelUsage): void;
+}
+
+/** What is looked up when somebody asks. */
+export interface MetricSources {
+  readonly containersHot: () => number;
+  readonly groupsWaiting: () => number;
+  readonly outbox: () => Promise<Readonly<Record<OutboxState, number>>>;
+}
+
+const turnSeconds = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1_800];
+const modelSeconds = [0.05, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
+
+/** Registers all metrics of the host. No label holds a group, a chat or a person: their number has no bound. */
+export function createMetrics(registry: Registry, sources: MetricSources): Metrics {
+  const registers = [registry];
+  addGauges(registers, sources);
+  const messages = new Counter({
+    name: "crabpot_messages_in_total",
+    help: "Messages that channels handed over, by what became of them",
+    labelNames: ["channel", "outcome"],
+    registers,
+  });
+  const turns = new Histogram({
+    name: "crabpot_turn_duration_seconds",
+    help: "From the first message of a turn to its end, by state",
+    labelNames: ["state"],
+    buckets: turnSeconds,
+    registers,
+  });
+  const calls = new Histogram({
+    name: "crabpot_model_call_duration_seconds",
+    help: "Calls of models, by outcome",
+    labelNames: ["model", "outcome"],
+    buckets: modelSeconds,
+    registers,
+  });
+  const tokens = new Counter({
+    name: "crabpot_model_tokens_total",
+    help: "Tokens as the providers counted them; cached ones are a part of the input",
+    labelNames: ["model", "kind"],
+    registers,
+  });
+  return {
+    messageIn: (channel, receipt) => messages.inc({ channel, outcome: outcomeOf(receipt) }),
+    turnEnded: (state, elapsedMs) => turns.observe({ state }, elapsedMs / 1000),
+    modelCall: (model, outcome, elapsedMs) => calls.observe({ model, outcome }, elapsedMs / 1000),
+    modelUsage: (model, usage) => {
+      tokens.inc({ model, kind: "input" }, usage.inputTokens);
+      tokens.inc({ model, kind: "cached-input" }, usage.cachedInputTokens);
+      tokens.inc({ model, kind: "output" }, usage.outputTokens);
+    },
+  };
+}
+
+function addGauges(registers: Registry[], sources: MetricSources): void {
+  void new Gauge({
+    name: "crabpot_containers_hot",
+    help: "Containers that are kept ready",
+    registers,
+    collect() {
+      this.set(sources.containersHot());
+    },
+  });
+  void new Gauge({
+    name: "crabpot_queue_groups_waiting",
+    help: "Groups that wait for their turn",
+    registers,
+    collect() {
+      this.set(sources.groupsWaiting());
+    },
+  });
+  void new Gauge({
+    name: "crabpot_outbox_messages",
+    help: "Messages in the outbox, by state",
+    labelNames: ["state"],
+    registers,
+    async collect() {
+      for (const [state, count] of Object.entries(await sources.outbox())) this.set({ state }, count);
+    },
+  });
+}
+
+function outcomeOf(receipt: Receipt): string {
+  if (receipt.outcome === "stored") return receipt.duplicate ? "duplicate" : "stored";
+  return receipt.outcome;
+}

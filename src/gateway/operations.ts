@@ -1,0 +1,130 @@
+import type { ChannelState } from "../channels/channel.ts";
+import type { Chat, Group, Trigger } from "../domain/group.ts";
+import type { ModelUsage, StopReason } from "../domain/model.ts";
+import type { HotContainer } from "../domain/session.ts";
+import type { Turn, TurnState } from "../domain/turn.ts";
+
+/** How a running host is doing. Times are milliseconds since 1970. */
+export interface HostStatus {
+  readonly version: string;
+  readonly instance: string;
+  readonly home: string;
+  readonly pid: number;
+  readonly startedAt: number;
+  readonly uptimeSeconds: number;
+  /** Are messages taken in? If not, why. */
+  readonly intake: { readonly open: boolean; readonly reason?: string | undefined };
+  readonly assistant: string;
+  /** Models of the default route, in the order in which they are tried. */
+  readonly models: readonly string[];
+  readonly engine: EngineView;
+  readonly channels: readonly ChannelView[];
+  readonly groups: number;
+  readonly containers: { readonly hot: number; readonly busy: number; readonly max: number };
+  readonly turns: { readonly running: number; readonly waitingGroups: number };
+  readonly outbox: { readonly unsent: number; readonly dead: number };
+  /** Of the current day (UTC), all groups together. */
+  readonly today: { readonly calls: number; readonly tokens: number; readonly usd: number };
+}
+
+export interface EngineView {
+  readonly ok: boolean;
+  /** Kind, version and address, or why there is none. */
+  readonly detail: string;
+}
+
+export interface ChannelView extends ChannelState {
+  readonly name: string;
+}
+
+/** A group that is added at run time; what is left out is as in the settings for everybody. Mounts are given only in `config.yaml`. */
+export interface NewGroup {
+  readonly name: string;
+  readonly channel: string;
+  readonly chat: string;
+  readonly trigger?: Trigger | undefined;
+  readonly main?: boolean | undefined;
+  readonly model?: string | undefined;
+}
+
+/** A session and, if it has one, its container. */
+export interface SessionView {
+  readonly session: string;
+  readonly key: string;
+  readonly group: string;
+  readonly conversation: number;
+  readonly generation: number;
+  readonly container: Pick<HotContainer, "name" | "state" | "lastUsedAt"> | undefined;
+}
+
+/** Everything that happened in a turn, in order, texts shortened. */
+export interface TurnReport {
+  readonly turn: Turn;
+  readonly elapsedMs: number | undefined;
+  readonly messages: readonly {
+    readonly id: string;
+    readonly sender: string;
+    readonly text: string;
+    readonly receivedAt: number;
+  }[];
+  readonly steps: readonly StepView[];
+  readonly usage: ModelUsage;
+}
+
+interface StepTime {
+  readonly seq: number;
+  readonly at: number;
+  /** Milliseconds since the turn began. */
+  readonly afterMs: number;
+}
+
+export type StepView =
+  | (StepTime & { readonly kind: "user"; readonly text: string })
+  | (StepTime & {
+      readonly kind: "model";
+      readonly model: string;
+      readonly stop: StopReason;
+      readonly usage: ModelUsage;
+      readonly text: string;
+      readonly toolCalls: readonly { readonly id: string; readonly name: string; readonly input: string }[];
+      readonly denied: readonly ToolResultView[];
+    })
+  | (StepTime & { readonly kind: "tools"; readonly results: readonly ToolResultView[] });
+
+export interface ToolResultView {
+  readonly callId: string;
+  readonly output: string;
+  /** Length of the whole output. */
+  readonly chars: number;
+  readonly isError: boolean;
+}
+
+/** What a channel tells while somebody links it to an account; `open` is the last one. */
+export type LoginEvent =
+  | { readonly qr: string }
+  | { readonly pairingCode: string }
+  | { readonly state: ChannelState["state"]; readonly detail?: string | undefined };
+
+/** What an operator can ask of a running host. Rejects with AppErrors: `not_found`, `conflict`, `bad_input`. */
+export interface Operations {
+  status(): Promise<HostStatus>;
+  listGroups(): Promise<readonly Group[]>;
+  addGroup(group: NewGroup): Promise<Group>;
+  removeGroup(name: string): Promise<void>;
+  listChats(): Promise<readonly Chat[]>;
+  listSessions(): Promise<readonly SessionView[]>;
+  /** Ends the containers of a session or group, given by id, key or group name. Returns the names of the containers that were ended. */
+  stopSession(target: string): Promise<readonly string[]>;
+  listTurns(filter: {
+    readonly group?: string | undefined;
+    readonly state?: TurnState | undefined;
+    readonly limit: number;
+  }): Promise<readonly Turn[]>;
+  /** `maxChars`: where texts are cut. */
+  showTurn(id: string, maxChars: number): Promise<TurnReport>;
+  /** Puts the messages of a failed or cancelled turn back in line. Returns how many. */
+  retryTurn(id: string): Promise<number>;
+  listChannels(): Promise<readonly ChannelView[]>;
+  /** Links a channel to an account. A channel that needs no login says so with its state. */
+  login(channel: string, signal: AbortSignal): AsyncIterable<LoginEvent>;
+}

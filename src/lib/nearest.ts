@@ -1,0 +1,34 @@
+/** The candidate that is most alike, ignoring case, if it is alike enough to be a slip of the keyboard. */
+export function nearest(word: string, candidates: readonly string[]): string | undefined {
+  const allowed = Math.max(1, Math.floor(word.length / 3));
+  let best: { candidate: string; edits: number } | undefined;
+  for (const candidate of candidates) {
+    const edits = countEdits(word.toLowerCase(), candidate.toLowerCase());
+    if (edits <= allowed && edits < (best?.edits ?? Infinity)) best = { candidate, edits };
+  }
+  return best?.candidate;
+}
+
+/** Letters to insert, remove, replace or swap with their neighbour until both are the same. */
+function countEdits(left: string, right: string): number {
+  let beforeLast: number[] = [];
+  let last = Array.from({ length: right.length + 1 }, (_, index) => index);
+  for (let row = 1; row <= left.length; row += 1) {
+    const current = [row];
+    for (let column = 1; column <= right.length; column += 1) {
+      const same = left[row - 1] === right[column - 1];
+      const swapped = left[row - 1] === right[column - 2] && left[row - 2] === right[column - 1];
+      current.push(
+        Math.min(
+          (last[column] ?? Infinity) + 1,
+          (current[column - 1] ?? Infinity) + 1,
+          (last[column - 1] ?? Infinity) + (same ? 0 : 1),
+          swapped ? (beforeLast[column - 2] ?? Infinity) + 1 : Infinity,
+        ),
+      );
+    }
+    beforeLast = last;
+    last = current;
+  }
+  return last[right.length] ?? Infinity;
+}

@@ -1,0 +1,156 @@
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+
+import { CappedFile } from "./capped-file.ts";
+import type { Clock } from "./clock.ts";
+import { shorten, visible } from "./visible.ts";
+
+/** Who said a line: the host about the session, the agent through its mailbox, or the container's stdout and stderr. */
+export type SessionLogSource = "host" | "agent" | "container";
+
+export type SessionLogLevel = "debug" | "info" | "warn" | "error";
+
+/** A line of `<home>/sessions/<session>/log.jsonl`. */
+export interface SessionLogEntry {
+  /** ISO 8601, UTC. */
+  readonly time: string;
+  readonly group: string;
+  readonly session: string;
+  readonly source: SessionLogSource;
+  readonly level: SessionLogLevel;
+  readonly text: string;
+}
+
+export const sessionLogFile = "log.jsonl";
+
+/** Two files of this size per session. */
+const maxFileBytes = 1024 * 1024;
+const maxLineChars = 4_000;
+/** A source may write this many lines at once, and this many more each second. */
+const burstLines = 500;
+const linesPerSecond = 100;
+
+/**
+ * What happened in a session, for `crabpot logs`: appended at once, of bounded size, at a bounded rate for each source. What an
+ * agent prints is hostile: control and bidi characters are escaped, long lines are cut, a flood is cut off with a line
+ * that says so, and how many lines it cost is told when the flood is over.
+ */
+export class SessionLog {
+  readonly #file: CappedFile;
+  readonly #names: { readonly group: string; readonly session: string };
+  readonly #clock: Clock;
+  readonly #allowances = new Map<SessionLogSource, Allowance>();
+
+  /** `folder` is the session's own (`<home>/sessions/<session>`) and is made if it is missing. */
+  constructor(folder: string, names: { readonly group: string; readonly session: string }, clock: Clock) {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    this.#file = new CappedFile(join(folder, sessionLogFile), maxFileBytes);
+    this.#names = { group: names.group, session: names.session };
+    this.#clock = clock;
+  }
+
+  write(source: SessionLogSource, level: SessionLogLevel, text: string): void {
+    const allowance = this.#allowanceOf(source);
+    const verdict = allowance.ask(this.#clock.monotonic());
+    if (verdict.kind === "refused") {
+      if (verdict.first) this.#append(source, "warn", "Output comes too fast; lines are left out.");
+      return;
+    }
+    if (verdict.leftOut > 0) this.#append(source, "warn", `${verdict.leftOut} lines were left out.`);
+    this.#append(source, level, text);
+  }
+
+  /** Takes a byte stream in pieces and writes its lines; call `end` when it is over, for a last line without line break. */
+  outputOf(source: SessionLogSource): { push(bytes: Uint8Array): void; end(): void } {
+    const decoder = new TextDecoder();
+    let rest = "";
+    const writeLine = (line: string): void => {
+      const text = line.replace(/\r$/, "");
+      if (text !== "") this.write(source, "info", text);
+    };
+    return {
+      push: (bytes) => {
+        const lines = (rest + decoder.decode(bytes, { stream: true })).split("\n");
+        rest = lines.pop() ?? "";
+        for (const line of lines) writeLine(line);
+        if (rest.length > maxLineChars) {
+          writeLine(rest);
+          rest = "";
+        }
+      },
+      end: () => {
+        writeLine(rest + decoder.decode());
+        rest = "";
+      },
+    };
+  }
+
+  #allowanceOf(source: SessionLogSource): Allowance {
+    const known = this.#allowances.get(source);
+    if (known !== undefined) return known;
+    const fresh = new Allowance(this.#clock.monotonic());
+    this.#allowances.set(source, fresh);
+    return fresh;
+  }
+
+  #append(source: SessionLogSource, level: SessionLogLevel, text: string): void {
+    const entry: SessionLogEntry = {
+      time: new Date(this.#clock.now()).toISOString(),
+      ...this.#names,
+      source,
+      level,
+      text: visible(shorten(text, maxLineChars)),
+    };
+    this.#file.append(JSON.stringify(entry));
+  }
+}
+
+type Verdict = { kind: "granted"; leftOut: number } | { kind: "refused"; first: boolean };
+
+/** Lines that a source may still write; refills with time. */
+class Allowance {
+  #lines = burstLines;
+  #refilledAtMs: number;
+  #leftOut = 0;
+
+  constructor(nowMs: number) {
+    this.#refilledAtMs = nowMs;
+  }
+
+  ask(nowMs: number): Verdict {
+    this.#lines = Math.min(burstLines, this.#lines + ((nowMs - this.#refilledAtMs) / 1000) * linesPerSecond);
+    this.#refilledAtMs = nowMs;
+    // After a flood it takes a second's worth of lines to be heard again, or each refilled line would bring its own notice.
+    const needed = this.#leftOut > 0 ? linesPerSecond : 1;
+    if (this.#lines < needed) {
+      this.#leftOut += 1;
+      return { kind: "refused", first: this.#leftOut === 1 };
+    }
+    const leftOut = this.#leftOut;
+    this.#leftOut = 0;
+    this.#lines -= 1;
+    return { kind: "granted", leftOut };
+  }
+}
+
+/** One log per session, made when it is first asked for. */
+export class SessionLogs {
+  readonly #folder: string;
+  readonly #clock: Clock;
+  readonly #logs = new Map<string, SessionLog>();
+
+  /** `folder` holds the sessions' folders: `<home>/sessions`. */
+  constructor(folder: string, clock: Clock) {
+    this.#folder = folder;
+    this.#clock = clock;
+  }
+
+  of(session: { readonly id: string; readonly group: string }): SessionLog {
+    const known = this.#logs.get(session.id);
+    if (known !== undefined) return known;
+    const names = { group: session.group, session: session.id };
+    const log = new SessionLog(join(this.#folder, session.id), names, this.#clock);
+    this.#logs.set(session.id, log);
+    return log;
+  }
+}

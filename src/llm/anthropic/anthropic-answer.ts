@@ -1,0 +1,104 @@
+import type Anthropic from "@anthropic-ai/sdk";
+
+import type { ModelAnswer, ModelUsage, StopReason } from "../../domain/model.ts";
+import { AnswerDraft, cleanUsage } from "../answer-draft.ts";
+import type { CallDraft } from "../answer-draft.ts";
+import { malformed } from "../failures.ts";
+import type { OnDelta } from "../provider.ts";
+
+const stops: Readonly<Record<string, StopReason>> = {
+  end_turn: "end",
+  stop_sequence: "end",
+  pause_turn: "end",
+  tool_use: "tool-calls",
+  max_tokens: "length",
+  model_context_window_exceeded: "length",
+  refusal: "refusal",
+};
+
+type ReportedUsage = Readonly<Partial<Record<keyof Anthropic.Usage, unknown>>>;
+
+/** Puts the events of a Messages stream together. */
+export class AnthropicAnswer {
+  readonly #vendor: string;
+  readonly #draft: AnswerDraft;
+  readonly #blocks = new Map<number, CallDraft>();
+  readonly #estimatedInput: number;
+  #usage: ReportedUsage = {};
+  #isStarted = false;
+  #stop: StopReason | undefined;
+  #isEnded = false;
+
+  constructor(options: { vendor: string; onDelta: OnDelta | undefined; estimatedInput: number }) {
+    this.#vendor = options.vendor;
+    this.#draft = new AnswerDraft(options.vendor, options.onDelta);
+    this.#estimatedInput = options.estimatedInput;
+  }
+
+  add(event: Anthropic.RawMessageStreamEvent): void {
+    this.#isStarted = true;
+    switch (event.type) {
+      case "message_start":
+        this.#note(event.message.usage);
+        break;
+      case "content_block_start":
+        this.#startBlock(event);
+        break;
+      case "content_block_delta":
+        this.#addDelta(event);
+        break;
+      case "message_delta":
+        this.#note(event.usage);
+        if (typeof event.delta.stop_reason === "string") this.#stop = stops[event.delta.stop_reason] ?? "end";
+        break;
+      case "message_stop":
+        this.#isEnded = true;
+        break;
+      case "content_block_stop":
+        break;
+    }
+  }
+
+  /** Undefined while nothing has come: a call that was refused costs nothing. */
+  usage(): ModelUsage | undefined {
+    if (!this.#isStarted) return undefined;
+    const { input_tokens: fresh, cache_read_input_tokens: read, cache_creation_input_tokens: written } = this.#usage;
+    const input = isCount(fresh) ? fresh + (isCount(read) ? read : 0) + (isCount(written) ? written : 0) : undefined;
+    // Until the end the vendor counts next to no output, so the larger of both counts.
+    const estimated = this.#draft.estimateTokens();
+    const reported = isCount(this.#usage.output_tokens) ? this.#usage.output_tokens : 0;
+    const output = this.#isEnded && reported > 0 ? reported : Math.max(reported, estimated);
+    return cleanUsage({ input: input ?? this.#estimatedInput, cached: read, output });
+  }
+
+  /** Throws ProviderError when the stream ended before the answer did. */
+  finish(model: string): ModelAnswer {
+    const usage = this.usage();
+    if (!this.#isEnded || this.#stop === undefined || usage === undefined)
+      throw malformed(this.#vendor, "the stream ended before the answer did");
+    return this.#draft.finish({ stop: this.#stop, usage, model });
+  }
+
+  #startBlock(event: Anthropic.RawContentBlockStartEvent): void {
+    const block = event.content_block;
+    if (block.type === "text") this.#draft.addText(block.text);
+    if (block.type === "tool_use")
+      this.#blocks.set(event.index, this.#draft.startCall({ id: block.id, name: block.name, input: "" }));
+  }
+
+  #addDelta(event: Anthropic.RawContentBlockDeltaEvent): void {
+    if (event.delta.type === "text_delta") this.#draft.addText(event.delta.text);
+    if (event.delta.type !== "input_json_delta") return;
+    const call = this.#blocks.get(event.index);
+    if (call) this.#draft.addInput(call, event.delta.partial_json);
+  }
+
+  #note(usage: ReportedUsage | undefined): void {
+    const known = Object.entries(usage ?? {}).filter(([, value]) => value !== null && value !== undefined);
+    this.#usage = { ...this.#usage, ...Object.fromEntries(known) };
+  }
+}
+
+function isCount(value: unknown): value is number {
+  return typeof value === "number" && value >= 0;
+}

@@ -1,0 +1,90 @@
+import Anthropic, { APIConnectionError, APIError } from "@anthropic-ai/sdk";
+
+import type { ModelAnswer } from "../../domain/model.ts";
+import { estimateTextTokens } from "../../lib/text-tokens.ts";
+import type { ProviderOptions } from "../provider-options.ts";
+import { brokenConnection, refusal } from "../failures.ts";
+import { ProviderError } from "../provider.ts";
+import type { OnDelta, OnUsage, Provider, ProviderRequest } from "../provider.ts";
+import { createTransport } from "../transport.ts";
+import { AnthropicAnswer } from "./anthropic-answer.ts";
+import { toAnthropicRequest } from "./anthropic-request.ts";
+
+/** The Messages API, streaming. */
+export class AnthropicProvider implements Provider {
+  readonly name: string;
+  readonly #client: Anthropic;
+  readonly #safe: { readonly secret: string; readonly clock: ProviderOptions["clock"] };
+
+  constructor(name: string, config: { apiKey: string; baseUrl?: string | undefined }, options: ProviderOptions) {
+    this.name = name;
+    this.#safe = { secret: config.apiKey, clock: options.clock };
+    this.#client = new Anthropic({
+      // All that the SDK would otherwise look up in the environment or in files is given, the headers by the transport.
+      apiKey: config.apiKey,
+      baseURL: (config.baseUrl ?? "https://api.anthropic.com").replace(/\/+(v1\/*)?$/, ""),
+      webhookKey: null,
+      openTelemetry: false,
+      logLevel: "off",
+      maxRetries: 0,
+      // The SDK's own limit is on the time to the headers; ours, in the transport, is on silence.
+      timeout: 2 ** 31 - 1,
+      fetch: createTransport({
+        headers: { "x-api-key": config.apiKey, "anthropic-version": "2023-06-01" },
+        silenceMs: options.silenceMs,
+      }),
+    });
+  }
+
+  async complete(
+    request: ProviderRequest,
+    options: { signal: AbortSignal; onDelta?: OnDelta | undefined; onUsage?: OnUsage | undefined },
+  ): Promise<ModelAnswer> {
+    options.signal.throwIfAborted();
+    const body = toAnthropicRequest(request);
+    const answer = new AnthropicAnswer({
+      vendor: this.name,
+      onDelta: options.onDelta,
+      estimatedInput: estimateTextTokens(JSON.stringify(body)),
+    });
+    try {
+      const stream = await this.#client.messages.create(body, { signal: options.signal });
+      for await (const event of stream) answer.add(event);
+      options.signal.throwIfAborted();
+      return answer.finish(`${this.name}/${request.model}`);
+    } catch (error) {
+      throw this.#explain(error, options.signal);
+    } finally {
+      const usage = answer.usage();
+      if (usage) options.onUsage?.(usage);
+    }
+  }
+
+  async check(signal: AbortSignal): Promise<{ ok: boolean; detail: string }> {
+    try {
+      await this.#client.models.list({ limit: 1 }, { signal });
+      return { ok: true, detail: "reachable, the key is accepted" };
+    } catch (error) {
+      const explained = this.#explain(error, signal);
+      if (explained instanceof ProviderError) return { ok: false, detail: explained.message };
+      throw explained;
+    }
+  }
+
+  #explain(error: unknown, signal: AbortSignal): unknown {
+    if (signal.aborted) return signal.reason;
+    if (error instanceof ProviderError) return error;
+    if (!(error instanceof APIError) || error instanceof APIConnectionError)
+      return brokenConnection(this.name, error, this.#safe.secret);
+    return refusal(
+      this.name,
+      {
+        status: error.status,
+        kinds: [error.type, error.errorCode].filter((kind) => kind !== null),
+        message: error.apiMessage ?? error.message,
+        headers: error.headers,
+      },
+      this.#safe,
+    );
+  }
+}

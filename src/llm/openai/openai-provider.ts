@@ -1,0 +1,118 @@
+import OpenAI, { APIConnectionError, APIError, NotFoundError } from "openai";
+
+import type { ModelAnswer } from "../../domain/model.ts";
+import { estimateTextTokens } from "../../lib/text-tokens.ts";
+import { brokenConnection, refusal } from "../failures.ts";
+import type { ProviderOptions } from "../provider-options.ts";
+import { ProviderError } from "../provider.ts";
+import type { OnDelta, OnUsage, Provider, ProviderRequest } from "../provider.ts";
+import { createTransport } from "../transport.ts";
+import { OpenAiAnswer } from "./openai-answer.ts";
+import { adapt, firstDialect, toOpenAiRequest } from "./openai-request.ts";
+import type { Dialect } from "./openai-request.ts";
+
+interface CallOptions {
+  readonly signal: AbortSignal;
+  readonly onDelta?: OnDelta | undefined;
+  readonly onUsage?: OnUsage | undefined;
+}
+
+/** The Chat Completions API, streaming: OpenAI and the many servers that speak the same format. */
+export class OpenAiProvider implements Provider {
+  readonly name: string;
+  readonly #client: OpenAI;
+  readonly #safe: { readonly secret: string; readonly clock: ProviderOptions["clock"] };
+  readonly #isOpenAi: boolean;
+  /** What was found out about each model, so that it is refused only once. */
+  readonly #dialects = new Map<string, Dialect>();
+
+  constructor(name: string, config: { apiKey: string; baseUrl?: string | undefined }, options: ProviderOptions) {
+    this.name = name;
+    this.#safe = { secret: config.apiKey, clock: options.clock };
+    this.#isOpenAi = config.baseUrl === undefined;
+    this.#client = new OpenAI({
+      // All that the SDK would otherwise look up in the environment is given, the headers by the transport.
+      apiKey: config.apiKey,
+      adminAPIKey: null,
+      organization: null,
+      project: null,
+      webhookSecret: null,
+      baseURL: config.baseUrl ?? "https://api.openai.com/v1",
+      logLevel: "off",
+      maxRetries: 0,
+      // The SDK's own limit is on the time to the headers; ours, in the transport, is on silence.
+      timeout: 2 ** 31 - 1,
+      fetch: createTransport({
+        headers: { authorization: `Bearer ${config.apiKey}` },
+        silenceMs: options.silenceMs,
+      }),
+    });
+  }
+
+  async complete(request: ProviderRequest, options: CallOptions): Promise<ModelAnswer> {
+    let dialect = this.#dialects.get(request.model) ?? firstDialect(this.#isOpenAi);
+    for (;;) {
+      try {
+        return await this.#call(request, dialect, options);
+      } catch (error) {
+        const next = error instanceof APIError && isRefused(error) ? adapt(dialect, error.message) : undefined;
+        if (next === undefined) throw this.#explain(error, options.signal);
+        this.#dialects.set(request.model, next);
+        dialect = next;
+      }
+    }
+  }
+
+  async check(signal: AbortSignal): Promise<{ ok: boolean; detail: string }> {
+    try {
+      await this.#client.models.list({ signal });
+      return { ok: true, detail: "reachable, the key is accepted" };
+    } catch (error) {
+      if (error instanceof NotFoundError)
+        return { ok: true, detail: "reachable, but it does not list its models, so the key could not be checked" };
+      const explained = this.#explain(error, signal);
+      if (explained instanceof ProviderError) return { ok: false, detail: explained.message };
+      throw explained;
+    }
+  }
+
+  async #call(request: ProviderRequest, dialect: Dialect, options: CallOptions): Promise<ModelAnswer> {
+    options.signal.throwIfAborted();
+    const body = toOpenAiRequest(request, dialect);
+    const answer = new OpenAiAnswer({
+      vendor: this.name,
+      onDelta: options.onDelta,
+      estimatedInput: estimateTextTokens(JSON.stringify(body)),
+    });
+    try {
+      const stream = await this.#client.chat.completions.create(body, { signal: options.signal });
+      for await (const chunk of stream) answer.add(chunk);
+      options.signal.throwIfAborted();
+      return answer.finish(`${this.name}/${request.model}`);
+    } finally {
+      const usage = answer.usage();
+      if (usage) options.onUsage?.(usage);
+    }
+  }
+
+  #explain(error: unknown, signal: AbortSignal): unknown {
+    if (signal.aborted) return signal.reason;
+    if (error instanceof ProviderError) return error;
+    if (!(error instanceof APIError) || error instanceof APIConnectionError)
+      return brokenConnection(this.name, error, this.#safe.secret);
+    return refusal(
+      this.name,
+      {
+        status: error.status,
+        kinds: [error.code, error.type].filter((kind) => typeof kind === "string"),
+        message: error.message.replace(/^\d{3} /, ""),
+        headers: error.headers,
+      },
+      this.#safe,
+    );
+  }
+}
+
+function isRefused(error: { readonly status: number | undefined }): boolean {
+  return error.status === 400 || error.status === 422;
+}

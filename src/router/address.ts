@@ -1,0 +1,30 @@
+import type { Group } from "../domain/group.ts";
+import type { IncomingMessage } from "../domain/message.ts";
+import { isMentioned } from "./mention.ts";
+
+/** Why a message is for the agent, or that it is not: `unaddressed`. The words stand in the audit log. */
+export type AddressRule =
+  | "main-group"
+  | "trigger-always"
+  | "platform-mention"
+  | "reply-to-agent"
+  | "text-mention"
+  | "unaddressed";
+
+export interface AddressParts {
+  readonly assistantName: string;
+  /** Did the agent say what is quoted here? */
+  readonly isOwn: (channel: string, chat: string, reference: string) => Promise<boolean>;
+}
+
+/** The first rule that makes this message one for the agent. The sender's name and the text of a quote have no say in it. */
+export async function addressRule(parts: AddressParts, group: Group, message: IncomingMessage): Promise<AddressRule> {
+  const { quote } = message;
+  if (group.main) return "main-group";
+  if (group.trigger === "always") return "trigger-always";
+  if (message.mention) return "platform-mention";
+  if (isMentioned(message.text, parts.assistantName)) return "text-mention";
+  if (quote?.toAgent === true) return "reply-to-agent";
+  if (quote && (await parts.isOwn(group.channel, group.chat, quote.id))) return "reply-to-agent";
+  return "unaddressed";
+}

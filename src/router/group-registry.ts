@@ -1,0 +1,94 @@
+import { type Group, isGroupName } from "../domain/group.ts";
+import { AppError } from "../lib/app-error.ts";
+import type { GroupStore } from "../stores/store.ts";
+
+/** On these channels a chat is a name that a person types, so a group is also found by its own name. */
+const channelsWithTypedChats: ReadonlySet<string> = new Set(["http", "terminal"]);
+
+/** A group to be added at run time. */
+export type NewGroup = Omit<Group, "origin">;
+
+/** All groups: those of the configuration and those added at run time. Lookups read memory; changes are stored first. */
+export interface GroupRegistry {
+  find(channel: string, chat: string): Group | undefined;
+  byName(name: string): Group | undefined;
+  /** By name. */
+  list(): readonly Group[];
+  /** Throws `bad_input` for a name that cannot be a folder, `conflict` when the name or the chat is taken. */
+  add(group: NewGroup): Promise<Group>;
+  /** Returns what was removed. Throws `not_found`, or `conflict` for a group of the configuration. */
+  remove(name: string): Promise<Group>;
+  /** Stored groups that are not served because the configuration has since taken their name or chat. */
+  readonly shadowed: readonly Group[];
+}
+
+export interface GroupRegistryParts {
+  readonly configured: readonly Group[];
+  readonly store: Pick<GroupStore, "list" | "add" | "remove">;
+  /** Makes the folder of a group; called before the group is stored, may be called again for the same group. */
+  readonly prepare: (group: Group) => Promise<void>;
+}
+
+/** Reads the stored groups once; only this registry may change them afterwards. */
+export async function openGroupRegistry(parts: GroupRegistryParts): Promise<GroupRegistry> {
+  const groups = new Map(parts.configured.map((group) => [group.name, group]));
+  const shadowed: Group[] = [];
+  for (const stored of await parts.store.list()) {
+    if (conflictWith(stored, groups)) shadowed.push(stored);
+    else groups.set(stored.name, stored);
+  }
+  return {
+    shadowed,
+    find: (channel, chat) => findGroup(groups, channel, chat),
+    byName: (name) => groups.get(name),
+    list: () => [...groups.values()].toSorted((one, other) => (one.name < other.name ? -1 : 1)),
+    add: (group) => addGroup(parts, groups, group),
+    remove: (name) => removeGroup(parts, groups, name),
+  };
+}
+
+function findGroup(groups: ReadonlyMap<string, Group>, channel: string, chat: string): Group | undefined {
+  for (const group of groups.values()) if (group.channel === channel && group.chat === chat) return group;
+  const named = channelsWithTypedChats.has(channel) ? groups.get(chat) : undefined;
+  return named?.channel === channel ? named : undefined;
+}
+
+async function addGroup(parts: GroupRegistryParts, groups: Map<string, Group>, added: NewGroup): Promise<Group> {
+  if (!isGroupName(added.name)) {
+    throw new AppError(
+      "bad_input",
+      `"${added.name}" cannot be the name of a group: use at most 64 lower case letters, digits, - and _, starting with a letter or digit; "global" is taken.`,
+    );
+  }
+  const conflict = conflictWith(added, groups);
+  if (conflict) throw new AppError("conflict", conflict);
+  const group: Group = { ...added, origin: "store" };
+  await parts.prepare(group);
+  await parts.store.add(group);
+  groups.set(group.name, group);
+  return group;
+}
+
+async function removeGroup(parts: GroupRegistryParts, groups: Map<string, Group>, name: string): Promise<Group> {
+  const group = groups.get(name);
+  if (group?.origin === "config") {
+    throw new AppError("conflict", `Group "${name}" comes from config.yaml and cannot be removed at run time.`, {
+      fix: `remove "${name}" below "groups" in config.yaml and restart`,
+    });
+  }
+  if (!group) throw new AppError("not_found", `There is no group "${name}".`, { fix: "crabpot groups list" });
+  await parts.store.remove(name);
+  groups.delete(name);
+  return group;
+}
+
+/** Why this group cannot stand beside the others; undefined when it can. */
+function conflictWith(added: NewGroup, groups: ReadonlyMap<string, Group>): string | undefined {
+  if (groups.has(added.name)) return `There is a group "${added.name}" already.`;
+  for (const group of groups.values()) {
+    if (group.channel === added.channel && group.chat === added.chat) {
+      return `The chat "${added.chat}" on channel ${added.channel} belongs to group "${group.name}" already.`;
+    }
+  }
+  return undefined;
+}

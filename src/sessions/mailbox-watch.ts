@@ -1,0 +1,82 @@
+import { watch } from "node:fs";
+import type { FSWatcher } from "node:fs";
+
+import { temporaryFilePattern } from "../protocol/mailbox-file.ts";
+
+export interface MailboxWatchOptions {
+  readonly folder: string;
+  /** Something may have appeared. */
+  wake(): void;
+  /** Time to look without a hint. */
+  rescan(): void;
+  /** The other side produces events without end, which would keep the host busy; the watch rests for a second. */
+  flood(): void;
+}
+
+/** An agent at work makes four events per message and a few messages a second. */
+const eventsPerSecond = 2_000;
+const windowMs = 1_000;
+const rescanMs = 10_000;
+
+/**
+ * Says when to look into a folder that an agent writes to. One inotify watch on the folder alone: a watcher that keeps
+ * a record of each entry costs the host hundreds of megabytes when the agent makes 200,000 of them. Events are hints;
+ * a slow rescan covers those that the kernel drops.
+ */
+export class MailboxWatch implements Disposable {
+  readonly #options: MailboxWatchOptions;
+  readonly #rescan: NodeJS.Timeout;
+  #watcher: FSWatcher | undefined;
+  #reopen: NodeJS.Timeout | undefined;
+  #windowStart = 0;
+  #events = 0;
+  #closed = false;
+
+  constructor(options: MailboxWatchOptions) {
+    this.#options = options;
+    this.#rescan = setInterval(() => options.rescan(), rescanMs).unref();
+    this.#open();
+  }
+
+  [Symbol.dispose](): void {
+    this.#closed = true;
+    clearInterval(this.#rescan);
+    clearTimeout(this.#reopen);
+    this.#watcher?.close();
+  }
+
+  #open(): void {
+    if (this.#closed) return;
+    try {
+      this.#watcher = watch(this.#options.folder, { persistent: false }, (_kind, name) => this.#event(name));
+      this.#watcher.on("error", () => this.#rest());
+    } catch {
+      // The uid's inotify budget is used up: look once a second until it is not.
+      this.#rest();
+    }
+    // What came while nobody watched has no event.
+    this.#options.wake();
+  }
+
+  #event(name: string | null): void {
+    const now = performance.now();
+    if (now - this.#windowStart > windowMs) {
+      this.#windowStart = now;
+      this.#events = 0;
+    }
+    this.#events += 1;
+    if (this.#events > eventsPerSecond) {
+      this.#rest();
+      this.#options.flood();
+    } else if (name === null || !temporaryFilePattern.test(name)) {
+      this.#options.wake();
+    }
+  }
+
+  #rest(): void {
+    this.#watcher?.close();
+    this.#watcher = undefined;
+    clearTimeout(this.#reopen);
+    this.#reopen = setTimeout(() => this.#open(), windowMs).unref();
+  }
+}

@@ -1,0 +1,92 @@
+import { sql } from "kysely";
+
+import type { Group } from "../../domain/group.ts";
+import { AppError } from "../../lib/app-error.ts";
+import type { GroupStore } from "../store.ts";
+import type { Database } from "./database.ts";
+import { type GroupSettings, parseGroupSettings } from "./json-columns.ts";
+import type { Row } from "./tables.ts";
+
+export class SqliteGroups implements GroupStore {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  async list(): Promise<Group[]> {
+    const rows = await this.#database.read((kysely) =>
+      kysely.selectFrom("groups").selectAll().orderBy("name").execute(),
+    );
+    return rows.map(toGroup);
+  }
+
+  add(group: Group): Promise<void> {
+    return this.#database.write(async (transaction) => {
+      const taken = await transaction
+        .selectFrom("groups")
+        .select(["name", "channel", "chat"])
+        .where((where) =>
+          where.or([
+            where("name", "=", group.name),
+            where.and([where("channel", "=", group.channel), where("chat", "=", group.chat)]),
+          ]),
+        )
+        .executeTakeFirst();
+      if (taken) throw new AppError("conflict", conflictSentence(group, taken));
+      await transaction
+        .insertInto("groups")
+        .values({
+          name: group.name,
+          channel: group.channel,
+          chat: group.chat,
+          settings: JSON.stringify(settingsOf(group)),
+        })
+        .execute();
+    });
+  }
+
+  async remove(name: string): Promise<boolean> {
+    const { numDeletedRows } = await this.#database.write((transaction) =>
+      transaction.deleteFrom("groups").where("name", "=", name).executeTakeFirstOrThrow(),
+    );
+    return numDeletedRows > 0n;
+  }
+
+  ordinal(name: string): Promise<number> {
+    return this.#database.write(async (transaction) => {
+      const known = await transaction
+        .selectFrom("ordinals")
+        .select("ordinal")
+        .where("group_name", "=", name)
+        .executeTakeFirst();
+      if (known) return known.ordinal;
+      const { ordinal } = await transaction
+        .insertInto("ordinals")
+        .values({ group_name: name, ordinal: sql<number>`(select coalesce(max(ordinal) + 1, 0) from ordinals)` })
+        .returning("ordinal")
+        .executeTakeFirstOrThrow();
+      return ordinal;
+    });
+  }
+}
+
+function settingsOf({ trigger, main, mounts, model, policy, budget }: Group): GroupSettings {
+  return { trigger, main, mounts, model, policy, budget };
+}
+
+function conflictSentence(group: Group, taken: Pick<Row<"groups">, "name" | "channel" | "chat">): string {
+  return taken.name === group.name
+    ? `There is a group ${group.name} already; remove it first, or choose another name.`
+    : `The chat ${group.chat} of channel ${group.channel} belongs to the group ${taken.name} already.`;
+}
+
+function toGroup(row: Row<"groups">): Group {
+  return {
+    name: row.name,
+    channel: row.channel,
+    chat: row.chat,
+    ...parseGroupSettings(row.settings),
+    origin: "store",
+  };
+}

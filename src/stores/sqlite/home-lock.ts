@@ -1,0 +1,87 @@
+import { chmod, mkdir, open, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+
+import SQLite from "better-sqlite3";
+import * as z from "zod";
+
+import { AppError, toError } from "../../lib/app-error.ts";
+
+/** The host that holds a home; `startedAt` in milliseconds since 1970. */
+export interface HomeOwner {
+  readonly pid: number;
+  readonly startedAt: number;
+}
+
+const ownerFile = z.object({ pid: z.number().int(), startedAt: z.number() });
+
+/**
+ * Makes this process the only host of the home `folder` until it disposes the result or dies, in whatever way: the lock
+ * is the kernel's, taken through an empty SQLite file. Throws AppError `host_running`, at once, when there is another one.
+ */
+export async function lockHome(folder: string, owner: HomeOwner): Promise<AsyncDisposable> {
+  const path = join(folder, "lock.sqlite");
+  const connection = await openLockFile(folder, path);
+  try {
+    // Nothing is ever written to it, so it needs no journal beside it.
+    connection.pragma("journal_mode = MEMORY");
+    connection.exec("begin exclusive");
+  } catch (error) {
+    connection.close();
+    throw await refusal(folder, path, error);
+  }
+  try {
+    await writeOwner(folder, owner);
+  } catch (error) {
+    connection.close();
+    throw error;
+  }
+  return {
+    [Symbol.asyncDispose]: async () => {
+      // First the note, then the lock: a successor's note must not be the one that goes.
+      if (connection.open) await rm(join(folder, "host.json"), { force: true });
+      connection.close();
+    },
+  };
+}
+
+async function openLockFile(folder: string, path: string): Promise<SQLite.Database> {
+  try {
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    const file = await open(path, "a", 0o600);
+    await file.close();
+    return new SQLite(path, { timeout: 0, fileMustExist: true });
+  } catch (cause) {
+    throw new AppError("store_failed", `The home ${folder} cannot be locked: ${toError(cause).message}.`, { cause });
+  }
+}
+
+async function refusal(folder: string, path: string, error: unknown): Promise<AppError> {
+  if (!(error instanceof SQLite.SqliteError && error.code.startsWith("SQLITE_BUSY"))) {
+    return new AppError("store_failed", `The lock ${path} cannot be taken: ${toError(error).message}.`, {
+      cause: error,
+      fix: `remove ${path} while no host runs`,
+    });
+  }
+  const owner = await readOwner(folder);
+  const who = owner ? ` (pid ${owner.pid}, since ${new Date(owner.startedAt).toISOString()})` : "";
+  return new AppError("host_running", `A host${who} is running in the home ${folder} already.`, {
+    cause: error,
+    fix: "stop it first, or set CRABPOT_HOME to another folder",
+  });
+}
+
+async function writeOwner(folder: string, owner: HomeOwner): Promise<void> {
+  const path = join(folder, "host.json");
+  const draft = `${path}.new`;
+  await writeFile(draft, `${JSON.stringify(owner)}\n`, { mode: 0o600 });
+  await chmod(draft, 0o600);
+  await rename(draft, path);
+}
+
+async function readOwner(folder: string): Promise<HomeOwner | undefined> {
+  try {
+    return ownerFile.parse(JSON.parse(await readFile(join(folder, "host.json"), "utf8")));
+  } catch {
+    return undefined;
+  }
+}

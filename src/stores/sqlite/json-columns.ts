@@ -1,0 +1,75 @@
+import * as z from "zod";
+
+import type { Group } from "../../domain/group.ts";
+import type { Quote } from "../../domain/message.ts";
+import type { ToolResult } from "../../domain/model.ts";
+import type { StepBody } from "../../domain/turn.ts";
+import { AppError } from "../../lib/app-error.ts";
+
+const count = z.number().min(0);
+
+const toolResult: z.ZodType<ToolResult> = z.strictObject({
+  callId: z.string(),
+  output: z.string(),
+  isError: z.boolean(),
+});
+
+const answer = z.strictObject({
+  text: z.string(),
+  toolCalls: z.array(z.strictObject({ id: z.string(), name: z.string(), input: z.unknown() })),
+  stop: z.enum(["end", "tool-calls", "length", "refusal"]),
+  usage: z.strictObject({ inputTokens: count, cachedInputTokens: count, outputTokens: count }),
+  model: z.string(),
+});
+
+const stepBody: z.ZodType<StepBody> = z.discriminatedUnion("kind", [
+  z.strictObject({ kind: z.literal("user"), text: z.string() }),
+  z.strictObject({ kind: z.literal("model"), answer, denied: z.array(toolResult) }),
+  z.strictObject({ kind: z.literal("tools"), results: z.array(toolResult) }),
+]);
+
+const quote: z.ZodType<Quote> = z.strictObject({
+  id: z.string(),
+  author: z.string().optional(),
+  text: z.string().optional(),
+  toAgent: z.boolean().optional(),
+});
+
+const limit = z.number().optional();
+const verdict = z.enum(["allow", "deny"]);
+
+/** What a stored group is, besides its name and its chat. */
+export type GroupSettings = Pick<Group, "trigger" | "main" | "mounts" | "model" | "policy" | "budget">;
+
+const groupSettings = z
+  .strictObject({
+    trigger: z.enum(["mention", "always"]),
+    main: z.boolean(),
+    mounts: z.array(z.strictObject({ source: z.string(), target: z.string(), access: z.enum(["ro", "rw"]) })),
+    model: z.string().optional(),
+    policy: z.strictObject({ default: verdict, tools: z.record(z.string(), verdict) }),
+    budget: z.strictObject({ tokensPerDay: limit, usdPerDay: limit }),
+  })
+  .transform(({ model, budget, ...rest }): GroupSettings => ({
+    ...rest,
+    model,
+    budget: { tokensPerDay: budget.tokensPerDay, usdPerDay: budget.usdPerDay },
+  }));
+
+const texts = z.array(z.string());
+
+/** Reads a JSON column; what does not fit is damage, told as AppError `store_failed` with the column's name. */
+function parse<T>(column: string, schema: z.ZodType<T>, json: string): T {
+  try {
+    return schema.parse(JSON.parse(json));
+  } catch (cause) {
+    throw new AppError("store_failed", `A row of the store holds something unreadable in its column ${column}.`, {
+      cause,
+    });
+  }
+}
+
+export const parseStepBody = (json: string): StepBody => parse("steps.body", stepBody, json);
+export const parseQuote = (json: string): Quote => parse("messages.quote", quote, json);
+export const parseGroupSettings = (json: string): GroupSettings => parse("groups.settings", groupSettings, json);
+export const parseTexts = (json: string): string[] => parse("outbox.in_reply_to", texts, json);

@@ -1,0 +1,139 @@
+import { sql, type Transaction } from "kysely";
+
+import type { OutboxState, OutgoingDraft, OutgoingMessage } from "../../domain/message.ts";
+import { AppError } from "../../lib/app-error.ts";
+import type { OutboxStore } from "../store.ts";
+import type { Database } from "./database.ts";
+import { parseTexts } from "./json-columns.ts";
+import type { Row, Tables } from "./tables.ts";
+
+// Literals, so that the partial index applies.
+const isUnsent = sql<boolean>`state in ('queued', 'sending', 'uncertain')`;
+
+export class SqliteOutbox implements OutboxStore {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  add(draft: OutgoingDraft, at: number): Promise<OutgoingMessage> {
+    return this.#database.write((transaction) => insertOutgoing(transaction, draft, at));
+  }
+
+  async unsent(limit: number, after = 0): Promise<OutgoingMessage[]> {
+    const rows = await this.#database.read((kysely) =>
+      kysely
+        .selectFrom("outbox")
+        .selectAll()
+        .where(isUnsent)
+        .where("seq", ">", after)
+        .orderBy("seq")
+        .limit(limit)
+        .execute(),
+    );
+    return rows.map(toOutgoing);
+  }
+
+  async setState(seq: number, state: OutboxState, attempts: number, error?: string): Promise<void> {
+    const row = await this.#database.write((transaction) =>
+      transaction
+        .updateTable("outbox")
+        .set({ state, attempts, error: error ?? null })
+        .where("seq", "=", seq)
+        .returning("seq")
+        .executeTakeFirst(),
+    );
+    if (!row) throw new AppError("not_found", `There is no message ${seq} in the outbox.`);
+  }
+
+  async ofChannel(channel: string, after: number, limit: number): Promise<OutgoingMessage[]> {
+    const rows = await this.#database.read((kysely) =>
+      kysely
+        .selectFrom("outbox")
+        .selectAll()
+        .where("channel", "=", channel)
+        .where("seq", ">", after)
+        .orderBy("seq")
+        .limit(limit)
+        .execute(),
+    );
+    return rows.map(toOutgoing);
+  }
+
+  async isOwn(channel: string, chat: string, reference: string): Promise<boolean> {
+    const row = await this.#database.read((kysely) =>
+      kysely
+        .selectFrom("outbox")
+        .select("seq")
+        .where((where) => where.or([where("seq", "=", asSeq(reference)), where("turn", "=", reference)]))
+        .where("channel", "=", channel)
+        .where("chat", "=", chat)
+        .limit(1)
+        .executeTakeFirst(),
+    );
+    return row !== undefined;
+  }
+
+  async counts(): Promise<Record<OutboxState, number>> {
+    const rows = await this.#database.read((kysely) =>
+      kysely
+        .selectFrom("outbox")
+        .select(["state", (select) => select.fn.countAll<number>().as("count")])
+        .groupBy("state")
+        .execute(),
+    );
+    const counts = { queued: 0, sending: 0, accepted: 0, delivered: 0, uncertain: 0, dead: 0 };
+    for (const { state, count } of rows) counts[state] = count;
+    return counts;
+  }
+}
+
+/** Writes a row of the outbox inside the caller's transaction. */
+export async function insertOutgoing(
+  transaction: Transaction<Tables>,
+  draft: OutgoingDraft,
+  at: number,
+): Promise<OutgoingMessage> {
+  const row = await transaction
+    .insertInto("outbox")
+    .values({
+      group_name: draft.group,
+      channel: draft.channel,
+      chat: draft.chat,
+      kind: draft.kind,
+      text: draft.text,
+      in_reply_to: JSON.stringify(draft.inReplyTo),
+      turn: draft.turn ?? null,
+      elapsed_ms: draft.elapsedMs ?? null,
+      state: "queued",
+      attempts: 0,
+      error: null,
+      created_at: at,
+    })
+    .returningAll()
+    .executeTakeFirstOrThrow();
+  return toOutgoing(row);
+}
+
+/** The number that a text is when it is written exactly as we write numbers; 0, which no row has, for other texts. */
+function asSeq(reference: string): number {
+  return /^[1-9]\d{0,14}$/.test(reference) ? Number(reference) : 0;
+}
+
+function toOutgoing(row: Row<"outbox">): OutgoingMessage {
+  return {
+    seq: row.seq,
+    group: row.group_name,
+    channel: row.channel,
+    chat: row.chat,
+    kind: row.kind,
+    text: row.text,
+    inReplyTo: parseTexts(row.in_reply_to),
+    turn: row.turn ?? undefined,
+    elapsedMs: row.elapsed_ms ?? undefined,
+    state: row.state,
+    attempts: row.attempts,
+    createdAt: row.created_at,
+  };
+}

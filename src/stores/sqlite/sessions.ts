@@ -1,0 +1,122 @@
+import { createHash } from "node:crypto";
+
+import { sql } from "kysely";
+
+import type { Session } from "../../domain/session.ts";
+import { AppError } from "../../lib/app-error.ts";
+import type { SessionStore } from "../store.ts";
+import type { Database } from "./database.ts";
+import type { Row } from "./tables.ts";
+
+export class SqliteSessions implements SessionStore {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  /** The key names the chat: when the chat's group gets another name, its session goes with the chat. */
+  async open(key: string, group: string): Promise<Session> {
+    const row = await this.#database.write((transaction) =>
+      transaction
+        .insertInto("sessions")
+        .values({
+          id: sessionId(key),
+          key,
+          group_name: group,
+          conversation: 1,
+          generation: 0,
+          context_cursor: 0,
+          window_start: 0,
+          mailbox_block: 0,
+        })
+        .onConflict((conflict) => conflict.column("key").doUpdateSet({ group_name: group }))
+        .returningAll()
+        .executeTakeFirstOrThrow(),
+    );
+    return toSession(row);
+  }
+
+  async list(): Promise<Session[]> {
+    const rows = await this.#database.read((kysely) =>
+      kysely.selectFrom("sessions").selectAll().orderBy("key").execute(),
+    );
+    return rows.map(toSession);
+  }
+
+  async renew(id: string): Promise<number> {
+    const row = await this.#database.write((transaction) =>
+      transaction
+        .updateTable("sessions")
+        .set((set) => ({
+          conversation: set("conversation", "+", 1),
+          window_start: 0,
+          context_cursor: sql<number>`max(context_cursor, coalesce((
+            select max(seq) from messages where messages.group_name = sessions.group_name and state <> 'handled'), 0))`,
+        }))
+        .where("id", "=", id)
+        .returning("conversation")
+        .executeTakeFirst(),
+    );
+    return found(row, id).conversation;
+  }
+
+  async nextGeneration(id: string): Promise<number> {
+    const row = await this.#database.write((transaction) =>
+      transaction
+        .updateTable("sessions")
+        .set((set) => ({ generation: set("generation", "+", 1) }))
+        .where("id", "=", id)
+        .returning("generation")
+        .executeTakeFirst(),
+    );
+    return found(row, id).generation;
+  }
+
+  /** Only moves forward: an older value leaves it where it is. */
+  async setWindowStart(id: string, stepSeq: number): Promise<void> {
+    const row = await this.#database.write((transaction) =>
+      transaction
+        .updateTable("sessions")
+        .set({ window_start: sql<number>`max(window_start, ${stepSeq})` })
+        .where("id", "=", id)
+        .returning("id")
+        .executeTakeFirst(),
+    );
+    found(row, id);
+  }
+
+  async nextMailboxBlock(id: string): Promise<number> {
+    const row = await this.#database.write((transaction) =>
+      transaction
+        .updateTable("sessions")
+        .set((set) => ({ mailbox_block: set("mailbox_block", "+", 1) }))
+        .where("id", "=", id)
+        .returning("mailbox_block")
+        .executeTakeFirst(),
+    );
+    return found(row, id).mailbox_block;
+  }
+}
+
+/** 64 bits of a hash: a home has tens of sessions, and two with the same id would be refused by the table, not mixed. */
+function sessionId(key: string): string {
+  return createHash("sha256").update(key).digest("hex").slice(0, 16);
+}
+
+function found<T>(row: T | undefined, id: string): T {
+  if (row === undefined) throw new AppError("not_found", `There is no session ${id}.`);
+  return row;
+}
+
+function toSession(row: Row<"sessions">): Session {
+  return {
+    id: row.id,
+    key: row.key,
+    group: row.group_name,
+    conversation: row.conversation,
+    generation: row.generation,
+    contextCursor: row.context_cursor,
+    windowStart: row.window_start,
+  };
+}

@@ -1,0 +1,139 @@
+import type { Generated, Selectable } from "kysely";
+
+import type { MessageState, OutboxState, OutgoingKind } from "../../domain/message.ts";
+import type { TurnState } from "../../domain/turn.ts";
+
+interface MessageTable {
+  readonly seq: Generated<number>;
+  readonly group_name: string;
+  readonly channel: string;
+  readonly chat: string;
+  readonly id: string;
+  readonly sender_id: string;
+  readonly sender_name: string;
+  readonly text: string;
+  readonly quote: string | null;
+  readonly state: MessageState;
+  readonly turn: string | null;
+  readonly received_at: number;
+}
+
+interface GroupTable {
+  readonly name: string;
+  readonly channel: string;
+  readonly chat: string;
+  readonly settings: string;
+}
+
+interface OrdinalTable {
+  readonly group_name: string;
+  readonly ordinal: number;
+}
+
+interface ChatTable {
+  readonly channel: string;
+  readonly chat: string;
+  readonly group_name: string | null;
+  readonly first_seen_at: number;
+  readonly last_seen_at: number;
+  readonly messages: number;
+}
+
+interface MemberTable {
+  readonly group_name: string;
+  readonly sender_id: string;
+  readonly name: string;
+  readonly seen_at: number;
+}
+
+interface SessionTable {
+  readonly id: string;
+  readonly key: string;
+  readonly group_name: string;
+  readonly conversation: number;
+  readonly generation: number;
+  readonly context_cursor: number;
+  readonly window_start: number;
+  readonly mailbox_block: number;
+}
+
+interface TurnTable {
+  readonly seq: Generated<number>;
+  readonly id: string;
+  readonly group_name: string;
+  readonly session: string;
+  readonly conversation: number;
+  readonly state: TurnState;
+  readonly attempts: number;
+  readonly started_at: number;
+  readonly ended_at: number | null;
+  readonly reason: string | null;
+}
+
+interface StepTable {
+  readonly seq: Generated<number>;
+  readonly turn: string;
+  readonly session: string;
+  readonly conversation: number;
+  readonly at: number;
+  readonly tokens: number;
+  readonly body: string;
+}
+
+interface OutboxTable {
+  readonly seq: Generated<number>;
+  readonly group_name: string;
+  readonly channel: string;
+  readonly chat: string;
+  readonly kind: OutgoingKind;
+  readonly text: string;
+  readonly in_reply_to: string;
+  readonly turn: string | null;
+  readonly elapsed_ms: number | null;
+  readonly state: OutboxState;
+  readonly attempts: number;
+  readonly error: string | null;
+  readonly created_at: number;
+}
+
+interface UsageDayTable {
+  readonly day: string;
+  readonly group_name: string;
+  readonly tokens: number;
+  readonly nano_usd: number;
+  readonly calls: number;
+}
+
+interface ReservationTable {
+  readonly id: Generated<number>;
+  readonly day: string;
+  readonly group_name: string;
+  readonly tokens: number;
+  readonly nano_usd: number;
+}
+
+interface AuditRecordTable {
+  readonly seq: number;
+  readonly hash: string;
+  readonly type: string;
+  readonly group_name: string | null;
+  readonly file: string;
+}
+
+/** Tables as the newest migration leaves them. */
+export interface Tables {
+  readonly messages: MessageTable;
+  readonly groups: GroupTable;
+  readonly ordinals: OrdinalTable;
+  readonly chats: ChatTable;
+  readonly members: MemberTable;
+  readonly sessions: SessionTable;
+  readonly turns: TurnTable;
+  readonly steps: StepTable;
+  readonly outbox: OutboxTable;
+  readonly usage_days: UsageDayTable;
+  readonly reservations: ReservationTable;
+  readonly audit_records: AuditRecordTable;
+}
+
+export type Row<Name extends keyof Tables> = Selectable<Tables[Name]>;

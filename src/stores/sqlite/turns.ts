@@ -1,0 +1,211 @@
+import { sql, type Transaction } from "kysely";
+
+import type { OutgoingMessage } from "../../domain/message.ts";
+import type { Step, Turn } from "../../domain/turn.ts";
+import { AppError } from "../../lib/app-error.ts";
+import type { NewStep, TurnStore } from "../store.ts";
+import type { Database } from "./database.ts";
+import { parseStepBody } from "./json-columns.ts";
+import { insertOutgoing } from "./outbox.ts";
+import type { Row, Tables } from "./tables.ts";
+
+type BeginningTurn = Parameters<TurnStore["begin"]>[0];
+type TurnEnd = Parameters<TurnStore["finish"]>[1];
+
+const isRunning = sql<boolean>`state = 'running'`;
+
+/** Nothing is added to a turn that has ended (AppError `conflict`): what its history says stays as it was. */
+export class SqliteTurns implements TurnStore {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  begin(turn: BeginningTurn, first: NewStep): Promise<Step> {
+    return this.#database.write((transaction) => begin(transaction, turn, first));
+  }
+
+  addStep(turn: string, step: NewStep): Promise<Step> {
+    return this.#database.write(async (transaction) =>
+      appendStep(transaction, await runningTurn(transaction, turn), step),
+    );
+  }
+
+  addAttempt(turn: string): Promise<number> {
+    return this.#database.write(async (transaction) => {
+      const { attempts } = await runningTurn(transaction, turn);
+      await transaction
+        .updateTable("turns")
+        .set({ attempts: attempts + 1 })
+        .where("id", "=", turn)
+        .execute();
+      return attempts + 1;
+    });
+  }
+
+  finish(turn: string, end: TurnEnd): Promise<OutgoingMessage[] | undefined> {
+    return this.#database.write((transaction) => finish(transaction, turn, end));
+  }
+
+  async get(id: string): Promise<Turn | undefined> {
+    const row = await this.#database.read((kysely) =>
+      kysely.selectFrom("turns").selectAll().where("id", "=", id).executeTakeFirst(),
+    );
+    return row && toTurn(row);
+  }
+
+  async running(): Promise<Turn[]> {
+    const rows = await this.#database.read((kysely) =>
+      kysely.selectFrom("turns").selectAll().where(isRunning).orderBy("seq").execute(),
+    );
+    return rows.map(toTurn);
+  }
+
+  async list({ group, limit }: { group?: string | undefined; limit: number }): Promise<Turn[]> {
+    const rows = await this.#database.read((kysely) => {
+      const newest = kysely.selectFrom("turns").selectAll().orderBy("seq", "desc").limit(limit);
+      return (group === undefined ? newest : newest.where("group_name", "=", group)).execute();
+    });
+    return rows.map(toTurn);
+  }
+
+  async steps(turn: string): Promise<Step[]> {
+    const rows = await this.#database.read((kysely) =>
+      kysely.selectFrom("steps").selectAll().where("turn", "=", turn).orderBy("seq").execute(),
+    );
+    return rows.map(toStep);
+  }
+
+  async history(session: string, conversation: number, from: number): Promise<Step[]> {
+    const rows = await this.#database.read((kysely) =>
+      kysely
+        .selectFrom("steps")
+        .selectAll()
+        .where("session", "=", session)
+        .where("conversation", "=", conversation)
+        .where("seq", ">=", from)
+        .orderBy("seq")
+        .execute(),
+    );
+    return rows.map(toStep);
+  }
+}
+
+async function begin(transaction: Transaction<Tables>, turn: BeginningTurn, first: NewStep): Promise<Step> {
+  const session = await transaction
+    .selectFrom("sessions")
+    .select("id")
+    .where("id", "=", turn.session)
+    .executeTakeFirst();
+  if (!session) throw new AppError("not_found", `Turn ${turn.id} cannot begin: there is no session ${turn.session}.`);
+  const row = await transaction
+    .insertInto("turns")
+    .values({
+      id: turn.id,
+      group_name: turn.group,
+      session: turn.session,
+      conversation: turn.conversation,
+      state: "running",
+      attempts: 1,
+      started_at: turn.at,
+      ended_at: null,
+      reason: null,
+    })
+    .onConflict((conflict) => conflict.column("id").doNothing())
+    .returningAll()
+    .executeTakeFirst();
+  if (!row) throw new AppError("conflict", `Turn ${turn.id} has begun already.`);
+  return appendStep(transaction, row, first);
+}
+
+async function finish(
+  transaction: Transaction<Tables>,
+  id: string,
+  end: TurnEnd,
+): Promise<OutgoingMessage[] | undefined> {
+  const turn = await findTurn(transaction, id);
+  if (turn.state !== "running") return undefined;
+  for (const step of end.steps) await appendStep(transaction, turn, step);
+  await transaction
+    .updateTable("turns")
+    .set({ state: end.state, ended_at: end.at, reason: end.reason ?? null })
+    .where("id", "=", id)
+    .execute();
+  await transaction
+    .updateTable("messages")
+    .set({ state: "answered" })
+    .where("turn", "=", id)
+    .where("state", "=", "taken")
+    .execute();
+  const outgoing = [];
+  for (const draft of end.outgoing) outgoing.push(await insertOutgoing(transaction, draft, end.at));
+  return outgoing;
+}
+
+async function appendStep(transaction: Transaction<Tables>, turn: Row<"turns">, step: NewStep): Promise<Step> {
+  if (step.takes) await take(transaction, turn, step.takes);
+  const row = await transaction
+    .insertInto("steps")
+    .values({
+      turn: turn.id,
+      session: turn.session,
+      conversation: turn.conversation,
+      at: step.at,
+      tokens: step.tokens,
+      body: JSON.stringify(step.body),
+    })
+    .returningAll()
+    .executeTakeFirstOrThrow();
+  return toStep(row);
+}
+
+async function take(
+  transaction: Transaction<Tables>,
+  turn: Row<"turns">,
+  takes: NonNullable<NewStep["takes"]>,
+): Promise<void> {
+  await transaction
+    .updateTable("messages")
+    .set({ state: "taken", turn: turn.id })
+    .where(sql<boolean>`seq in (select value from json_each(${JSON.stringify(takes.messages)}))`)
+    .where("group_name", "=", turn.group_name)
+    .where("state", "=", "waiting")
+    .execute();
+  await transaction
+    .updateTable("sessions")
+    .set({ context_cursor: sql<number>`max(context_cursor, ${takes.cursor})` })
+    .where("id", "=", turn.session)
+    .execute();
+}
+
+async function findTurn(transaction: Transaction<Tables>, id: string): Promise<Row<"turns">> {
+  const row = await transaction.selectFrom("turns").selectAll().where("id", "=", id).executeTakeFirst();
+  if (!row) throw new AppError("not_found", `There is no turn ${id}.`);
+  return row;
+}
+
+async function runningTurn(transaction: Transaction<Tables>, id: string): Promise<Row<"turns">> {
+  const row = await findTurn(transaction, id);
+  if (row.state !== "running")
+    throw new AppError("conflict", `Turn ${id} is ${row.state}: nothing can be added to it.`);
+  return row;
+}
+
+function toTurn(row: Row<"turns">): Turn {
+  return {
+    id: row.id,
+    group: row.group_name,
+    session: row.session,
+    conversation: row.conversation,
+    state: row.state,
+    attempts: row.attempts,
+    startedAt: row.started_at,
+    endedAt: row.ended_at ?? undefined,
+    reason: row.reason ?? undefined,
+  };
+}
+
+function toStep(row: Row<"steps">): Step {
+  return { seq: row.seq, turn: row.turn, at: row.at, tokens: row.tokens, body: parseStepBody(row.body) };
+}

@@ -1,0 +1,26 @@
+import { describe } from "vitest";
+
+import { FakeChannel } from "../fakes/fake-channel.ts";
+import { testChannel } from "./channel.ts";
+
+describe("the fake channel of the scenarios", () => {
+  testChannel(
+    async () => {
+      const channel = new FakeChannel();
+      return {
+        channel,
+        async say(spoken) {
+          const told: boolean[] = [];
+          for (const { group, text, id, member } of spoken) {
+            const receipt = await channel.say(group, text, { id, sender: member });
+            told.push(receipt.outcome === "stored");
+          }
+          return told;
+        },
+        heard: async () => channel.heard("main"),
+        [Symbol.asyncDispose]: () => channel[Symbol.asyncDispose](),
+      };
+    },
+    { numbered: true },
+  );
+});

@@ -1,0 +1,27 @@
+import { describe } from "vitest";
+
+import { openHttpRig } from "../support/http-rig.ts";
+import { testChannel } from "./channel.ts";
+
+describe("the http channel", () => {
+  testChannel(
+    async () => {
+      const rig = await openHttpRig();
+      return {
+        channel: rig.channel,
+        async say(spoken) {
+          const told: boolean[] = [];
+          for (const { id, group, member, text } of spoken) {
+            const { status } = await rig.post({ id, group, sender: { id: member, name: member }, text });
+            told.push(status === 202);
+          }
+          return told;
+        },
+        offer: (message) => rig.offer(message),
+        heard: async () => (await rig.replies()).replies.map(({ text }) => text),
+        [Symbol.asyncDispose]: () => rig[Symbol.asyncDispose](),
+      };
+    },
+    { numbered: true },
+  );
+});

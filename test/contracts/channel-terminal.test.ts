@@ -1,0 +1,43 @@
+import { PassThrough } from "node:stream";
+import { text as readText } from "node:stream/consumers";
+
+import { describe } from "vitest";
+
+import { channels } from "../../src/channels/catalog.ts";
+import { systemClock } from "../../src/lib/clock.ts";
+import { type Rig, testChannel } from "./channel.ts";
+
+async function openTerminal(): Promise<Rig> {
+  const [input, output, error] = [new PassThrough(), new PassThrough(), new PassThrough()];
+  const channel = await channels.terminal({
+    input,
+    output,
+    error,
+    json: true,
+    interactive: false,
+    assistantName: "crab",
+    clock: systemClock,
+  });
+  return {
+    channel,
+    async say(spoken) {
+      for (const { group, member, text } of spoken) input.write(`${group}/${member}: ${text}\n`);
+      const closed = channel.state().state === "closed";
+      input.end();
+      await channel.ended;
+      error.end();
+      const hints = (await readText(error)).split("\n");
+      // A terminal says nothing of what it has taken, and gives a hint for every line that it has not.
+      return spoken.map((_, index) => !closed && (hints[index] ?? "") === "");
+    },
+    async heard() {
+      const lines = String(output.read() ?? "").split("\n");
+      return lines.filter((line) => line !== "").map((line) => (JSON.parse(line) as { text: string }).text);
+    },
+    [Symbol.asyncDispose]: () => channel[Symbol.asyncDispose](),
+  };
+}
+
+describe("the terminal channel", () => {
+  testChannel(openTerminal, { numbered: false });
+});

@@ -1,0 +1,152 @@
+import { expect, test } from "vitest";
+
+import { finished, insert, type OpenStore, restartableStore, runningTurn, say } from "./store-setup.ts";
+
+const placedInFamily = { group: "family", state: "waiting", at: 10 } as const;
+
+/** Each message once, in order, in one state. */
+export function testMessages(open: OpenStore): void {
+  test("a message that the channel delivers again is stored once, also after a restart", async () => {
+    await using home = await restartableStore(open);
+    const first = await home.store.messages.insert(say("1"), { group: "family", state: "waiting", at: 10 });
+
+    const store = await home.restart();
+    const again = await store.messages.insert(say("1", { text: "changed" }), { group: "x", state: "context", at: 99 });
+
+    expect(first.duplicate).toBe(false);
+    expect(again).toEqual({ seq: first.seq, duplicate: true });
+    expect(await store.messages.after("family", 0, 10)).toMatchObject([{ text: "text of 1", state: "waiting" }]);
+    expect(await store.messages.after("x", 0, 10)).toEqual([]);
+  });
+
+  test("the same id from another sender, chat or channel is another message", async () => {
+    await using home = await restartableStore(open);
+    const { messages: stored } = home.store;
+    const placed = { group: "family", state: "waiting", at: 10 } as const;
+
+    const answers = [
+      await stored.insert(say("1"), placed),
+      await stored.insert(say("1", { sender: { id: "bob", name: "Ann" } }), placed),
+      await stored.insert(say("1", { chat: "other" }), placed),
+      await stored.insert(say("1", { channel: "http" }), placed),
+    ];
+
+    expect(answers.map((answer) => answer.duplicate)).toEqual([false, false, false, false]);
+    expect(new Set(answers.map((answer) => answer.seq)).size).toBe(4);
+  });
+
+  test("everything a message carries comes back as it was said", async () => {
+    await using home = await restartableStore(open);
+    const text = "line\n\u0000 ' \" \\ \u001b[31m \u202e 👩‍👩‍👧 ${x} $1 ?";
+    const quote = { id: "0", author: "Bob", text: "earlier", toAgent: true };
+    const { seq } = await home.store.messages.insert(say("1", { text, quote }), {
+      group: "family",
+      state: "context",
+      at: 1_700_000_000_123,
+    });
+
+    const store = await home.restart();
+
+    expect(await store.messages.after("family", 0, 10)).toEqual([
+      {
+        seq,
+        group: "family",
+        channel: "terminal",
+        chat: "chat",
+        id: "1",
+        sender: { id: "ann", name: "Ann" },
+        text,
+        quote,
+        state: "context",
+        turn: undefined,
+        receivedAt: 1_700_000_000_123,
+      },
+    ]);
+  });
+
+  test("of many messages after a point the newest are given, oldest first, and commands are left out", async () => {
+    await using home = await restartableStore(open);
+    const { store } = home;
+    const first = await insert(store, "1");
+    await insert(store, "2", "context");
+    await insert(store, "3", "handled");
+    await insert(store, "4", "answered");
+    await insert(store, "5");
+    await insert(store, "6", "waiting", "work");
+
+    const ids = async (after: number, limit: number) =>
+      (await store.messages.after("family", after, limit)).map((message) => message.id);
+
+    expect(await ids(0, 10)).toEqual(["1", "2", "4", "5"]);
+    expect(await ids(first, 10)).toEqual(["2", "4", "5"]);
+    expect(await ids(0, 2)).toEqual(["4", "5"]);
+    expect(await store.messages.countAfter("family", 0)).toBe(4);
+    expect(await store.messages.countAfter("family", first)).toBe(3);
+    expect(await store.messages.countAfter("nobody", 0)).toBe(0);
+  });
+
+  test("waiting messages are listed by group, and the group that waits longest comes first", async () => {
+    await using home = await restartableStore(open);
+    await insert(home.store, "1", "context", "idle");
+    await insert(home.store, "2", "waiting", "work");
+    await insert(home.store, "3", "waiting", "family");
+    await insert(home.store, "4", "waiting", "work");
+
+    const { messages: stored } = await home.restart();
+
+    expect(await stored.waitingGroups()).toEqual(["work", "family"]);
+    expect((await stored.waiting("work", 10)).map((message) => message.id)).toEqual(["2", "4"]);
+    expect((await stored.waiting("work", 1)).map((message) => message.id)).toEqual(["2"]);
+    expect([await stored.waitingCount("work"), await stored.waitingCount("idle")]).toEqual([2, 0]);
+  });
+
+  test("dropping what waits touches nothing else and says what was dropped", async () => {
+    await using home = await restartableStore(open);
+    await insert(home.store, "1");
+    await insert(home.store, "2", "context");
+    await insert(home.store, "3");
+    await insert(home.store, "4", "waiting", "work");
+
+    const dropped = await home.store.messages.dropWaiting("family");
+
+    const store = await home.restart();
+    expect(dropped.map(({ id, state }) => [id, state])).toEqual([
+      ["1", "handled"],
+      ["3", "handled"],
+    ]);
+    expect(await store.messages.waitingGroups()).toEqual(["work"]);
+    expect((await store.messages.after("family", 0, 10)).map((message) => message.id)).toEqual(["2"]);
+  });
+
+  test("messages of a failed turn can be put back once; those of a good or running turn never", async () => {
+    await using home = await restartableStore(open);
+    const { store } = home;
+    const failed = await runningTurn(store, "failed");
+    expect(await store.messages.requeue("failed")).toBe(0);
+    await store.turns.finish("failed", { ...finished, state: "failed", reason: "model_unavailable" });
+    await runningTurn(store, "good");
+    await store.turns.finish("good", finished);
+
+    expect(await store.messages.requeue("failed")).toBe(1);
+
+    expect(await store.messages.requeue("failed")).toBe(0);
+    expect(await store.messages.requeue("good")).toBe(0);
+    expect(await store.messages.requeue("unknown")).toBe(0);
+    expect(await store.messages.waiting("family", 10)).toMatchObject([{ seq: failed.message, turn: undefined }]);
+  });
+
+  test("two hundred messages that arrive at once are all stored, each once, in one order", async () => {
+    await using home = await restartableStore(open);
+    const { store } = home;
+    const arrivals = Array.from({ length: 200 }, (_, index) => String(index % 100));
+
+    const answers = await Promise.all(arrivals.map((id) => store.messages.insert(say(id), placedInFamily)));
+
+    expect(answers.filter((answer) => answer.duplicate)).toHaveLength(100);
+    const stored = await store.messages.after("family", 0, 1_000);
+    expect(stored).toHaveLength(100);
+    const seqs = stored.map((message) => message.seq);
+    expect(seqs).toEqual(seqs.toSorted((a, b) => a - b));
+    expect(answers.map((answer) => answer.seq).toSorted((a, b) => a - b)).toEqual(seqs.flatMap((seq) => [seq, seq]));
+  });
+}

@@ -1,0 +1,80 @@
+import { expect, test } from "vitest";
+
+import { insert, type OpenStore, restartableStore, runningTurn } from "./store-setup.ts";
+
+/** Numbers of a session only rise. */
+export function testSessions(open: OpenStore): void {
+  test("a session keeps its id and its counters over restarts and never gives a number twice", async () => {
+    await using home = await restartableStore(open);
+    const { id } = await home.store.sessions.open("agent:terminal:chat", "family");
+    const generations = [await home.store.sessions.nextGeneration(id), await home.store.sessions.nextGeneration(id)];
+    const blocks = [await home.store.sessions.nextMailboxBlock(id)];
+
+    const store = await home.restart();
+    generations.push(await store.sessions.nextGeneration(id));
+    blocks.push(await store.sessions.nextMailboxBlock(id), await store.sessions.nextMailboxBlock(id));
+
+    expect(generations).toEqual([1, 2, 3]);
+    expect(blocks).toEqual([1, 2, 3]);
+    expect(await store.sessions.open("agent:terminal:chat", "family")).toEqual({
+      id,
+      key: "agent:terminal:chat",
+      group: "family",
+      conversation: 1,
+      generation: 3,
+      contextCursor: 0,
+      windowStart: 0,
+    });
+  });
+
+  test("session ids are safe in paths and container names, and differ by key", async () => {
+    await using home = await restartableStore(open);
+    const keys = ["agent:terminal:../../etc", "agent:terminal:a", "agent:whatsapp:1203@g.us"];
+
+    const ids = [];
+    for (const key of keys) ids.push((await home.store.sessions.open(key, "family")).id);
+
+    for (const id of ids) expect(id).toMatch(/^[a-z0-9]{8,32}$/);
+    expect(new Set(ids).size).toBe(3);
+    expect((await home.store.sessions.list()).map(({ key }) => key)).toEqual(keys.toSorted());
+  });
+
+  test("a new conversation starts after everything that was said until then", async () => {
+    await using home = await restartableStore(open);
+    const { session } = await runningTurn(home.store);
+    const last = await insert(home.store, "context", "context");
+    await insert(home.store, "elsewhere", "context", "work");
+    await home.store.sessions.setWindowStart(session, 40);
+
+    const conversation = await home.store.sessions.renew(session);
+
+    const store = await home.restart();
+    expect(conversation).toBe(2);
+    expect(await store.sessions.list()).toMatchObject([{ conversation: 2, windowStart: 0, contextCursor: last }]);
+    expect(await store.turns.history(session, 2, 0)).toEqual([]);
+  });
+
+  test("the window moves forward only", async () => {
+    await using home = await restartableStore(open);
+    const { id } = await home.store.sessions.open("agent:terminal:chat", "family");
+
+    await home.store.sessions.setWindowStart(id, 9);
+    await home.store.sessions.setWindowStart(id, 4);
+
+    expect(await home.store.sessions.list()).toMatchObject([{ windowStart: 9 }]);
+  });
+
+  test("an unknown session is named in the error", async () => {
+    await using home = await restartableStore(open);
+    const { sessions: stored } = home.store;
+
+    for (const attempt of [
+      stored.renew("nope"),
+      stored.nextGeneration("nope"),
+      stored.nextMailboxBlock("nope"),
+      stored.setWindowStart("nope", 1),
+    ]) {
+      await expect(attempt).rejects.toMatchObject({ code: "not_found", message: expect.stringContaining("nope") });
+    }
+  });
+}

@@ -1,0 +1,83 @@
+import { join } from "node:path";
+
+import type { IncomingMessage, MessageState, OutgoingDraft } from "../../src/domain/message.ts";
+import type { NewStep, Store } from "../../src/stores/store.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+
+/** Opens the store that lives at `path`; called again with the same path after the first one was disposed. */
+export type OpenStore = (path: string) => Promise<Store>;
+
+/** A store in a temporary folder that can be closed and opened again in the middle of a test. */
+export async function restartableStore(open: OpenStore): Promise<Restartable> {
+  const folder = await temporaryFolder();
+  const path = join(folder.path, "home", "store");
+  const restartable = {
+    store: await open(path),
+    async restart(): Promise<Store> {
+      await restartable.store[Symbol.asyncDispose]();
+      restartable.store = await open(path);
+      return restartable.store;
+    },
+    async [Symbol.asyncDispose](): Promise<void> {
+      await restartable.store[Symbol.asyncDispose]();
+      await folder[Symbol.asyncDispose]();
+    },
+  };
+  return restartable;
+}
+
+export interface Restartable extends AsyncDisposable {
+  store: Store;
+  /** Closes the store and opens it again from its files. */
+  restart(): Promise<Store>;
+}
+
+export function say(id: string, more: Partial<IncomingMessage> = {}): IncomingMessage {
+  return {
+    channel: "terminal",
+    chat: "chat",
+    id,
+    sender: { id: "ann", name: "Ann" },
+    text: `text of ${id}`,
+    mention: false,
+    ...more,
+  };
+}
+
+export function step(text: string, takes?: NewStep["takes"]): NewStep {
+  return { body: { kind: "user", text }, tokens: 7, at: 50, takes };
+}
+
+export function draft(text: string, more: Partial<OutgoingDraft> = {}): OutgoingDraft {
+  return {
+    group: "family",
+    channel: "terminal",
+    chat: "chat",
+    kind: "reply",
+    text,
+    inReplyTo: ["1"],
+    turn: undefined,
+    ...more,
+  };
+}
+
+export async function insert(
+  store: Store,
+  id: string,
+  state: MessageState = "waiting",
+  group = "family",
+): Promise<number> {
+  const { seq } = await store.messages.insert(say(id), { group, state, at: 10 });
+  return seq;
+}
+
+/** A session with a running turn `t` that has taken the message `m`. */
+export async function runningTurn(store: Store, id = "t"): Promise<{ session: string; message: number }> {
+  const { id: session } = await store.sessions.open("agent:terminal:chat", "family");
+  const message = await insert(store, `m-${id}`);
+  const takes = { messages: [message], cursor: message };
+  await store.turns.begin({ id, session, group: "family", conversation: 1, at: 20 }, step("hello", takes));
+  return { session, message };
+}
+
+export const finished = { state: "done", at: 90, steps: [], outgoing: [] } as const;

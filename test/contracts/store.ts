@@ -1,0 +1,28 @@
+import { describe } from "vitest";
+
+import { testAuditIndex } from "./store-audit-index.ts";
+import { testGroupsAndChats } from "./store-groups.ts";
+import { testMessages } from "./store-messages.ts";
+import { testOutbox } from "./store-outbox.ts";
+import { testSessions } from "./store-sessions.ts";
+import type { OpenStore } from "./store-setup.ts";
+import { testTurns } from "./store-turns.ts";
+import { testBudgets } from "./store-usage.ts";
+
+/** What every store has to keep; `open` gives the adapter under test on real files. */
+export function storeContract(name: string, open: OpenStore): void {
+  const parts = {
+    messages: testMessages,
+    turns: testTurns,
+    sessions: testSessions,
+    "groups and chats": testGroupsAndChats,
+    outbox: testOutbox,
+    budgets: testBudgets,
+    "audit index": testAuditIndex,
+  };
+  for (const [part, define] of Object.entries(parts)) {
+    describe(`${name}: ${part}`, () => {
+      define(open);
+    });
+  }
+}

@@ -1,0 +1,204 @@
+import { afterAll, expect, test } from "vitest";
+
+import { readHostView } from "../../src/containers/attestation-host.ts";
+import { requiredAttempts } from "../../src/containers/attestation.ts";
+import { probeReport } from "../../src/protocol/messages.ts";
+import { containerPaths } from "../../src/protocol/paths.ts";
+import { pidOf, Sandbox } from "../support/sandbox.ts";
+
+const sandbox = await Sandbox.open();
+afterAll(() => sandbox[Symbol.asyncDispose]());
+
+const shell = (...lines: readonly string[]) => sandbox.run(["bash", "-euc", lines.join("\n")]);
+const python = (...lines: readonly string[]) => sandbox.run(["python3", "-c", lines.join("\n")]);
+
+test.each([
+  [
+    "Node with workers and children",
+    `node -e '
+    const { Worker } = require("node:worker_threads");
+    const { execFileSync } = require("node:child_process");
+    new Worker("require(\\"worker_threads\\").parentPort.postMessage(6 * 7)", { eval: true })
+      .on("message", (answer) => console.log(answer, String(execFileSync("echo", ["child"]))))'`,
+    /42 child/,
+  ],
+  [
+    "Node serving and fetching over loopback",
+    `node -e '
+    const server = require("node:http").createServer((_, answer) => answer.end("served")).listen(0, async () => {
+      console.log(await (await fetch("http://127.0.0.1:" + server.address().port)).text());
+      server.close();
+    })'`,
+    /served/,
+  ],
+  [
+    "Node watching files",
+    `node -e '
+    const fs = require("node:fs");
+    fs.watch("/tmp", (event, name) => { console.log(name); process.exit() });
+    setImmediate(() => fs.writeFileSync("/tmp/watched", ""))'`,
+    /watched/,
+  ],
+  [
+    "git",
+    "cd && git init -q r && cd r && echo x > f && git add f && git commit -qm first && git log --format=%an:%s && git gc -q",
+    /crabpot agent:first/,
+  ],
+  [
+    "Python with processes, threads and a database",
+    `python3 -c '
+import concurrent.futures, multiprocessing, sqlite3, threading
+with multiprocessing.Pool(2) as pool: print(sum(pool.map(abs, [-20, -22])))
+with concurrent.futures.ThreadPoolExecutor() as threads: print(*threads.map(str, "ab"))
+print(sqlite3.connect("/tmp/x.db").execute("select 1").fetchone())'`,
+    /42\na b\n\(1,\)/,
+  ],
+  [
+    "curl",
+    "python3 -m http.server 8000 >/dev/null 2>&1 & curl -s --retry 50 --retry-delay 0 --retry-connrefused http://127.0.0.1:8000/ | head -1",
+    /DOCTYPE/,
+  ],
+  ["ripgrep and jq", 'echo \'{"a":"needle"}\' > /tmp/h && rg -o needle /tmp && jq -r .a /tmp/h', /needle\nneedle/],
+  [
+    "FIFOs and unix sockets",
+    "mkfifo /tmp/p && (echo through > /tmp/p &) && cat /tmp/p && python3 -c 'import socket; a, b = socket.socketpair(); a.send(b\"pair\"); print(b.recv(9))'",
+    /through\nb'pair'/,
+  ],
+  ["programs in the home folder", "cp /bin/echo ~/own && ~/own started", /started/],
+  ["processes by name", "ps -eo comm | cat", /\bbash\b/],
+])("%s works in the sandbox", async (_, command, expected) => {
+  const { code, output } = await shell(command);
+
+  expect(output).toMatch(expected);
+  expect(code).toBe(0);
+});
+
+test("the probe tries everything it must, in a moment, and everything is refused", async () => {
+  const { output } = await shell(`time python3 ${containerPaths.probe}`);
+
+  const report = probeReport.parse(JSON.parse(output.split("\n")[0] ?? ""));
+
+  expect(report.attempts.filter((attempt) => attempt.outcome === "open")).toEqual([]);
+  expect(report.attempts.map((attempt) => attempt.name).toSorted()).toEqual(requiredAttempts);
+});
+
+test("a 32-bit system call, which the filter could not look into, ends the program", async () => {
+  const { output } = await python(
+    "import ctypes, mmap, os, platform",
+    "assert platform.machine() in ('x86_64', 'aarch64')",
+    "if platform.machine() == 'aarch64': print('killed by 31'); raise SystemExit",
+    "child = os.fork()",
+    "if child == 0:",
+    "    code = mmap.mmap(-1, 4096, prot=7)",
+    // mov eax, 20 (getpid of 32-bit programs); int 0x80; ret
+    "    code.write(bytes([0xb8, 20, 0, 0, 0, 0xcd, 0x80, 0xc3]))",
+    "    print('not killed', ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(code)))(), flush=True)",
+    "    os._exit(0)",
+    "print('killed by', os.WTERMSIG(os.waitpid(child, 0)[1]))",
+  );
+
+  expect(output.trim()).toBe("killed by 31");
+});
+
+test("what tells one machine from another reads as empty", async () => {
+  const { output } = await shell(
+    "cat /proc/version /proc/cmdline /proc/diskstats /proc/interrupts",
+    "ls /sys/class /sys/block /sys/kernel /sys/fs 2>/dev/null | grep -v : || true",
+    "hostname",
+  );
+
+  expect(output.trim()).toBe("crabpot");
+});
+
+test("nothing can be written but to the places that are meant for it", async () => {
+  const { output } = await shell(
+    "for place in / /etc /usr /opt/crabpot /var/tmp /dev /run /proc /sys /mail /workspace /workspace/extra /workspace/global /mail/to-agent /workspace/group /mail/to-host /tmp ~ /dev/shm; do",
+    "  (: > $place/x) 2>/dev/null && echo $place",
+    "done",
+  );
+
+  expect(output.trim().split("\n")).toEqual(["/workspace/group", "/mail/to-host", "/tmp", "/home/agent", "/dev/shm"]);
+});
+
+test("programs in the folder for temporary files do not start", async () => {
+  const { output } = await shell("cp /bin/echo /tmp/own; /tmp/own started || echo refused");
+
+  expect(output).toMatch(/Permission denied/);
+  expect(output).toMatch(/refused/);
+});
+
+test("a fork bomb ends at the limit of processes, and the container is removed at once", async () => {
+  const bomb = [
+    "import os, time",
+    "count = 0",
+    "try:",
+    "    while True:",
+    "        if os.fork() == 0: time.sleep(600)",
+    "        count += 1",
+    "except OSError as error: print(count, error.errno, flush=True)",
+    "time.sleep(600)",
+  ];
+  const { id, lines } = await sandbox.start(sandbox.body(["python3", "-c", bomb.join("\n")]));
+
+  const [count, errno] = String((await lines.next()).value)
+    .split(" ")
+    .map(Number);
+  await sandbox.engine.remove(id);
+
+  expect(count).toBeGreaterThan(100);
+  expect(count).toBeLessThan(128);
+  expect(errno).toBe(11);
+  expect(await sandbox.engine.inspect(id)).toBeUndefined();
+});
+
+test("a program that takes too much memory is killed, and the engine says why", async () => {
+  const exit = await python("hog = [bytearray(16 << 20) for _ in range(64)]", "print('survived')");
+
+  expect(exit).toMatchObject({ code: 137, oomKilled: true, output: "" });
+});
+
+test("temporary files, shared memory and sparse giants are bounded", async () => {
+  const { output } = await shell(
+    "head -c 300M /dev/zero > /tmp/fill 2>/dev/null || stat -c %s /tmp/fill",
+    "rm /tmp/fill",
+    "head -c 300M /dev/zero > /dev/shm/fill 2>/dev/null || stat -c %s /dev/shm/fill",
+    "rm /dev/shm/fill",
+    'python3 -c \'open("/workspace/group/sparse", "w").truncate(50 << 30)\' 2>&1 | tail -1',
+    'python3 -c \'import os\nfor n in range(1 << 17): open(f"/tmp/{n}", "w").close()\' 2>&1 | tail -1',
+  );
+
+  expect(output.split("\n").slice(0, 4)).toEqual([
+    String(64 << 20),
+    String(32 << 20),
+    expect.stringContaining("File too large"),
+    expect.stringContaining("No space left"),
+  ]);
+});
+
+test("the kernel says the limits that were asked for", async () => {
+  const { id } = await sandbox.start(sandbox.body(["sleep", "600"]));
+  const inspection = await sandbox.engine.inspect(id);
+
+  const view = await readHostView({ pid: pidOf(inspection ?? {}), containerId: id, targets: [] });
+  const elsewhere = await readHostView({ pid: process.pid, containerId: id, targets: [] });
+
+  expect(view).toMatchObject({ pidsMax: "128", memoryMax: String(256 << 20), sharedNamespaces: [] });
+  expect(elsewhere).toBeUndefined();
+});
+
+test("the first process knows nothing but the constant environment", async () => {
+  const { output } = await shell("tr '\\0' '\\n' < /proc/1/environ | sort");
+
+  expect(output.trim().split("\n")).toEqual([
+    "CRABPOT_GENERATION=1",
+    "GIT_AUTHOR_EMAIL=agent@crabpot.invalid",
+    "GIT_AUTHOR_NAME=crabpot agent",
+    "GIT_COMMITTER_EMAIL=agent@crabpot.invalid",
+    "GIT_COMMITTER_NAME=crabpot agent",
+    "HOME=/home/agent",
+    "HOSTNAME=crabpot",
+    "LANG=C.UTF-8",
+    expect.stringMatching(/^PATH=/),
+    "TERM=dumb",
+  ]);
+});

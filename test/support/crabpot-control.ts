@@ -1,0 +1,148 @@
+import { join } from "node:path";
+
+import type { ChannelState } from "../../src/channels/channel.ts";
+import { ControlClient } from "../../src/cli/control-client.ts";
+import { configuredGroups, groupDefaults } from "../../src/config/groups.ts";
+import { homePaths } from "../../src/config/home.ts";
+import { configSchema } from "../../src/config/schema.ts";
+import type { HotContainer } from "../../src/domain/session.ts";
+import { createOperations } from "../../src/gateway/control-operations.ts";
+import type { OperableChannel } from "../../src/gateway/control-operations.ts";
+import type { ControlRecord } from "../../src/gateway/control-routes.ts";
+import { startControlServer } from "../../src/gateway/control.ts";
+import type { LoginEvent } from "../../src/gateway/operations.ts";
+import { systemClock } from "../../src/lib/clock.ts";
+import { openGroupRegistry } from "../../src/router/group-registry.ts";
+import { openStore } from "../../src/stores/catalog.ts";
+import type { Store } from "../../src/stores/store.ts";
+
+/** A pool in memory: what an operator sees of containers, without containers. */
+export class MemoryPool {
+  hot: HotContainer[] = [];
+
+  list(): HotContainer[] {
+    return this.hot;
+  }
+
+  stop(session: string): Promise<boolean> {
+    const before = this.hot.length;
+    this.hot = this.hot.filter((container) => container.session !== session);
+    return Promise.resolve(this.hot.length < before);
+  }
+}
+
+/** A channel that is linked by a code, as those of messengers are. */
+class LinkedChannel implements OperableChannel {
+  readonly name = "messenger";
+
+  state(): ChannelState {
+    return { state: "connecting", since: 0, detail: "waits for a login" };
+  }
+
+  async *login(): AsyncGenerator<LoginEvent> {
+    yield { pairingCode: "ABCD-1234" };
+    yield await Promise.resolve({ state: "open" as const });
+  }
+}
+
+/** The control server of a host in this home, with a real store and real groups, but without containers and channels. */
+export interface ControlledHost extends AsyncDisposable {
+  /** Asks this host through its socket. */
+  readonly client: ControlClient;
+  readonly store: Store;
+  readonly pool: MemoryPool;
+  readonly records: ControlRecord[];
+  /** From now on nothing can be put on record. */
+  breakAudit(): void;
+}
+
+export async function startControlledHost(home: string): Promise<ControlledHost> {
+  await using stack = new AsyncDisposableStack();
+  const store = stack.use(await openStore({ kind: "sqlite", path: join(home, "crabpot.sqlite") }));
+  const config = configSchema.parse({});
+  const groups = await openGroupRegistry({
+    configured: configuredGroups(config),
+    store: store.groups,
+    prepare: () => Promise.resolve(),
+  });
+  const pool = new MemoryPool();
+  const records: ControlRecord[] = [];
+  const terminal: OperableChannel = { name: "terminal", state: () => ({ state: "open", since: 0 }) };
+  const operations = createOperations({
+    host: {
+      version: "1.2.3",
+      instance: "0123456789abcdef",
+      home,
+      pid: process.pid,
+      startedAt: systemClock.now(),
+      assistant: "crab",
+      models: ["offline/scripted"],
+      maxHot: 16,
+    },
+    store,
+    groups,
+    groupDefaults: groupDefaults(config),
+    routes: ["main"],
+    pool,
+    channels: [terminal, new LinkedChannel()],
+    engine: () => Promise.resolve({ ok: true, detail: "docker 99" }),
+    waitingGroups: () => 0,
+    intake: () => ({ open: true }),
+    requeue: (turn) => store.messages.requeue(turn.id),
+    clock: systemClock,
+  });
+  let auditBroken = false;
+  stack.use(
+    await startControlServer({
+      socketPath: homePaths(home).controlSocket,
+      operations,
+      audit: (record) => {
+        if (auditBroken) return Promise.reject(new Error("the disk is full"));
+        records.push(record);
+        return Promise.resolve();
+      },
+      onFault: () => {},
+    }),
+  );
+  const owned = stack.move();
+  return {
+    client: new ControlClient(homePaths(home).controlSocket),
+    store,
+    pool,
+    records,
+    breakAudit: () => {
+      auditBroken = true;
+    },
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}
+
+/** A turn that failed after a model call and a tool call, with one message of a member. */
+export async function addFailedTurn(store: Store, id: string): Promise<void> {
+  const session = await store.sessions.open("crab:terminal:main", "main");
+  const message = {
+    channel: "terminal",
+    chat: "main",
+    id: `m-${id}`,
+    sender: { id: "ann", name: "Ann" },
+    mention: true,
+  };
+  const { seq } = await store.messages.insert(
+    { ...message, text: "please \u001b[31mlook" },
+    { group: "main", state: "waiting", at: 1_000 },
+  );
+  const user = {
+    body: { kind: "user", text: "look" },
+    tokens: 1,
+    at: 1_000,
+    takes: { messages: [seq], cursor: seq },
+  } as const;
+  await store.turns.begin({ id, session: session.id, group: "main", conversation: 1, at: 1_000 }, user);
+  const call = { id: "c1", name: "shell", input: { command: "ls" } };
+  const usage = { inputTokens: 100, cachedInputTokens: 40, outputTokens: 7 };
+  const answer = { text: "I look.", toolCalls: [call], stop: "tool-calls", usage, model: "offline/scripted" } as const;
+  await store.turns.addStep(id, { body: { kind: "model", answer, denied: [] }, tokens: 1, at: 1_250 });
+  const result = { callId: "c1", output: "x".repeat(5_000), isError: false };
+  await store.turns.addStep(id, { body: { kind: "tools", results: [result] }, tokens: 1, at: 2_000 });
+  await store.turns.finish(id, { state: "failed", reason: "no answer", at: 3_000, steps: [], outgoing: [] });
+}

@@ -1,0 +1,59 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdir, writeFile } from "node:fs/promises";
+import { join, resolve } from "node:path";
+
+import { temporaryFolder } from "./temporary-folder.ts";
+
+const entryPoint = resolve(import.meta.dirname, "../../src/cli.ts");
+
+/** What one command printed and how it ended. */
+export interface CommandResult {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** A home folder and more variables; nothing else of the test's environment reaches the command but PATH. */
+export interface CommandOptions {
+  readonly home: string;
+  readonly variables?: Readonly<Record<string, string>>;
+}
+
+/** A home that no host has seen yet, with files in it, below a folder that counts as the user's own home folder. */
+export async function newHome(
+  files: Readonly<Record<string, string>> = {},
+): Promise<{ readonly home: string } & AsyncDisposable> {
+  const folder = await temporaryFolder();
+  const home = join(folder.path, "home");
+  await mkdir(home, { mode: 0o700 });
+  for (const [name, text] of Object.entries(files)) await writeFile(join(home, name), text, { mode: 0o600 });
+  return { home, [Symbol.asyncDispose]: () => folder[Symbol.asyncDispose]() };
+}
+
+/** Runs the command line as a process of its own, as a user would, but with this Node and without a terminal. */
+export async function crabpot(options: CommandOptions, ...args: string[]): Promise<CommandResult> {
+  const child = startCrabpot(options, ...args);
+  let stdout = "";
+  let stderr = "";
+  child.stdout.on("data", (chunk: Buffer) => (stdout += chunk.toString()));
+  child.stderr.on("data", (chunk: Buffer) => (stderr += chunk.toString()));
+  const [code] = (await once(child, "close")) as [number | null];
+  return { code, stdout, stderr };
+}
+
+/** The same for commands that do not end by themselves. */
+export function startCrabpot({ home, variables }: CommandOptions, ...args: string[]) {
+  return spawn(process.execPath, [entryPoint, ...args], {
+    env: { PATH: process.env["PATH"], HOME: resolve(home, ".."), CRABPOT_HOME: home, ...variables },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+}
+
+/** The objects of output that was asked for with `--json`. */
+export function jsonLines(stdout: string): Record<string, unknown>[] {
+  return stdout
+    .split("\n")
+    .filter((line) => line !== "")
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
+}

@@ -1,0 +1,87 @@
+import pino from "pino";
+import { Registry } from "prom-client";
+
+import { channels } from "../../src/channels/catalog.ts";
+import type { HttpChannel } from "../../src/channels/http/http-channel.ts";
+import type { OutgoingMessage } from "../../src/domain/message.ts";
+import { createGatewayServer, type GatewayServer } from "../../src/gateway/server.ts";
+import { systemClock } from "../../src/lib/clock.ts";
+
+export const token = "token-of-the-tests";
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: unknown;
+}
+
+export interface Replies {
+  readonly replies: readonly { readonly seq: number; readonly group: string; readonly text: string }[];
+  readonly next: number;
+}
+
+/** A real gateway on a free port with the http channel behind it, and a client that has the token. */
+export interface HttpRig extends AsyncDisposable {
+  readonly channel: HttpChannel;
+  readonly server: GatewayServer;
+  readonly url: string;
+  /** Puts a reply where the channel reads it. */
+  offer(message: OutgoingMessage): void;
+  /** How often the channel has looked for replies. */
+  reads(): number;
+  post(body: unknown): Promise<Answer>;
+  fetch(path: string, init?: RequestInit): Promise<Answer>;
+  replies(query?: string): Promise<Replies>;
+}
+
+export async function openHttpRig(): Promise<HttpRig> {
+  const outbox: OutgoingMessage[] = [];
+  let reads = 0;
+  const server = createGatewayServer({
+    host: "127.0.0.1",
+    port: 0,
+    token,
+    ready: async () => ({ ready: true, reasons: [] }),
+    metrics: new Registry(),
+    clock: systemClock,
+    logger: pino({ level: "silent" }),
+  });
+  const channel = await channels.http({
+    routes: server.routes,
+    repliesAfter: async (seq, limit) => {
+      reads += 1;
+      return outbox.filter((message) => message.seq > seq).slice(0, limit);
+    },
+    clock: systemClock,
+  });
+  const { host, port } = await server.listen();
+  const url = `http://${host}:${port}`;
+
+  const request = async (path: string, init: RequestInit = {}): Promise<Answer> => {
+    const headers = { authorization: `Bearer ${token}`, ...(init.headers as Record<string, string>) };
+    const response = await fetch(`${url}${path}`, { ...init, headers });
+    const body: unknown = await response.json();
+    return { status: response.status, headers: response.headers, body };
+  };
+  return {
+    channel,
+    server,
+    url,
+    fetch: request,
+    reads: () => reads,
+    offer(message) {
+      if (!outbox.some(({ seq }) => seq === message.seq)) outbox.push(message);
+    },
+    post: (body) =>
+      request("/v1/channels/http/messages", {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: typeof body === "string" ? body : JSON.stringify(body),
+      }),
+    replies: async (query = "") => (await request(`/v1/channels/http/replies${query}`)).body as Replies,
+    async [Symbol.asyncDispose]() {
+      await channel[Symbol.asyncDispose]();
+      await server[Symbol.asyncDispose]();
+    },
+  };
+}

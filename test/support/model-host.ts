@@ -1,0 +1,43 @@
+import { TestHost } from "./host.ts";
+import type { ModelScript, ModelServer, ModelServerRequest } from "./model-servers/model-server.ts";
+import { startOpenAiServer } from "./model-servers/openai.ts";
+
+/** A canary: must never be seen in a container or a log. */
+export const modelKey = "sk-canary-4f1c9a7be2d04be8";
+
+/** A real host whose model is a scripted server of the test. */
+export interface ModelHost extends AsyncDisposable {
+  readonly host: TestHost;
+  readonly model: ModelServer;
+}
+
+export async function startModelHost(
+  script: ModelScript,
+  options: Parameters<typeof TestHost.start>[0] = {},
+): Promise<ModelHost> {
+  await using stack = new AsyncDisposableStack();
+  const model = stack.use(await startOpenAiServer(script));
+  const models = {
+    routes: { main: ["gpt/test-model"] },
+    providers: { gpt: { kind: "openai", apiKey: modelKey, baseUrl: model.url } },
+    attempts: 2,
+  };
+  const host = stack.use(await TestHost.start({ ...options, config: { models, ...options.config } }));
+  const owned = stack.move();
+  return { host, model, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+}
+
+/** Which group the request is about, as the system prompt says. */
+export function groupOf(request: ModelServerRequest): string {
+  return /chat group "([^"]+)"/.exec(request.system)?.[1] ?? "";
+}
+
+/** A model that runs each command once, in order, one per answer, and then says the outputs. */
+export function runsInOrder(...commands: readonly string[]): ModelScript {
+  return (request) => {
+    const done = request.messages.filter((message) => message.role === "tool");
+    const command = commands[done.length];
+    if (command === undefined) return { text: done.map((message) => message.text).join("\n") };
+    return { toolCalls: [{ name: "shell", input: { command } }] };
+  };
+}

@@ -1,0 +1,18 @@
+import { join } from "node:path";
+
+import { openStore } from "../../src/stores/catalog.ts";
+import type { Store } from "../../src/stores/store.ts";
+import { temporaryFolder } from "./temporary-folder.ts";
+
+/** A real store in a folder of its own that is gone at the end of the scope. */
+export async function openTestStore(): Promise<{ readonly store: Store } & AsyncDisposable> {
+  const folder = await temporaryFolder();
+  const store = await openStore({ kind: "sqlite", path: join(folder.path, "home", "crabpot.sqlite") });
+  return {
+    store,
+    async [Symbol.asyncDispose]() {
+      await store[Symbol.asyncDispose]();
+      await folder[Symbol.asyncDispose]();
+    },
+  };
+}

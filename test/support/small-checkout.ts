@@ -1,0 +1,46 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { ensureAgentImage } from "../../scripts/steps/agent-image.ts";
+import { type AgentImage, readAgentImage } from "../../src/containers/agent-image.ts";
+import { openImageBuilder } from "../../src/containers/catalog.ts";
+import type { ContainerEngine } from "../../src/containers/engine.ts";
+import { engineWithAgentImage, surroundings } from "./engine.ts";
+import { temporaryFolder } from "./temporary-folder.ts";
+
+export interface SmallCheckout extends AsyncDisposable {
+  readonly engine: ContainerEngine;
+  readonly folder: string;
+  /** Builds the image with that text in the agent's program, and gives what set-up says and writes down. */
+  build(program: string): Promise<AgentImage & { words: string }>;
+}
+
+/** A folder with no more than the agent image is made from, on top of the real agent image. Its images go at the end. */
+export async function smallCheckout(): Promise<SmallCheckout> {
+  const { engine, image: baseId } = await engineWithAgentImage();
+  const builder = await openImageBuilder(surroundings);
+  const folder = await temporaryFolder();
+  await mkdir(join(folder.path, "container", "agent"), { recursive: true });
+  await mkdir(join(folder.path, "container", "image"));
+  const recipe = ["ARG BASE_IMAGE=none", 'ARG PACKAGES="bash"', "FROM ${BASE_IMAGE}", "COPY agent.mjs image/ /opt/"];
+  await writeFile(join(folder.path, "Dockerfile.agent"), `${recipe.join("\n")}\n`);
+  await writeFile(join(folder.path, "container", "image", "note.txt"), "a file of the image");
+  const built = new Set<string>();
+  return {
+    engine,
+    folder: folder.path,
+    build: async (program) => {
+      await writeFile(join(folder.path, "container", "agent", "main.ts"), `console.log(${JSON.stringify(program)});\n`);
+      const words = await ensureAgentImage({ engine, builder, checkoutFolder: folder.path, env: {} }, baseId);
+      const record = await readAgentImage(folder.path);
+      built.add(record.id);
+      return { ...record, words };
+    },
+    [Symbol.asyncDispose]: async () => {
+      const images = await builder.list("crabpot.inputs");
+      for (const { tags } of images.filter(({ id }) => built.has(id))) {
+        for (const tag of tags) await builder.remove(tag);
+      }
+      await folder[Symbol.asyncDispose]();
+    },
+  };
+}

@@ -1,0 +1,18 @@
+import type { Group } from "../../src/domain/group.ts";
+
+/** A group with nothing special about it. */
+export function someGroup(name: string, more: Partial<Group> = {}): Group {
+  return {
+    name,
+    channel: "fake",
+    chat: `chat of ${name}`,
+    trigger: "mention",
+    main: false,
+    mounts: [],
+    model: undefined,
+    policy: { default: "allow", tools: {} },
+    budget: { tokensPerDay: undefined, usdPerDay: undefined },
+    origin: "config",
+    ...more,
+  };
+}

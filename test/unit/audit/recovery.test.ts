@@ -1,0 +1,213 @@
+import { spawn } from "node:child_process";
+import { appendFile, readdir, readFile, truncate, unlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+
+import { expect, test } from "vitest";
+
+import { verifyAudit } from "../../../src/audit/verify.ts";
+import { openAuditWitness, openStore } from "../../../src/stores/catalog.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
+import { auditHome } from "./audit-home.ts";
+
+const entry = { type: "message-in", actor: "ann", data: {} } as const;
+const day = "audit-2026-01-15.jsonl";
+
+/** A host that writes records until it is killed; `fileSizeKb` makes its disk full, until `prlimit` gives it more. */
+function startWriter(home: string, { fileSizeKb, count }: { fileSizeKb?: number; count?: number } = {}) {
+  const program = join(import.meta.dirname, "../../fixtures/audit/audit-writer.ts");
+  const limit = fileSizeKb === undefined ? "" : `ulimit -S -f ${fileSizeKb}; `;
+  const args = [process.execPath, program, home, ...(count === undefined ? [] : [String(count)])];
+  const child = spawn("bash", ["-c", `${limit}exec "$0" "$@"`, ...args], { stdio: ["ignore", "pipe", "inherit"] });
+  return { child, lines: createInterface({ input: child.stdout })[Symbol.asyncIterator]() };
+}
+
+async function verifyWriter(home: string) {
+  await using witness = await openAuditWitness({ kind: "sqlite", path: join(home, "writer.sqlite") });
+  return verifyAudit({ folder: join(home, "audit"), keyFolder: join(home, "keys"), index: witness });
+}
+
+test("a host that is killed loses no record that it waited for, and the next one goes on", async () => {
+  await using home = await temporaryFolder();
+  const { child, lines } = startWriter(home.path);
+  let acknowledged = 0;
+  for await (const line of lines) {
+    expect(line).toMatch(/^written/);
+    acknowledged += 1;
+    if (acknowledged === 40) child.kill("SIGKILL");
+  }
+
+  const crashed = await verifyWriter(home.path);
+  for await (const line of startWriter(home.path, { count: 3 }).lines) expect(line).toMatch(/^written/);
+
+  expect(crashed).toMatchObject({ ok: true });
+  expect(crashed.records).toBeGreaterThanOrEqual(acknowledged);
+  const after = await verifyWriter(home.path);
+  expect(after).toMatchObject({ ok: true, unanchoredTail: 0 });
+  expect(after.records).toBeGreaterThanOrEqual(crashed.records + 3);
+});
+
+test("on a full disk records are refused and leave no half lines; with space again the log goes on by itself", async () => {
+  await using home = await temporaryFolder();
+  const { child, lines } = startWriter(home.path, { fileSizeKb: 700, count: 1_200 });
+  let written = 0;
+  let refused = 0;
+  for await (const line of lines) {
+    if (line.startsWith("written")) written += 1;
+    else refused += 1;
+    if (refused === 5) spawn("prlimit", ["--pid", String(child.pid), "--fsize=unlimited:"]);
+  }
+
+  const result = await verifyWriter(home.path);
+
+  expect(refused).toBeGreaterThanOrEqual(5);
+  expect(written).toBeGreaterThan(400);
+  expect(result).toMatchObject({ ok: true, records: written + result.gaps.length, unanchoredTail: 0 });
+  const lost = result.gaps.map(({ data }) => (data as { lost: number }).lost).reduce((sum, some) => sum + some, 0);
+  expect(lost).toBe(refused);
+});
+
+test("a line that a crash left half-written is set aside, and the log says so", async () => {
+  await using home = await auditHome();
+  await home.record(3);
+  await appendFile(join(home.folder, day), '{"v":1,"seq":4,"ts":"2026-');
+  await appendFile(join(home.folder, "checkpoints"), "crabpot.audit/0123abcd\n9");
+  expect(await home.verify()).toMatchObject({
+    ok: true,
+    unfinished: [
+      { file: day, bytes: 26 },
+      { file: "checkpoints", bytes: 24 },
+    ],
+  });
+
+  await home.record(1);
+
+  const result = await home.verify();
+  expect(result).toMatchObject({ ok: true, records: 6, unfinished: [] });
+  expect(result.gaps).toMatchObject([
+    { seq: 4, type: "audit-recovered", data: { file: day, bytes: 26 } },
+    { seq: 5, type: "audit-recovered", data: { file: "checkpoints", bytes: 24 } },
+  ]);
+  const aside = (await readdir(home.folder)).find((name) => name.startsWith(`${day}.torn-`)) ?? "";
+  expect(await readFile(join(home.folder, aside), "utf8")).toBe('{"v":1,"seq":4,"ts":"2026-');
+});
+
+test("a checkpoint that was cut at any byte is mended at the next start, and never taken for a forgery", async () => {
+  await using home = await auditHome();
+  await home.record(2);
+  await home.record(2);
+  const path = join(home.folder, "checkpoints");
+  const whole = await readFile(path);
+  const copy = await home.copy();
+  const first = whole.indexOf("\n\n", whole.indexOf("—")) + 2;
+
+  for (let size = first + 1; size < whole.length; size += 7) {
+    await home.restore(copy);
+    await truncate(path, size);
+    expect(await home.verify(), `cut at ${size}`).toMatchObject({ ok: true, checkpoints: 1, unanchoredTail: 2 });
+    const log = await home.open({ index: { head: async () => undefined, append: async () => {} } });
+    await log[Symbol.asyncDispose]();
+    expect(await home.verify(), `cut at ${size}`).toMatchObject({ ok: true, checkpoints: 2, unanchoredTail: 0 });
+  }
+});
+
+test("zeros that a loss of power left at the end are set aside", async () => {
+  await using home = await auditHome();
+  await home.record(2);
+  await appendFile(join(home.folder, day), Buffer.alloc(300_000));
+
+  await home.record(1);
+
+  expect(await home.verify()).toMatchObject({ ok: true, records: 4, gaps: [{ type: "audit-recovered" }] });
+});
+
+test("a day that was begun and never written does not disturb the next", async () => {
+  await using home = await auditHome();
+  await home.record(2);
+  await writeFile(join(home.folder, "audit-2026-01-19.jsonl"), "");
+
+  await home.record(1);
+
+  expect(await home.days()).toEqual([day]);
+  expect(await home.verify()).toMatchObject({ ok: true, records: 3 });
+});
+
+test("a log that was cut while the host was away lets the host start, and stays red for ever", async () => {
+  await using home = await auditHome();
+  await home.record(3);
+  const copy = await home.copy();
+  await home.record(4);
+  await home.restore(copy);
+
+  await home.record(2);
+  home.clock.set("2026-02-01T00:00:00.000Z");
+  await home.record(1);
+
+  const result = await home.verify();
+  expect(result).toMatchObject({ ok: false, firstBadSeq: 4, records: 3, file: day, unanchoredTail: 0 });
+  expect(result.reason).toMatch(
+    /record 8 of the log itself declares that it was broken: .*record 3.*store remembers 7/,
+  );
+  expect(result.gaps).toMatchObject([{ seq: 8, type: "audit-broken" }]);
+  expect(result.head).toEqual(await home.store.audit.head());
+  expect(result.head?.seq).toBe(11);
+});
+
+test("after a declared break later records are still verified", async () => {
+  await using home = await auditHome();
+  await home.record(3);
+  const copy = await home.copy();
+  await home.record(4);
+  await home.restore(copy);
+  await home.record(3);
+  const text = await readFile(join(home.folder, day), "utf8");
+  const head = await home.store.audit.head();
+
+  await writeFile(join(home.folder, day), text.replace(/"number":1(?=[^\n]*\n[^\n]*\n$)/, '"number":7'));
+
+  expect(head?.seq).toBe(11);
+  expect((await home.verify()).head?.seq).toBeLessThan(11);
+  expect(await home.verify()).toMatchObject({ ok: false, firstBadSeq: 4 });
+});
+
+test("a log that was removed or replaced as a whole is declared broken", async () => {
+  await using home = await auditHome();
+  await home.record(3);
+  for (const name of await readdir(home.folder)) await unlink(join(home.folder, name));
+  await home.record(1);
+  expect(await home.verify()).toMatchObject({ ok: false, firstBadSeq: 1, records: 0 });
+
+  await using other = await auditHome();
+  await other.record(5);
+  const foreign = await other.copy();
+  await home.restore(foreign);
+  await home.record(1);
+  expect(await home.verify()).toMatchObject({ ok: false, firstBadSeq: 1 });
+});
+
+test("a key that was replaced is declared, because old checkpoints cannot be checked any more", async () => {
+  await using home = await auditHome();
+  await home.record(3);
+  for (const name of await readdir(home.keyFolder)) await unlink(join(home.keyFolder, name));
+
+  await home.record(1);
+
+  const result = await home.verify();
+  expect(result).toMatchObject({ ok: false, gaps: [{ type: "audit-broken" }] });
+  expect(JSON.stringify(result.gaps)).toContain("key");
+});
+
+test("a store that was lost is told the whole log again", async () => {
+  await using home = await auditHome();
+  await home.record(5);
+  home.clock.set("2026-01-20T00:00:00.000Z");
+  await home.record(600);
+  await using fresh = await openStore({ kind: "sqlite", path: join(home.path, "fresh.sqlite") });
+
+  const log = await home.open({ index: fresh.audit });
+  await log.append(entry);
+  await log[Symbol.asyncDispose]();
+
+  expect(await fresh.audit.head()).toEqual(log.head);
+  expect(await home.verify({ index: fresh.audit })).toMatchObject({ ok: true, records: 606 });
+});

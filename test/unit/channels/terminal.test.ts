@@ -1,0 +1,274 @@
+import { once } from "node:events";
+import { PassThrough } from "node:stream";
+
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+
+import type { Receipt } from "../../../src/channels/channel.ts";
+import { formatText, parseLine } from "../../../src/channels/terminal/line.ts";
+import { TerminalChannel, type TerminalParts } from "../../../src/channels/terminal/terminal-channel.ts";
+import { systemClock } from "../../../src/lib/clock.ts";
+import { reply } from "../../contracts/channel.ts";
+
+interface Rig extends AsyncDisposable {
+  readonly channel: TerminalChannel;
+  readonly input: PassThrough;
+  readonly output: PassThrough;
+  /** What stands on the two outputs so far. */
+  seen(): string;
+  hints(): string;
+}
+
+function openRig(more: Partial<TerminalParts> = {}): Rig {
+  const [input, output, error] = [new PassThrough(), new PassThrough(), new PassThrough()];
+  const streams = { input, output, error };
+  const plain = { json: false, interactive: false, assistantName: "crab", clock: systemClock };
+  const channel = new TerminalChannel({ ...streams, ...plain, ...more });
+  let [seen, hints] = ["", ""];
+  output.on("data", (chunk) => (seen += String(chunk)));
+  error.on("data", (chunk) => (hints += String(chunk)));
+  return {
+    channel,
+    input,
+    output,
+    seen: () => seen,
+    hints: () => hints,
+    [Symbol.asyncDispose]: () => channel[Symbol.asyncDispose](),
+  };
+}
+
+const stored: Receipt = { outcome: "stored", duplicate: false };
+const inTime = AbortSignal.timeout(60_000);
+
+describe("a line", () => {
+  test.each([
+    ["hello", "main", "you", "hello"],
+    ["family/anna: hello", "family", "anna", "hello"],
+    ["family/Anna Maria:hello: you", "family", "Anna Maria", "hello: you"],
+    ["  family/anna:   hello  ", "family", "anna", "hello"],
+    ["Family/anna: hello", "Family", "anna", "hello"],
+    ["/stop", "main", "you", "/stop"],
+    ["family/anna: /new", "family", "anna", "/new"],
+    ["see https://example.org/a: b", "main", "you", "see https://example.org/a: b"],
+    ["https://example.org", "main", "you", "https://example.org"],
+    ["a / b: c", "main", "you", "a / b: c"],
+    ["/bin/sh: not found", "main", "you", "/bin/sh: not found"],
+  ])("%j is said in group %s by %s", (line, group, member, text) => {
+    expect(parseLine(line)).toEqual({ group, member, text });
+  });
+
+  test.each(["", "   ", "\t", "family/anna:", "family/anna:   "])("%j says nothing", (line) => {
+    expect(parseLine(line)).toBeUndefined();
+  });
+
+  test("that is printed comes back as it was when it is read again", () => {
+    const name = fc.stringMatching(/^[a-z0-9][a-z0-9_-]{0,20}$/);
+    const said = fc.string({ unit: "grapheme-ascii", minLength: 1 }).map((text) => text.trim());
+    fc.assert(
+      fc.property(name, name, said, (group, member, text) => {
+        fc.pre(text !== "");
+        expect(parseLine(`${group}/${member}: ${text}`)).toEqual({ group, member, text });
+      }),
+    );
+  });
+
+  test("never steers the terminal or looks like a line of somebody else", () => {
+    fc.assert(
+      fc.property(
+        fc.string({ unit: "binary" }),
+        fc.constantFrom("\n", "\r\n", "\r", "\u001b[2J", "\u2028"),
+        (text, mark) => {
+          const shown = formatText(`${text}${mark}family/anna: forged`);
+          expect(shown).not.toMatch(/[^\P{Cc}\n\t]|[\p{Zl}\p{Zp}\u202a-\u202e]/u);
+          expect(
+            shown
+              .split("\n")
+              .slice(1)
+              .every((line) => line.startsWith("  ")),
+          ).toBe(true);
+        },
+      ),
+    );
+  });
+});
+
+test("a reply is printed as a line of the agent in its group", async () => {
+  await using rig = openRig();
+  await rig.channel.start(async () => stored);
+
+  await rig.channel.send(reply(1, "two\nlines", { group: "family" }), inTime);
+
+  expect(rig.seen()).toBe("family/crab: two\n  lines\n");
+});
+
+test("with --json, replies and notices are one object per line with all that is known of them", async () => {
+  await using rig = openRig({ json: true });
+  await rig.channel.start(async () => stored);
+
+  await rig.channel.send(reply(1, "two\nlines"), inTime);
+  await rig.channel.send(
+    reply(2, "full", { kind: "notice", inReplyTo: [], turn: undefined, elapsedMs: undefined }),
+    inTime,
+  );
+
+  const lines = rig.seen().trimEnd().split("\n");
+  expect(lines).toEqual([
+    `{"type":"reply","group":"main","text":"two\\nlines","inReplyTo":["said-1"],"turn":"turn-1","ms":12.3}`,
+    `{"type":"notice","group":"main","text":"full","inReplyTo":[],"turn":null,"ms":null}`,
+  ]);
+});
+
+test("lines that come faster than they can be stored are all stored, in order, before the input counts as ended", async () => {
+  await using rig = openRig();
+  const texts: string[] = [];
+  const lines = Array.from({ length: 5_000 }, (_, index) => `line ${index}`);
+  rig.input.end(`${lines.join("\n")}\n\nno line end`);
+
+  await rig.channel.start(async ({ text }) => {
+    await Promise.resolve();
+    texts.push(text);
+    return stored;
+  });
+  await rig.channel.ended;
+
+  expect(texts).toEqual([...lines, "no line end"]);
+});
+
+test("what was typed before the host was ready is not lost", async () => {
+  await using rig = openRig();
+  const texts: string[] = [];
+  rig.input.end("early\nbird\n");
+  await once(rig.input, "end");
+
+  await rig.channel.start(async ({ text }) => {
+    texts.push(text);
+    return stored;
+  });
+  await rig.channel.ended;
+
+  expect(texts).toEqual(["early", "bird"]);
+});
+
+test("a line is offered again under the same id until the host has room for it", async () => {
+  await using rig = openRig();
+  const offers: string[] = [];
+  const answers: Receipt[] = [
+    { outcome: "refused", reason: "queue-full", retryAfterS: 0.001, stopped: false },
+    { outcome: "refused", reason: "stopped", retryAfterS: 0.001, stopped: true },
+  ];
+  rig.input.end("one\ntwo\n");
+
+  await rig.channel.start(async ({ id }) => {
+    offers.push(id);
+    return answers.shift() ?? stored;
+  });
+  await rig.channel.ended;
+
+  expect(offers).toHaveLength(4);
+  expect(new Set(offers.slice(0, 3)).size).toBe(1);
+  expect(rig.hints().match(/queue-full/g)).toHaveLength(1);
+  expect(rig.seen()).toBe("");
+});
+
+test("a line that can never be taken is reported and the next one goes on", async () => {
+  await using rig = openRig();
+  rig.input.end("nope/anna: hi\nlong\nlast\n");
+  const answers: Receipt[] = [
+    { outcome: "unknown-chat" },
+    { outcome: "refused", reason: "too long", retryAfterS: 0, stopped: false },
+  ];
+
+  await rig.channel.start(async () => answers.shift() ?? stored);
+  await rig.channel.ended;
+
+  expect(rig.hints()).toMatch(/no group "nope".*\n.*too long/);
+  expect(rig.seen()).toBe("");
+});
+
+test("a failing store is no reason to lose a line", async () => {
+  await using rig = openRig();
+  const offers: string[] = [];
+  rig.input.end("one\n");
+
+  await rig.channel.start(async ({ id }) => {
+    offers.push(id);
+    if (offers.length === 1) throw new Error("disk full");
+    return stored;
+  });
+  await rig.channel.ended;
+
+  expect(offers).toHaveLength(2);
+  expect(offers[0]).toBe(offers[1]);
+});
+
+test("the ids of two runs never meet", async () => {
+  const ids: string[] = [];
+  for (const run of [1, 2]) {
+    await using rig = openRig();
+    rig.input.end(`run ${run}\n`);
+    await rig.channel.start(async ({ id }) => {
+      ids.push(id);
+      return stored;
+    });
+    await rig.channel.ended;
+  }
+
+  expect(new Set(ids).size).toBe(2);
+});
+
+test("its end does not wait for a line that the host has no room for", async () => {
+  const rig = openRig();
+  const offered = Promise.withResolvers<void>();
+  rig.input.write("one\n");
+  await rig.channel.start(async () => {
+    offered.resolve();
+    return { outcome: "refused", reason: "queue-full", retryAfterS: 3_600, stopped: false };
+  });
+  await offered.promise;
+
+  await rig.channel[Symbol.asyncDispose]();
+
+  await rig.channel.ended;
+  expect(rig.channel.state().state).toBe("closed");
+});
+
+test("an output that is gone is an error of the send, not of the process", async () => {
+  await using rig = openRig();
+  await rig.channel.start(async () => stored);
+  rig.output.destroy(new Error("EPIPE"));
+
+  await expect(rig.channel.send(reply(1, "hello"), inTime)).rejects.toThrow("a stream was destroyed");
+
+  expect(rig.channel.state()).toMatchObject({ state: "closed", detail: expect.stringContaining("EPIPE") });
+});
+
+test("somebody who types is greeted, and keeps what is being typed when a reply comes in between", async () => {
+  await using rig = openRig({ interactive: true });
+  const taken: string[] = [];
+  await rig.channel.start(async ({ text }) => {
+    taken.push(text);
+    return stored;
+  });
+  await expect.poll(() => rig.seen()).toMatch(/You talk to crab.*› /s);
+
+  rig.input.write("half a li");
+  await expect.poll(() => rig.seen()).toContain("half a li");
+  const before = rig.seen().length;
+  await rig.channel.send(reply(1, "a reply"), inTime);
+  const after = rig.seen().slice(before);
+  rig.input.write("ne\r");
+  await expect.poll(() => taken).toEqual(["half a line"]);
+
+  // The line is wiped, the reply printed, and the prompt shown again with what was typed.
+  expect(after.startsWith("\u001b[1G\u001b[2K")).toBe(true);
+  expect(after).toMatch(/main\/crab:.* a reply\n.*› .*half a li/s);
+});
+
+test("Ctrl-D ends the conversation", async () => {
+  await using rig = openRig({ interactive: true });
+  await rig.channel.start(async () => stored);
+
+  rig.input.write("\u0004");
+
+  await rig.channel.ended;
+});

@@ -1,0 +1,256 @@
+import { chmod, mkdir, readdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+
+import { describe, expect, test } from "vitest";
+
+import { addFailedTurn, startControlledHost } from "../../support/crabpot-control.ts";
+import { crabpot, jsonLines, newHome } from "../../support/crabpot.ts";
+
+describe("the command line", () => {
+  test.for([
+    ["an unknown command", ["dance"]],
+    ["an unknown option", ["status", "--fast"]],
+    ["a missing argument", ["turns", "show"]],
+    ["a missing option", ["groups", "add", "x"]],
+    ["a wrong number", ["turns", "list", "--limit", "many"]],
+    ["a wrong choice", ["turns", "list", "--state", "odd"]],
+    ["no command at all", []],
+    ["half a command", ["groups"]],
+  ] as const)("ends with 2 and a hint on stderr for %s", async ([, args]) => {
+    await using place = await newHome();
+
+    const result = await crabpot(place, ...args);
+
+    expect(result).toMatchObject({ code: 2, stdout: "" });
+    expect(result.stderr).not.toBe("");
+  });
+
+  test.for([
+    ["status"],
+    ["groups", "list"],
+    ["groups", "remove", "x"],
+    ["chats"],
+    ["sessions", "list"],
+    ["sessions", "stop", "x"],
+    ["turns", "list"],
+    ["turns", "show", "x"],
+    ["turns", "retry", "x"],
+    ["channels", "list"],
+    ["channels", "login", "terminal"],
+  ])("ends with 4 and says how to start one when no host is running: %s %s", async (args) => {
+    await using place = await newHome();
+
+    const result = await crabpot(place, ...args);
+
+    expect(result).toMatchObject({ code: 4, stdout: "" });
+    expect(result.stderr).toMatch(/No host is running\.\n +fix: Start one with `npm start`/);
+  });
+
+  test("changes nothing on the machine when it only looks", async () => {
+    await using place = await newHome();
+
+    await crabpot(place, "config", "check");
+    await crabpot(place, "logs");
+    await crabpot(place, "status");
+
+    expect(await readdir(place.home)).toEqual([]);
+  });
+
+  test("tells its versions, with --json wherever it stands", async () => {
+    await using place = await newHome();
+
+    const results = await Promise.all([
+      crabpot(place, "version", "--json"),
+      crabpot(place, "--json", "version"),
+      crabpot({ ...place, variables: { DOCKER_HOST: "unix:///nowhere.sock" } }, "version", "--json"),
+    ]);
+
+    const [first, second, without] = results.map((result) => jsonLines(result.stdout)[0]);
+    expect(first).toMatchObject({ crabpot: expect.stringMatching(/^\d+\.\d+\.\d+/), node: process.versions.node });
+    expect(second).toEqual(first);
+    expect(without).toMatchObject({ engine: null });
+  });
+
+  test("lists every command with --help and ends with 0", async () => {
+    await using place = await newHome();
+
+    const { code, stdout } = await crabpot(place, "--help");
+
+    expect(code).toBe(0);
+    for (const name of ["start", "status", "doctor", "groups", "chats", "mounts", "sessions", "turns"]) {
+      expect(stdout).toMatch(new RegExp(`^  ${name} `, "m"));
+    }
+    for (const name of ["logs", "audit", "channels", "config", "version"]) expect(stdout).toContain(`  ${name} `);
+  });
+});
+
+describe("config", () => {
+  test("check accepts a good file and shows no secret", async () => {
+    await using place = await newHome({ "config.yaml": 'gateway: { token: "${T}" }' });
+
+    const result = await crabpot({ ...place, variables: { T: "very-secret" } }, "config", "check", "--json");
+
+    expect(jsonLines(result.stdout)).toEqual([
+      { ok: true, file: join(place.home, "config.yaml"), fromFile: true, announcements: [] },
+    ]);
+    expect(result).toMatchObject({ code: 0, stderr: "" });
+  });
+
+  test("check tells every fault with its path and ends with 1", async () => {
+    await using place = await newHome({ "config.yaml": "sandbx: {}\ntimezone: 1" });
+
+    const [json, plain] = await Promise.all([
+      crabpot(place, "config", "check", "--json"),
+      crabpot(place, "config", "check"),
+    ]);
+
+    expect(json.code).toBe(1);
+    expect(jsonLines(json.stdout)).toMatchObject([
+      { ok: false, path: "sandbx", detail: "unknown key; did you mean sandbox?" },
+      { ok: false, path: "timezone", detail: "must be text, not 1" },
+    ]);
+    expect(plain.stdout).toContain("  sandbx: unknown key; did you mean sandbox?\n");
+  });
+
+  test("check refuses a file that others can write to, with the command that mends it", async () => {
+    await using place = await newHome({ "config.yaml": "{}" });
+    await chmod(join(place.home, "config.yaml"), 0o666);
+
+    const result = await crabpot(place, "config", "check");
+
+    expect(result.code).toBe(1);
+    expect(result.stdout).toContain(`fix: chmod go-w ${join(place.home, "config.yaml")}`);
+  });
+
+  test("schema is a JSON Schema of the file", async () => {
+    await using place = await newHome();
+
+    const { stdout } = await crabpot(place, "config", "schema", "--json");
+
+    expect(jsonLines(stdout)).toMatchObject([
+      { $schema: "https://json-schema.org/draft/2020-12/schema", properties: { groups: {}, sandbox: {} } },
+    ]);
+  });
+});
+
+describe("mounts check", () => {
+  const config =
+    "groups: { family: { channel: terminal, chat: f, mounts: [{ source: ~/docs, target: docs, access: rw }] } }";
+
+  test("says what each mount would get and ends with 1 if one is denied", async () => {
+    await using place = await newHome({ "config.yaml": config });
+    await mkdir(join(place.home, "..", "docs"));
+
+    const denied = await crabpot(place, "mounts", "check", "family", "--json");
+    const allowlist = { roots: [{ path: "~/docs", access: "ro" }] };
+    await writeFile(join(place.home, "mounts.json"), JSON.stringify(allowlist), { mode: 0o600 });
+    const granted = await crabpot(place, "mounts", "check", "family", "--json");
+
+    expect(denied.code).toBe(1);
+    expect(jsonLines(denied.stdout)).toEqual([
+      { source: "~/docs", target: "docs", verdict: "denied", reason: expect.stringContaining("mounts.json") },
+    ]);
+    expect(granted.code).toBe(0);
+    expect(jsonLines(granted.stdout)).toMatchObject([{ source: "~/docs", target: "docs", verdict: "ro" }]);
+  });
+
+  test("names the groups that there are when the one asked for is none", async () => {
+    await using place = await newHome({ "config.yaml": config });
+
+    const result = await crabpot(place, "mounts", "check", "work");
+
+    expect(result).toMatchObject({ code: 1, stdout: "" });
+    expect(result.stderr).toContain('There is no group "work"; config.yaml has: family.');
+  });
+});
+
+describe("with a running host", () => {
+  test("status tells how it is doing", async () => {
+    await using place = await newHome();
+    await using host = await startControlledHost(place.home);
+
+    const json = await crabpot(place, "status", "--json");
+    const plain = await crabpot(place, "status");
+
+    const { pid, home } = await host.client.status();
+    expect(jsonLines(json.stdout)).toMatchObject([{ pid, home, engine: { ok: true }, intake: { open: true } }]);
+    expect(plain.stdout).toMatch(/^models +offline\/scripted$/m);
+  });
+
+  test("groups are added, listed and removed; those of config.yaml cannot be removed", async () => {
+    await using place = await newHome();
+    await using host = await startControlledHost(place.home);
+
+    const added = await crabpot(
+      place,
+      "groups",
+      "add",
+      "family",
+      "--channel",
+      "terminal",
+      "--chat",
+      "f",
+      "--trigger",
+      "always",
+    );
+    const listed = await crabpot(place, "groups", "list", "--json");
+    const refused = await crabpot(place, "groups", "remove", "main");
+    const removed = await crabpot(place, "groups", "remove", "family", "--json");
+
+    expect(added).toMatchObject({ code: 0, stdout: "Added group family: chat f on terminal.\n" });
+    expect(jsonLines(listed.stdout)).toMatchObject([{ name: "family", trigger: "always" }, { name: "main" }]);
+    expect(refused).toMatchObject({ code: 1, stdout: "" });
+    expect(refused.stderr).toContain("config.yaml");
+    expect(jsonLines(removed.stdout)).toEqual([{ removed: "family" }]);
+    expect(await host.store.groups.list()).toEqual([]);
+  });
+
+  test("chats that are no group yet are shown, with names that cannot steer the terminal", async () => {
+    await using place = await newHome();
+    await using host = await startControlledHost(place.home);
+    await host.store.chats.seen("terminal", "evil\u001b[2J\u202e\nname", undefined, 5);
+    await host.store.chats.seen("terminal", "main", "main", 5);
+
+    const plain = await crabpot(place, "chats");
+    const json = await crabpot(place, "chats", "--json");
+
+    const lines = plain.stdout.trimEnd().split("\n");
+    expect(lines).toHaveLength(2);
+    expect(lines[1]).toContain("evil\\u{1b}[2J\\u{202e}\\nname");
+    expect(json.stdout).not.toContain("\u202e");
+    expect(jsonLines(json.stdout)).toMatchObject([{ chat: "evil\u001b[2J\u202e\nname", messages: 1 }]);
+  });
+
+  test("a turn is listed, shown step by step, and retried", async () => {
+    await using place = await newHome();
+    await using host = await startControlledHost(place.home);
+    await addFailedTurn(host.store, "t1");
+
+    const listed = await crabpot(place, "turns", "list", "--state", "failed", "--json");
+    const shown = await crabpot(place, "turns", "show", "t1");
+    const full = await crabpot(place, "turns", "show", "t1", "--full", "--json");
+    const retried = await crabpot(place, "turns", "retry", "t1", "--json");
+
+    expect(jsonLines(listed.stdout)).toMatchObject([{ id: "t1", state: "failed", reason: "no answer" }]);
+    expect(shown.stdout).toContain("Ann: please \\u{1b}[31mlook");
+    expect(shown.stdout).toMatch(/^\+250 ms {2}model {2}offline\/scripted, 100 in, 7 out$/m);
+    expect(shown.stdout).toContain('→ shell {"command":"ls"}');
+    expect(shown.stdout).toContain("(4600 more)");
+    expect(full.stdout).toContain("x".repeat(5_000));
+    expect(jsonLines(retried.stdout)).toEqual([{ turn: "t1", requeued: 1 }]);
+  });
+
+  test("a channel's login is told line by line", async () => {
+    await using place = await newHome();
+    await using host = await startControlledHost(place.home);
+
+    const linked = await crabpot(place, "channels", "login", "messenger", "--json");
+    const terminal = await crabpot(place, "channels", "login", "terminal");
+    const unknown = await crabpot(place, "channels", "login", "pigeon");
+
+    expect(jsonLines(linked.stdout)).toEqual([{ pairingCode: "ABCD-1234" }, { state: "open" }]);
+    expect(terminal).toMatchObject({ code: 0, stdout: "The channel terminal needs no login.\n" });
+    expect(unknown).toMatchObject({ code: 1, stdout: "" });
+    expect(host.records.filter((record) => record.operation === "channels.login")).toHaveLength(6);
+  });
+});

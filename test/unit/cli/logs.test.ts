@@ -1,0 +1,54 @@
+import { once } from "node:events";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+
+import { describe, expect, test } from "vitest";
+
+import { systemClock } from "../../../src/lib/clock.ts";
+import { SessionLogs } from "../../../src/lib/session-log.ts";
+import { crabpot, jsonLines, newHome, startCrabpot } from "../../support/crabpot.ts";
+
+describe("logs", () => {
+  test("are shown for all groups or one", async () => {
+    await using place = await newHome();
+    const logs = new SessionLogs(join(place.home, "sessions"), systemClock);
+    logs.of({ id: "s1", group: "family" }).write("container", "info", "hello \u001b[31m");
+    logs.of({ id: "s2", group: "work" }).write("host", "error", "it broke");
+
+    const all = await crabpot(place, "logs");
+    const family = await crabpot(place, "logs", "--group", "family", "--json");
+
+    expect(all.stdout).toMatch(/family container: hello .*\n.*work host ERROR: it broke\n$/);
+    expect(all.stdout).not.toContain("\u001b");
+    expect(jsonLines(family.stdout)).toMatchObject([{ group: "family", source: "container" }]);
+  });
+
+  test("are followed until the command is ended", async () => {
+    await using place = await newHome();
+    const logs = new SessionLogs(join(place.home, "sessions"), systemClock);
+    logs.of({ id: "s1", group: "family" }).write("agent", "info", "first");
+    const child = startCrabpot(place, "logs", "--follow");
+    const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+
+    expect((await lines.next()).value).toContain("first");
+    logs.of({ id: "s2", group: "work" }).write("agent", "info", "second");
+
+    expect((await lines.next()).value).toContain("second");
+    child.kill("SIGINT");
+    await once(child, "close");
+  });
+
+  test("a reader that has seen enough is no fault", async () => {
+    await using place = await newHome();
+    const log = new SessionLogs(join(place.home, "sessions"), systemClock).of({ id: "s1", group: "family" });
+    for (let line = 0; line < 400; line += 1) log.write("agent", "info", "x".repeat(1_000));
+    const child = startCrabpot(place, "logs");
+    let complaints = "";
+    child.stderr.on("data", (chunk: Buffer) => (complaints += chunk.toString()));
+    child.stdout.once("data", () => child.stdout.destroy());
+
+    const [code] = (await once(child, "close")) as [number];
+
+    expect([code, complaints]).toEqual([0, ""]);
+  });
+});

@@ -1,0 +1,38 @@
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+
+import { retryDelayMs } from "../../../src/delivery/backoff.ts";
+import { formatReply } from "../../../src/delivery/format.ts";
+
+test.each([
+  ["<internal>x\ny</internal>Hi", "Hi"],
+  ["  Hi there \n", "Hi there"],
+  ["<internal>only this</internal>", ""],
+  ["  \n ", ""],
+  ["a <INTERNAL>b</Internal> c", "a  c"],
+  ["<internal>a<internal>b</internal>c</internal>d", "d"],
+  ["shown <internal>never closed", "shown"],
+  ["shown</internal> still", "shown still"],
+  ["<internals>kept</internals>", "<internals>kept</internals>"],
+])("of the answer %j people see %j", (answer, shown) => {
+  expect(formatReply(answer)).toBe(shown);
+});
+
+test("what is inside is never shown, whatever it is", () => {
+  fc.assert(
+    fc.property(fc.string(), fc.string(), fc.string(), (before, thought, after) => {
+      const shown = formatReply(`${before}<internal>SECRET${thought.replaceAll("<", "")}</internal>${after}`);
+      expect(shown).not.toContain("SECRET");
+    }),
+  );
+});
+
+test("retries come later each time, up to a bound, and spread out", () => {
+  const limits = { attempts: 9, firstDelayMs: 1_000, longestDelayMs: 60_000 };
+
+  const longest = [1, 2, 3, 4, 7, 8].map((attempt) => retryDelayMs(limits, attempt, 1));
+  const shortest = [1, 2, 3, 4, 7, 8].map((attempt) => retryDelayMs(limits, attempt, 0));
+
+  expect(longest).toEqual([1_000, 2_000, 4_000, 8_000, 60_000, 60_000]);
+  expect(shortest).toEqual([500, 1_000, 2_000, 4_000, 30_000, 30_000]);
+});

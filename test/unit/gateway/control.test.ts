@@ -1,0 +1,254 @@
+import { lstat, mkdir, readdir, rename, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { request } from "node:http";
+import { createServer } from "node:net";
+import type { Socket } from "node:net";
+import { once } from "node:events";
+import { join } from "node:path";
+
+import { expect, test } from "vitest";
+
+import { ControlClient } from "../../../src/cli/control-client.ts";
+import { addFailedTurn, startControlledHost } from "../../support/crabpot-control.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
+
+const socketOf = (home: string): string => join(home, "control.sock");
+
+async function ask(
+  home: string,
+  method: string,
+  path: string,
+  body?: string,
+): Promise<{ status: number; text: string }> {
+  const headers = body === undefined ? {} : { "content-type": "application/json" };
+  const sent = request({ socketPath: socketOf(home), method, path: `/v1/control${path}`, headers, agent: false });
+  sent.end(body);
+  const [answer] = (await once(sent, "response")) as [AsyncIterable<Buffer> & { statusCode: number }];
+  let text = "";
+  for await (const chunk of answer) text += chunk.toString();
+  return { status: answer.statusCode, text };
+}
+
+test("only the host's own user can connect, and nothing is left behind", async () => {
+  await using folder = await temporaryFolder();
+  const host = await startControlledHost(folder.path);
+
+  const { mode } = await stat(socketOf(folder.path));
+  const during = await readdir(folder.path);
+  await host[Symbol.asyncDispose]();
+  const after = await readdir(folder.path);
+
+  expect(mode & 0o777).toBe(0o600);
+  expect(during.filter((name) => name.startsWith("."))).toEqual([]);
+  expect(after).not.toContain("control.sock");
+});
+
+test("the socket of a dead host is replaced", async () => {
+  await using folder = await temporaryFolder();
+  const dead = createServer().listen(`${socketOf(folder.path)}.bound`);
+  await once(dead, "listening");
+  // A name that outlives its listener, as after a crash.
+  await rename(`${socketOf(folder.path)}.bound`, socketOf(folder.path));
+  dead.close();
+  await once(dead, "close");
+
+  await using host = await startControlledHost(folder.path);
+
+  await expect(host.client.status()).resolves.toMatchObject({ version: "1.2.3" });
+});
+
+test("a second host in the same home is refused, and the first one stays reachable", async () => {
+  await using folder = await temporaryFolder();
+  await using first = await startControlledHost(folder.path);
+
+  await expect(startControlledHost(folder.path)).rejects.toMatchObject({ code: "host_running" });
+
+  await expect(first.client.status()).resolves.toMatchObject({ pid: process.pid });
+});
+
+test("something else in the socket's place is not removed", async () => {
+  await using folder = await temporaryFolder();
+  await writeFile(join(folder.path, "mine"), "precious");
+  await symlink(join(folder.path, "mine"), socketOf(folder.path));
+
+  await expect(startControlledHost(folder.path)).rejects.toThrow(/should be the control socket/);
+
+  expect((await lstat(socketOf(folder.path))).isSymbolicLink()).toBe(true);
+});
+
+test("a home with a path too long for a socket works all the same", async () => {
+  await using folder = await temporaryFolder();
+  const home = join(folder.path, "a".repeat(100), "b".repeat(100));
+  await mkdir(home, { recursive: true });
+  await using host = await startControlledHost(home);
+
+  await expect(host.client.status()).resolves.toMatchObject({ home });
+});
+
+test("without a host, the client says that none is running", async () => {
+  await using folder = await temporaryFolder();
+  await expect(new ControlClient(socketOf(folder.path)).status()).rejects.toMatchObject({
+    code: "no_host",
+    exitCode: 4,
+  });
+
+  await using host = await startControlledHost(folder.path);
+  await rm(socketOf(folder.path));
+  await expect(host.client.status()).rejects.toMatchObject({ code: "no_host" });
+  const longHome = join(folder.path, "a".repeat(120), "control.sock");
+  await expect(new ControlClient(longHome).status()).rejects.toMatchObject({ code: "no_host" });
+});
+
+test.for([
+  ["POST", "/groups", '{"name":"x","channel":"terminal","chat":"c","admin":true}', 400],
+  ["POST", "/groups", '{"name":"x","channel":"terminal"}', 400],
+  ["POST", "/groups", '{"__proto__":{"main":true},"name":"x","channel":"terminal","chat":"c"}', 400],
+  ["POST", "/groups", "{", 400],
+  ["POST", "/groups", `{"name":"${"x".repeat(100_000)}"}`, 413],
+  ["GET", "/turns?limit=0", undefined, 400],
+  ["GET", "/turns?limit=5&limit=6", undefined, 400],
+  ["GET", "/turns?sort=up", undefined, 400],
+  ["GET", "/nothing", undefined, 404],
+  ["POST", "/status", undefined, 404],
+] as const)(
+  "a request that no command makes is refused with a reason: %s %s %.40s",
+  async ([method, path, body, status]) => {
+    await using folder = await temporaryFolder();
+    await using host = await startControlledHost(folder.path);
+
+    const answer = await ask(folder.path, method, path, body);
+
+    expect(answer.status).toBe(status);
+    expect((JSON.parse(answer.text) as { error: { message: string } }).error.message).not.toBe("");
+    expect(host.records).toEqual([]);
+  },
+);
+
+test("every request is on record before it is done, a change also with how it ended", async () => {
+  await using folder = await temporaryFolder();
+  await using host = await startControlledHost(folder.path);
+  const { client } = host;
+
+  await client.listGroups();
+  await client.addGroup({ name: "family", channel: "terminal", chat: "f" });
+  await expect(client.removeGroup("main")).rejects.toMatchObject({ code: "conflict" });
+
+  const parameters = { name: "family", channel: "terminal", chat: "f" };
+  expect(host.records).toEqual([
+    { operation: "groups.list", parameters: {}, outcome: "asked" },
+    { operation: "groups.add", parameters, outcome: "asked" },
+    { operation: "groups.add", parameters, outcome: "done" },
+    { operation: "groups.remove", parameters: { name: "main" }, outcome: "asked" },
+    { operation: "groups.remove", parameters: { name: "main" }, outcome: "conflict" },
+  ]);
+});
+
+test("what cannot be put on record is not done, and the caller is not told why", async () => {
+  await using folder = await temporaryFolder();
+  await using host = await startControlledHost(folder.path);
+  host.breakAudit();
+
+  const answer = await ask(folder.path, "POST", "/groups", '{"name":"x","channel":"terminal","chat":"c"}');
+
+  expect(answer.status).toBe(500);
+  expect(answer.text).not.toContain("disk");
+  expect(await host.store.groups.list()).toEqual([]);
+});
+
+test("a group added at run time takes policy and budget from the configuration and survives a restart", async () => {
+  await using folder = await temporaryFolder();
+  const before = await startControlledHost(folder.path);
+  await before.client.addGroup({ name: "family", channel: "terminal", chat: "f" });
+  await before[Symbol.asyncDispose]();
+  await using host = await startControlledHost(folder.path);
+
+  const groups = await host.client.listGroups();
+
+  expect(groups).toMatchObject([
+    { name: "family", trigger: "mention", policy: { default: "allow" }, mounts: [], origin: "store" },
+    { name: "main", origin: "config" },
+  ]);
+});
+
+test.for([
+  [{ name: "../x", channel: "terminal", chat: "c" }, "bad_input"],
+  [{ name: "x", channel: "telegraph", chat: "c" }, "not_found"],
+  [{ name: "x", channel: "terminal", chat: "c", model: "fast" }, "bad_input"],
+  [{ name: "x", channel: "terminal", chat: "main" }, "conflict"],
+  [{ name: "main", channel: "terminal", chat: "c" }, "conflict"],
+] as const)("a group that cannot be is refused: %j", async ([group, code]) => {
+  await using folder = await temporaryFolder();
+  await using host = await startControlledHost(folder.path);
+
+  await expect(host.client.addGroup(group)).rejects.toMatchObject({ code });
+});
+
+test("a failed turn can be read step by step and retried, a finished one cannot", async () => {
+  await using folder = await temporaryFolder();
+  await using host = await startControlledHost(folder.path);
+  await addFailedTurn(host.store, "t1");
+  const { client } = host;
+
+  const report = await client.showTurn("t1", 100);
+
+  expect(report).toMatchObject({ elapsedMs: 2_000, usage: { inputTokens: 100, outputTokens: 7 } });
+  expect(report.steps.map((step) => [step.kind, step.afterMs])).toEqual([
+    ["user", 0],
+    ["model", 250],
+    ["tools", 1_000],
+  ]);
+  expect(report.steps[1]).toMatchObject({ toolCalls: [{ name: "shell", input: '{"command":"ls"}' }] });
+  expect(report.steps[2]).toMatchObject({ results: [{ chars: 5_000, output: `${"x".repeat(100)}… (4900 more)` }] });
+  expect(await client.retryTurn("t1")).toEqual({ turn: "t1", requeued: 1 });
+  await expect(client.retryTurn("nope")).rejects.toMatchObject({ code: "not_found" });
+});
+
+test("a session is stopped by its id, its key or its group", async () => {
+  await using folder = await temporaryFolder();
+  await using host = await startControlledHost(folder.path);
+  const session = await host.store.sessions.open("crab:terminal:main", "main");
+  const { client } = host;
+  const hot = {
+    session: session.id,
+    group: "main",
+    generation: 1,
+    container: "c",
+    state: "idle",
+    lastUsedAt: 5,
+  } as const;
+
+  for (const target of [session.id, session.key, "main"]) {
+    host.pool.hot = [{ ...hot, name: "crabpot-x" }];
+    expect((await client.listSessions())[0]).toMatchObject({ container: { name: "crabpot-x", state: "idle" } });
+    expect(await client.stopSession(target)).toEqual({ stopped: ["crabpot-x"] });
+  }
+
+  expect(await client.stopSession("main")).toEqual({ stopped: [] });
+  await expect(client.stopSession("other")).rejects.toMatchObject({ code: "not_found" });
+});
+
+test("a login is told event by event; a channel without one says that it needs none", async () => {
+  await using folder = await temporaryFolder();
+  await using host = await startControlledHost(folder.path);
+  const { client } = host;
+
+  expect(await Array.fromAsync(client.login("messenger"))).toEqual([{ pairingCode: "ABCD-1234" }, { state: "open" }]);
+  expect(await Array.fromAsync(client.login("terminal"))).toEqual([
+    { state: "open", detail: "The channel terminal needs no login." },
+  ]);
+  await expect(client.login("nope").next()).rejects.toMatchObject({ code: "not_found" });
+});
+
+test("stopping ends connections that are open at that moment", async () => {
+  await using folder = await temporaryFolder();
+  const host = await startControlledHost(folder.path);
+  const headers = { "content-type": "application/json" };
+  const sent = request({ socketPath: socketOf(folder.path), method: "POST", path: "/v1/control/groups", headers });
+  const broken = once(sent, "error");
+  sent.write("{");
+  const [socket] = (await once(sent, "socket")) as [Socket];
+  if (socket.connecting) await once(socket, "connect");
+
+  await host[Symbol.asyncDispose]();
+
+  await expect(broken).resolves.toHaveLength(1);
+});

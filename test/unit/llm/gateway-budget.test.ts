@@ -1,0 +1,129 @@
+import { expect, test } from "vitest";
+
+import type { ModelServer } from "../../support/model-servers/model-server.ts";
+import { codeAndText, day, modelCall, openGateway } from "./open-gateway.ts";
+
+function outputLimits(server: ModelServer): number[] {
+  return server.requests.map(({ body }) => (body as { max_tokens: number }).max_tokens);
+}
+
+test("a call counts against the day's budget with what it really used", async () => {
+  await using opened = await openGateway({
+    first: () => ({ text: "hi", usage: { input: 900, cached: 400, output: 100 } }),
+    capabilities: { "claude/small": { inputUsd: 2, cachedInputUsd: 1, outputUsd: 10 } },
+  });
+
+  await opened.gateway.complete(modelCall());
+
+  expect(await opened.usage.ofDay(day)).toEqual([{ group: "family", tokens: 1_000, usd: 0.0024, calls: 1 }]);
+});
+
+test("a refused call costs nothing, one that broke off costs what had come", async () => {
+  await using opened = await openGateway({
+    attempts: 1,
+    route: ["gpt/small", "claude/small"],
+    second: () => ({ fault: "status", status: 500 }),
+    first: () => ({ fault: "cut", answer: { text: "a beginning", usage: { input: 70, output: 1 } } }),
+  });
+
+  await codeAndText(opened.gateway.complete(modelCall()));
+
+  const [row] = await opened.usage.ofDay(day);
+  expect(row?.tokens).toBeGreaterThan(70);
+  expect(row?.tokens).toBeLessThan(90);
+});
+
+test("an aborted call ends with the reason for it, costs what had come, and is not tried again", async () => {
+  await using opened = await openGateway({
+    first: () => ({ fault: "silence", answer: { text: "a beginning", usage: { input: 70, output: 1 } } }),
+  });
+  const stop = new AbortController();
+  const reason = new Error("stopped");
+
+  const promise = opened.gateway.complete(modelCall({ signal: stop.signal, onDelta: () => stop.abort(reason) }));
+
+  await expect(promise).rejects.toBe(reason);
+  const [row] = await opened.usage.ofDay(day);
+  expect(row?.tokens).toBeGreaterThan(70);
+  expect(opened.first.requests).toHaveLength(1);
+  expect(opened.second.requests).toHaveLength(0);
+});
+
+test("a used-up budget stops the call before it is made, and says how much of what and until when", async () => {
+  await using opened = await openGateway({ first: () => ({ text: "hi", usage: { input: 900, output: 100 } }) });
+  const groupBudget = { tokensPerDay: 1_500, usdPerDay: undefined };
+  await opened.gateway.complete(modelCall({ groupBudget }));
+
+  const { code, message } = await codeAndText(opened.gateway.complete(modelCall({ groupBudget })));
+
+  expect(code).toBe("budget_exhausted");
+  expect(message).toContain("of 1,500 tokens (group tokensPerDay), 1,000 tokens are used");
+  expect(message).toContain("It starts afresh at 2026-01-16 00:00 UTC.");
+  expect(opened.first.requests).toHaveLength(1);
+});
+
+test("where the rest of the budget is too small for the longest answer, a shorter one is asked for", async () => {
+  await using opened = await openGateway({ budgets: { total: { tokensPerDay: 2_000 } } });
+
+  await opened.gateway.complete(modelCall());
+
+  const [longest] = outputLimits(opened.first);
+  expect(longest).toBeGreaterThan(1_800);
+  expect(longest).toBeLessThan(2_000);
+});
+
+test("a budget in money is kept with the models' prices", async () => {
+  await using opened = await openGateway({
+    first: () => ({ text: "hi", usage: { input: 1_000, output: 1_000 } }),
+    capabilities: { "claude/small": { inputUsd: 10, outputUsd: 50 } },
+    budgets: { perGroup: { usdPerDay: 0.08 } },
+  });
+  await opened.gateway.complete(modelCall());
+
+  const { code, message } = await codeAndText(opened.gateway.complete(modelCall()));
+
+  expect(code).toBe("budget_exhausted");
+  expect(message).toContain("of 0.08 US dollars (group usdPerDay), 0.06 US dollars are used");
+  expect(outputLimits(opened.first)[0]).toBeLessThan(1_600);
+});
+
+test("a model whose price nobody knows is not asked under a budget in money", async () => {
+  await using opened = await openGateway({ budgets: { perGroup: { usdPerDay: 5 } } });
+
+  const { code, message } = await codeAndText(opened.gateway.complete(modelCall()));
+
+  expect(code).toBe("model_unavailable");
+  expect(message).toContain('set inputUsd and outputUsd under models.capabilities["claude/small"]');
+  expect(opened.first.requests).toHaveLength(0);
+});
+
+test("the scripted model costs nothing under a budget in money", async () => {
+  await using opened = await openGateway({ route: ["offline/scripted"], budgets: { perGroup: { usdPerDay: 0.01 } } });
+
+  await expect(opened.gateway.complete(modelCall())).resolves.toMatchObject({ model: "offline/scripted" });
+});
+
+test("fifty calls at once never use more than the budget", async () => {
+  const tokensPerDay = 40_000;
+  const used: number[] = [];
+  await using opened = await openGateway({
+    route: ["claude/small"],
+    first: ({ body }) => {
+      const output = (body as { max_tokens: number }).max_tokens;
+      used.push(output);
+      return { text: "long", usage: { input: 10, output } };
+    },
+    budgets: { total: { tokensPerDay } },
+  });
+
+  const calls = Array.from({ length: 50 }, (_, index) =>
+    opened.gateway.complete(modelCall({ group: `group${index % 7}` })),
+  );
+  const results = await Promise.allSettled(calls);
+
+  expect(used.reduce((sum, output) => sum + output + 10, 0)).toBeLessThanOrEqual(tokensPerDay);
+  expect(used.length).toBeGreaterThan(5);
+  const failures = results.filter((result) => result.status === "rejected");
+  expect(failures).toHaveLength(50 - used.length);
+  for (const { reason } of failures) expect(reason).toMatchObject({ code: "budget_exhausted" });
+});

@@ -1,0 +1,128 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { chmod, copyFile, mkdir, readdir, readFile, symlink, writeFile } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { text } from "node:stream/consumers";
+import { expect, test } from "vitest";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
+
+const scripts = resolve(import.meta.dirname, "../../../scripts");
+
+interface Outcome {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+interface FreshCheckout extends AsyncDisposable {
+  readonly path: string;
+  /** Runs a program with the checkout's own machine: a Node 20 and an npm that installs Node 24 and nothing else. */
+  run(program: string, ...words: string[]): Promise<Outcome>;
+}
+
+/** The scripts as they are, in a checkout whose programs only say what they were given. */
+async function freshCheckout(npm = ""): Promise<FreshCheckout> {
+  const folder = await temporaryFolder();
+  const file = async (path: string, content: string): Promise<void> => {
+    await mkdir(join(folder.path, path, ".."), { recursive: true });
+    await writeFile(join(folder.path, path), content);
+    await chmod(join(folder.path, path), 0o755);
+  };
+  await file("machine/node", "#!/bin/sh\necho v20.20.2\n");
+  await file("machine/npm", `#!/bin/sh\n${npm || `echo "npm $*"; ${installNode}`}\n`);
+  await file("package-lock.json", "{}");
+  await file("src/cli.ts", 'console.log("cli", ...process.argv.slice(2));');
+  await file("scripts/setup.ts", 'console.error("set up by", process.version.split(".")[0], process.pid);');
+  for (const name of ["setup", "crabpot", "find-node"])
+    await copyFile(join(scripts, name), join(folder.path, "scripts", name));
+  return {
+    path: folder.path,
+    run: async (program, ...words) => {
+      const env = { PATH: `${folder.path}/machine:/usr/bin:/bin` };
+      const child = spawn(join(folder.path, program), words, { cwd: "/", env, stdio: ["ignore", "pipe", "pipe"] });
+      const [stdout, stderr, [code]] = await Promise.all([
+        text(child.stdout),
+        text(child.stderr),
+        once(child, "close"),
+      ]);
+      return { code: code as number, stdout, stderr };
+    },
+    [Symbol.asyncDispose]: () => folder[Symbol.asyncDispose](),
+  };
+}
+
+const installNode = `mkdir -p node_modules/.bin && ln -s "${process.execPath}" node_modules/.bin/node`;
+
+test("the command line runs from any folder and through links, with Node 24 although the machine's is older", async () => {
+  await using checkout = await freshCheckout();
+  await checkout.run("scripts/setup");
+  await mkdir(join(checkout.path, "links"));
+  await symlink("../scripts/crabpot", join(checkout.path, "links", "relative"));
+  await symlink(join(checkout.path, "links", "relative"), join(checkout.path, "links", "absolute"));
+
+  const outcome = await checkout.run("links/absolute", "status", "two words");
+
+  expect(outcome).toEqual({ code: 0, stdout: "cli status two words\n", stderr: "" });
+});
+
+test("the command line says what to do when there is no Node 24 yet", async () => {
+  await using checkout = await freshCheckout();
+
+  const outcome = await checkout.run("scripts/crabpot", "status");
+
+  expect(outcome).toMatchObject({ code: 3, stdout: "", stderr: expect.stringContaining("npm run setup") });
+});
+
+test("set-up installs the dependencies once, and again when the lock file has changed; stdout stays clean", async () => {
+  await using checkout = await freshCheckout();
+
+  const first = await checkout.run("scripts/setup");
+  const second = await checkout.run("scripts/setup");
+  await writeFile(join(checkout.path, "package-lock.json"), '{ "changed": true }');
+  const third = await checkout.run("scripts/setup");
+
+  expect(first).toMatchObject({
+    code: 0,
+    stdout: "",
+    stderr: expect.stringMatching(/npm ci .*\nset up by v24|npm ci[^]*set up by v2\d/),
+  });
+  expect(second).toMatchObject({ code: 0, stdout: "", stderr: expect.not.stringContaining("npm ci") });
+  expect(third.stderr).toContain("npm ci");
+});
+
+test("dependencies that cannot be installed end set-up with the command that mends it, and are tried again", async () => {
+  await using checkout = await freshCheckout(`${installNode}; echo no registry >&2; exit 1`);
+
+  const first = await checkout.run("scripts/setup");
+  const second = await checkout.run("scripts/setup");
+
+  const fix = `To fix it: cd ${checkout.path} && npm ci`;
+  expect(first).toMatchObject({ code: 3, stdout: "", stderr: expect.stringMatching(/no registry\n[^]*npm ci failed/) });
+  expect(first.stderr).toContain(fix);
+  expect(second.stderr).toContain(fix);
+});
+
+test("set-ups at the same time go one after the other, and only one installs", async () => {
+  const refuseCompany = `mkdir at-work || exit 1; echo run >>runs; sleep 0.3; ${installNode}; rmdir at-work`;
+  await using checkout = await freshCheckout(refuseCompany);
+
+  const outcomes = await Promise.all(Array.from({ length: 4 }, () => checkout.run("scripts/setup")));
+
+  expect(outcomes.map(({ code }) => code)).toEqual([0, 0, 0, 0]);
+  expect(await readFile(join(checkout.path, "runs"), "utf8")).toBe("run\n");
+});
+
+test("a lock that a dead set-up left behind is taken over", async () => {
+  await using checkout = await freshCheckout();
+  const dead = spawn("true");
+  await once(dead, "close");
+  await mkdir(join(checkout.path, "dist", "setup.lock"), { recursive: true });
+  await writeFile(join(checkout.path, "dist", "setup.lock", String(dead.pid)), "");
+
+  const { code, stderr } = await checkout.run("scripts/setup");
+
+  const owners = await readdir(join(checkout.path, "dist", "setup.lock"));
+  expect(code).toBe(0);
+  expect(stderr).not.toContain("waiting");
+  expect(owners).toEqual([/set up by v\d+ (\d+)/.exec(stderr)?.[1]]);
+});

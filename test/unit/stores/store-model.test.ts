@@ -1,0 +1,190 @@
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+
+import type { MessageState } from "../../../src/domain/message.ts";
+import type { TurnState } from "../../../src/domain/turn.ts";
+import { openStore } from "../../../src/stores/catalog.ts";
+import { draft, type Restartable, restartableStore, say, step } from "../../contracts/store-setup.ts";
+
+const groups = ["family", "work"] as const;
+
+interface ModelMessage {
+  readonly seq: number;
+  readonly key: string;
+  readonly group: string;
+  state: MessageState;
+  turn: string | undefined;
+}
+
+/** What the store should hold, kept in the simplest way. */
+class Model {
+  readonly messages: ModelMessage[] = [];
+  readonly turns = new Map<string, { group: string; state: TurnState; steps: number[] }>();
+  readonly cursors = new Map<string, number>();
+  replies = 0;
+}
+
+type Action = (home: Restartable, model: Model) => Promise<void>;
+
+const group = fc.constantFrom(...groups);
+const turnName = fc.integer({ min: 0, max: 4 }).map((index) => `t${index}`);
+const picks = fc.record({
+  messages: fc.array(fc.integer({ min: 1, max: 25 }), { maxLength: 6 }),
+  cursor: fc.integer({ min: 0, max: 30 }),
+});
+
+type Picks = { messages: number[]; cursor: number };
+
+const action: fc.Arbitrary<Action> = fc.oneof(
+  fc
+    .record({
+      id: fc.integer({ min: 0, max: 30 }).map(String),
+      group,
+      state: fc.constantFrom<MessageState>("waiting", "waiting", "context", "handled"),
+    })
+    .map(
+      (message): Action =>
+        (home, model) =>
+          insertMessage(home, model, message),
+    ),
+  fc.tuple(turnName, group, picks).map(
+    ([id, place, takes]): Action =>
+      (home, model) =>
+        beginTurn(home, model, { id, place, takes }),
+  ),
+  fc.tuple(turnName, picks).map(
+    ([id, takes]): Action =>
+      (home, model) =>
+        addStep(home, model, { id, takes }),
+  ),
+  fc.tuple(turnName, fc.constantFrom("done", "failed", "cancelled")).map(
+    ([id, state]): Action =>
+      (home, model) =>
+        finishTurn(home, model, { id, state }),
+  ),
+  turnName.map(
+    (id): Action =>
+      (home, model) =>
+        requeue(home, model, id),
+  ),
+  group.map(
+    (place): Action =>
+      (home, model) =>
+        dropWaiting(home, model, place),
+  ),
+  fc.constant<Action>(async (home) => {
+    await home.restart();
+  }),
+);
+
+async function insertMessage(
+  { store }: Restartable,
+  model: Model,
+  { id, group: place, state }: { id: string; group: string; state: MessageState },
+): Promise<void> {
+  const { seq, duplicate } = await store.messages.insert(say(id), { group: place, state, at: 1 });
+  const known = model.messages.find((message) => message.key === id);
+  expect({ seq: known?.seq ?? seq, duplicate }).toEqual({ seq, duplicate: known !== undefined });
+  if (!known) model.messages.push({ seq, key: id, group: place, state, turn: undefined });
+}
+
+async function beginTurn(
+  { store }: Restartable,
+  model: Model,
+  { id, place, takes }: { id: string; place: string; takes: Picks },
+): Promise<void> {
+  const { id: session } = await store.sessions.open(`agent:terminal:${place}`, place);
+  const turn = { id, session, group: place, conversation: 1, at: 1 };
+  const begun = store.turns.begin(turn, step("x", takes));
+  if (model.turns.has(id)) return expect(begun).rejects.toMatchObject({ code: "conflict" });
+  model.turns.set(id, { group: place, state: "running", steps: [(await begun).seq] });
+  take(model, id, takes);
+}
+
+async function addStep(
+  { store }: Restartable,
+  model: Model,
+  { id, takes }: { id: string; takes: Picks },
+): Promise<void> {
+  const turn = model.turns.get(id);
+  const added = store.turns.addStep(id, step("y", takes));
+  if (turn?.state !== "running") {
+    return expect(added).rejects.toMatchObject({ code: turn ? "conflict" : "not_found" });
+  }
+  turn.steps.push((await added).seq);
+  take(model, id, takes);
+}
+
+async function finishTurn(
+  { store }: Restartable,
+  model: Model,
+  { id, state }: { id: string; state: "done" | "failed" | "cancelled" },
+): Promise<void> {
+  const turn = model.turns.get(id);
+  if (!turn) return;
+  const sent = await store.turns.finish(id, { state, at: 2, steps: [], outgoing: [draft("z", { turn: id })] });
+  expect(sent?.length).toBe(turn.state === "running" ? 1 : undefined);
+  if (turn.state !== "running") return;
+  turn.state = state;
+  model.replies += 1;
+  for (const message of model.messages) if (message.turn === id) message.state = "answered";
+}
+
+async function requeue({ store }: Restartable, model: Model, id: string): Promise<void> {
+  const affected = model.messages.filter(({ turn }) => turn === id && model.turns.get(id)?.state === "failed");
+  expect(await store.messages.requeue(id)).toBe(affected.length);
+  for (const message of affected) Object.assign(message, { state: "waiting", turn: undefined });
+}
+
+async function dropWaiting({ store }: Restartable, model: Model, place: string): Promise<void> {
+  const waiting = model.messages.filter((message) => message.group === place && message.state === "waiting");
+  expect((await store.messages.dropWaiting(place)).map(({ seq }) => seq)).toEqual(waiting.map(({ seq }) => seq));
+  for (const message of waiting) message.state = "handled";
+}
+
+function take(model: Model, turn: string, takes: Picks): void {
+  const place = model.turns.get(turn)?.group ?? "";
+  for (const message of model.messages) {
+    const taken = takes.messages.includes(message.seq) && message.group === place && message.state === "waiting";
+    if (taken) Object.assign(message, { state: "taken", turn });
+  }
+  model.cursors.set(place, Math.max(model.cursors.get(place) ?? 0, takes.cursor));
+}
+
+async function compare({ store }: Restartable, model: Model): Promise<void> {
+  for (const place of groups) {
+    const shown = model.messages.filter((message) => message.group === place && message.state !== "handled");
+    const stored = await store.messages.after(place, 0, 100);
+    expect(stored.map(({ seq, state, turn }) => ({ seq, state, turn }))).toEqual(
+      shown.map(({ seq, state, turn }) => ({ seq, state, turn })),
+    );
+    expect(await store.messages.countAfter(place, 0)).toBe(shown.length);
+    for (const { state, turn } of stored) {
+      const turnState = turn === undefined ? undefined : (await store.turns.get(turn))?.state;
+      const holds =
+        turnState === undefined ? ["context", "waiting"] : turnState === "running" ? ["taken"] : ["answered"];
+      expect(holds).toContain(state);
+    }
+  }
+  for (const session of await store.sessions.list()) {
+    expect(session.contextCursor).toBe(model.cursors.get(session.group) ?? 0);
+  }
+  for (const [id, { steps }] of model.turns) {
+    expect((await store.turns.steps(id)).map(({ seq }) => seq)).toEqual(steps);
+  }
+  expect(await store.outbox.unsent(100)).toHaveLength(model.replies);
+}
+
+test("whatever happens in whatever order, no message, step or reply is lost, doubled or in two states", async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(action, { minLength: 5, maxLength: 40 }), async (actions) => {
+      await using home = await restartableStore((path) => openStore({ kind: "sqlite", path }));
+      const model = new Model();
+      for (const act of actions) {
+        await act(home, model);
+        await compare(home, model);
+      }
+    }),
+    { numRuns: 40 },
+  );
+});
