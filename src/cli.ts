@@ -1,12 +1,16 @@
 import { runCommandLine } from "./cli/command-line.ts";
 import { readEnvironment } from "./config/environment.ts";
 
-// A reader that has seen enough (`crabpot logs | head`) is no fault.
-for (const stream of [process.stdout, process.stderr]) {
-  stream.on("error", (error: NodeJS.ErrnoException) => {
-    if (error.code !== "EPIPE") throw error;
-    process.exit();
-  });
+/** A reader that has seen enough (`crabpot logs | head`) is no fault: commands end quietly, a host ends in good order. */
+function endQuietly(error: NodeJS.ErrnoException): void {
+  if (error.code !== "EPIPE") throw error;
+  process.stdout.on("error", () => undefined);
+  if (process.listenerCount("SIGTERM") === 0) process.exit();
+  process.kill(process.pid, "SIGTERM");
 }
+
+process.stdout.once("error", endQuietly);
+// Nobody reads the log here any more; it is also in the home.
+process.stderr.on("error", () => undefined);
 
 process.exitCode = await runCommandLine(process.argv.slice(2), readEnvironment(), process);

@@ -176,7 +176,8 @@ export class AuditLog implements AsyncDisposable {
       return;
     }
     this.#lost = 0;
-    this.#head = sealed.at(-1) ?? this.#head;
+    const { seq, hash } = sealed.at(-1) ?? this.#head;
+    this.#head = { seq, hash };
     for (const { resolve } of batch) resolve();
     this.#checkpoints.written(this.#head);
     this.#telling ??= this.#tellIndex();

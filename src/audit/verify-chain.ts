@@ -47,8 +47,9 @@ export class Chain {
     return this.#last && { seq: this.#last.seq, hash: this.#last.hash };
   }
 
+  /** How many records fit so far. */
   get good(): number {
-    return this.#declared ? this.#declared.seq - 1 : this.#good;
+    return this.#good;
   }
 
   /** The log's own statement that something was lost or changed; the chain goes on behind it. */
@@ -134,7 +135,6 @@ export class Chain {
       const what = last ? `record ${last.seq}` : "the beginning of the log";
       return { seq: suspect.seq, place: suspect.place, reason: `record ${suspect.seq} does not continue ${what}` };
     }
-    this.#good -= 1;
     const seq = last?.seq ?? 1;
     return {
       seq,

@@ -111,17 +111,21 @@ class Verification {
       if (this.#fault) break;
     }
     await notes.return(undefined);
-    this.#fault ??= this.#chain.end(note) ?? this.#noteFault ?? this.#tailWithoutNotes();
+    this.#fault ??= this.#chain.end(note);
+    this.#noteFault ??= this.#tailWithoutNotes();
   }
 
   missKey(keyFolder: string): void {
-    if (this.#checkpoints > 0)
-      this.#fault ??= { seq: 1, place: {}, reason: `the public key of the log is missing in ${keyFolder}` };
+    if (this.#checkpoints === 0) return;
+    this.#noteFault = { seq: 1, place: {}, reason: `the public key of the log is missing in ${keyFolder}` };
   }
 
   result(used: { store: boolean; anchor: boolean; key: boolean }): VerifyResult {
-    const { head, good: records, declared } = this.#chain;
-    const fault = declared ?? this.#fault;
+    const { head, good, declared } = this.#chain;
+    const [fault] = [this.#fault, declared, this.#noteFault]
+      .filter((found) => found !== undefined)
+      .toSorted((a, b) => a.seq - b.seq);
+    const records = fault ? Math.min(good, fault.seq - 1) : good;
     const unsigned = Math.max(0, (head?.seq ?? 0) - this.#covered);
     return {
       ok: !fault,

@@ -62,17 +62,18 @@ async function lookInto(path: Buffer, refuseName: RefuseName, most: number): Pro
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code ?? String(error);
     // A folder may vanish while its neighbours are read; then nothing of it will be mounted either.
-    if (code !== "ENOENT") return { entries, folders, refusal: `${path.toString()} cannot be looked into (${code})` };
+    if (code !== "ENOENT") return { entries, folders, refusal: `${shown(path)} cannot be looked into (${code})` };
   }
   return { entries, folders };
 }
 
 function refuseEntry(entry: Dirent, folder: Buffer, refuseName: RefuseName): string | undefined {
   const why = refuseName(Buffer.from(entry.name, "latin1").toString("utf8"));
-  if (why !== undefined) return `it contains ${shown(entry, folder)}, a name that ${why}`;
-  if (entry.isSocket()) return `it contains the socket ${shown(entry, folder)}, a way to a program of this machine`;
+  if (why !== undefined) return `it contains ${shown(pathOf(entry, folder))}, a name that ${why}`;
+  if (entry.isSocket())
+    return `it contains the socket ${shown(pathOf(entry, folder))}, a way to a program of this machine`;
   if (!entry.isBlockDevice() && !entry.isCharacterDevice()) return undefined;
-  return `it contains the device file ${shown(entry, folder)}`;
+  return `it contains the device file ${shown(pathOf(entry, folder))}`;
 }
 
 function pathOf(entry: Dirent, folder: Buffer): Buffer {
@@ -80,8 +81,6 @@ function pathOf(entry: Dirent, folder: Buffer): Buffer {
 }
 
 /** An agent can choose names in a folder that it may write, so they must not reach a terminal or a log as they are. */
-function shown(entry: Dirent, folder: Buffer): string {
-  return pathOf(entry, folder)
-    .toString()
-    .replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, "\u{FFFD}");
+function shown(path: Buffer): string {
+  return path.toString().replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, "\u{FFFD}");
 }

@@ -176,7 +176,7 @@ export class Outbox implements AsyncDisposable {
       const outcome = this.#outcome(failure, attempt);
       await this.#conclude(row, attempt, outcome, failure);
       if (outcome === "accepted" || outcome === "dead") return true;
-      if (outcome === "interrupted") return false;
+      
       await this.#wait(retryDelayMs(deliveryRetry, attempt, this.#random()), this.#stop.signal);
     }
   }

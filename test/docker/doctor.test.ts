@@ -1,4 +1,4 @@
-import { chmod, mkdir, symlink, writeFile } from "node:fs/promises";
+import { chmod, symlink, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 
 import { expect, test } from "vitest";
@@ -121,14 +121,6 @@ test("an engine that does not answer, or has not the runtime that is wanted, is 
 
   expect(away.bad).toMatchObject([{ check: "engine", detail: expect.stringContaining("/nowhere/docker.sock") }]);
   expect(other.bad).toMatchObject([{ check: "runtime", detail: expect.stringContaining("no runtime kata") }]);
-});
-
-test("a checkout whose image is not there is told to run set-up", async () => {
-  await using place = await newHome();
-  const elsewhere = join(place.home, "..", "checkout");
-  await mkdir(elsewhere);
-
-  await expect(readAgentImage(elsewhere)).rejects.toMatchObject({ code: "image_missing", fix: "npm run setup" });
 });
 
 /** An engine that makes something else than what it is told, as a broken or hostile one would. */

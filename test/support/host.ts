@@ -2,13 +2,17 @@ import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
 import { join, resolve } from "node:path";
 
-import { stringify } from "yaml";
+import { parse, stringify } from "yaml";
 
+import { openEngine } from "../../src/containers/catalog.ts";
+import { crabpot } from "./crabpot.ts";
+import type { CommandResult } from "./crabpot.ts";
+import { surroundings } from "./engine.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
 const checkout = resolve(import.meta.dirname, "../..");
@@ -151,30 +155,44 @@ export class TestHost implements AsyncDisposable {
     return this.replyTo(said.id);
   }
 
-  async cli(...args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
-    return runCli(this.home, args);
+  async cli(...args: string[]): Promise<CommandResult> {
+    return crabpot({ home: this.home }, ...args);
+  }
+
+  /** Changes top-level keys of the configuration; it counts from the next start on. */
+  async changeConfig(change: object): Promise<void> {
+    const file = join(this.home, "config.yaml");
+    const config: unknown = parse(await readFile(file, "utf8"));
+    await writeFile(file, stringify({ ...(config as object), ...change }), { mode: 0o600 });
+  }
+
+  async instance(): Promise<string> {
+    return (await readFile(join(this.home, "instance"), "utf8")).trim();
+  }
+
+  /** Ids of the containers that carry this home's label, running or not. */
+  async containers(): Promise<string[]> {
+    await using engine = await openEngine(surroundings);
+    const found = await engine.list({ "crabpot.instance": await this.instance() });
+    return found.map((container) => container.id).toSorted();
+  }
+
+  async killContainers(): Promise<void> {
+    await using engine = await openEngine(surroundings);
+    for (const id of await this.containers()) await engine.kill(id);
+  }
+
+  /** A file of a group's folder; empty when it is not there. */
+  async readGroupFile(group: string, name: string): Promise<string> {
+    return readFile(join(this.home, "groups", group, name), "utf8").catch(() => "");
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.end("SIGTERM");
+    const left = await this.containers();
     await this.#folder[Symbol.asyncDispose]();
+    if (left.length > 0) throw new Error(`the host left containers behind: ${left.join(", ")}`);
   }
-}
-
-/** Runs the command line as its own process. */
-export async function runCli(
-  home: string,
-  args: readonly string[],
-  input = "",
-): Promise<{ code: number; stdout: string; stderr: string }> {
-  const child = spawn(join(checkout, "scripts/crabpot"), args, { env: { ...process.env, CRABPOT_HOME: home } });
-  let stdout = "";
-  let stderr = "";
-  child.stdout.on("data", (chunk: Buffer) => (stdout += chunk.toString()));
-  child.stderr.on("data", (chunk: Buffer) => (stderr += chunk.toString()));
-  child.stdin.end(input);
-  const [code] = (await once(child, "close")) as [number];
-  return { code, stdout, stderr };
 }
 
 /** A port that nobody listens on at this moment. */

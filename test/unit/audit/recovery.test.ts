@@ -24,7 +24,7 @@ function startWriter(home: string, { fileSizeKb, count }: { fileSizeKb?: number;
 
 async function verifyWriter(home: string) {
   await using witness = await openAuditWitness({ kind: "sqlite", path: join(home, "writer.sqlite") });
-  return verifyAudit({ folder: join(home, "audit"), keyFolder: join(home, "keys"), index: witness });
+  return await verifyAudit({ folder: join(home, "audit"), keyFolder: join(home, "keys"), index: witness });
 }
 
 test("a host that is killed loses no record that it waited for, and the next one goes on", async () => {
@@ -75,8 +75,8 @@ test("a line that a crash left half-written is set aside, and the log says so", 
   expect(await home.verify()).toMatchObject({
     ok: true,
     unfinished: [
-      { file: day, bytes: 26 },
       { file: "checkpoints", bytes: 24 },
+      { file: day, bytes: 26 },
     ],
   });
 

@@ -42,7 +42,10 @@ test("an untouched log is intact, and its last record can be noted elsewhere as 
 
   expect(result.code).toBe(0);
   expect(jsonLines(result.stdout)).toMatchObject([{ ok: true, records: 5, gaps: [] }]);
-  const { seq, hash } = jsonLines(result.stdout)[0]?.["head"] as { seq: number; hash: string };
+  const { seq, hash } = (jsonLines(result.stdout) as { head: { seq: number; hash: string } }[])[0]?.head ?? {
+    seq: 0,
+    hash: "",
+  };
   expect((await crabpot(place, "audit", "verify", "--anchor", `${seq}:${hash.slice(0, 12)}`)).code).toBe(0);
   expect((await crabpot(place, "audit", "verify", "--anchor", `${seq}:00000000`)).code).toBe(1);
 });

@@ -11,8 +11,6 @@ import { messageFileName } from "../../../src/protocol/paths.ts";
 import { logMessage, openMailbox } from "../../support/mailbox-under-test.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
-const first = messageFileName(1);
-
 test("a mailbox with 200,000 files ends the container, and costs the host next to nothing", async () => {
   // In memory, because it is the host and not the disk that is tried.
   await using memory = await temporaryFolder("/dev/shm");

@@ -1,0 +1,64 @@
+import pino from "pino";
+
+import { Outbox, type OutboxParts } from "../../src/delivery/outbox.ts";
+import type { OutboxState } from "../../src/domain/message.ts";
+import type { Store } from "../../src/stores/store.ts";
+import { FakeChannel } from "../fakes/fake-channel.ts";
+import { openTestStore } from "./open-test-store.ts";
+
+/** An outbox over a real store, with one channel whose name is `fake`. */
+export interface OutboxRig extends AsyncDisposable {
+  readonly store: Store;
+  readonly channel: FakeChannel;
+  readonly outbox: Outbox;
+  readonly delays: number[];
+  readonly outcomes: string[];
+  /** Another outbox over the same store, as after a restart. */
+  restart(): Outbox;
+}
+
+export async function openOutboxRig(more: Partial<OutboxParts> = {}): Promise<OutboxRig> {
+  const opened = await openTestStore();
+  const { store } = opened;
+  const channel = new FakeChannel();
+  await channel.start(async () => ({ outcome: "unknown-chat" }));
+  const [delays, outcomes]: [number[], string[]] = [[], []];
+  const open = (): Outbox =>
+    new Outbox({
+      store: store.outbox,
+      channelOf: (name) => (name === "fake" ? channel : undefined),
+      audit: async ({ data }) => {
+        outcomes.push(String(data["outcome"]));
+      },
+      logger: pino({ level: "silent" }),
+      wait: async (delayMs) => {
+        delays.push(delayMs);
+      },
+      random: () => 1,
+      ...more,
+    });
+  const outbox = open();
+  return {
+    store,
+    channel,
+    outbox,
+    delays,
+    outcomes,
+    restart: open,
+    async [Symbol.asyncDispose]() {
+      await outbox[Symbol.asyncDispose]();
+      await opened[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** Writes a reply into the outbox and returns its number. */
+export async function add(store: Store, text: string, chat = "family", channel = "fake"): Promise<number> {
+  const draft = { group: chat, channel, chat, kind: "reply", text, inReplyTo: [], turn: undefined } as const;
+  return (await store.outbox.add(draft, 1)).seq;
+}
+
+/** The states of all rows of a channel, in order. */
+export async function states(store: Store, channel = "fake"): Promise<OutboxState[]> {
+  return (await store.outbox.ofChannel(channel, 0, 1_000)).map(({ state }) => state);
+}
