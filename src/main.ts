@@ -1,14 +1,12 @@
-import { readFile } from "node:fs/promises";
-import { join } from "node:path";
-
 import { startApp } from "./app.ts";
 import type { App } from "./app.ts";
 import { readEnvironment } from "./config/environment.ts";
-import type { Environment, EnvironmentVariables } from "./config/environment.ts";
+import type { EnvironmentVariables } from "./config/environment.ts";
 import { prepareHome } from "./config/home.ts";
 import { loadConfig } from "./config/load.ts";
 import { systemClock } from "./lib/clock.ts";
 import { createLogger } from "./lib/logger.ts";
+import { readVersion } from "./lib/version.ts";
 import { lockHome } from "./stores/catalog.ts";
 
 export interface RunOptions {
@@ -45,7 +43,7 @@ export async function run(options: RunOptions): Promise<number> {
     environment,
     home,
     loaded,
-    version: await readVersion(environment),
+    version: await readVersion(environment.checkout),
     clock: systemClock,
     logger,
     terminal: options.terminal ? { ...streams, json, interactive } : undefined,
@@ -81,9 +79,4 @@ function listenForSignals(): Disposable & { readonly received: Promise<void> } {
       for (const name of names) process.off(name, onSignal);
     },
   };
-}
-
-async function readVersion({ checkout }: Environment): Promise<string> {
-  const text = await readFile(join(checkout, "package.json"), "utf8");
-  return (JSON.parse(text) as { version: string }).version;
 }

@@ -36,6 +36,7 @@ const allowed: Record<string, readonly string[]> = {
   "src/cli": [
     "src/domain",
     "src/config",
+    "src/protocol",
     "src/audit",
     "src/containers",
     "src/llm/catalog.ts",
@@ -44,7 +45,9 @@ const allowed: Record<string, readonly string[]> = {
     "src/main.ts",
     ...interfaces,
   ],
-  "container/agent": ["src/protocol", "container/agent"],
+  "container/agent": ["src/protocol"],
+  // The wiring: it knows every part, no part knows it.
+  "src/app": ["src"],
 };
 
 /** Outside packages that a folder may import; absent = any. */

@@ -13,7 +13,7 @@ const startCommand = "systemctl enable --now docker";
 const logPath = "/var/log/crabpot-dockerd.log";
 /** A first start makes its storage and network; a machine under load has been seen to take 20 s. */
 const startLimitMs = 90_000;
-const otherDaemonLimitMs = 10_000;
+const otherDaemonLimitMs = 5_000;
 
 /** Finds a container engine, or installs and starts Docker where that can be done. Gives words about what it found. */
 export async function ensureEngine(surroundings: Surroundings): Promise<string> {

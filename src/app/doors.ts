@@ -2,11 +2,12 @@ import type { Registry } from "prom-client";
 
 import { channels as catalog } from "../channels/catalog.ts";
 import type { AcceptMessage, Channel } from "../channels/channel.ts";
-import type { TerminalChannel } from "../channels/terminal/terminal-channel.ts";
 import type { Readiness } from "../gateway/health.ts";
 import { createGatewayServer } from "../gateway/server.ts";
 import type { GatewayServer } from "../gateway/server.ts";
 import type { AppContext } from "./context.ts";
+
+type TerminalChannel = Awaited<ReturnType<(typeof catalog)["terminal"]>>;
 
 /** How the terminal is used, when it is. */
 export interface TerminalUse {

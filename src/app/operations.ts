@@ -38,13 +38,15 @@ export function createHostOperations(
     groups: {
       list: () => groups.list(),
       add: async (group) => {
+        const added = await groups.add(group);
         const data = { name: group.name, channel: group.channel, chat: group.chat };
         await record({ type: "group-added", group: group.name, actor: "operator", data });
-        return groups.add(group);
+        return added;
       },
       remove: async (name) => {
+        const removed = await groups.remove(name);
         await record({ type: "group-removed", group: name, actor: "operator", data: {} });
-        return groups.remove(name);
+        return removed;
       },
     },
     groupDefaults: groupDefaults(config),

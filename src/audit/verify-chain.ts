@@ -1,7 +1,7 @@
 import { type AuditRecord, genesisHash, recordHash } from "./record.ts";
 import { type Checkpoint, originOf } from "./signed-note.ts";
 
-/** The first thing that is wrong; nothing from `seq` on can be trusted. */
+/** The first thing that is seen to be wrong; `seq` is the record, or the place of the record, that it is about. */
 export interface Fault {
   readonly seq: number;
   readonly place: { readonly file?: string; readonly line?: number };
@@ -149,11 +149,12 @@ export class Chain {
       const which = seq - 1 === expected ? `record ${expected} is` : `records ${expected} to ${seq - 1} are`;
       return { seq: expected, place, reason: `${which} missing before record ${seq}` };
     }
-    const fork = seq === this.#last?.seq && link.prev === this.#last.prev && link.hash !== this.#last.hash;
-    const reason = fork
-      ? `a fork: two different records ${seq} continue record ${seq - 1}; two hosts have written, or one was forged`
-      : `record ${seq} stands where record ${expected} has to be: doubled, moved or put back`;
-    return { seq, place, reason };
+    if (seq === this.#last?.seq && link.prev === this.#last.prev && link.hash !== this.#last.hash) {
+      const reason = `a fork: two different records ${seq} continue record ${seq - 1}; two hosts have written, or one was forged`;
+      return { seq, place, reason };
+    }
+    const reason = `record ${seq} stands where record ${expected} has to be: doubled, moved or put back`;
+    return { seq: expected, place, reason };
   }
 
   #contradiction({ seq, hash, place }: Link): Fault | undefined {

@@ -39,7 +39,7 @@ export interface VerifyResult {
   readonly head: { readonly seq: number; readonly hash: string } | undefined;
   /** Checkpoints that were found good. */
   readonly checkpoints: number;
-  /** Where the first fault is; nothing from there on can be trusted. */
+  /** Where the log is first seen to be wrong; nothing from there on can be trusted. */
   readonly firstBadSeq?: number;
   readonly file?: string;
   readonly line?: number;

@@ -2,6 +2,7 @@ import type { Command } from "commander";
 
 import { configuredGroups } from "../config/groups.ts";
 import { loadConfig } from "../config/load.ts";
+import { settleMounts } from "../containers/group-mounts.ts";
 import { judgeMounts } from "../containers/mount-rules.ts";
 import type { MountVerdict } from "../containers/mount-rules.ts";
 import type { Group } from "../domain/group.ts";
@@ -34,13 +35,16 @@ export function addMountsCommand(program: Command, context: CommandContext): voi
 
 /** By the same rules, from the same files, as when a container is started. */
 export async function judgeGroupMounts(context: CommandContext, group: Group): Promise<readonly MountVerdict[]> {
-  return judgeMounts(group.mounts, {
+  const hostUid = process.geteuid?.() ?? 0;
+  const judged = await judgeMounts(group.mounts, {
     homeFolder: context.environment.userHome,
     crabpotHome: context.paths.root,
     checkout: context.environment.checkout,
     allowlistPath: context.paths.mounts,
-    hostUid: process.geteuid?.() ?? 0,
+    hostUid,
   });
+  // Only the owners count here: which uid a group without writable mounts gets changes no verdict.
+  return settleMounts(judged, { ordinal: 0, instance: "", hostUid }).verdicts;
 }
 
 /** A group of the configuration, or else one that the running host knows. */

@@ -1,9 +1,7 @@
-import { readFile } from "node:fs/promises";
-import { join } from "node:path";
-
 import type { Command } from "commander";
 
 import { openEngine } from "../containers/catalog.ts";
+import { readVersion } from "../lib/version.ts";
 import type { CommandContext } from "./context.ts";
 import { addLeaf } from "./context.ts";
 
@@ -23,12 +21,6 @@ export function addVersionCommand(program: Command, context: CommandContext): vo
       ]);
     },
   );
-}
-
-/** The version in the checkout's package.json. */
-export async function readVersion(checkout: string): Promise<string> {
-  const text = await readFile(join(checkout, "package.json"), "utf8");
-  return (JSON.parse(text) as { version: string }).version;
 }
 
 async function engineVersion({ environment }: CommandContext): Promise<string | null> {

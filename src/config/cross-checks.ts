@@ -95,7 +95,7 @@ function checkGateway({ gateway, channels }: Config): ConfigFault[] {
 }
 
 /** Does this address stay on the machine? */
-export function isLoopback(host: string): boolean {
+function isLoopback(host: string): boolean {
   return host === "localhost" || host === "::1" || /^127(\.\d{1,3}){3}$/.test(host);
 }
 

@@ -27,7 +27,7 @@ export function readEnvironment(variables: EnvironmentVariables = process.env): 
 }
 
 /** `~/projects` → `/home/me/projects`; other paths stay as they are. */
-export function expandTilde(path: string, userHome: string): string {
+function expandTilde(path: string, userHome: string): string {
   if (path === "~") return userHome;
   return path.startsWith("~/") ? join(userHome, path.slice(2)) : path;
 }

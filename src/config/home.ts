@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { chmod, link, lstat, mkdir, readFile, realpath, rm, stat, writeFile } from "node:fs/promises";
+import { chmod, link, lstat, mkdir, readFile, realpath, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
 import { AppError } from "../lib/app-error.ts";
@@ -76,10 +76,20 @@ export async function prepareHome(wanted: string): Promise<Home> {
   return { paths, instance: await readOrMakeInstance(paths.instance) };
 }
 
-/** The id of a home that was prepared before; undefined for one that was not. */
+/** The id of a home that was prepared before; undefined for one that was not. Throws `setup_required` when it is spoilt. */
 export async function readInstance(file: string): Promise<string | undefined> {
-  const text = await readFile(file, "utf8").catch(() => "");
-  return wantedInstance.test(text.trim()) ? text.trim() : undefined;
+  const text = await readFile(file, "utf8").catch((error: unknown) => {
+    if (hasCode(error, "ENOENT")) return undefined;
+    throw error;
+  });
+  if (text === undefined || wantedInstance.test(text.trim())) return text?.trim();
+  throw new AppError("setup_required", `${file} should hold the id of this home (16 hex digits) and does not.`, {
+    fix: `Put the id back, or remove ${file}: containers of the old id are then no longer recognised.`,
+  });
+}
+
+function hasCode(error: unknown, code: string): boolean {
+  return error instanceof Error && "code" in error && error.code === code;
 }
 
 /** A link in place of one of our folders would lead what we write to somewhere else. */
@@ -100,20 +110,17 @@ async function hideFromOthers(file: string): Promise<void> {
 async function readOrMakeInstance(file: string): Promise<string> {
   const known = await readInstance(file);
   if (known !== undefined) return known;
-  if ((await stat(file).catch(() => undefined)) !== undefined) {
-    throw new AppError("setup_required", `${file} should hold the id of this home (16 hex digits) and does not.`, {
-      fix: `Put the id back, or remove ${file}: containers of the old id are then no longer recognised.`,
-    });
-  }
   // Written beside its place and linked into it: two first starts at once agree on one id.
   const draft = `${file}.${randomBytes(4).toString("hex")}`;
-  await writeFile(draft, `${randomBytes(8).toString("hex")}\n`, { mode: 0o600, flag: "wx" });
+  const made = randomBytes(8).toString("hex");
+  await writeFile(draft, `${made}\n`, { mode: 0o600, flag: "wx" });
   try {
     await link(draft, file);
+    return made;
   } catch (error) {
-    if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error;
+    if (!hasCode(error, "EEXIST")) throw error;
+    return await readOrMakeInstance(file);
   } finally {
     await rm(draft);
   }
-  return (await readFile(file, "utf8")).trim();
 }

@@ -10,20 +10,23 @@ export interface Fault {
 
 /** Who may own what we trust: ourselves and root. Undefined ids are those of platforms without users. */
 function isOurs(uid: number): boolean {
-  return uid === 0 || uid === (process.geteuid?.() ?? uid);
+  return uid === 0 || uid === ownUid(uid);
 }
 
-/**
- * Can another user change this file or folder? Group rights count only where the group is not our own private one:
- * for things inside our home they always count.
- */
+function ownUid(otherwise: number): number {
+  return process.geteuid?.() ?? otherwise;
+}
+
+function foreign(path: string, uid: number): Fault {
+  return {
+    detail: `${path} belongs to another user (uid ${uid}).`,
+    fix: `chown ${process.geteuid?.() ?? "$(id -u)"} ${path}`,
+  };
+}
+
+/** Can another user change this file or folder? */
 export function writeFault(path: string, found: Stats): Fault | undefined {
-  if (!isOurs(found.uid)) {
-    return {
-      detail: `${path} belongs to another user (uid ${found.uid}).`,
-      fix: `chown ${process.geteuid?.() ?? "$(id -u)"} ${path}`,
-    };
-  }
+  if (!isOurs(found.uid)) return foreign(path, found.uid);
   if ((found.mode & 0o022) !== 0) {
     return { detail: `${path} can be written by other users (mode ${octal(found.mode)}).`, fix: `chmod go-w ${path}` };
   }
@@ -31,13 +34,13 @@ export function writeFault(path: string, found: Stats): Fault | undefined {
 }
 
 /**
- * The same for a real folder, with all folders above it: whoever may rename one of those can put another in its place.
- * A sticky folder such as /tmp is fine, and so is one that only our own group can write to.
+ * The same for a real folder, which must be our own, and for all folders above it: whoever may rename one of those can put
+ * another in its place. There, a sticky folder such as /tmp is fine, and so is one that only our own group can write to.
  */
 export async function folderFault(path: string, options: { parents: boolean }): Promise<Fault | undefined> {
   const found = await stat(path);
   if (!found.isDirectory()) return { detail: `${path} is not a folder.`, fix: `Remove it or choose another folder.` };
-  const own = writeFault(path, found);
+  const own = found.uid === ownUid(found.uid) ? writeFault(path, found) : foreign(path, found.uid);
   if (own !== undefined || !options.parents) return own;
   for (let parent = dirname(path); ; parent = dirname(parent)) {
     const fault = parentFault(parent, await stat(parent));

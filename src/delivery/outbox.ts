@@ -7,9 +7,9 @@ import type { OutboxStore } from "../stores/store.ts";
 import { deliveryRetry, retryDelayMs } from "./backoff.ts";
 import { type Wait, waitOnTimer, withDeadline } from "./deadline.ts";
 
-const pageRows = 200;
+const pageRows = 100;
 /** Rows that are kept in memory at most; the rest stays in the store until there is room. */
-const heldRows = 1_000;
+const heldRows = 400;
 const sendDeadlineMs = 60_000;
 /** Until the store is tried again after it failed. */
 const storeRetryMs = 2_000;
@@ -176,7 +176,6 @@ export class Outbox implements AsyncDisposable {
       const outcome = this.#outcome(failure, attempt);
       await this.#conclude(row, attempt, outcome, failure);
       if (outcome === "accepted" || outcome === "dead") return true;
-      
       await this.#wait(retryDelayMs(deliveryRetry, attempt, this.#random()), this.#stop.signal);
     }
   }

@@ -73,3 +73,9 @@ export interface OutgoingMessage extends OutgoingDraft {
   readonly attempts: number;
   readonly createdAt: number;
 }
+
+/**
+ * What members can ask of the host in the chat, without the model. `stop`: end the running turn and forget what waits.
+ * `new`: a new conversation. `status`: what is going on.
+ */
+export type ChatCommand = "stop" | "new" | "status";

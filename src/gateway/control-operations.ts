@@ -127,7 +127,8 @@ function viewChannel(channel: OperableChannel): ChannelView {
 }
 
 async function addGroup(parts: OperationParts, wanted: NewGroup): Promise<Group> {
-  findChannel(parts, wanted.channel);
+  // The terminal is always configured, also while nobody sits at it.
+  if (wanted.channel !== "terminal") findChannel(parts, wanted.channel);
   if (wanted.model !== undefined && !parts.routes.includes(wanted.model)) {
     throw new AppError("bad_input", `There is no route "${wanted.model}"; there are: ${parts.routes.join(", ")}.`);
   }

@@ -1,11 +1,11 @@
 import type { AcceptMessage, Receipt } from "../channels/channel.ts";
 import type { Group } from "../domain/group.ts";
-import type { IncomingMessage, MessageState, OutgoingDraft } from "../domain/message.ts";
+import type { ChatCommand, IncomingMessage, MessageState, OutgoingDraft } from "../domain/message.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Store } from "../stores/store.ts";
 import { type AddressParts, addressRule } from "./address.ts";
 import { cleanMessage } from "./clean-message.ts";
-import { type ChatCommand, parseCommand } from "./command.ts";
+import { parseCommand } from "./command.ts";
 import type { GroupRegistry } from "./group-registry.ts";
 import { createInOrder } from "./in-order.ts";
 

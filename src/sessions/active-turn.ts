@@ -144,13 +144,14 @@ export class ActiveTurn implements TurnListener {
   /** The next answer that the agent can act on: with calls that may run, or final. */
   async #nextAnswer(append: readonly ToolResult[]): Promise<Pick<ModelAnswer, "text" | "toolCalls">> {
     const last = (await this.#parts.store.turns.steps(this.#scope.turn.id)).at(-1);
-    if (last?.body.kind === "model" && last.body.answer.toolCalls.length === 0) return last.body.answer;
+    if (last?.body.kind === "model" && last.body.answer.toolCalls.length === 0) return finalAnswer(last.body.answer);
     await this.#storeResults(last, append);
     for (let round = 0; round < deniedRounds; round += 1) {
       await this.#steer();
       const answer = await this.#parts.ask(this.#scope, this.#modelCall.signal);
       const allowed = await this.#applyPolicy(answer);
-      if (allowed.length > 0 || answer.toolCalls.length === 0) return { text: answer.text, toolCalls: allowed };
+      if (answer.toolCalls.length === 0) return finalAnswer(answer);
+      if (allowed.length > 0) return { text: answer.text, toolCalls: allowed };
     }
     throw new AppError("model_refused", "The model kept asking for tools that this group may not use.");
   }
@@ -214,6 +215,13 @@ export class ActiveTurn implements TurnListener {
     );
     await container.send(payload);
   }
+}
+
+/** The last answer of a turn; one that is not what it could have been says so. */
+function finalAnswer({ text, stop }: ModelAnswer): Pick<ModelAnswer, "text" | "toolCalls"> {
+  const remarks = { length: "[The answer was cut: the model had reached its output limit.]", refusal: "[The model declined.]" };
+  const remark = stop === "length" || stop === "refusal" ? remarks[stop] : "";
+  return { text: [text, remark].filter((part) => part.trim() !== "").join("\n\n"), toolCalls: [] };
 }
 
 function interrupted(callId: string): ToolResult {

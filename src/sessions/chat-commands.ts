@@ -1,11 +1,8 @@
 import type { Group } from "../domain/group.ts";
-import type { Sender } from "../domain/message.ts";
+import type { ChatCommand, Sender } from "../domain/message.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { MessageStore, OutboxStore, SessionStore } from "../stores/store.ts";
 import { draftFor } from "./turn-parts.ts";
-
-/** Commands that members can type in a chat. They are done by the host and need no model. */
-export type ChatCommand = "stop" | "new" | "status";
 
 export interface ChatCommandParts {
   readonly store: { readonly messages: MessageStore; readonly sessions: SessionStore; readonly outbox: OutboxStore };

@@ -13,8 +13,8 @@ export interface MailboxWatchOptions {
   flood(): void;
 }
 
-/** An agent at work makes four events per message and a few messages a second. */
-const eventsPerSecond = 2_000;
+/** A message makes about six events; a hundred tool calls in a second are work, not an attack. An attack makes 200,000. */
+const eventsPerSecond = 20_000;
 const windowMs = 1_000;
 const rescanMs = 10_000;
 

@@ -17,7 +17,7 @@ import { openStore } from "../../src/stores/catalog.ts";
 import type { Store } from "../../src/stores/store.ts";
 
 /** A pool in memory: what an operator sees of containers, without containers. */
-export class MemoryPool {
+class MemoryPool {
   hot: HotContainer[] = [];
 
   list(): HotContainer[] {

@@ -1,7 +1,9 @@
 import { spawn } from "node:child_process";
+import type { ChildProcessByStdio } from "node:child_process";
 import { once } from "node:events";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
+import type { Readable, Writable } from "node:stream";
 
 import { temporaryFolder } from "./temporary-folder.ts";
 
@@ -33,7 +35,17 @@ export async function newHome(
 
 /** Runs the command line as a process of its own, as a user would, but with this Node and without a terminal. */
 export async function crabpot(options: CommandOptions, ...args: string[]): Promise<CommandResult> {
-  const child = startCrabpot(options, ...args);
+  return collect(startCrabpot(options, ...args));
+}
+
+/** The same, with something to read on its standard input. */
+export async function converse(options: CommandOptions, input: string, ...args: string[]): Promise<CommandResult> {
+  const child = spawn(process.execPath, [entryPoint, ...args], { env: environmentOf(options), stdio: "pipe" });
+  child.stdin.end(input);
+  return collect(child);
+}
+
+async function collect(child: ChildProcessByStdio<Writable | null, Readable, Readable>): Promise<CommandResult> {
   let stdout = "";
   let stderr = "";
   child.stdout.on("data", (chunk: Buffer) => (stdout += chunk.toString()));
@@ -43,11 +55,17 @@ export async function crabpot(options: CommandOptions, ...args: string[]): Promi
 }
 
 /** The same for commands that do not end by themselves. */
-export function startCrabpot({ home, variables }: CommandOptions, ...args: string[]) {
+export function startCrabpot(options: CommandOptions, ...args: string[]) {
   return spawn(process.execPath, [entryPoint, ...args], {
-    env: { PATH: process.env["PATH"], HOME: resolve(home, ".."), CRABPOT_HOME: home, ...variables },
+    env: environmentOf(options),
     stdio: ["ignore", "pipe", "pipe"],
   });
+}
+
+function environmentOf({ home, variables }: CommandOptions): NodeJS.ProcessEnv {
+  const { PATH, DOCKER_HOST } = process.env;
+  const engine = DOCKER_HOST === undefined ? {} : { DOCKER_HOST };
+  return { PATH, HOME: resolve(home, ".."), CRABPOT_HOME: home, ...engine, ...variables };
 }
 
 /** The objects of output that was asked for with `--json`. */

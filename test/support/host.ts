@@ -1,21 +1,19 @@
-import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
-import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 
 import { parse, stringify } from "yaml";
 
 import { openEngine } from "../../src/containers/catalog.ts";
-import { crabpot } from "./crabpot.ts";
+import { crabpot, startCrabpot } from "./crabpot.ts";
 import type { CommandResult } from "./crabpot.ts";
 import { surroundings } from "./engine.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
-const checkout = resolve(import.meta.dirname, "../..");
 const token = "test-token-0123456789";
 
 /** A line of `GET /v1/channels/http/replies`. */
@@ -86,10 +84,7 @@ export class TestHost implements AsyncDisposable {
 
   /** Starts the process (again) and waits until it is ready. */
   async boot(): Promise<void> {
-    const child = spawn(join(checkout, "scripts/crabpot"), ["start"], {
-      env: { ...process.env, CRABPOT_HOME: this.home },
-      stdio: ["ignore", "pipe", "pipe"],
-    });
+    const child = startCrabpot({ home: this.home }, "start");
     this.#process = child;
     child.stdout.on("data", (chunk: Buffer) => this.output.push(chunk.toString()));
     child.stderr.on("data", (chunk: Buffer) => this.output.push(chunk.toString()));
@@ -168,6 +163,22 @@ export class TestHost implements AsyncDisposable {
 
   async instance(): Promise<string> {
     return (await readFile(join(this.home, "instance"), "utf8")).trim();
+  }
+
+  /** Changes one byte in the middle of the newest audit file. */
+  async flipAuditByte(): Promise<void> {
+    const folder = join(this.home, "audit");
+    const file = join(
+      folder,
+      (await readdir(folder))
+        .filter((name) => name.endsWith(".jsonl"))
+        .toSorted()
+        .at(-1) ?? "",
+    );
+    const bytes = await readFile(file);
+    const middle = Math.floor(bytes.length / 2);
+    bytes[middle] = (bytes[middle] ?? 0) ^ 1;
+    await writeFile(file, bytes);
   }
 
   /** Ids of the containers that carry this home's label, running or not. */

@@ -77,8 +77,9 @@ export class PersistentShell implements AsyncDisposable {
     if (this.#process?.isAlive === false) await this[Symbol.asyncDispose]();
     const choked = this.#process ? await this.#process.isChoked() : !(await canStartProcess());
     if (!choked) return false;
-    await this[Symbol.asyncDispose]();
+    // First, because all the rest is slow as long as they have the processor.
     await killLeftovers({ mark: noMark, ownsPidNamespace: this.#options.ownsPidNamespace });
+    await this[Symbol.asyncDispose]();
     return true;
   }
 }

@@ -37,6 +37,14 @@ test("a later start finds the same instance, and two first starts at once agree 
   expect((await readdir(folder.path)).filter((name) => name.startsWith("instance"))).toEqual(["instance"]);
 });
 
+test("a home that has lost its id is not given another one in silence", async () => {
+  await using folder = await temporaryFolder();
+  const { paths } = await prepareHome(folder.path);
+  await writeFile(paths.instance, "");
+
+  await expect(prepareHome(folder.path)).rejects.toThrow(/should hold the id of this home/);
+});
+
 test("a start takes read rights of others away from the home and the files in it", async () => {
   await using folder = await temporaryFolder();
   await chmod(folder.path, 0o755);

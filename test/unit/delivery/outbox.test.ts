@@ -127,7 +127,7 @@ test("replies wait for a channel that has lost its connection, without counting 
 
 test("any number of replies for a channel that does not run stays untouched and holds up nobody", async () => {
   await using rig = await openOutboxRig();
-  for (let index = 0; index < 450; index += 1) await add(rig.store, `for nobody ${index}`, "main", "terminal");
+  for (let index = 0; index < 250; index += 1) await add(rig.store, `for nobody ${index}`, "main", "terminal");
   await add(rig.store, "hello");
 
   await rig.outbox.idle();
@@ -138,7 +138,7 @@ test("any number of replies for a channel that does not run stays untouched and 
 
 test("a long backlog is sent completely and in order", async () => {
   await using rig = await openOutboxRig();
-  const texts = Array.from({ length: 1_500 }, (_, index) => `text ${index}`);
+  const texts = Array.from({ length: 600 }, (_, index) => `text ${index}`);
   for (const [index, text] of texts.entries()) await add(rig.store, text, `chat ${index % 3}`);
 
   await rig.outbox.idle();
@@ -146,7 +146,7 @@ test("a long backlog is sent completely and in order", async () => {
   for (const chat of [0, 1, 2]) {
     expect(rig.channel.heard(`chat ${chat}`)).toEqual(texts.filter((_, index) => index % 3 === chat));
   }
-  expect(rig.channel.attempts).toHaveLength(1_500);
+  expect(rig.channel.attempts).toHaveLength(600);
 });
 
 test("a store that fails for a while delays messages but neither loses nor repeats them", async () => {

@@ -25,9 +25,17 @@ function openLog(options: Partial<LoggerOptions> = {}) {
   return { logger, output };
 }
 
+/** Any character, and often one that steers a terminal or hides. */
+const text = fc.string({
+  unit: fc.oneof(
+    fc.string({ unit: "binary", minLength: 1, maxLength: 1 }),
+    fc.constantFrom("\n", "\u0085", "\u202e", "\u{e0041}"),
+  ),
+});
+
 test("each entry is one JSON object on one line, whatever a stranger put into it", () => {
   fc.assert(
-    fc.property(fc.string({ unit: "binary" }), fc.string({ unit: "binary" }), (message, field) => {
+    fc.property(text, text, (message, field) => {
       const { logger, output } = openLog();
 
       logger.info({ field }, `said: ${message}`);

@@ -46,6 +46,7 @@ const doesNotEngage = [
   "@краб",
   "x@crab",
   "mail anna+x@crab",
+  "mail anna+@crab",
   "anna.b@crab.io",
   "@@crab",
   "@crab@example.org",

@@ -1,0 +1,108 @@
+import { expect, test } from "vitest";
+
+import { AgentPeer } from "../fixtures/agent/agent-peer.ts";
+import { Sandbox } from "../support/sandbox.ts";
+
+/** The agent of the image in a container as sessions get it, its host played by the test. */
+class AgentInContainer extends AgentPeer {
+  readonly #sandbox: Sandbox;
+
+  private constructor(sandbox: Sandbox) {
+    super();
+    this.#sandbox = sandbox;
+  }
+
+  static async start(): Promise<AgentInContainer> {
+    const sandbox = await Sandbox.open();
+    const agent = new AgentInContainer(sandbox);
+    const { generation, user } = sandbox.wish;
+    await agent.openMailbox({ folder: sandbox.folder, generation, containerUid: user.uid });
+    await sandbox.start(sandbox.body(["node", "/opt/crabpot/agent.mjs"]));
+    await agent.next("ready");
+    return agent;
+  }
+
+  override async [Symbol.asyncDispose](): Promise<void> {
+    await super[Symbol.asyncDispose]();
+    await this.#sandbox[Symbol.asyncDispose]();
+  }
+}
+
+test("the agent works in its hardened container", async () => {
+  await using agent = await AgentInContainer.start();
+
+  const { output } = await agent.shell("pwd; echo $HOME; touch file && ls; cat /proc/self/oom_score_adj");
+
+  expect(output).toMatch(/^\/workspace\/group\n\/home\/agent\nfile\n1000\n\[exit code 0, /);
+});
+
+test("contents are searched with ripgrep, and what is wrong with a search is said", async () => {
+  await using agent = await AgentInContainer.start();
+  await agent.shell(
+    "mkdir b .git; echo needle > b/two.txt; echo 'a needle here' > one.md; echo needle > .git/x; echo needle > .hidden",
+  );
+
+  const results = await agent.useTools(
+    { name: "search_files", input: { pattern: "need.e" } },
+    { name: "search_files", input: { pattern: "needle", glob: "*.md" } },
+    { name: "search_files", input: { pattern: "needle", path: "b" } },
+    { name: "search_files", input: { pattern: "nothing like it" } },
+    { name: "search_files", input: { pattern: "(" } },
+    { name: "search_files", input: { pattern: "x", path: "absent" } },
+    { name: "search_files", input: { pattern: "--files" } },
+  );
+
+  const at = "/workspace/group";
+  expect(results.map(({ output }) => output)).toEqual([
+    `${at}/.hidden:1:needle\n${at}/b/two.txt:1:needle\n${at}/one.md:1:a needle here`,
+    `${at}/one.md:1:a needle here`,
+    `${at}/b/two.txt:1:needle`,
+    "[no matches]",
+    expect.stringContaining("unclosed group"),
+    expect.stringContaining("ENOENT"),
+    "[no matches]",
+  ]);
+});
+
+test("a search with too many matches is cut and says so", async () => {
+  await using agent = await AgentInContainer.start();
+  await agent.shell("seq 1 200000 > numbers");
+
+  const { output, isError } = await agent.useTool("search_files", { pattern: "1" });
+
+  expect(isError).toBe(false);
+  expect(output.length).toBeLessThanOrEqual(30_000);
+  expect(output).toMatch(/:\d+:\d+\n\[more matches were cut; narrow the search\]$/);
+});
+
+const bombs = {
+  "of the shell": "bomb() { bomb | bomb & }; bomb",
+  "in sessions of its own and without our mark": `env -i setsid python3 -c '
+import os
+while True:
+  try:
+    if os.fork() == 0: os.setsid()
+  except OSError: pass
+' &`,
+};
+
+test.for(Object.keys(bombs))("after a fork bomb %s the next command runs", async (kind) => {
+  await using agent = await AgentInContainer.start();
+  await agent.shell("cd /tmp; export COLOR=red");
+
+  await agent.shell(bombs[kind as keyof typeof bombs], 5);
+  await agent.shell("sleep 1; ls", 30);
+  const { output } = await agent.shell("ls -d /tmp; echo $COLOR; ps ax | wc -l", 30);
+
+  expect(output).toMatch(/^\/tmp\nred\n\d\n\[exit code 0/);
+});
+
+test("a command that takes all memory dies, and the agent does not", async () => {
+  await using agent = await AgentInContainer.start();
+
+  const hungry = await agent.shell("python3 -c 'x = bytearray(10 ** 9)'", 60);
+  const next = await agent.shell("echo alive");
+
+  expect(hungry.output).toMatch(/\[(exit code 137|the shell ended with SIGKILL)/);
+  expect(next.output).toMatch(/^alive\n/);
+});

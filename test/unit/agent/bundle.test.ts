@@ -1,0 +1,31 @@
+import { readdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+import { build } from "esbuild";
+import { expect, test } from "vitest";
+
+import { AgentProcess } from "../../fixtures/agent/agent-process.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
+
+test("the agent is one file that works in a folder with nothing else", async () => {
+  await using folder = await temporaryFolder();
+  const entry = fileURLToPath(new URL("../../../container/agent/main.ts", import.meta.url));
+  const { outputFiles } = await build({
+    entryPoints: [entry],
+    bundle: true,
+    platform: "node",
+    target: "node24",
+    format: "esm",
+    write: false,
+  });
+  const program = join(folder.path, "agent.mjs");
+  await writeFile(program, outputFiles[0]?.contents ?? "");
+  await using agent = await AgentProcess.start({ program });
+
+  const { output } = await agent.shell("echo works");
+
+  expect(output).toMatch(/^works\n/);
+  expect(await readdir(folder.path)).toEqual(["agent.mjs"]);
+  expect(outputFiles[0]?.contents.length).toBeLessThan(600_000);
+});
