@@ -1,5 +1,5 @@
 import { AppError, toError } from "../../src/lib/app-error.ts";
-import { debianImageTag, makeDebianImage } from "./debian-image.ts";
+import { canMakeDebianImage, debianImageTag, makeDebianImage } from "./debian-image.ts";
 import { readRecipe, type SetupContext } from "./recipe.ts";
 import { say } from "./say.ts";
 
@@ -18,20 +18,32 @@ export interface BaseImage {
 export async function ensureBaseImage(context: SetupContext): Promise<BaseImage> {
   const recipe = await readRecipe(context.checkoutFolder);
   const wanted = context.env["CRABPOT_BASE_IMAGE"];
-  if (wanted) return (await present(context, wanted)) ?? (await pulled(context, wanted));
+  if (wanted) return (await present(context, wanted)) ?? (await pulledAsWanted(context, wanted));
 
   const madeHere = await debianImageTag(context, recipe.packages);
-  const found = (await present(context, recipe.baseImage)) ?? (madeHere && (await present(context, madeHere)));
+  const found = (await present(context, recipe.baseImage)) ?? (await present(context, madeHere));
   if (found) return found;
   try {
     return await pulled(context, recipe.baseImage);
   } catch (thrown) {
     const failure = toError(thrown);
     say(`base image: ${failure.message}`);
-    if (madeHere === undefined) throw noWay(recipe.baseImage, failure);
+    if (!(await canMakeDebianImage(context))) throw noWay(recipe.baseImage, failure);
     say(`base image: making one of Debian instead (${madeHere}); this takes some minutes`);
     await makeDebianImage(context, madeHere, recipe.packages);
     return needed(context, madeHere);
+  }
+}
+
+async function pulledAsWanted(context: SetupContext, reference: string): Promise<BaseImage> {
+  try {
+    return await pulled(context, reference);
+  } catch (cause) {
+    const words = `CRABPOT_BASE_IMAGE cannot be had. ${toError(cause).message}`;
+    throw new AppError("setup_required", words, {
+      cause,
+      fix: `docker pull ${reference}; or unset CRABPOT_BASE_IMAGE`,
+    });
   }
 }
 

@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { chmod, copyFile, mkdtemp, writeFile } from "node:fs/promises";
+import { chmod, copyFile, mkdtemp, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { AppError, toError } from "../../src/lib/app-error.ts";
 import { commandEnvironment, findProgram, output, run } from "./command.ts";
@@ -20,12 +20,17 @@ const left = [
   ["./etc/resolv.conf", "./etc/hostname", "./etc/machine-id"],
 ].flat();
 
-/** The name of the base image that this machine can make, or undefined when it cannot: that takes root and Debian's tools. */
-export async function debianImageTag(context: SetupContext, packages: readonly string[]): Promise<string | undefined> {
-  const canMake = process.getuid?.() === 0 && (await findProgram("apt-get")) !== undefined;
-  if (!canMake || !existsSync(nodeBinary(context))) return undefined;
-  const inputs = [release, process.arch, await output([nodeBinary(context), "--version"]), ...packages, ...left];
+/** The name of a base image made here: a hash over what it is made from. */
+export async function debianImageTag(context: SetupContext, packages: readonly string[]): Promise<string> {
+  const manifest = await readFile(join(nodeFolder(context), "package.json"), "utf8").catch(() => "none");
+  const inputs = [release, manifest, ...packages, ...left];
   return `crabpot-base:${createHash("sha256").update(inputs.join("\n")).digest("hex").slice(0, 16)}`;
+}
+
+/** Making one takes root, Debian's tools, and a Node that npm has for Linux. */
+export async function canMakeDebianImage(context: SetupContext): Promise<boolean> {
+  if (process.getuid?.() !== 0 || !existsSync(join(nodeFolder(context), "bin", "node"))) return false;
+  return (await findProgram("apt-get")) !== undefined;
 }
 
 /** Makes the base image with debootstrap from a Debian mirror, and the Node that npm has installed. Takes minutes. */
@@ -47,7 +52,7 @@ export async function makeDebianImage(context: SetupContext, tag: string, packag
       mirrors.main,
     ]);
     await applyUpdates(root, mirrors);
-    await copyFile(nodeBinary(context), join(root, "usr/local/bin/node"));
+    await copyFile(join(nodeFolder(context), "bin", "node"), join(root, "usr/local/bin/node"));
     await chmod(join(root, "usr/local/bin/node"), 0o755);
     say(`base image: importing ${tag} …`);
     await importFolder(context, root, tag);
@@ -57,8 +62,8 @@ export async function makeDebianImage(context: SetupContext, tag: string, packag
   }
 }
 
-function nodeBinary({ checkoutFolder }: SetupContext): string {
-  return join(checkoutFolder, "node_modules", `node-linux-${process.arch}`, "bin", "node");
+function nodeFolder({ checkoutFolder }: SetupContext): string {
+  return join(checkoutFolder, "node_modules", `node-linux-${process.arch}`);
 }
 
 async function installTools(): Promise<void> {

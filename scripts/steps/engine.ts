@@ -9,7 +9,6 @@ import { commandEnvironment, findProgram, run } from "./command.ts";
 import { say } from "./say.ts";
 
 const installCommands = ["apt-get update", "apt-get install -y docker.io"];
-const startCommand = "systemctl enable --now docker";
 const logPath = "/var/log/crabpot-dockerd.log";
 /** A first start makes its storage and network; a machine under load has been seen to take 20 s. */
 const startLimitMs = 90_000;
@@ -30,13 +29,15 @@ export async function ensureEngine(surroundings: Surroundings): Promise<string> 
 
 async function provideDocker(surroundings: Surroundings, absence: AppError): Promise<void> {
   const isDebian = existsSync("/etc/debian_version") && (await findProgram("apt-get")) !== undefined;
-  refuseWithoutRights(absence, isDebian);
-  if ((await findProgram("dockerd")) === undefined) {
-    if (!isDebian) throw byHand(absence, "install Docker, see https://docs.docker.com/engine/install/, and start it");
-    for (const command of installCommands) {
-      say(`engine: ${command} …`);
-      await run(command.split(" "));
-    }
+  const isInstalled = (await findProgram("dockerd")) !== undefined;
+  const install = isInstalled ? [] : installCommands;
+  refuseWithoutRights(absence, install);
+  if (!isInstalled && !isDebian) {
+    throw byHand(absence, "install Docker, see https://docs.docker.com/engine/install/, and start it");
+  }
+  for (const command of install) {
+    say(`engine: ${command} …`);
+    await run(command.split(" "));
   }
   // The package may have started it.
   if (!(await answers(surroundings))) await start(surroundings);
@@ -57,14 +58,13 @@ async function answers(surroundings: Surroundings): Promise<boolean> {
   }
 }
 
-function refuseWithoutRights(absence: AppError, isDebian: boolean): void {
+function refuseWithoutRights(absence: AppError, install: readonly string[]): void {
   if (process.platform !== "linux") throw byHand(absence, "install Docker Desktop and start it");
   if (process.getuid?.() === 0) return;
   if (absence.message.includes("permission denied")) {
     throw byHand(absence, 'sudo usermod -aG docker "$USER", then log in again');
   }
-  const install = isDebian ? installCommands : [];
-  const commands = [...install, startCommand].map((command) => `sudo ${command}`);
+  const commands = [...install, startCommand()].map((command) => `sudo ${command}`);
   throw byHand(absence, [...commands, 'sudo usermod -aG docker "$USER"'].join(" && ") + ", then log in again");
 }
 
@@ -75,10 +75,18 @@ function byHand(absence: AppError, fix: string): AppError {
   });
 }
 
+function hasSystemd(): boolean {
+  return existsSync("/run/systemd/system");
+}
+
+function startCommand(): string {
+  return hasSystemd() ? "systemctl enable --now docker" : "service docker start";
+}
+
 async function start(surroundings: Surroundings): Promise<void> {
-  if (existsSync("/run/systemd/system")) {
-    say(`engine: ${startCommand} …`);
-    await run(startCommand.split(" "));
+  if (hasSystemd()) {
+    say(`engine: ${startCommand()} …`);
+    await run(startCommand().split(" "));
     if (await answersInTime(surroundings, () => false)) return;
     throw new AppError("setup_required", "Docker was started by systemd and does not answer.", {
       fix: "journalctl --unit docker",

@@ -8,7 +8,7 @@ const failuresPerWindow = 20;
 /** Addresses that are remembered; beyond that the oldest is forgotten. */
 const addresses = 10_000;
 
-export type Login =
+type Login =
   | { readonly verdict: "granted" }
   | { readonly verdict: "refused" }
   | { readonly verdict: "blocked"; readonly retryAfterS: number };

@@ -6,7 +6,7 @@ import type { GroupStore } from "../stores/store.ts";
 const channelsWithTypedChats: ReadonlySet<string> = new Set(["http", "terminal"]);
 
 /** A group to be added at run time. */
-export type NewGroup = Omit<Group, "origin">;
+type NewGroup = Omit<Group, "origin">;
 
 /** All groups: those of the configuration and those added at run time. Lookups read memory; changes are stored first. */
 export interface GroupRegistry {

@@ -22,7 +22,7 @@ export interface RouterLimits {
 export const routerLimits: RouterLimits = { textChars: 65_536, waitingPerGroup: 1_000, retryAfterS: 5 };
 
 /** What the router puts on record. A rejection reaches the channel as "not received". */
-export type RouterAudit = (record: {
+type RouterAudit = (record: {
   readonly type: "message-in" | "limit-hit";
   readonly group: string;
   readonly actor: string;

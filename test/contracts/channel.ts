@@ -7,7 +7,7 @@ import type { AcceptMessage, Channel, Receipt } from "../../src/channels/channel
 import type { IncomingMessage, OutgoingMessage } from "../../src/domain/message.ts";
 
 /** Something that a member says, as the other side of a channel sends it. */
-export interface Spoken {
+interface Spoken {
   readonly group: string;
   readonly member: string;
   readonly text: string;

@@ -9,13 +9,13 @@ import { systemClock } from "../../src/lib/clock.ts";
 
 export const token = "token-of-the-tests";
 
-export interface Answer {
+interface Answer {
   readonly status: number;
   readonly headers: Headers;
   readonly body: unknown;
 }
 
-export interface Replies {
+interface Replies {
   readonly replies: readonly { readonly seq: number; readonly group: string; readonly text: string }[];
   readonly next: number;
 }
