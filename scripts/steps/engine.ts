@@ -30,11 +30,11 @@ export async function ensureEngine(surroundings: Surroundings): Promise<string> 
 async function provideDocker(surroundings: Surroundings, absence: AppError): Promise<void> {
   const isDebian = existsSync("/etc/debian_version") && (await findProgram("apt-get")) !== undefined;
   const isInstalled = (await findProgram("dockerd")) !== undefined;
-  const install = isInstalled ? [] : installCommands;
-  refuseWithoutRights(absence, install);
   if (!isInstalled && !isDebian) {
-    throw byHand(absence, "install Docker, see https://docs.docker.com/engine/install/, and start it");
+    throw byHand(absence, "install Docker, see https://docs.docker.com/get-started/get-docker/, and start it");
   }
+  const install = isInstalled ? [] : installCommands;
+  if (process.getuid?.() !== 0) throw byHand(absence, asRoot(absence, install));
   for (const command of install) {
     say(`engine: ${command} …`);
     await run(command.split(" "));
@@ -58,14 +58,11 @@ async function answers(surroundings: Surroundings): Promise<boolean> {
   }
 }
 
-function refuseWithoutRights(absence: AppError, install: readonly string[]): void {
-  if (process.platform !== "linux") throw byHand(absence, "install Docker Desktop and start it");
-  if (process.getuid?.() === 0) return;
-  if (absence.message.includes("permission denied")) {
-    throw byHand(absence, 'sudo usermod -aG docker "$USER", then log in again');
-  }
+function asRoot(absence: AppError, install: readonly string[]): string {
+  const join = 'sudo usermod -aG docker "$USER"';
   const commands = [...install, startCommand()].map((command) => `sudo ${command}`);
-  throw byHand(absence, [...commands, 'sudo usermod -aG docker "$USER"'].join(" && ") + ", then log in again");
+  const needed = absence.message.includes("permission denied") ? [join] : [...commands, join];
+  return `${needed.join(" && ")}, then log in again`;
 }
 
 function byHand(absence: AppError, fix: string): AppError {

@@ -33,7 +33,7 @@ export function compareInspection(inspection: Inspection, body: CreateBody): str
 function compareHostConfig(actual: Fields, intended: Fields): (string | undefined)[] {
   const wanted = Object.keys(intended).map((key) => differs(`HostConfig.${key}`, actual[key], intended[key]));
   const extra = Object.keys(actual)
-    .filter((key) => !Object.hasOwn(intended, key) && !isEmpty(actual[key]))
+    .filter((key) => !Object.hasOwn(intended, key) && !isEmpty(actual[key]) && !isZeroSize(actual[key]))
     .map((key) => `HostConfig.${key} is ${shown(actual[key])}, but was not asked for.`);
   return [...wanted, ...extra];
 }
@@ -86,17 +86,17 @@ function compareNetworks(settings: Fields): string[] {
 }
 
 function differs(what: string, actual: unknown, intended: unknown): string | undefined {
-  if (isDeepStrictEqual(withoutEmpty(actual), withoutEmpty(intended))) return undefined;
+  if (isDeepStrictEqual(withoutFalse(actual), withoutFalse(intended))) return undefined;
+  if (isEmpty(actual) && isEmpty(intended)) return undefined;
   return `${what} is ${shown(actual)} instead of ${shown(intended)}.`;
 }
 
-/** Engines leave out fields that have no value, or fill them in. */
-function withoutEmpty(value: unknown): unknown {
-  if (isEmpty(value)) return undefined;
-  if (Array.isArray(value)) return value.map(withoutEmpty);
+/** Engines leave out fields that are false, or fill them in. */
+function withoutFalse(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutFalse);
   if (typeof value !== "object" || value === null) return value;
-  const kept = Object.entries(value).map(([key, inner]) => [key, withoutEmpty(inner)] as const);
-  return Object.fromEntries(kept.filter(([, inner]) => inner !== undefined));
+  const kept = Object.entries(value).filter(([, inner]) => inner !== false && inner !== null && inner !== undefined);
+  return Object.fromEntries(kept.map(([key, inner]) => [key, withoutFalse(inner)]));
 }
 
 /** At most a line: the seccomp profile alone has thousands of characters. */
@@ -107,7 +107,12 @@ function shown(value: unknown): string {
 
 function isEmpty(value: unknown): boolean {
   if (value === undefined || value === null || value === "" || value === 0 || value === false) return true;
-  return typeof value === "object" && Object.values(value).every(isEmpty);
+  return typeof value === "object" && Object.keys(value).length === 0;
+}
+
+/** The size of a terminal that there is not. */
+function isZeroSize(value: unknown): boolean {
+  return isDeepStrictEqual(value, [0, 0]);
 }
 
 function fieldsOf(value: unknown): Fields {

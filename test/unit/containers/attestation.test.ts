@@ -155,6 +155,9 @@ test.each<[string, Record<string, unknown>, RegExp]>([
     { HostConfig: { ...hostConfig, BrandNew: "on" } },
     /HostConfig.BrandNew is "on"/,
   ],
+  ["has a temporary folder more", { HostConfig: { ...hostConfig, Tmpfs: { "/x": "" } } }, /HostConfig.Tmpfs is/],
+  ["publishes a port", { HostConfig: { ...hostConfig, PortBindings: { "80/tcp": [{}] } } }, /HostConfig.PortBindings/],
+  ["has volumes of its image", { Config: { ...config, Volumes: { "/data": {} } } }, /volumes are mounted/],
   ["is in a network", { NetworkSettings: { Networks: { bridge: {} } } }, /network bridge/],
   [
     "has nothing to say",

@@ -22,6 +22,7 @@ const table: readonly (readonly [unknown, unknown, unknown, "rw" | "ro" | "denie
   ["~/docs", "docs", "ro", "ro", /read-only below ~\/docs/],
   ["~/docs", "docs", "rw", "ro", /instead of read-write.*~\/docs/],
   ["~/docs/handbook", "handbook", "rw", "ro", /instead of read-write/],
+  ["~/docs/drafts/new", "new", "rw", "rw", /below ~\/docs\/drafts/],
   ["~/projects/mixed/public", "public", "rw", "ro", /mixed\/public read-only/],
   ["~/projects/mixed", "mixed", "rw", "ro", /contains ~\/projects\/mixed\/public/],
   ["~/projects/my.environment", "my.environment", "rw", "rw", /./],

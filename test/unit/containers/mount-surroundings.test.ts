@@ -98,6 +98,7 @@ test.runIf(process.getuid?.() === 0)("folders below root's own home are granted 
   await using machine = await pretendMachine();
   const home = `/root/crabpot-test-${process.pid}`;
   await mkdir(`${home}/projects/app`, { recursive: true });
+  await mkdir(`${home}/outside`);
   try {
     const context = { ...machine.context, homeFolder: "/root" };
     await allow(context, { roots: [{ path: "/root", access: "rw" }] });
@@ -105,13 +106,16 @@ test.runIf(process.getuid?.() === 0)("folders below root's own home are granted 
       { source: `${home}/projects/app`, target: "app", access: "rw" },
       { source: "/root", target: "root" },
       { source: "/root/.ssh", target: "keys" },
+      { source: `${home}/outside`, target: "outside" },
     ];
 
     const asRoot = await judgeMounts(requests, context);
+    const asDeeper = await judgeMounts(requests, { ...context, homeFolder: `${home}/projects` });
     const asOther = await judgeMounts(requests, { ...context, homeFolder: machine.context.homeFolder });
 
-    expect(asRoot.map((verdict) => verdict.verdict)).toEqual(["rw", "denied", "denied"]);
-    expect(asOther.map((verdict) => verdict.verdict)).toEqual(["denied", "denied", "denied"]);
+    expect(asRoot.map((verdict) => verdict.verdict)).toEqual(["rw", "denied", "denied", "ro"]);
+    expect(asDeeper.map((verdict) => verdict.verdict)).toEqual(["rw", "denied", "denied", "denied"]);
+    expect(asOther.map((verdict) => verdict.verdict)).toEqual(["denied", "denied", "denied", "denied"]);
   } finally {
     await rm(home, { recursive: true });
   }
