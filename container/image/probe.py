@@ -68,7 +68,8 @@ attempts = []
 
 def attempt(name, action, refused=REFUSED):
     try:
-        detail, is_open = action() or "worked", True
+        action()
+        detail, is_open = "worked", True
     except OSError as error:
         detail = errno.errorcode.get(error.errno, str(error.errno))
         is_open = error.errno not in refused
@@ -87,8 +88,8 @@ def call(name, *arguments):
     return result
 
 
-def try_call(name, *arguments, label=None):
-    attempt(label or name, lambda: call(name, *arguments) and None)
+def try_call(name, *arguments):
+    attempt(name, lambda: call(name, *arguments))
 
 
 def try_socket(label, family, kind, protocol=0):

@@ -84,15 +84,10 @@ export class AuditLog implements AsyncDisposable {
    */
   static async open(parts: AuditLogParts): Promise<AuditLog> {
     const { folder, keyFolder, index, instance, logger, clock } = parts;
-    if (!/^[A-Za-z0-9._-]{1,64}$/.test(instance))
-      throw new AppError("bad_input", `"${instance}" cannot name an audit log.`);
+    if (!nameable.test(instance)) throw new AppError("bad_input", `"${instance}" cannot name an audit log.`);
     const keys = await openKeys(keyFolder, instance);
-    const { head, day, covered, noteHash, declarations } = await recover({
-      folder,
-      index,
-      instance,
-      key: keys.verification,
-    }).catch((error: unknown) => {
+    const recovering = recover({ folder, index, instance, key: keys.verification });
+    const { head, day, covered, noteHash, declarations } = await recovering.catch((error: unknown) => {
       throw unusable(folder, error);
     });
     const afterMs = parts.checkpointAfterMs ?? 60_000;
@@ -117,8 +112,7 @@ export class AuditLog implements AsyncDisposable {
    * announces must not be done then. A later append tries again, and declares how many records are missing.
    */
   append(entry: AuditEntry): Promise<void> {
-    if (this.#closed)
-      return Promise.reject(new AppError("audit_broken", `The audit log is closed: ${entry.type} came too late.`));
+    if (this.#closed) return Promise.reject(tooLate(entry.type));
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const { clock, redact = unchanged } = this.#parts;
     const fields = entryFields(entry, redact);
@@ -242,6 +236,13 @@ export class AuditLog implements AsyncDisposable {
     }
     this.#telling = undefined;
   }
+}
+
+/** Names of signing keys have no blanks and no plus signs. */
+const nameable = /^[A-Za-z0-9._-]{1,64}$/;
+
+function tooLate(type: string): AppError {
+  return new AppError("audit_broken", `The audit log is closed: ${type} came too late.`);
 }
 
 const unchanged = (text: string): string => text;

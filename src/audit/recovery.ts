@@ -53,9 +53,10 @@ export async function recover(parts: {
     day: tail.day,
     covered: notes.covered,
     noteHash: notes.noteHash ?? genesis,
+    // The break first: only its record may leave numbers out.
     declarations: [
-      ...[tail.cut, notes.cut].filter((cut) => cut !== undefined).map((cut) => declare("audit-recovered", cut)),
       ...(broken.length > 0 ? [declare("audit-broken", { reasons: broken, lastRecord: tail.seq, remembered })] : []),
+      ...[tail.cut, notes.cut].filter((cut) => cut !== undefined).map((cut) => declare("audit-recovered", cut)),
     ],
   };
 }

@@ -209,7 +209,7 @@ test("a cancelled turn ends the running command at once, and the next turn works
 
 test("nothing that was started outlives the agent", async () => {
   await using agent = await AgentProcess.start();
-  const { output } = await agent.shell("sleep 1000 & echo $!; setsid -f sleep 1001; pgrep -f '^sleep 1001'");
+  const { output } = await agent.shell("sleep 1000 & echo $!; setsid sleep 1001 & echo $!");
   const pids = output
     .split("\n")
     .map(Number)

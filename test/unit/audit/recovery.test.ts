@@ -19,7 +19,8 @@ function startWriter(home: string, { fileSizeKb, count }: { fileSizeKb?: number;
   const limit = fileSizeKb === undefined ? "" : `ulimit -S -f ${fileSizeKb}; `;
   const args = [process.execPath, program, home, ...(count === undefined ? [] : [String(count)])];
   const child = spawn("bash", ["-c", `${limit}exec "$0" "$@"`, ...args], { stdio: ["ignore", "pipe", "inherit"] });
-  return { child, lines: createInterface({ input: child.stdout })[Symbol.asyncIterator]() };
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  return { child, lines, [Symbol.dispose]: () => child.kill("SIGKILL") };
 }
 
 async function verifyWriter(home: string) {
@@ -29,16 +30,17 @@ async function verifyWriter(home: string) {
 
 test("a host that is killed loses no record that it waited for, and the next one goes on", async () => {
   await using home = await temporaryFolder();
-  const { child, lines } = startWriter(home.path);
+  using writer = startWriter(home.path);
   let acknowledged = 0;
-  for await (const line of lines) {
+  for await (const line of writer.lines) {
     expect(line).toMatch(/^written/);
     acknowledged += 1;
-    if (acknowledged === 40) child.kill("SIGKILL");
+    if (acknowledged === 40) writer.child.kill("SIGKILL");
   }
 
   const crashed = await verifyWriter(home.path);
-  for await (const line of startWriter(home.path, { count: 3 }).lines) expect(line).toMatch(/^written/);
+  using next = startWriter(home.path, { count: 3 });
+  for await (const line of next.lines) expect(line).toMatch(/^written/);
 
   expect(crashed).toMatchObject({ ok: true });
   expect(crashed.records).toBeGreaterThanOrEqual(acknowledged);
@@ -49,13 +51,13 @@ test("a host that is killed loses no record that it waited for, and the next one
 
 test("on a full disk records are refused and leave no half lines; with space again the log goes on by itself", async () => {
   await using home = await temporaryFolder();
-  const { child, lines } = startWriter(home.path, { fileSizeKb: 700, count: 1_200 });
+  using writer = startWriter(home.path, { fileSizeKb: 700, count: 1_200 });
   let written = 0;
   let refused = 0;
-  for await (const line of lines) {
+  for await (const line of writer.lines) {
     if (line.startsWith("written")) written += 1;
     else refused += 1;
-    if (refused === 5) spawn("prlimit", ["--pid", String(child.pid), "--fsize=unlimited:"]);
+    if (refused === 5) spawn("prlimit", ["--pid", String(writer.child.pid), "--fsize=unlimited:"]);
   }
 
   const result = await verifyWriter(home.path);
@@ -65,6 +67,19 @@ test("on a full disk records are refused and leave no half lines; with space aga
   expect(result).toMatchObject({ ok: true, records: written + result.gaps.length, unanchoredTail: 0 });
   const lost = result.gaps.map(({ data }) => (data as { lost: number }).lost).reduce((sum, some) => sum + some, 0);
   expect(lost).toBe(refused);
+});
+
+test("a host that ends while the disk is full leaves a log without half lines", async () => {
+  await using home = await temporaryFolder();
+  using writer = startWriter(home.path, { fileSizeKb: 400, count: 400 });
+  let written = 0;
+  for await (const line of writer.lines) if (line.startsWith("written")) written += 1;
+
+  const result = await verifyWriter(home.path);
+
+  expect(written).toBeGreaterThan(200);
+  expect(written).toBeLessThan(400);
+  expect(result).toMatchObject({ ok: true, records: written, unfinished: [], unanchoredTail: 0 });
 });
 
 test("a line that a crash left half-written is set aside, and the log says so", async () => {
@@ -168,6 +183,22 @@ test("after a declared break later records are still verified", async () => {
   expect(head?.seq).toBe(11);
   expect((await home.verify()).head?.seq).toBeLessThan(11);
   expect(await home.verify()).toMatchObject({ ok: false, firstBadSeq: 4 });
+});
+
+test("a log that was cut in the middle of a line is both mended and declared broken", async () => {
+  await using home = await auditHome();
+  await home.record(3);
+  const { length } = await readFile(join(home.folder, day));
+  await truncate(join(home.folder, day), length - 10);
+
+  await home.record(1);
+
+  const result = await home.verify();
+  expect(result).toMatchObject({ ok: false, firstBadSeq: 3, records: 2, head: { seq: 6 } });
+  expect(result.gaps.map(({ seq, type }) => [seq, type])).toEqual([
+    [4, "audit-broken"],
+    [5, "audit-recovered"],
+  ]);
 });
 
 test("a log that was removed or replaced as a whole is declared broken", async () => {

@@ -56,11 +56,11 @@ const installNode = `mkdir -p node_modules/.bin && ln -s "${process.execPath}" n
 test("the command line runs from any folder and through links, with Node 24 although the machine's is older", async () => {
   await using checkout = await freshCheckout();
   await checkout.run("scripts/setup");
-  await mkdir(join(checkout.path, "links"));
+  await mkdir(join(checkout.path, "links", "deep"), { recursive: true });
   await symlink("../scripts/crabpot", join(checkout.path, "links", "relative"));
-  await symlink(join(checkout.path, "links", "relative"), join(checkout.path, "links", "absolute"));
+  await symlink(join(checkout.path, "links", "relative"), join(checkout.path, "links", "deep", "absolute"));
 
-  const outcome = await checkout.run("links/absolute", "status", "two words");
+  const outcome = await checkout.run("links/deep/absolute", "status", "two words");
 
   expect(outcome).toEqual({ code: 0, stdout: "cli status two words\n", stderr: "" });
 });

@@ -15,7 +15,12 @@ async function startHolder(folder: string) {
   const program = join(import.meta.dirname, "../../fixtures/stores/lock-holder.ts");
   const child = spawn(process.execPath, [program, folder], { stdio: ["ignore", "pipe", "inherit"] });
   const [line] = await once(child.stdout, "data");
-  return { child, line: String(line).trim() };
+  const end = async (): Promise<void> => {
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    child.kill("SIGKILL");
+    await once(child, "exit");
+  };
+  return { child, line: String(line).trim(), end, [Symbol.asyncDispose]: end };
 }
 
 test("a second host in the same home is refused at once and told who the first one is", async () => {
@@ -23,24 +28,22 @@ test("a second host in the same home is refused at once and told who the first o
   await using locks = new AsyncDisposableStack();
   locks.use(await lockHome(folder.path, owner));
 
-  const { child, line } = await startHolder(folder.path);
-  const [exitCode] = child.exitCode === null ? await once(child, "exit") : [child.exitCode];
+  await using second = await startHolder(folder.path);
 
+  const { line } = second;
   expect(line).toContain("host_running");
   expect(line).toContain(`pid ${process.pid}, since 2023-11-14T22:13:20.000Z`);
   expect(line).toContain(folder.path);
-  expect(exitCode).toBe(0);
   await expect(lockHome(folder.path, owner)).rejects.toMatchObject({ code: "host_running" });
 });
 
 test("a host that was killed leaves no lock behind", async () => {
   await using folder = await temporaryFolder();
-  const { child, line } = await startHolder(folder.path);
-  expect(line).toBe("locked");
-  await expect(lockHome(folder.path, owner)).rejects.toThrow(`pid ${child.pid}`);
+  await using holder = await startHolder(folder.path);
+  expect(holder.line).toBe("locked");
+  await expect(lockHome(folder.path, owner)).rejects.toThrow(`pid ${holder.child.pid}`);
 
-  child.kill("SIGKILL");
-  await once(child, "exit");
+  await holder.end();
 
   const lock = await lockHome(folder.path, owner);
   await lock[Symbol.asyncDispose]();

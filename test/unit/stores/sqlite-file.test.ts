@@ -1,5 +1,4 @@
 import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { chmod, mkdir, open, readdir, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -27,7 +26,8 @@ function startWriter(path: string, { fileSizeKb }: { fileSizeKb?: number } = {})
   const child = spawn("bash", ["-c", `${limit}exec "$0" "$@"`, process.execPath, program, path], {
     stdio: ["ignore", "pipe", "inherit"],
   });
-  return { child, lines: createInterface({ input: child.stdout })[Symbol.asyncIterator]() };
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  return { child, lines, [Symbol.dispose]: () => child.kill("SIGKILL") };
 }
 
 test("only the owner can read the store, and a file that others could read is made private", async () => {
@@ -124,15 +124,14 @@ test("while another process holds the file, writing fails as a whole; afterwards
 
 test("a full disk refuses new messages, keeps every acknowledged one, and needs no repair", async () => {
   await using place = await newStore();
-  const { child, lines } = startWriter(place.path, { fileSizeKb: 1_000 });
+  using writer = startWriter(place.path, { fileSizeKb: 1_000 });
 
   let acknowledged = 0;
   let failure = "";
-  for await (const line of lines) {
+  for await (const line of writer.lines) {
     if (line.startsWith("stored ")) acknowledged += 1;
     else failure = line;
   }
-  if (child.exitCode === null) await once(child, "exit");
 
   expect(failure).toMatch(/^failed store_failed .*(disk is full|disk failed)/);
   expect(acknowledged).toBeGreaterThan(10);
@@ -143,11 +142,11 @@ test("a full disk refuses new messages, keeps every acknowledged one, and needs 
 
 test("a host that is killed while it stores loses nothing that it acknowledged", async () => {
   await using place = await newStore();
-  const { child, lines } = startWriter(place.path);
+  using writer = startWriter(place.path);
   const acknowledged: string[] = [];
-  for await (const line of lines) {
+  for await (const line of writer.lines) {
     acknowledged.push(line.replace("stored ", ""));
-    if (acknowledged.length === 60) child.kill("SIGKILL");
+    if (acknowledged.length === 60) writer.child.kill("SIGKILL");
   }
 
   await using store = await openStore({ kind: "sqlite", path: place.path });
