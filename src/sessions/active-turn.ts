@@ -1,6 +1,8 @@
 import type { ModelAnswer, ToolCall, ToolResult } from "../domain/model.ts";
 import type { Step, StepBody } from "../domain/turn.ts";
 import { AppError, toError } from "../lib/app-error.ts";
+import { limits } from "../protocol/limits.ts";
+import { refusalOfValue } from "../protocol/mailbox-file.ts";
 import type { AgentPayload } from "../protocol/messages.ts";
 import type { HotContainer, TurnListener } from "./hot-container.ts";
 import { HostTools } from "./host-tools.ts";
@@ -180,9 +182,9 @@ export class ActiveTurn implements TurnListener {
     const allowed: ToolCall[] = [];
     const denied: { call: ToolCall; reason: string }[] = [];
     for (const call of answer.toolCalls) {
-      const decision = this.#parts.judge(this.#scope.group, call);
-      if (decision.verdict === "allow") allowed.push(call);
-      else denied.push({ call, reason: decision.reason });
+      const refusal = this.#refusalOf(call, allowed.length);
+      if (refusal === undefined) allowed.push(call);
+      else denied.push({ call, reason: refusal });
     }
     await this.#store({
       kind: "model",
@@ -191,6 +193,15 @@ export class ActiveTurn implements TurnListener {
     });
     if (answer.toolCalls.length > 0) await this.#parts.events.toolCalls(this.#scope, allowed, denied);
     return allowed;
+  }
+
+  /** Why a call may not run: by policy, or because it cannot be handed to the agent as it is. */
+  #refusalOf(call: ToolCall, before: number): string | undefined {
+    const decision = this.#parts.judge(this.#scope.group, call);
+    if (decision.verdict === "deny") return decision.reason;
+    if (before >= limits.toolResults) return `At most ${limits.toolResults} tools can be called at once.`;
+    const refusal = refusalOfValue(call.input);
+    return refusal === undefined ? undefined : `The input cannot be passed on: ${refusal}.`;
   }
 
   async #onToolRequest(request: HostToolRequest): Promise<void> {
@@ -219,7 +230,10 @@ export class ActiveTurn implements TurnListener {
 
 /** The last answer of a turn; one that is not what it could have been says so. */
 function finalAnswer({ text, stop }: ModelAnswer): Pick<ModelAnswer, "text" | "toolCalls"> {
-  const remarks = { length: "[The answer was cut: the model had reached its output limit.]", refusal: "[The model declined.]" };
+  const remarks = {
+    length: "[The answer was cut: the model had reached its output limit.]",
+    refusal: "[The model declined.]",
+  };
   const remark = stop === "length" || stop === "refusal" ? remarks[stop] : "";
   return { text: [text, remark].filter((part) => part.trim() !== "").join("\n\n"), toolCalls: [] };
 }

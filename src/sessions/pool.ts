@@ -219,7 +219,8 @@ export class SessionPool implements AsyncDisposable {
   }
 
   async #makeRoom(): Promise<void> {
-    while (this.#hot.size + this.#starting.size > this.#parts.limits.maxHot) {
+    // One that has just started may be in both.
+    while (new Set([...this.#hot.keys(), ...this.#starting]).size > this.#parts.limits.maxHot) {
       const idle = [...this.#hot.values()].filter((hot) => hot.state === "idle");
       const oldest = idle.toSorted((a, b) => a.lastUsedAt - b.lastUsedAt)[0];
       if (!oldest) return;

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { text } from "node:stream/consumers";
 import { expect, test } from "vitest";
-import type { ContainerEngine } from "../../src/containers/engine.ts";
+import type { ContainerEngine, ContainerExit } from "../../src/containers/engine.ts";
 import { testContainer } from "../support/engine.ts";
 
 const hello = ["sh", "-c", "echo to stdout; echo to stderr >&2; exit 7"];
@@ -110,11 +110,15 @@ function endContract(open: Open): void {
     const memory = 32 * 1024 * 1024;
     const HostConfig = { Memory: memory, MemorySwap: memory };
     const take = ["python3", "-c", "x = b'1' * 10**9"];
-    await using container = await testContainer(engine, image, take, { HostConfig });
+    const takeTooMuch = async (): Promise<ContainerExit> => {
+      await using container = await testContainer(engine, image, take, { HostConfig });
+      await engine.start(container.id);
+      return await engine.waitForExit(container.id, patience());
+    };
 
-    await engine.start(container.id);
-
-    expect(await engine.waitForExit(container.id, patience())).toEqual({ code: 137, oomKilled: true });
+    expect((await takeTooMuch()).code).toBe(137);
+    // With the first version of cgroups an engine under load has been seen to miss one of ten.
+    await expect.poll(takeTooMuch).toEqual({ code: 137, oomKilled: true });
   });
 
   test("waiting is given up when its signal is aborted, and the container goes on", async () => {

@@ -101,8 +101,7 @@ test("ten groups at once: turns of a group never overlap and every message is an
     expect(own.flatMap((reply) => reply.inReplyTo)).toEqual(numbers.map((number) => `${name}-${number}`));
     expect(own.map((reply) => reply.text).join(" ")).toBe("1 2 3");
   }
-  const hot = await host.cli("sessions", "list", "--json");
-  expect(hot.stdout.split("\n").filter((line) => line.includes('"name"')).length).toBeLessThanOrEqual(4);
+  expect(await host.containers()).toHaveLength(4);
 });
 
 test("a message that arrives during a turn is steered into it", async () => {
@@ -167,6 +166,24 @@ test("a tool that policy denies is not run, and the model is told why", async ()
   expect(reply.text).toContain('policy does not allow "shell"');
   expect(reply.text).toContain("AGENTS.md");
   expect(reply.text).not.toContain("forbidden");
+});
+
+test("a tool call that no agent could take is refused alone; the others run", async () => {
+  let deep: unknown = 1;
+  for (let level = 0; level < 50; level += 1) deep = [deep];
+  const calls = [
+    { name: "shell", input: { command: "echo deep", timeout_s: deep } },
+    { name: "shell", input: { command: "echo plain" } },
+  ];
+  await using running = await startModelHost((request) =>
+    request.toolOutputs.length === 0 ? { toolCalls: calls } : { text: request.toolOutputs.join("\n---\n") },
+  );
+
+  const reply = await running.host.ask("family", "@crab do it");
+
+  expect(reply.kind).toBe("reply");
+  expect(reply.text).toContain("The input cannot be passed on");
+  expect(reply.text).toContain("plain\n[exit code 0");
 });
 
 test("send_message reaches the chat before the turn ends", async () => {

@@ -100,6 +100,10 @@ export class DockerEngine implements ContainerEngine {
     return (containers as ContainerAnswer[]).map(readSummary);
   }
 
+  /**
+   * `oomKilled` is what the engine has noticed: on cgroup v1 and under load it misses some, so exit code 137 without a kill of
+   * ours points to it as well.
+   */
   async waitForExit(id: string, signal: AbortSignal): Promise<ContainerExit> {
     const action = `wait for the end of container ${id}`;
     const query = { condition: "next-exit" };
@@ -121,7 +125,10 @@ export class DockerEngine implements ContainerEngine {
     const detached = new AbortController();
     const life = AbortSignal.any([detached.signal, this.#closed.signal]);
     const path = `${containerPath(id)}/attach`;
-    const source = await this.#connection.open({ action, method: "POST", path, query }, life);
+    const limit = setTimeout(() => detached.abort(new Error("it took too long")), requestLimitMs);
+    const source = await this.#connection
+      .open({ action, method: "POST", path, query }, life)
+      .finally(() => clearTimeout(limit));
     const output = demultiplex();
     finished(source, () => output.end());
     finished(output, () => detached.abort());
