@@ -56,7 +56,10 @@ export class ContainerLauncher {
 
   /** Folders as the group's agent sees them, as far as they have been judged. */
   foldersOf(group: string): readonly { readonly path: string; readonly access: Access }[] {
-    const extra = (this.#granted.get(group) ?? []).map(({ target, verdict }) => ({ path: `${containerPaths.extra}/${target}`, access: verdict }));
+    const extra = (this.#granted.get(group) ?? []).map(({ target, verdict }) => ({
+      path: `${containerPaths.extra}/${target}`,
+      access: verdict,
+    }));
     return [{ path: containerPaths.group, access: "rw" }, { path: containerPaths.global, access: "ro" }, ...extra];
   }
 
