@@ -44,8 +44,8 @@ async function* entriesFrom(folder: string, seq: number): AsyncGenerator<IndexEn
   let first = files.length - 1;
   while (first > 0 && (await firstSeq(join(folder, files[first] ?? ""))) > seq) first -= 1;
   for (const file of files.slice(Math.max(first, 0))) {
-    for await (const { bytes, complete } of readLines(join(folder, file))) {
-      const record = complete ? parseRecord(bytes) : undefined;
+    for await (const { bytes, end } of readLines(join(folder, file))) {
+      const record = end === "line-feed" ? parseRecord(bytes) : undefined;
       if (!record) continue;
       yield { seq: record.seq, hash: recordHash(bytes), type: record.type, group: record.group ?? undefined, file };
     }

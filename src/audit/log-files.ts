@@ -27,8 +27,8 @@ export interface FileLine {
   readonly bytes: Buffer;
   /** From 1. */
   readonly number: number;
-  /** False for what stands after the last line feed, and for a line that is too long; nothing follows it. */
-  readonly complete: boolean;
+  /** `line-feed` for a whole line. Nothing follows the other two: what has no end yet, and the beginning of what is too long. */
+  readonly end: "line-feed" | "file" | "too-long";
 }
 
 const lineFeed = 0x0a;
@@ -42,15 +42,16 @@ export async function* readLines(path: string): AsyncGenerator<FileLine> {
   for await (const chunk of file.createReadStream() as AsyncIterable<Buffer>) {
     let bytes = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
     for (let end = bytes.indexOf(lineFeed); end >= 0; end = bytes.indexOf(lineFeed)) {
-      yield { bytes: bytes.subarray(0, end), number, complete: end <= maxLineBytes };
-      if (end > maxLineBytes) return;
+      const isTooLong = end > maxLineBytes;
+      yield { bytes: bytes.subarray(0, end), number, end: isTooLong ? "too-long" : "line-feed" };
+      if (isTooLong) return;
       number += 1;
       bytes = bytes.subarray(end + 1);
     }
     rest = bytes;
     if (rest.length > maxLineBytes) break;
   }
-  if (rest.length > 0) yield { bytes: rest, number, complete: false };
+  if (rest.length > 0) yield { bytes: rest, number, end: rest.length > maxLineBytes ? "too-long" : "file" };
 }
 
 /** For `catch`: a file or folder that is not there is undefined, every other failure stays one. */

@@ -50,9 +50,9 @@ async function* recordsOf(
   isNewest: boolean,
 ): AsyncGenerator<AuditRecord> {
   const from = since === undefined ? "" : new Date(since).toISOString();
-  for await (const { bytes, number, complete } of readLines(join(folder, file))) {
-    if (!complete && isNewest) return;
-    const record = complete ? parseRecord(bytes) : undefined;
+  for await (const { bytes, number, end } of readLines(join(folder, file))) {
+    if (end === "file" && isNewest) return;
+    const record = end === "line-feed" ? parseRecord(bytes) : undefined;
     if (!record) {
       throw new AppError("audit_broken", `Line ${number} of ${join(folder, file)} is not an audit record.`, {
         fix: "crabpot audit verify",

@@ -18,6 +18,9 @@ export type CheckedNote =
   | { readonly kind: "fault"; readonly line: number; readonly reason: string }
   | { readonly kind: "unfinished"; readonly bytes: number };
 
+/** Far more than any note has bytes. */
+const longestNote = 4_096;
+
 const notANote = "this is not a checkpoint";
 
 /** Reads a file of signed notes in constant memory; without a key all but the signatures is checked. */
@@ -26,12 +29,11 @@ export async function* readCheckpoints(path: string, key: VerificationKey | unde
   let lines: string[] = [];
   let rest: Buffer = Buffer.alloc(0);
   let start = 1;
-  for await (const { bytes, number, complete } of readLines(path)) {
-    if (!complete) {
+  for await (const { bytes, number, end } of readLines(path)) {
+    if (end !== "line-feed") {
       rest = bytes;
       break;
     }
-    if (lines.length === 0) start = number;
     lines.push(bytes.toString("utf8"));
     if (lines.length < noteLines) continue;
     const signed = parseNote(lines);
@@ -41,13 +43,17 @@ export async function* readCheckpoints(path: string, key: VerificationKey | unde
     yield { kind: "note", checkpoint: signed.checkpoint };
     before = signed;
     lines = [];
+    start = number + 1;
   }
-  if (lines.length === 0 && rest.length === 0) return;
-  if (!isBeginningOfNote(lines, rest.toString("utf8"))) {
-    yield { kind: "fault", line: start, reason: notANote };
-    return;
+  if (lines.length > 0 || rest.length > 0) yield endWithoutEnd(lines, rest, start);
+}
+
+/** What stands after the last whole note: the beginning of one, or something else. */
+function endWithoutEnd(lines: readonly string[], rest: Buffer, line: number): CheckedNote {
+  if (rest.length > longestNote || !isBeginningOfNote(lines, rest.toString("utf8"))) {
+    return { kind: "fault", line, reason: notANote };
   }
-  yield { kind: "unfinished", bytes: Buffer.byteLength(lines.map((line) => `${line}\n`).join("")) + rest.length };
+  return { kind: "unfinished", bytes: Buffer.byteLength(lines.map((text) => `${text}\n`).join("")) + rest.length };
 }
 
 function fault(

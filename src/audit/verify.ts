@@ -144,12 +144,12 @@ class Verification {
   async *#records(folder: string): AsyncGenerator<AuditRecord> {
     const files = await listDayFiles(folder);
     for (const file of files) {
-      for await (const { bytes, number, complete } of readLines(join(folder, file))) {
-        if (!complete && file === files.at(-1)) {
+      for await (const { bytes, number, end } of readLines(join(folder, file))) {
+        if (end === "file" && file === files.at(-1)) {
           this.#unfinished.push({ file, bytes: bytes.length });
           return;
         }
-        const record = complete ? parseRecord(bytes) : undefined;
+        const record = end === "line-feed" ? parseRecord(bytes) : undefined;
         const place = { file, line: number };
         this.#fault = record
           ? this.#chain.accept(record, bytes, { ...place, day: dayOf(file) ?? "" })

@@ -165,6 +165,7 @@ test("a container that somebody else made with this home's label is removed at s
   const stranger = await engine.create(`crabpot-stranger-${Date.now()}`, {
     Image: image,
     Labels: labels,
+    HostConfig: { NetworkMode: "none" },
     Cmd: ["sleep", "300"],
   });
   await engine.start(stranger);

@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { appendFile, readdir, readFile, truncate, unlink, writeFile } from "node:fs/promises";
+import { appendFile, readdir, readFile, rm, truncate, unlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 
@@ -214,6 +214,21 @@ test("a log that was removed or replaced as a whole is declared broken", async (
   await home.restore(foreign);
   await home.record(1);
   expect(await home.verify()).toMatchObject({ ok: false, firstBadSeq: 1 });
+});
+
+test("a log that was written anew with the home's own key is declared broken at the next start", async () => {
+  await using home = await auditHome();
+  await home.record(3);
+  await rm(home.folder, { recursive: true });
+  const forger = await home.open({ index: { head: async () => undefined, append: async () => {} } });
+  for (let number = 7; number < 12; number += 1) await forger.append({ ...entry, data: { number } });
+  await forger[Symbol.asyncDispose]();
+
+  await home.record(1);
+
+  const result = await home.verify();
+  expect(result).toMatchObject({ ok: false, gaps: [{ seq: 6, type: "audit-broken" }] });
+  expect(result.reason).toContain("record 3 differs from what the store remembers");
 });
 
 test("a key that was replaced is declared, because old checkpoints cannot be checked any more", async () => {

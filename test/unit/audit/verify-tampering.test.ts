@@ -4,6 +4,9 @@ import { join } from "node:path";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 
+import { openKeys } from "../../../src/audit/keys.ts";
+import { recordHash } from "../../../src/audit/record.ts";
+import { noteHash, noteLines, noteText, parseNote, signatureLine } from "../../../src/audit/signed-note.ts";
 import { type AuditHome, auditHome } from "./audit-home.ts";
 
 const first = "audit-2026-01-15.jsonl";
@@ -159,6 +162,31 @@ test("checkpoints that are removed, doubled, reordered or put back are found or 
   }
   expect(await verifyWith(one + two)).toMatchObject({ ok: true, checkpoints: 2, unanchoredTail: 3 });
   expect(await verifyWith("")).toMatchObject({ ok: true, checkpoints: 0, unanchoredTail: 8 });
+});
+
+test("a checkpoint that goes back to an earlier record is found even when the home's own key signed it", async () => {
+  await using home = await auditHome();
+  await home.record(3);
+  const path = join(home.folder, "checkpoints");
+  const whole = await readFile(path, "utf8");
+  const before = parseNote(whole.split("\n").slice(0, noteLines));
+  const { verification, sign } = await openKeys(home.keyFolder, "0123abcd");
+  const [line = ""] = await home.lines();
+  const text = noteText({
+    origin: verification.name,
+    size: 1,
+    head: recordHash(Buffer.from(line)),
+    previous: noteHash(before?.note ?? ""),
+    time: "2026-01-15T13:00:00.000Z",
+  });
+
+  await writeFile(path, `${whole}${text}\n${signatureLine(verification, sign(text))}\n\n`);
+
+  expect(await home.verify()).toMatchObject({
+    ok: false,
+    file: "checkpoints",
+    reason: "this checkpoint goes back from record 3 to 1",
+  });
 });
 
 test("two hosts that wrote into one log are reported as a fork", async () => {

@@ -3,6 +3,7 @@ import { join } from "node:path";
 
 import { expect, test } from "vitest";
 
+import { readLines } from "../../../src/audit/log-files.ts";
 import { genesisHash } from "../../../src/audit/record.ts";
 import { auditHome } from "./audit-home.ts";
 
@@ -124,12 +125,16 @@ test("a hostile log cannot exhaust the verification", async () => {
   const path = join(home.folder, first);
   const good = await readFile(path);
   await writeFile(path, Buffer.concat([good, Buffer.alloc(30_000_000, "x"), Buffer.from("\n")]));
-  expect(await home.verify()).toMatchObject({ records: 2 });
+  expect(await home.verify()).toMatchObject({ ok: false, firstBadSeq: 3, records: 2 });
+  const long = await Array.fromAsync(readLines(path));
+  expect(long.map(({ end }) => end)).toEqual(["line-feed", "line-feed", "too-long"]);
+  expect(long.at(-1)?.bytes.length).toBeLessThan(200_000);
   for (const line of ["[]", "null", "{}", "[".repeat(50_000), '{"v":1,"seq":3}', '{"__proto__":1}', "\u0000"]) {
     await writeFile(path, Buffer.concat([good, Buffer.from(`${line}\n`)]));
     expect({ text: line, ...(await home.verify()) }).toMatchObject({ text: line, ok: false, firstBadSeq: 3 });
   }
+  await writeFile(path, good);
   await writeFile(join(home.folder, "checkpoints"), "x".repeat(1_000_000));
-  expect(await home.verify()).toMatchObject({ ok: false });
+  expect(await home.verify()).toMatchObject({ ok: false, file: "checkpoints" });
   expect((await readdir(home.folder)).length).toBeLessThan(5);
 });
