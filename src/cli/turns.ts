@@ -25,7 +25,7 @@ export function addTurnsCommand(program: Command, context: CommandContext): void
       else showReport(output, report);
     });
 
-  addLeaf(turns, "retry <turn>", "put the messages of a failed or cancelled turn back in line").action(
+  addLeaf(turns, "retry <turn>", "put the messages of a failed turn back in line").action(
     async (id: string, _options: object, command: Command) => {
       const answer = await context.host.retryTurn(id);
       const output = context.outputOf(command);

@@ -184,8 +184,8 @@ async function stopSession(parts: OperationParts, target: string): Promise<reado
 
 async function retryTurn(parts: OperationParts, id: string): Promise<number> {
   const turn = await findTurn(parts, id);
-  if (turn.state !== "failed" && turn.state !== "cancelled") {
-    throw new AppError("conflict", `Turn ${turn.id} is ${turn.state}; only a failed or cancelled one can be retried.`);
+  if (turn.state !== "failed") {
+    throw new AppError("conflict", `Turn ${turn.id} is ${turn.state}; only a failed one can be retried.`);
   }
   requireGroup(parts, turn.group);
   return parts.requeue(turn);
