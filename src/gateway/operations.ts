@@ -122,7 +122,7 @@ export interface Operations {
   }): Promise<readonly Turn[]>;
   /** `maxChars`: where texts are cut. */
   showTurn(id: string, maxChars: number): Promise<TurnReport>;
-  /** Puts the messages of a failed or cancelled turn back in line. Returns how many. */
+  /** Puts the messages of a failed turn back in line. Returns how many. */
   retryTurn(id: string): Promise<number>;
   listChannels(): Promise<readonly ChannelView[]>;
   /** Links a channel to an account. A channel that needs no login says so with its state. */
