@@ -20,6 +20,7 @@ import { toError } from "./lib/app-error.ts";
 import { GroupQueue } from "./queue/group-queue.ts";
 import { openGroupRegistry } from "./router/group-registry.ts";
 import type { GroupRegistry } from "./router/group-registry.ts";
+import { removeStaleMailboxes } from "./sessions/mailbox-folders.ts";
 import type { TurnRunner } from "./sessions/turn-runner.ts";
 
 export interface AppOptions extends FoundationParts {
@@ -122,7 +123,8 @@ function createQueue({ config, logger }: AppContext, groups: GroupRegistry, runn
 }
 
 /** Takes over or removes what an earlier life of the host has left. */
-async function reconcile({ config, store }: AppContext, groups: GroupRegistry, { pool }: Containers): Promise<void> {
+async function reconcile(context: AppContext, groups: GroupRegistry, { pool }: Containers): Promise<void> {
+  const { config, home, store, logger } = context;
   const busy = new Set((await store.turns.running()).map((turn) => turn.session));
   const sessions = await store.sessions.list();
   const keyOf = sessionKeyOf(config.assistant.name);
@@ -132,6 +134,10 @@ async function reconcile({ config, store }: AppContext, groups: GroupRegistry, {
     if (!group || keyOf(group) !== session.key) return undefined;
     return { group, session, busy: busy.has(id) };
   });
+  const hot = new Set(pool.list().map(({ session, generation }) => `${session}/${generation}`));
+  const isHot = (session: string, generation: number): boolean => hot.has(`${session}/${generation}`);
+  const left = await removeStaleMailboxes(home.paths.sessions, isHot);
+  if (left.length > 0) logger.warn({ folders: left }, "mailboxes of earlier containers could not be removed");
 }
 
 /** Goes on with what was unfinished. */

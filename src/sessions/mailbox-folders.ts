@@ -1,4 +1,4 @@
-import { chmod, chown, mkdir, rm, rmdir } from "node:fs/promises";
+import { chmod, chown, mkdir, readdir, rm, rmdir } from "node:fs/promises";
 import { join } from "node:path";
 
 import { HostileFolder } from "../lib/open-hostile-file.ts";
@@ -122,4 +122,24 @@ async function openIfThere(path: string): Promise<HostileFolder | undefined> {
 
 function codeOf(error: unknown): string {
   return error instanceof Error && "code" in error ? String(error.code) : "";
+}
+
+/**
+ * Removes the mailboxes of containers that are gone, such as those of a host that was killed. `isHot` names the ones that
+ * are in use. To be called while no container is being started. Returns the folders that could not be removed.
+ */
+export async function removeStaleMailboxes(
+  sessionsFolder: string,
+  isHot: (session: string, generation: number) => boolean,
+): Promise<string[]> {
+  const left: string[] = [];
+  for (const session of await readdir(sessionsFolder)) {
+    const mail = join(sessionsFolder, session, "mail");
+    const generations = await readdir(mail).catch(() => []);
+    for (const generation of generations) {
+      const folder = join(mail, generation);
+      if (!isHot(session, Number(generation)) && !(await removeMailboxFolders(folder))) left.push(folder);
+    }
+  }
+  return left;
 }

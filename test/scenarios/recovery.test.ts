@@ -30,6 +30,7 @@ test("a container whose configuration changed while the host was down is replace
   expect(reply.text).toContain("mark=\n");
   expect(await host.containers()).not.toEqual(before);
   expect(await host.containers()).toHaveLength(1);
+  expect(await host.mailFolders()).toHaveLength(1);
 });
 
 test("a turn that kill -9 of the host interrupts is answered once after the next start, its tool call not run again", async () => {

@@ -1,7 +1,7 @@
 import type { ChildProcess } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
-import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { glob, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
@@ -186,6 +186,11 @@ export class TestHost implements AsyncDisposable {
     await using engine = await openEngine(surroundings);
     const found = await engine.list({ "crabpot.instance": await this.instance() });
     return found.map((container) => container.id).toSorted();
+  }
+
+  /** The mailboxes that there are, of whatever session. */
+  async mailFolders(): Promise<string[]> {
+    return Array.fromAsync(glob("sessions/*/mail/*", { cwd: this.home }));
   }
 
   async killContainers(): Promise<void> {
