@@ -45,7 +45,8 @@ export class TurnRunner {
   }
 
   isActive(group: string): boolean {
-    return this.#active.has(group);
+    const active = this.#active.get(group);
+    return active !== undefined && !active.cancelled;
   }
 
   async #begin(group: Group, session: Session, signal: AbortSignal): Promise<boolean> {
