@@ -9,7 +9,12 @@ import { openFoundation } from "./app/foundation.ts";
 import type { FoundationParts } from "./app/foundation.ts";
 import { createHostOperations } from "./app/operations.ts";
 import { createIntake } from "./app/intake.ts";
+import { IntakeGuard } from "./app/intake-guard.ts";
+import { createInterventions } from "./app/interventions.ts";
+import type { Interventions } from "./app/interventions.ts";
+import { Patience } from "./app/patience.ts";
 import { createTurns, sessionKeyOf } from "./app/turns.ts";
+import type { IntakeState } from "./channels/channel.ts";
 import { configuredGroups } from "./config/groups.ts";
 import { ensureGroupFolder } from "./config/group-folders.ts";
 import { Outbox } from "./delivery/outbox.ts";
@@ -52,42 +57,58 @@ export async function startApp(options: AppOptions): Promise<App> {
   const foundation = await openFoundation(options, stack);
   const { store, logger, record } = foundation;
   stack.defer(() => record({ type: "host-stop", actor: "host", data: {} }));
+  const guard = stack.use(createGuard(foundation));
+  const intake = (): IntakeState => live.stopping ?? guard.state();
   const metrics = createMetrics(registry, {
+    intakeOpen: () => intake().open,
     containersHot: () => live.pool?.list().length ?? 0,
     groupsWaiting: () => live.queue?.snapshot().waiting.length ?? 0,
     outbox: () => store.outbox.counts(),
   });
   const context: AppContext = { ...foundation, metrics };
+  const patience = new Patience({ logger, onTrouble: (error) => guard.failed(error) });
+  const patient = patience.applyTo(context);
   const groups = await openGroups(context);
-  const containers = await openContainers(context, stack);
+  const containers = await openContainers(patient, stack);
+  stack.defer(() => patience.giveUp());
   live.pool = containers.pool;
   const doors = await buildDoors(context, stack, {
     terminal: options.terminal,
     registry,
-    ready: () => readiness(containers, live),
+    ready: () => readiness(containers, intake()),
   });
   const channelOf = (name: string) => doors.channels.find((channel) => channel.name === name);
   const outbox = stack.use(new Outbox({ store: store.outbox, channelOf, logger, audit: record }));
-  const runner = await createTurns(context, containers, () => outbox.wake());
-  const queue = createQueue(context, groups, runner);
+  const runner = await createTurns(patient, containers, {
+    deliver: () => outbox.wake(),
+    untilWritable: (signal) => guard.untilWritable(signal),
+  });
+  const interventions = createInterventions(context, { runner, outbox, pool: containers.pool });
+  const queue = createQueue(context, groups, { runner, interventions });
   live.queue = queue;
   await reconcile(context, groups, containers);
-  const intakeOpen = () => live.stopping ?? true;
-  const accept = createIntake(context, { groups, runner, queue, outbox, pool: containers.pool, intakeOpen });
-  const operations = createHostOperations(context, { groups, containers, doors, queue, intakeOpen });
+  await interventions.afterAbsence(groups);
+  const accept = createIntake(context, { groups, queue, outbox, guard, interventions, state: intake });
+  const operations = createHostOperations(context, { groups, containers, doors, queue, intake, interventions });
   const onFault = (error: Error) => logger.error({ error }, "a request on the control socket failed");
   const audit = (data: object) => record({ type: "control-request", actor: "operator", data: { ...data } });
   stack.use(await startControlServer({ socketPath: context.home.paths.controlSocket, operations, audit, onFault }));
   await openDoors(context, doors, accept);
-  await resume(context, queue, outbox);
-  return finishApp(stack.move(), { doors, queue, outbox, live });
+  await resume(context, groups, queue);
+  outbox.wake();
+  return finishApp(stack.move(), { doors, queue, outbox, live, patience });
 }
 
 /** Parts that others look at before they exist, and what the host says once it takes nothing more in. */
 interface Live {
   pool: Containers["pool"] | undefined;
   queue: GroupQueue | undefined;
-  stopping: string | undefined;
+  stopping: Extract<IntakeState, { open: false }> | undefined;
+}
+
+function createGuard({ home, config, store, record, clock, logger }: Omit<AppContext, "metrics">): IntakeGuard {
+  const reserveBytes = config.intake.reserveMb * 1024 * 1024;
+  return new IntakeGuard({ folder: home.paths.root, reserveBytes, store, record, clock, logger });
 }
 
 async function openGroups({ config, store, home, environment, logger }: AppContext): Promise<GroupRegistry> {
@@ -107,11 +128,16 @@ async function openGroups({ config, store, home, environment, logger }: AppConte
   return groups;
 }
 
-function createQueue({ config, logger }: AppContext, groups: GroupRegistry, runner: TurnRunner): GroupQueue {
+function createQueue(
+  { config, logger }: AppContext,
+  groups: GroupRegistry,
+  { runner, interventions }: { runner: TurnRunner; interventions: Interventions },
+): GroupQueue {
   const queue: GroupQueue = new GroupQueue({
     concurrency: config.sessions.maxHot,
     run: async (name, signal) => {
       const group = groups.byName(name);
+      if (group) await interventions.runCommands(group);
       if (group && (await runner.run(group, signal)) && !signal.aborted) queue.wake(name);
     },
     onError: (group, error) => {
@@ -140,15 +166,16 @@ async function reconcile(context: AppContext, groups: GroupRegistry, { pool }: C
   if (left.length > 0) logger.warn({ folders: left }, "mailboxes of earlier containers could not be removed");
 }
 
-/** Goes on with what was unfinished. */
-async function resume({ store }: AppContext, queue: GroupQueue, outbox: Outbox): Promise<void> {
-  for (const turn of await store.turns.running()) queue.wake(turn.group);
-  for (const group of await store.messages.waitingGroups()) queue.wake(group);
-  outbox.wake();
+/** Goes on with what was unfinished, in the groups that are still registered. */
+async function resume({ store }: AppContext, groups: GroupRegistry, queue: GroupQueue): Promise<void> {
+  const unfinished = (await store.turns.running()).map((turn) => turn.group);
+  for (const name of [...unfinished, ...(await store.messages.waitingGroups())]) {
+    if (groups.byName(name)) queue.wake(name);
+  }
 }
 
-async function readiness({ engine }: Containers, live: Live): Promise<Readiness> {
-  if (live.stopping !== undefined) return { ready: false, reasons: ["stopping"] };
+async function readiness({ engine }: Containers, intake: IntakeState): Promise<Readiness> {
+  if (!intake.open) return { ready: false, reasons: [intake.reason] };
   const answers = await engine.facts(AbortSignal.timeout(2_000)).then(
     () => true,
     () => false,
@@ -158,9 +185,9 @@ async function readiness({ engine }: Containers, live: Live): Promise<Readiness>
 
 function finishApp(
   owned: AsyncDisposableStack,
-  parts: { doors: Doors; queue: GroupQueue; outbox: Outbox; live: Live },
+  parts: { doors: Doors; queue: GroupQueue; outbox: Outbox; live: Live; patience: Patience },
 ): App {
-  const { doors, queue, outbox, live } = parts;
+  const { doors, queue, outbox, live, patience } = parts;
   return {
     inputEnded: doors.terminal?.ended ?? new Promise<void>(() => undefined),
     settled: async () => {
@@ -168,8 +195,10 @@ function finishApp(
       await outbox.idle();
     },
     drain: async (deadlineMs) => {
-      live.stopping = "the host is stopping";
+      live.stopping = { open: false, code: "stopping", reason: "the host is stopping" };
+      const deadline = setTimeout(() => patience.giveUp(), deadlineMs);
       await queue.stop(deadlineMs);
+      clearTimeout(deadline);
       await Promise.race([outbox.idle(), new Promise((resolve) => setTimeout(resolve, outboxDrainMs).unref())]);
     },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),

@@ -4,9 +4,11 @@ import type { EngineView, Operations } from "../gateway/operations.ts";
 import { toError } from "../lib/app-error.ts";
 import type { GroupQueue } from "../queue/group-queue.ts";
 import type { GroupRegistry } from "../router/group-registry.ts";
+import type { IntakeState } from "../channels/channel.ts";
 import type { Containers } from "./containers.ts";
 import type { AppContext } from "./context.ts";
 import type { Doors } from "./doors.ts";
+import type { Interventions } from "./interventions.ts";
 
 const engineTimeoutMs = 5_000;
 
@@ -18,7 +20,8 @@ export function createHostOperations(
     readonly containers: Containers;
     readonly doors: Doors;
     readonly queue: GroupQueue;
-    readonly intakeOpen: () => true | string;
+    readonly intake: () => IntakeState;
+    readonly interventions: Pick<Interventions, "catchUp">;
   },
 ): Operations {
   const { config, home, store, clock, record, version } = context;
@@ -39,6 +42,9 @@ export function createHostOperations(
       list: () => groups.list(),
       add: async (group) => {
         const added = await groups.add(group);
+        // A group of this name may have been here before and may have left something unanswered.
+        await parts.interventions.catchUp(added);
+        queue.wake(added.name);
         const data = { name: group.name, channel: group.channel, chat: group.chat };
         await record({ type: "group-added", group: group.name, actor: "operator", data });
         return added;
@@ -55,10 +61,7 @@ export function createHostOperations(
     channels: doors.channels,
     engine: () => viewEngine(containers),
     waitingGroups: () => queue.snapshot().waiting.length,
-    intake: () => {
-      const open = parts.intakeOpen();
-      return open === true ? { open } : { open: false, reason: open };
-    },
+    intake: parts.intake,
     requeue: async (turn) => {
       const count = await store.messages.requeue(turn.id);
       queue.wake(turn.group);

@@ -15,6 +15,7 @@ import { judgeToolCall } from "../policy/tool-policy.ts";
 import { toolDefinitions } from "../protocol/tools.ts";
 import { createAskModel } from "../sessions/ask-model.ts";
 import { TurnRunner } from "../sessions/turn-runner.ts";
+import type { TurnParts } from "../sessions/turn-parts.ts";
 import type { Containers } from "./containers.ts";
 import type { AppContext } from "./context.ts";
 import { createTurnEvents } from "./events.ts";
@@ -31,7 +32,7 @@ export function sessionKeyOf(assistantName: string): (group: Group) => string {
 export async function createTurns(
   context: AppContext,
   { launcher, pool }: Containers,
-  deliver: () => void,
+  work: Pick<TurnParts, "deliver" | "untilWritable">,
 ): Promise<TurnRunner> {
   const { config, store, clock, logger } = context;
   const agentName = config.assistant.name;
@@ -53,7 +54,7 @@ export async function createTurns(
     estimateTokens: estimateStepTokens,
     judge: (group, call) => judgeToolCall(call, group.policy, knownTools),
     formatReply,
-    deliver,
+    ...work,
     events: createTurnEvents(context),
     clock,
     logger,

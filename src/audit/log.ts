@@ -256,5 +256,6 @@ function unusable(folder: string, cause: unknown): AppError {
   return new AppError("audit_broken", `The audit log in ${folder} cannot be written: ${toError(cause).message}.`, {
     cause,
     fix: "check that the disk is not full and that the folder belongs to the host's user",
+    passing: true,
   });
 }

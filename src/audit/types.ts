@@ -14,6 +14,8 @@ export type AuditType =
   | "turn-end"
   | "delivery"
   | "limit-hit"
+  | "intake-stopped"
+  | "intake-resumed"
   | "group-added"
   | "group-removed"
   // What the model and the agent did.

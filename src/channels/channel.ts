@@ -4,7 +4,31 @@ import type { IncomingMessage, OutgoingMessage } from "../domain/message.ts";
 export type Receipt =
   | { readonly outcome: "stored"; readonly duplicate: boolean }
   | { readonly outcome: "unknown-chat" }
-  | { readonly outcome: "refused"; readonly reason: string; readonly retryAfterS: number; readonly stopped: boolean };
+  | {
+      readonly outcome: "refused";
+      readonly code?: RefusalCode | undefined;
+      /** For people, without a full stop. */
+      readonly reason: string;
+      readonly retryAfterS: number;
+      /** Nothing at all is taken in at present. */
+      readonly stopped: boolean;
+    };
+
+/** Why a message was not taken, for programs. */
+export type RefusalCode =
+  | "stopping"
+  | "disk-full"
+  | "store-failed"
+  | "audit-failed"
+  | "queue-full"
+  | "all-queues-full"
+  | "sender-rate"
+  | "too-long";
+
+/** Are messages taken in? If not, why. */
+export type IntakeState =
+  | { readonly open: true }
+  | { readonly open: false; readonly code: RefusalCode; readonly reason: string };
 
 /** Stores a message and decides about it. Resolves after the message is on disk; rejects only when the store failed. */
 export type AcceptMessage = (message: IncomingMessage) => Promise<Receipt>;

@@ -3,8 +3,15 @@ import type { IncomingMessage } from "node:http";
 import { createInterface } from "node:readline";
 
 import type { Chat, Group } from "../domain/group.ts";
-import type { Turn } from "../domain/turn.ts";
-import type { ChannelView, HostStatus, LoginEvent, NewGroup, SessionView, TurnReport } from "../gateway/operations.ts";
+import type {
+  ChannelView,
+  HostStatus,
+  LoginEvent,
+  NewGroup,
+  SessionView,
+  TurnReport,
+  TurnView,
+} from "../gateway/operations.ts";
 import { AppError, isErrorCode, toError } from "../lib/app-error.ts";
 import type { ErrorCode } from "../lib/app-error.ts";
 import { withShortPath } from "../lib/socket-path.ts";
@@ -51,7 +58,7 @@ export class ControlClient {
     return this.#ask("POST", "/sessions/stop", { target });
   }
 
-  listTurns(filter: Readonly<Record<string, string>>): Promise<Turn[]> {
+  listTurns(filter: Readonly<Record<string, string>>): Promise<TurnView[]> {
     return this.#ask("GET", `/turns?${new URLSearchParams(filter).toString()}`);
   }
 

@@ -12,8 +12,19 @@ export function addStatusCommand(program: Command, context: CommandContext): voi
   });
 }
 
+/** Groups that are named; the others are counted. `--json` has them all. */
+const namedGroups = 5;
+
+function describeWaiting(waiting: HostStatus["waiting"]): string | undefined {
+  const named = waiting
+    .slice(0, namedGroups)
+    .map(({ group, messages, oldestAt }) => `${group} ${messages} (oldest ${formatDuration(Date.now() - oldestAt)})`);
+  const others = waiting.length - named.length;
+  return [...named, ...(others > 0 ? [`${others} more groups`] : [])].join(", ");
+}
+
 function describeStatus(status: HostStatus): [string, string | number | undefined][] {
-  const { containers, turns, outbox, today } = status;
+  const { containers, turns, waiting, outbox, today } = status;
   return [
     ["host", `crabpot ${status.version}, pid ${status.pid}, home ${status.home}`],
     ["up", `${formatDuration(status.uptimeSeconds * 1000)}, since ${formatTime(status.startedAt)} UTC`],
@@ -27,6 +38,7 @@ function describeStatus(status: HostStatus): [string, string | number | undefine
     ["groups", status.groups],
     ["containers", `${containers.hot} hot, ${containers.busy} busy, at most ${containers.max}`],
     ["turns", `${turns.running} running, ${turns.waitingGroups} groups waiting`],
+    ["waiting", describeWaiting(waiting)],
     ["outbox", `${outbox.unsent} unsent, ${outbox.dead} given up`],
     ["today", `${today.calls} model calls, ${today.tokens} tokens, $${today.usd.toFixed(2)}`],
   ];

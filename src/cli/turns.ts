@@ -1,7 +1,7 @@
 import { Option } from "commander";
 import type { Command } from "commander";
 
-import type { StepView, ToolResultView, TurnReport } from "../gateway/operations.ts";
+import type { StepView, ToolResultView, TurnReport, TurnView } from "../gateway/operations.ts";
 import type { CommandContext } from "./context.ts";
 import { addLeaf } from "./context.ts";
 import { formatDuration, formatTime } from "./formats.ts";
@@ -52,11 +52,16 @@ function addListCommand(turns: Command, context: CommandContext): void {
           { title: "started (UTC)", of: (turn) => formatTime(turn.startedAt) },
           { title: "took", of: (turn) => (turn.endedAt ? formatDuration(turn.endedAt - turn.startedAt) : "") },
           { title: "containers", of: (turn) => turn.attempts },
+          { title: "waiting in its group", of: describeWaiting },
           { title: "reason", of: (turn) => turn.reason },
         ],
         "There are no such turns.",
       );
     });
+}
+
+function describeWaiting({ waiting }: TurnView): string | undefined {
+  return waiting && `${waiting.messages}, oldest ${formatDuration(Date.now() - waiting.oldestAt)}`;
 }
 
 function showReport(output: Output, { turn, elapsedMs, messages, steps, usage }: TurnReport): void {
@@ -68,6 +73,7 @@ function showReport(output: Output, { turn, elapsedMs, messages, steps, usage }:
     ["started", `${formatTime(turn.startedAt)} UTC`],
     ["took", elapsedMs === undefined ? undefined : formatDuration(elapsedMs)],
     ["containers", turn.attempts],
+    ["waiting", describeWaiting(turn)],
     ["tokens", `${usage.inputTokens} in (${usage.cachedInputTokens} cached), ${usage.outputTokens} out`],
   ]);
   output.line("");

@@ -8,6 +8,7 @@ const name = z
   );
 const positive = z.number().positive();
 const count = z.number().int().positive();
+const minutes = z.number().min(0).max(525_600);
 
 const budget = z.strictObject({ tokensPerDay: count.optional(), usdPerDay: positive.optional() });
 
@@ -35,6 +36,7 @@ const group = z.strictObject({
   main: z.boolean().default(false),
   mounts: z.array(mount).max(32).default([]),
   model: name.optional(),
+  catchUpMinutes: minutes.optional(),
   policy: groupPolicy.optional(),
   budget: budget.optional(),
 });
@@ -121,6 +123,20 @@ export const configSchema = z.strictObject({
       idleStopMinutes: positive.default(30),
       maxHot: z.number().int().min(1).max(1024).default(16),
       turnTimeoutMinutes: positive.default(60),
+      catchUpMinutes: minutes
+        .default(60)
+        .describe("Messages that are older than this when the host starts are not answered; one notice says so."),
+    })
+    .prefault({}),
+  intake: z
+    .strictObject({
+      reserveMb: z
+        .number()
+        .min(0)
+        .default(64)
+        .describe("With less free disk space than this, no messages are taken in."),
+      perSenderPerMinute: count.default(60).describe("Messages of one sender in one group."),
+      waitingTotal: count.default(10_000).describe("Messages of all groups together that may wait for an answer."),
     })
     .prefault({}),
   log: z.strictObject({ level: z.enum(["debug", "info", "warn", "error"]).default("info") }).prefault({}),

@@ -15,6 +15,8 @@ import type {
   NewGroup,
   Operations,
   SessionView,
+  TurnView,
+  WaitingView,
 } from "./operations.ts";
 
 /** A channel as the operator's commands need it. `login` is there only where an account has to be linked. */
@@ -31,7 +33,10 @@ export interface OperationParts {
     readonly maxHot: number;
   };
   readonly store: {
-    readonly messages: { ofTurn(turn: string): Promise<StoredMessage[]> };
+    readonly messages: {
+      ofTurn(turn: string): Promise<StoredMessage[]>;
+      waitingByGroup(): Promise<WaitingView[]>;
+    };
     readonly chats: { list(): Promise<Chat[]> };
     readonly sessions: { list(): Promise<Session[]> };
     readonly turns: {
@@ -73,15 +78,16 @@ export function createOperations(parts: OperationParts): Operations {
     listTurns: async ({ group, state, limit }) => {
       if (group !== undefined) requireGroup(parts, group);
       const turns = await parts.store.turns.list({ group, limit: state === undefined ? limit : 1000 });
-      return turns.filter((turn) => state === undefined || turn.state === state).slice(0, limit);
+      return withWaiting(parts, turns.filter((turn) => state === undefined || turn.state === state).slice(0, limit));
     },
     showTurn: async (id, maxChars) => {
       const turn = await findTurn(parts, id);
-      const [messages, steps] = await Promise.all([
+      const [messages, steps, waiting] = await Promise.all([
         parts.store.messages.ofTurn(turn.id),
         parts.store.turns.steps(turn.id),
+        waitingIn(parts),
       ]);
-      return reportTurn(turn, messages, steps, maxChars);
+      return reportTurn({ ...turn, waiting: waiting.get(turn.group) }, messages, steps, maxChars);
     },
     retryTurn: (id) => retryTurn(parts, id),
     listChannels: () => Promise.resolve(parts.channels.map(viewChannel)),
@@ -92,8 +98,9 @@ export function createOperations(parts: OperationParts): Operations {
 async function status(parts: OperationParts): Promise<HostStatus> {
   const { host, store, clock } = parts;
   const today = new Date(clock.now()).toISOString().slice(0, 10);
-  const [running, outbox, usage, engine] = await Promise.all([
+  const [running, waiting, outbox, usage, engine] = await Promise.all([
     store.turns.running(),
+    store.messages.waitingByGroup(),
     store.outbox.counts(),
     store.usage.ofDay(today),
     parts.engine(),
@@ -109,6 +116,7 @@ async function status(parts: OperationParts): Promise<HostStatus> {
     groups: parts.groups.list().length,
     containers: { hot: hot.length, busy: hot.filter((container) => container.state === "busy").length, max: maxHot },
     turns: { running: running.length, waitingGroups: parts.waitingGroups() },
+    waiting,
     outbox: { unsent: outbox.queued + outbox.sending + outbox.uncertain, dead: outbox.dead },
     today: {
       calls: sum(usage.map((entry) => entry.calls)),
@@ -116,6 +124,16 @@ async function status(parts: OperationParts): Promise<HostStatus> {
       usd: sum(usage.map((entry) => entry.usd)),
     },
   };
+}
+
+async function withWaiting(parts: OperationParts, turns: readonly Turn[]): Promise<TurnView[]> {
+  const waiting = await waitingIn(parts);
+  return turns.map((turn) => ({ ...turn, waiting: waiting.get(turn.group) }));
+}
+
+async function waitingIn(parts: OperationParts): Promise<Map<string, TurnView["waiting"]>> {
+  const groups = await parts.store.messages.waitingByGroup();
+  return new Map(groups.map(({ group, messages, oldestAt }) => [group, { messages, oldestAt }]));
 }
 
 function sum(numbers: readonly number[]): number {

@@ -1,12 +1,12 @@
 import type { StoredMessage } from "../domain/message.ts";
 import type { ModelUsage, ToolResult } from "../domain/model.ts";
-import type { Step, Turn } from "../domain/turn.ts";
+import type { Step } from "../domain/turn.ts";
 import { shorten } from "../lib/visible.ts";
-import type { StepView, ToolResultView, TurnReport } from "./operations.ts";
+import type { StepView, ToolResultView, TurnReport, TurnView } from "./operations.ts";
 
 /** A turn as an operator reads it: when each step happened, which model said what, which tools ran and what came out. */
 export function reportTurn(
-  turn: Turn,
+  turn: TurnView,
   messages: readonly StoredMessage[],
   steps: readonly Step[],
   maxChars: number,
@@ -25,7 +25,7 @@ export function reportTurn(
   };
 }
 
-function viewStep(turn: Turn, step: Step, maxChars: number): StepView {
+function viewStep(turn: TurnView, step: Step, maxChars: number): StepView {
   const time = { seq: step.seq, at: step.at, afterMs: step.at - turn.startedAt };
   const { body } = step;
   if (body.kind === "user") return { ...time, kind: "user", text: shorten(body.text, maxChars) };

@@ -17,6 +17,7 @@ export interface Metrics {
 
 /** What is looked up when somebody asks. */
 export interface MetricSources {
+  readonly intakeOpen: () => boolean;
   readonly containersHot: () => number;
   readonly groupsWaiting: () => number;
   readonly outbox: () => Promise<Readonly<Record<OutboxState, number>>>;
@@ -33,6 +34,12 @@ export function createMetrics(registry: Registry, sources: MetricSources): Metri
     name: "crabpot_messages_in_total",
     help: "Messages that channels handed over, by what became of them",
     labelNames: ["channel", "outcome"],
+    registers,
+  });
+  const refused = new Counter({
+    name: "crabpot_messages_refused_total",
+    help: "Messages that were not taken, by reason",
+    labelNames: ["channel", "reason"],
     registers,
   });
   const turns = new Histogram({
@@ -56,7 +63,10 @@ export function createMetrics(registry: Registry, sources: MetricSources): Metri
     registers,
   });
   return {
-    messageIn: (channel, receipt) => messages.inc({ channel, outcome: outcomeOf(receipt) }),
+    messageIn: (channel, receipt) => {
+      messages.inc({ channel, outcome: outcomeOf(receipt) });
+      if (receipt.outcome === "refused") refused.inc({ channel, reason: receipt.code ?? "other" });
+    },
     turnEnded: (state, elapsedMs) => turns.observe({ state }, elapsedMs / 1000),
     modelCall: (model, outcome, elapsedMs) => calls.observe({ model, outcome }, elapsedMs / 1000),
     modelUsage: (model, usage) => {
@@ -68,6 +78,14 @@ export function createMetrics(registry: Registry, sources: MetricSources): Metri
 }
 
 function addGauges(registers: Registry[], sources: MetricSources): void {
+  void new Gauge({
+    name: "crabpot_intake_open",
+    help: "1 while messages are taken in, 0 while they are not",
+    registers,
+    collect() {
+      this.set(sources.intakeOpen() ? 1 : 0);
+    },
+  });
   void new Gauge({
     name: "crabpot_containers_hot",
     help: "Containers that are kept ready",

@@ -13,7 +13,7 @@ export interface HostStatus {
   readonly startedAt: number;
   readonly uptimeSeconds: number;
   /** Are messages taken in? If not, why. */
-  readonly intake: { readonly open: boolean; readonly reason?: string | undefined };
+  readonly intake: { readonly open: boolean; readonly code?: string | undefined; readonly reason?: string | undefined };
   readonly assistant: string;
   /** Models of the default route, in the order in which they are tried. */
   readonly models: readonly string[];
@@ -22,9 +22,22 @@ export interface HostStatus {
   readonly groups: number;
   readonly containers: { readonly hot: number; readonly busy: number; readonly max: number };
   readonly turns: { readonly running: number; readonly waitingGroups: number };
+  /** Messages that no turn has taken yet, by group, the group that has waited longest first. */
+  readonly waiting: readonly WaitingView[];
   readonly outbox: { readonly unsent: number; readonly dead: number };
   /** Of the current day (UTC), all groups together. */
   readonly today: { readonly calls: number; readonly tokens: number; readonly usd: number };
+}
+
+export interface WaitingView {
+  readonly group: string;
+  readonly messages: number;
+  readonly oldestAt: number;
+}
+
+/** A turn, and what waits in its group for the next one or for the next step of this one. */
+export interface TurnView extends Turn {
+  readonly waiting: Omit<WaitingView, "group"> | undefined;
 }
 
 export interface EngineView {
@@ -59,7 +72,7 @@ export interface SessionView {
 
 /** Everything that happened in a turn, in order, texts shortened. */
 export interface TurnReport {
-  readonly turn: Turn;
+  readonly turn: TurnView;
   readonly elapsedMs: number | undefined;
   readonly messages: readonly {
     readonly id: string;
@@ -119,7 +132,7 @@ export interface Operations {
     readonly group?: string | undefined;
     readonly state?: TurnState | undefined;
     readonly limit: number;
-  }): Promise<readonly Turn[]>;
+  }): Promise<readonly TurnView[]>;
   /** `maxChars`: where texts are cut. */
   showTurn(id: string, maxChars: number): Promise<TurnReport>;
   /** Puts the messages of a failed turn back in line. Returns how many. */

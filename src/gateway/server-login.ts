@@ -1,5 +1,5 @@
 import { createHash, timingSafeEqual } from "node:crypto";
-import type { Socket } from "node:net";
+import { isIPv6, type Socket } from "node:net";
 
 import type { Clock } from "../lib/clock.ts";
 
@@ -17,7 +17,8 @@ type Login =
 export type CheckLogin = (header: string | undefined, address: string, connection: Socket) => Login;
 
 /**
- * Compares bearer tokens in constant time, over hashes. An address that failed 20 times within a minute is refused
+ * Compares bearer tokens in constant time, over hashes. An address (of IPv6: its /64, as whoever has one address of it has them
+ * all) that failed 20 times within a minute is refused
  * unheard for the rest of that minute, so that guessing is slow; connections that have shown the right token before are
  * judged all the same, so that a stranger behind the same address cannot lock their owner out.
  */
@@ -28,9 +29,10 @@ export function createLoginCheck(token: string, clock: Clock): CheckLogin {
 
   return (header, address, connection) => {
     const now = clock.monotonic();
-    const failed = failures.get(address);
+    const network = networkOf(address);
+    const failed = failures.get(network);
     const remainingMs = failed ? failed.since + windowMs - now : 0;
-    if (failed && remainingMs <= 0) failures.delete(address);
+    if (failed && remainingMs <= 0) failures.delete(network);
     else if (failed && failed.count >= failuresPerWindow && !known.has(connection)) {
       return { verdict: "blocked", retryAfterS: Math.ceil(remainingMs / 1000) };
     }
@@ -39,22 +41,39 @@ export function createLoginCheck(token: string, clock: Clock): CheckLogin {
       known.add(connection);
       return { verdict: "granted" };
     }
-    countFailure(failures, address, now);
+    countFailure(failures, network, now);
     return { verdict: "refused" };
   };
 }
 
+/** An IPv4 address as it is, also when it is written as an IPv6 one; of other IPv6 addresses the first 64 bits. */
+function networkOf(address: string): string {
+  const [bare = ""] = address.split("%");
+  if (!isIPv6(bare)) return address;
+  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(bare)?.[1];
+  if (mapped !== undefined) return mapped;
+  const [head = "", tail] = bare.split("::");
+  const before = head === "" ? [] : head.split(":");
+  const after = tail === undefined || tail === "" ? [] : tail.split(":");
+  const left = tail === undefined ? 0 : 8 - before.length - after.length;
+  const words = [...before, ...Array.from({ length: left }, () => "0"), ...after];
+  return words
+    .slice(0, 4)
+    .map((word) => Number.parseInt(word, 16).toString(16))
+    .join(":");
+}
+
 function countFailure(
   failures: Map<string, { count: number; readonly since: number }>,
-  address: string,
+  network: string,
   now: number,
 ): void {
-  const failed = failures.get(address);
+  const failed = failures.get(network);
   if (failed) {
     failed.count += 1;
     return;
   }
-  failures.set(address, { count: 1, since: now });
+  failures.set(network, { count: 1, since: now });
   const [oldest] = failures.keys();
   if (failures.size > addresses && oldest !== undefined) failures.delete(oldest);
 }

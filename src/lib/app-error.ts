@@ -44,11 +44,14 @@ export class AppError extends Error {
   override readonly name = "AppError";
   readonly code: ErrorCode;
   readonly fix: string | undefined;
+  /** It may be over by itself: the same thing done again later may work. */
+  readonly passing: boolean;
 
-  constructor(code: ErrorCode, message: string, options: { cause?: unknown; fix?: string } = {}) {
+  constructor(code: ErrorCode, message: string, options: { cause?: unknown; fix?: string; passing?: boolean } = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.code = code;
     this.fix = options.fix;
+    this.passing = options.passing ?? false;
   }
 
   get httpStatus(): number {
@@ -58,6 +61,15 @@ export class AppError extends Error {
   get exitCode(): number {
     return table[this.code].exit;
   }
+}
+
+const passingSystemErrors: ReadonlySet<unknown> = new Set(["ENOSPC", "EDQUOT", "EMFILE", "ENFILE"]);
+
+/** Is this the trouble of a machine that may mend itself (a full disk, a store that somebody holds), or was it caused by one? */
+export function isPassing(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  if (error instanceof AppError && error.passing) return true;
+  return ("code" in error && passingSystemErrors.has(error.code)) || isPassing(error.cause);
 }
 
 /** Coerces whatever was thrown into an Error, once, at the edge. */

@@ -1,4 +1,4 @@
-import type { AcceptMessage, Receipt } from "../channels/channel.ts";
+import type { AcceptMessage, IntakeState, Receipt } from "../channels/channel.ts";
 import type { Group } from "../domain/group.ts";
 import type { ChatCommand, IncomingMessage, MessageState, OutgoingDraft } from "../domain/message.ts";
 import type { Clock } from "../lib/clock.ts";
@@ -8,18 +8,8 @@ import { cleanMessage } from "./clean-message.ts";
 import { parseCommand } from "./command.ts";
 import type { GroupRegistry } from "./group-registry.ts";
 import { createInOrder } from "./in-order.ts";
-
-/** Bounds of the intake. */
-export interface RouterLimits {
-  /** Longest text, in UTF-16 code units. */
-  readonly textChars: number;
-  /** Messages of one group that may wait for the agent. */
-  readonly waitingPerGroup: number;
-  /** What a channel is told to wait before it tries again. */
-  readonly retryAfterS: number;
-}
-
-export const routerLimits: RouterLimits = { textChars: 65_536, waitingPerGroup: 1_000, retryAfterS: 5 };
+import { IntakeLimits } from "./intake-limits.ts";
+import type { RouterLimits } from "./limits.ts";
 
 /** What the router puts on record. A rejection reaches the channel as "not received". */
 type RouterAudit = (record: {
@@ -32,19 +22,18 @@ type RouterAudit = (record: {
 export interface RouterParts {
   readonly registry: Pick<GroupRegistry, "find">;
   readonly store: {
-    readonly messages: Pick<Store["messages"], "insert" | "waitingCount">;
+    readonly messages: Pick<Store["messages"], "insert" | "isKnown" | "waitingCount" | "waitingTotal">;
     readonly chats: Pick<Store["chats"], "seen" | "memberSeen">;
     readonly outbox: Pick<Store["outbox"], "isOwn">;
   };
   readonly assistantName: string;
-  /** True, or why nothing can be taken in at present. */
-  readonly intakeOpen: () => true | string;
+  readonly intake: () => IntakeState;
   /** Makes a group of a chat that has none, where that is wanted. */
   readonly autoRegister?: ((message: IncomingMessage) => Promise<Group | undefined>) | undefined;
   /** Something waits for the agent in this group. Must not throw. */
   readonly wake: (group: string) => void;
-  /** Carries a chat command out and answers it. The message is stored and will not come again: must not reject. */
-  readonly runCommand: (group: Group, command: ChatCommand, message: IncomingMessage) => Promise<void>;
+  /** A command was stored in this group: carries out what has not been carried out there. Must not reject. */
+  readonly runCommands: (group: Group) => Promise<void>;
   /** Sends a notice of the host. */
   readonly notify: (draft: OutgoingDraft) => Promise<void>;
   readonly limits: RouterLimits;
@@ -68,12 +57,13 @@ const unknownChat: Receipt = { outcome: "unknown-chat" };
  */
 export function createRouter(parts: RouterParts): AcceptMessage {
   const inOrder = createInOrder();
-  const full = new Set<string>();
+  const limits = new IntakeLimits(parts);
 
   return async (incoming) => {
-    const open = parts.intakeOpen();
-    if (open !== true) {
-      return { outcome: "refused", reason: open, retryAfterS: parts.limits.retryAfterS, stopped: true };
+    const intake = parts.intake();
+    if (!intake.open) {
+      const { code, reason } = intake;
+      return { outcome: "refused", code, reason, retryAfterS: parts.limits.retryAfterS, stopped: true };
     }
     if (incoming.text.length > parts.limits.textChars) return tooLong(parts.limits);
     const message = cleanMessage(incoming);
@@ -84,26 +74,31 @@ export function createRouter(parts: RouterParts): AcceptMessage {
     }
     // A group may be found by its name too; under one chat a message is the same one whichever way it came.
     const placed = { ...message, chat: group.chat };
-    return inOrder(group.name, () => takeIn(parts, full, group, placed));
+    return inOrder(group.name, () => takeIn(parts, limits, group, placed));
   };
 }
 
-async function takeIn(parts: RouterParts, full: Set<string>, group: Group, message: IncomingMessage): Promise<Receipt> {
+async function takeIn(
+  parts: RouterParts,
+  limits: IntakeLimits,
+  group: Group,
+  message: IncomingMessage,
+): Promise<Receipt> {
   const decision = await decide(parts, group, message);
-  if (decision.state === "waiting" && (await isFull(parts, full, group, message))) {
-    return { outcome: "refused", reason: "queue-full", retryAfterS: parts.limits.retryAfterS, stopped: false };
-  }
+  const { state, command } = decision;
+  const refusal = await limits.refusal(group, message, state);
+  if (refusal) return refusal;
   const at = parts.clock.now();
-  const { seq, duplicate } = await parts.store.messages.insert(message, {
-    group: group.name,
-    state: decision.state,
-    at,
-  });
+  const { seq, duplicate } = await parts.store.messages.insert(message, { group: group.name, state, at, command });
   if (duplicate) return { outcome: "stored", duplicate };
-  const noted = note(parts, group, message, { ...decision, seq, at });
-  if (decision.state === "waiting") parts.wake(group.name);
-  await noted;
-  if (decision.command) await parts.runCommand(group, decision.command, message);
+  limits.taken(group, message, state);
+  try {
+    const noted = note(parts, group, message, { ...decision, seq, at });
+    if (state === "waiting") parts.wake(group.name);
+    await noted;
+  } finally {
+    if (command) await parts.runCommands(group);
+  }
   return { outcome: "stored", duplicate };
 }
 
@@ -133,29 +128,7 @@ async function note(
   ]);
 }
 
-/** Tells the chat once when its queue has filled up, and again only after it had room in between. */
-async function isFull(parts: RouterParts, full: Set<string>, group: Group, message: IncomingMessage): Promise<boolean> {
-  const allowed = parts.limits.waitingPerGroup;
-  if ((await parts.store.messages.waitingCount(group.name)) < allowed) {
-    full.delete(group.name);
-    return false;
-  }
-  if (full.has(group.name)) return true;
-  full.add(group.name);
-  const data = { limit: "waiting-messages", allowed, channel: message.channel, chat: message.chat };
-  await parts.audit({ type: "limit-hit", group: group.name, actor: message.sender.id, data });
-  await parts.notify({
-    group: group.name,
-    channel: group.channel,
-    chat: group.chat,
-    kind: "notice",
-    text: `${allowed} messages are waiting for an answer here. Until that number has gone down, further ones are not taken.`,
-    inReplyTo: [],
-    turn: undefined,
-  });
-  return true;
-}
-
 function tooLong(limits: RouterLimits): Receipt {
-  return { outcome: "refused", reason: `longer than ${limits.textChars} characters`, retryAfterS: 0, stopped: false };
+  const reason = `longer than ${limits.textChars} characters`;
+  return { outcome: "refused", code: "too-long", reason, retryAfterS: 0, stopped: false };
 }

@@ -1,6 +1,6 @@
 import type { ModelAnswer, ToolCall, ToolResult } from "../domain/model.ts";
 import type { Step, StepBody } from "../domain/turn.ts";
-import { AppError, toError } from "../lib/app-error.ts";
+import { AppError, isPassing, toError } from "../lib/app-error.ts";
 import { limits } from "../protocol/limits.ts";
 import { refusalOfValue } from "../protocol/mailbox-file.ts";
 import type { AgentPayload } from "../protocol/messages.ts";
@@ -11,12 +11,14 @@ import { collectIntake } from "./turn-intake.ts";
 import type { TurnParts, TurnScope } from "./turn-parts.ts";
 
 /**
- * How the work of one container on a turn came out. `lost`: the container is gone, another one may go on. `suspended`: the
- * host is shutting down, the next start goes on.
+ * How the work of one container on a turn came out. `lost`: the container is gone, another one may go on. `troubled`: the
+ * machine had no room or the like; the turn can go on when that is over. `suspended`: the host is shutting down, the next
+ * start goes on.
  */
 export type Outcome =
   | { readonly kind: "ended"; readonly state: "done" | "failed" | "cancelled"; readonly text: string }
   | { readonly kind: "lost"; readonly reason: string }
+  | { readonly kind: "troubled"; readonly reason: string }
   | { readonly kind: "suspended" };
 
 /** Answers in a row whose every tool call was denied, before the turn is given up. */
@@ -108,8 +110,7 @@ export class ActiveTurn implements TurnListener {
   /** Work that the mailbox does not wait for; what goes wrong in it ends the turn. */
   #background(work: Promise<void>): void {
     work.catch((error: unknown) => {
-      if (this.#cancelled) return;
-      this.#end("failed", toError(error).message);
+      if (!this.#cancelled) this.#give(toError(error));
     });
   }
 
@@ -131,9 +132,16 @@ export class ActiveTurn implements TurnListener {
     }
   }
 
+  /** Ends the work on the turn for this error; whether the turn ends with it depends on whose fault it is. */
+  #give(error: Error): void {
+    if (isPassing(error)) this.#outcome.resolve({ kind: "troubled", reason: error.message });
+    else this.#end("failed", error.message);
+  }
+
   /** The model could not be asked: the agent is told, the turn ends; a cancelled turn ends as what it was cancelled for. */
   async #fail(error: Error): Promise<void> {
     const { turn } = this.#scope;
+    if (isPassing(error) && !this.#cancelled) return this.#give(error);
     await this.#container?.send({
       type: "model-failure",
       turn: turn.id,

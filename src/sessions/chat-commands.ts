@@ -1,63 +1,83 @@
 import type { Group } from "../domain/group.ts";
-import type { ChatCommand, Sender } from "../domain/message.ts";
+import type { OutgoingDraft } from "../domain/message.ts";
+import type { StepBody, Turn } from "../domain/turn.ts";
 import type { Clock } from "../lib/clock.ts";
-import type { MessageStore, OutboxStore, SessionStore } from "../stores/store.ts";
+import type { InterventionStore, PendingCommand, SessionStore, SetAside, SetAsideWords } from "../stores/store.ts";
+import { closingStep } from "./closing-step.ts";
 import { draftFor } from "./turn-parts.ts";
 
 export interface ChatCommandParts {
-  readonly store: { readonly messages: MessageStore; readonly sessions: SessionStore; readonly outbox: OutboxStore };
+  readonly store: {
+    readonly interventions: Pick<InterventionStore, "commands" | "carryOut">;
+    readonly sessions: Pick<SessionStore, "open">;
+  };
   readonly sessionKey: (group: Group) => string;
-  /** Stops the group's turn; false when none was active. */
-  readonly cancelTurn: (group: string, reason: string) => boolean;
+  /** Puts on record that the command is going to be carried out. */
+  readonly announce: (group: Group, pending: PendingCommand) => Promise<void>;
+  /** The store has ended this turn: whoever works on it has to let go. */
+  readonly turnEnded: (turn: Turn, reason: string) => Promise<void>;
   /** What a member may know of how things stand, a few lines. */
   readonly describe: (group: Group) => Promise<string>;
+  readonly estimateTokens: (step: StepBody) => number;
   readonly deliver: () => void;
   readonly clock: Clock;
 }
 
-/** Runs a command that was said as the message `id`; the notice that it writes to the outbox answers that message. */
-export type RunChatCommand = (
-  group: Group,
-  command: ChatCommand,
-  message: { readonly id: string; readonly sender: Sender },
-) => Promise<void>;
+/**
+ * Carries out the commands that were said in a group and have not been carried out, in order. Each takes effect once, with
+ * its notice, in one transaction; what rejects is left for the next call. May be called any number of times at once.
+ */
+export type RunChatCommands = (group: Group) => Promise<void>;
 
-export function createChatCommands(parts: ChatCommandParts): RunChatCommand {
-  const { store } = parts;
-
-  /** Stops the turn and drops what waits; returns the channel ids of what was dropped. */
-  async function stop(group: Group, sender: Sender): Promise<{ stopped: boolean; dropped: string[] }> {
-    const dropped = await store.messages.dropWaiting(group.name);
-    const stopped = parts.cancelTurn(group.name, `Stopped by ${sender.name}.`);
-    return { stopped, dropped: dropped.map((message) => message.id) };
-  }
-
-  async function notice(group: Group, text: string, inReplyTo: readonly string[]): Promise<void> {
-    await store.outbox.add(draftFor(group, { kind: "notice", text, inReplyTo, turn: undefined }), parts.clock.now());
-    parts.deliver();
-  }
-
-  return async (group, command, message) => {
-    switch (command) {
-      case "stop": {
-        const { stopped, dropped } = await stop(group, message.sender);
-        const waiting =
-          dropped.length > 0
-            ? ` ${dropped.length} waiting ${dropped.length === 1 ? "message was" : "messages were"} dropped.`
-            : "";
-        const text = stopped ? "Stopping." : dropped.length > 0 ? "Stopped." : "There is nothing to stop.";
-        return notice(group, text + waiting, [message.id, ...dropped]);
-      }
-      case "new": {
-        const { dropped } = await stop(group, message.sender);
-        const session = await store.sessions.open(parts.sessionKey(group), group.name);
-        await store.sessions.renew(session.id);
-        const text =
-          "A new conversation has begun: what was said before is forgotten. Files in the group's folder are kept.";
-        return notice(group, text, [message.id, ...dropped]);
-      }
-      case "status":
-        return notice(group, await parts.describe(group), [message.id]);
+export function createChatCommands(parts: ChatCommandParts): RunChatCommands {
+  const { interventions, sessions } = parts.store;
+  return async (group) => {
+    for (const pending of await interventions.commands(group.name)) {
+      await parts.announce(group, pending);
+      const { command, message } = pending;
+      const at = parts.clock.now();
+      const reason = `Stopped by ${message.sender.name}.`;
+      const text = command === "status" ? await parts.describe(group) : undefined;
+      const renews = command === "new" ? (await sessions.open(parts.sessionKey(group), group.name)).id : undefined;
+      const done = await interventions.carryOut(message.seq, {
+        at,
+        stops: command !== "status",
+        renews,
+        tell: (found): SetAsideWords => ({
+          reason,
+          lastStep: closingStep(reason, { at, estimateTokens: parts.estimateTokens }),
+          outgoing: notices(group, pending, { found, reason, at, text: text ?? wording(command, found) }),
+        }),
+      });
+      for (const { turn } of done?.turns ?? []) await parts.turnEnded(turn, reason);
+      if (done) parts.deliver();
     }
   };
+}
+
+/** One for each turn that was ended, then the one that answers the command and what was dropped with it. */
+function notices(
+  group: Group,
+  { message }: PendingCommand,
+  { found, reason, at, text }: { found: SetAside; reason: string; at: number; text: string },
+): OutgoingDraft[] {
+  const ended = found.turns.map(({ turn, messages }) => {
+    const elapsedMs = at - (messages[0]?.receivedAt ?? turn.startedAt);
+    const inReplyTo = messages.map(({ id }) => id);
+    return draftFor(group, { kind: "notice", text: reason, inReplyTo, turn: turn.id, elapsedMs });
+  });
+  const inReplyTo = [message.id, ...found.waiting.map(({ id }) => id)];
+  return [...ended, draftFor(group, { kind: "notice", text, inReplyTo, turn: undefined })];
+}
+
+function wording(command: PendingCommand["command"], { turns, waiting }: SetAside): string {
+  if (command === "new") {
+    return "A new conversation has begun: what was said before is forgotten. Files in the group's folder are kept.";
+  }
+  const dropped =
+    waiting.length > 0
+      ? ` ${waiting.length} waiting ${waiting.length === 1 ? "message was" : "messages were"} dropped.`
+      : "";
+  const stopped = turns.length > 0 ? "Stopping." : waiting.length > 0 ? "Stopped." : "There is nothing to stop.";
+  return stopped + dropped;
 }

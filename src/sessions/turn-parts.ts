@@ -52,6 +52,8 @@ export interface TurnParts {
   readonly judge: (group: Group, call: ToolCall) => Decision;
   /** The answer as it goes to the chat; empty when there is nothing to send. */
   readonly formatReply: (text: string) => string;
+  /** Resolves when there is room on the disk and the store can be written, or at the signal. Never rejects. */
+  readonly untilWritable: (signal: AbortSignal) => Promise<void>;
   /** There are new rows in the outbox. */
   readonly deliver: () => void;
   readonly events: TurnEvents;

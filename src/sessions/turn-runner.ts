@@ -2,10 +2,11 @@ import { randomUUID } from "node:crypto";
 
 import type { Group } from "../domain/group.ts";
 import type { Session } from "../domain/session.ts";
-import { AppError, toError } from "../lib/app-error.ts";
-import type { NewStep } from "../stores/store.ts";
+import type { Turn } from "../domain/turn.ts";
+import { AppError, isPassing, toError } from "../lib/app-error.ts";
 import { ActiveTurn } from "./active-turn.ts";
 import type { Outcome } from "./active-turn.ts";
+import { closingStep } from "./closing-step.ts";
 import { collectIntake } from "./turn-intake.ts";
 import { draftFor } from "./turn-parts.ts";
 import type { TurnParts, TurnScope } from "./turn-parts.ts";
@@ -20,6 +21,8 @@ const engineRetryMs = { first: 500, most: 15_000 };
 export class TurnRunner {
   readonly #parts: TurnParts & { readonly sessionKey: (group: Group) => string };
   readonly #active = new Map<string, ActiveTurn>();
+  /** Turns from their first work until their end is on record. */
+  readonly #working = new Set<string>();
 
   constructor(parts: TurnParts & { readonly sessionKey: (group: Group) => string }) {
     this.#parts = parts;
@@ -34,15 +37,16 @@ export class TurnRunner {
     return (await this.#parts.store.messages.waitingCount(group.name)) > 0;
   }
 
-  /** Stops the group's turn. False when none is active. */
-  cancel(group: string, reason: string): boolean {
-    const active = this.#active.get(group);
-    active?.cancel({ state: "cancelled", reason });
-    return active !== undefined;
+  /** Lets go of a turn that was ended in the store. False when nobody works on it. */
+  cancel(turn: Turn, reason: string): boolean {
+    if (!this.#working.has(turn.id)) return false;
+    this.#active.get(turn.group)?.cancel({ state: "cancelled", reason });
+    return true;
   }
 
   isActive(group: string): boolean {
-    return this.#active.has(group);
+    const active = this.#active.get(group);
+    return active !== undefined && !active.cancelled;
   }
 
   async #begin(group: Group, session: Session, signal: AbortSignal): Promise<boolean> {
@@ -61,39 +65,59 @@ export class TurnRunner {
   }
 
   async #workOn(scope: TurnScope, resumed: boolean, signal: AbortSignal): Promise<void> {
+    this.#working.add(scope.turn.id);
+    try {
+      await this.#workToTheEnd(scope, resumed, signal);
+    } finally {
+      this.#working.delete(scope.turn.id);
+    }
+  }
+
+  async #workToTheEnd(scope: TurnScope, resumed: boolean, signal: AbortSignal): Promise<void> {
     const { store, events } = this.#parts;
     await events.started(scope, await store.messages.ofTurn(scope.turn.id), resumed);
-    const outcome = await this.#drive(scope, resumed, signal).catch((error: unknown): Outcome => ({
-      kind: "ended",
-      state: "failed",
-      text: toError(error).message,
-    }));
-    if (outcome.kind === "suspended") return;
+    const outcome = await this.#drive(scope, resumed, signal).catch((error: unknown): Outcome => {
+      if (isPassing(error)) throw error;
+      return { kind: "ended", state: "failed", text: toError(error).message };
+    });
+    if (outcome.kind === "suspended" || outcome.kind === "troubled") return;
     const end = outcome.kind === "lost" ? lostTwice(outcome.reason) : outcome;
     await this.#finish(scope, end);
   }
 
-  /** Lets containers work on the turn, a second one when the first one dies. */
+  /**
+   * Lets containers work on the turn, a second one when the first one dies. Trouble of the machine, such as a full disk, is
+   * nobody's fault: the turn is kept, and another container goes on with it when it is over.
+   */
   async #drive(scope: TurnScope, resumed: boolean, signal: AbortSignal): Promise<Outcome> {
-    const { turn } = scope;
+    const { pool, logger } = this.#parts;
+    const { turn, session } = scope;
     let outcome: Outcome = { kind: "suspended" };
-    for (let attempt = 1; attempt <= containersPerTurn && !signal.aborted; attempt += 1) {
-      const isResumed = resumed || attempt > 1;
-      const attempts = isResumed ? await this.#parts.store.turns.addAttempt(turn.id) : 1;
-      if (attempts > attemptsPerTurn)
-        throw new AppError("container_lost", `It was tried ${attemptsPerTurn} times without getting to an end.`);
-      try {
-        outcome = await this.#workWhenEngineAnswers(scope, isResumed, signal);
-      } finally {
-        this.#active.delete(scope.group.name);
-      }
-      if (outcome.kind !== "lost") return outcome;
-      this.#parts.logger.warn(
-        { turn: turn.id, reason: outcome.reason, attempt },
-        "the container was lost during a turn",
-      );
+    let isResumed = resumed;
+    for (let lost = 0; lost < containersPerTurn && !signal.aborted;) {
+      outcome = await this.#attempt(scope, isResumed, signal);
+      isResumed = true;
+      if (outcome.kind !== "lost" && outcome.kind !== "troubled") return outcome;
+      logger.warn({ turn: turn.id, reason: outcome.reason }, "a container could not go on with a turn");
+      if (outcome.kind === "lost") lost += 1;
+      else await pool.stop(session.id, outcome.reason);
+      await this.#parts.untilWritable(signal);
     }
     return outcome;
+  }
+
+  async #attempt(scope: TurnScope, isResumed: boolean, signal: AbortSignal): Promise<Outcome> {
+    const { store } = this.#parts;
+    const { turn, group } = scope;
+    if ((await store.turns.get(turn.id))?.state !== "running") return endedMeanwhile;
+    const attempts = isResumed ? await store.turns.addAttempt(turn.id) : 1;
+    if (attempts > attemptsPerTurn)
+      throw new AppError("container_lost", `It was tried ${attemptsPerTurn} times without getting to an end.`);
+    try {
+      return await this.#workWhenEngineAnswers(scope, isResumed, signal);
+    } finally {
+      this.#active.delete(group.name);
+    }
   }
 
   /** An engine that is away is waited for: the turn is kept, not failed. */
@@ -106,6 +130,7 @@ export class TurnRunner {
       } catch (error) {
         if (error instanceof AppError && error.code === "container_lost")
           return { kind: "lost", reason: error.message };
+        if (isPassing(error)) return { kind: "troubled", reason: toError(error).message };
         if (!(error instanceof AppError) || error.code !== "engine_unavailable") throw error;
         this.#parts.logger.warn(
           { reason: error.message, retryInMs: delayMs },
@@ -128,10 +153,15 @@ export class TurnRunner {
     const inReplyTo = messages.map((message) => message.id);
     const outgoing = text === "" ? [] : [draftFor(group, { kind, text, inReplyTo, turn: turn.id, elapsedMs })];
     const reason = end.state === "done" ? undefined : end.text;
-    const steps = end.state === "done" ? [] : [this.#closingStep(end.text, at)];
+    const { estimateTokens } = this.#parts;
+    const steps = end.state === "done" ? [] : [closingStep(end.text, { at, estimateTokens })];
     const rows = await store.turns.finish(turn.id, { state: end.state, reason, at, steps, outgoing });
     if (rows) this.#parts.deliver();
-    await events.ended(scope, { state: end.state, reason, elapsedMs });
+    // A command may have ended it in the store while its container still worked: that end counts.
+    const ended = rows ? { state: end.state, reason } : await store.turns.get(turn.id);
+    if (ended && ended.state !== "running") {
+      await events.ended(scope, { state: ended.state, reason: ended.reason, elapsedMs });
+    }
   }
 
   #wording(end: { state: "done" | "failed" | "cancelled"; text: string }): { kind: "reply" | "notice"; text: string } {
@@ -140,24 +170,13 @@ export class TurnRunner {
     if (end.text.trim() === "") return { kind: "notice", text: "The model gave an empty answer." };
     return { kind: "reply", text: this.#parts.formatReply(end.text) };
   }
-
-  /** Tells the model at the next turn how this one ended, so that it does not take silence for success. */
-  #closingStep(reason: string, at: number): NewStep {
-    const body = {
-      kind: "user",
-      text: `<host-note>The turn ended without an answer: ${escapeText(reason)}</host-note>`,
-    } as const;
-    return { body, tokens: this.#parts.estimateTokens(body), at };
-  }
 }
+
+const endedMeanwhile: Outcome = { kind: "ended", state: "cancelled", text: "It was ended." };
 
 function lostTwice(reason: string): { state: "failed"; text: string } {
   const text = `the agent's container ended ${containersPerTurn} times while it worked (last: ${reason}). The message is kept; the operator can try again with "crabpot turns retry".`;
   return { state: "failed", text };
-}
-
-function escapeText(text: string): string {
-  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }
 
 async function waitUnlessAborted(delayMs: number, signal: AbortSignal): Promise<void> {

@@ -1,5 +1,6 @@
 import type { BudgetLimits, Chat, Group } from "../domain/group.ts";
 import type {
+  ChatCommand,
   IncomingMessage,
   MessageState,
   OutboxState,
@@ -10,27 +11,41 @@ import type {
 import type { Session } from "../domain/session.ts";
 import type { Step, StepBody, Turn, TurnState } from "../domain/turn.ts";
 
+export interface WaitingInGroup {
+  readonly group: string;
+  readonly messages: number;
+  /** When the first one came in. */
+  readonly oldestAt: number;
+}
+
 /** Messages, each stored once under (channel, chat, sender id, id). */
 export interface MessageStore {
-  /** Stores a message of a registered group. `duplicate`: it was there before, nothing was changed, `seq` is the old one. */
+  /**
+   * Stores a message of a registered group; one that is a command has to be carried out from then on. `duplicate`: it was
+   * there before, nothing was changed, `seq` is the old one.
+   */
   insert(
     message: IncomingMessage,
-    placed: { group: string; state: MessageState; at: number },
+    placed: { group: string; state: MessageState; at: number; command?: ChatCommand | undefined },
   ): Promise<{ seq: number; duplicate: boolean }>;
+  /** Was this message stored before? */
+  isKnown(message: Pick<IncomingMessage, "channel" | "chat" | "sender" | "id">): Promise<boolean>;
   /** Messages of a group with `seq > after`, oldest first, all states but `handled`. At most `limit`: the newest ones win. */
   after(group: string, after: number, limit: number): Promise<StoredMessage[]>;
-  /** How many messages of the group (all states but `handled`) have `seq > after`. */
+  /** How many messages of the group (all states but `handled`) have `seq > after`; not counted beyond 10,000. */
   countAfter(group: string, after: number): Promise<number>;
   /** The `waiting` messages of a group, oldest first, at most `limit`. */
   waiting(group: string, limit: number): Promise<StoredMessage[]>;
   /** How many `waiting` messages the group has. */
   waitingCount(group: string): Promise<number>;
+  /** How many messages wait in all groups together, counted up to `limit`. */
+  waitingTotal(limit: number): Promise<number>;
+  /** What waits in each group, the one that has waited longest first. */
+  waitingByGroup(): Promise<WaitingInGroup[]>;
   /** Groups that have `waiting` messages, the one that has waited longest first. */
   waitingGroups(): Promise<string[]>;
   /** Messages that belong to a turn, in order. */
   ofTurn(turn: string): Promise<StoredMessage[]>;
-  /** Makes all `waiting` messages of a group `handled` and returns them; used by `/stop` and `/new`. */
-  dropWaiting(group: string): Promise<StoredMessage[]>;
   /** Puts messages of a failed turn back to `waiting` (`turns retry`). Returns how many. */
   requeue(turn: string): Promise<number>;
 }
@@ -58,8 +73,6 @@ export interface SessionStore {
   /** The session of this key, made if it is new. */
   open(key: string, group: string): Promise<Session>;
   list(): Promise<Session[]>;
-  /** Starts a new conversation (`/new`): history and window start afresh, messages up to now count as shown. Returns its number. */
-  renew(id: string): Promise<number>;
   /** The number for the next life of its container; each call gives a higher one. */
   nextGeneration(id: string): Promise<number>;
   setWindowStart(id: string, stepSeq: number): Promise<void>;
@@ -108,6 +121,53 @@ export interface TurnStore {
   history(session: string, conversation: number, from: number): Promise<Step[]>;
 }
 
+/** A command that was said as this message. */
+export interface PendingCommand {
+  readonly command: ChatCommand;
+  readonly message: StoredMessage;
+}
+
+/** Work of a group that ends without an answer of the agent: running turns with their messages, and messages of no turn. */
+export interface SetAside {
+  readonly turns: readonly { readonly turn: Turn; readonly messages: readonly StoredMessage[] }[];
+  readonly waiting: readonly StoredMessage[];
+}
+
+/** What is written about it: how the turns ended, for the operator and (as their last step) for the model, and for the chat. */
+export interface SetAsideWords {
+  readonly reason: string;
+  readonly lastStep: NewStep;
+  readonly outgoing: readonly OutgoingDraft[];
+}
+
+/** What the host does to the work of a group by itself. `tell` words it inside the transaction: it must not wait or throw. */
+export interface InterventionStore {
+  /** Commands that are not carried out yet, of one group or of all, in the order in which they were said. */
+  commands(group?: string): Promise<PendingCommand[]>;
+  /**
+   * Carries out the command that was said as message `seq`, in one transaction. `stops`: ends running turns that began before
+   * it, and what waited before it becomes `handled`. `renews`: this session begins a new conversation, and messages up to
+   * the command count as shown. Undefined, and no effect, when it was carried out before.
+   */
+  carryOut(
+    seq: number,
+    change: {
+      readonly at: number;
+      readonly stops: boolean;
+      readonly renews?: string | undefined;
+      readonly tell: (found: SetAside) => SetAsideWords;
+    },
+  ): Promise<SetAside | undefined>;
+  /**
+   * In one transaction: what waits in the group and came before `before` becomes `context`, and running turns of which
+   * nothing was said or stored since are cancelled. `tell` is not called when there is nothing of the kind.
+   */
+  giveUpOld(
+    group: string,
+    change: { readonly at: number; readonly before: number; readonly tell: (found: SetAside) => SetAsideWords },
+  ): Promise<SetAside>;
+}
+
 export interface OutboxStore {
   add(draft: OutgoingDraft, at: number): Promise<OutgoingMessage>;
   /** Rows that still have to be sent (`queued`, `sending`, `uncertain`) with `seq > after` (0 when absent), in order. */
@@ -153,7 +213,10 @@ export interface Store extends AsyncDisposable {
   readonly chats: ChatStore;
   readonly sessions: SessionStore;
   readonly turns: TurnStore;
+  readonly interventions: InterventionStore;
   readonly outbox: OutboxStore;
   readonly usage: UsageStore;
   readonly audit: AuditIndex;
+  /** Writes something small to disk. Rejects as any write would while writing does not work. */
+  probe(at: number): Promise<void>;
 }

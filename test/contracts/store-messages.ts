@@ -1,6 +1,15 @@
 import { expect, test } from "vitest";
 
-import { finished, insert, type OpenStore, restartableStore, runningTurn, say } from "./store-setup.ts";
+import {
+  finished,
+  insert,
+  insertCommand,
+  type OpenStore,
+  restartableStore,
+  runningTurn,
+  say,
+  stopping,
+} from "./store-setup.ts";
 
 const placedInFamily = { group: "family", state: "waiting", at: 10 } as const;
 
@@ -107,13 +116,11 @@ export function testMessages(open: OpenStore): void {
     await insert(home.store, "3");
     await insert(home.store, "4", "waiting", "work");
 
-    const dropped = await home.store.messages.dropWaiting("family");
+    const stop = await insertCommand(home.store, "stop", "stop");
+    const dropped = await home.store.interventions.carryOut(stop, stopping);
 
     const store = await home.restart();
-    expect(dropped.map(({ id, state }) => [id, state])).toEqual([
-      ["1", "handled"],
-      ["3", "handled"],
-    ]);
+    expect(dropped?.waiting.map(({ id }) => id)).toEqual(["1", "3"]);
     expect(await store.messages.waitingGroups()).toEqual(["work"]);
     expect((await store.messages.after("family", 0, 10)).map((message) => message.id)).toEqual(["2"]);
   });

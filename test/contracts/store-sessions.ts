@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { insert, type OpenStore, restartableStore, runningTurn } from "./store-setup.ts";
+import { insert, insertCommand, type OpenStore, restartableStore, runningTurn, stopping } from "./store-setup.ts";
 
 /** Numbers of a session only rise. */
 export function testSessions(open: OpenStore): void {
@@ -46,11 +46,13 @@ export function testSessions(open: OpenStore): void {
     await insert(home.store, "elsewhere", "context", "work");
     await home.store.sessions.setWindowStart(session, 40);
 
-    const conversation = await home.store.sessions.renew(session);
+    const command = await insertCommand(home.store, "new", "new");
+    await home.store.interventions.carryOut(command, { ...stopping, stops: false, renews: session });
 
     const store = await home.restart();
-    expect(conversation).toBe(2);
-    expect(await store.sessions.list()).toMatchObject([{ conversation: 2, windowStart: 0, contextCursor: last }]);
+    expect(await store.sessions.list()).toMatchObject([{ conversation: 2, windowStart: 0, contextCursor: command }]);
+    expect(await store.messages.countAfter("family", command)).toBe(0);
+    expect(command).toBeGreaterThan(last);
     expect(await store.turns.history(session, 2, 0)).toEqual([]);
   });
 
@@ -69,7 +71,6 @@ export function testSessions(open: OpenStore): void {
     const { sessions: stored } = home.store;
 
     for (const attempt of [
-      stored.renew("nope"),
       stored.nextGeneration("nope"),
       stored.nextMailboxBlock("nope"),
       stored.setWindowStart("nope", 1),

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 
-import type { IncomingMessage, MessageState, OutgoingDraft } from "../../src/domain/message.ts";
+import type { ChatCommand, IncomingMessage, MessageState, OutgoingDraft } from "../../src/domain/message.ts";
 import type { NewStep, Store } from "../../src/stores/store.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
@@ -70,6 +70,19 @@ export async function insert(
   const { seq } = await store.messages.insert(say(id), { group, state, at: 10 });
   return seq;
 }
+
+/** A command that has to be carried out. */
+export async function insertCommand(store: Store, id: string, command: ChatCommand, group = "family"): Promise<number> {
+  const { seq } = await store.messages.insert(say(id), { group, state: "handled", at: 10, command });
+  return seq;
+}
+
+/** Ends what is under way and says nothing about it. */
+export const stopping = {
+  at: 95,
+  stops: true,
+  tell: () => ({ reason: "Stopped.", lastStep: step("stopped"), outgoing: [] }),
+};
 
 /** A session with a running turn `t` that has taken the message `m`. */
 export async function runningTurn(store: Store, id = "t"): Promise<{ session: string; message: number }> {

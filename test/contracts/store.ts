@@ -2,6 +2,7 @@ import { describe } from "vitest";
 
 import { testAuditIndex } from "./store-audit-index.ts";
 import { testGroupsAndChats } from "./store-groups.ts";
+import { testInterventions } from "./store-interventions.ts";
 import { testMessages } from "./store-messages.ts";
 import { testOutbox } from "./store-outbox.ts";
 import { testSessions } from "./store-sessions.ts";
@@ -14,6 +15,7 @@ export function storeContract(name: string, open: OpenStore): void {
   const parts = {
     messages: testMessages,
     turns: testTurns,
+    interventions: testInterventions,
     sessions: testSessions,
     "groups and chats": testGroupsAndChats,
     outbox: testOutbox,

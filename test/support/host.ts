@@ -28,8 +28,12 @@ export interface Reply {
 
 export interface Said {
   readonly status: number;
+  readonly retryAfter: string | null;
   readonly id: string;
-  readonly body: { readonly duplicate?: boolean; readonly error?: { readonly message: string } };
+  readonly body: {
+    readonly duplicate?: boolean;
+    readonly error?: { readonly message: string; readonly reason?: string };
+  };
 }
 
 export interface SayOptions {
@@ -55,9 +59,9 @@ export class TestHost implements AsyncDisposable {
 
   /** Groups by name get the HTTP channel and the trigger `mention` unless they say otherwise. */
   static async start(
-    options: { groups?: Record<string, object>; config?: object; mounts?: object } = {},
+    options: { groups?: Record<string, object>; config?: object; mounts?: object; parent?: string } = {},
   ): Promise<TestHost> {
-    const folder = await temporaryFolder();
+    const folder = await temporaryFolder(options.parent);
     const port = await freePort();
     const home = join(folder.path, "home");
     await mkdir(home, { mode: 0o700 });
@@ -111,7 +115,8 @@ export class TestHost implements AsyncDisposable {
     const id = options.id ?? randomUUID();
     const body = { sender: { id: "ann", name: "Ann" }, ...options, id, group, text };
     const answer = await this.post(body);
-    return { status: answer.status, id, body: (await answer.json()) as Said["body"] };
+    const retryAfter = answer.headers.get("retry-after");
+    return { status: answer.status, retryAfter, id, body: (await answer.json()) as Said["body"] };
   }
 
   async post(body: unknown): Promise<Response> {

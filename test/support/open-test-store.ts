@@ -4,9 +4,9 @@ import { openStore } from "../../src/stores/catalog.ts";
 import type { Store } from "../../src/stores/store.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
-/** A real store in a folder of its own that is gone at the end of the scope. */
-export async function openTestStore(): Promise<{ readonly store: Store } & AsyncDisposable> {
-  const folder = await temporaryFolder();
+/** A real store in a folder of its own (below `parent`) that is gone at the end of the scope. */
+export async function openTestStore(parent?: string): Promise<{ readonly store: Store } & AsyncDisposable> {
+  const folder = await temporaryFolder(parent);
   const store = await openStore({ kind: "sqlite", path: join(folder.path, "home", "crabpot.sqlite") });
   return {
     store,

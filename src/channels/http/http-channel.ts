@@ -109,18 +109,23 @@ function answer(reply: FastifyReply, { id, group }: MessageBody, receipt: Receip
 }
 
 function answerRefused(reply: FastifyReply, receipt: Extract<Receipt, { outcome: "refused" }>): FastifyReply {
-  const { reason, retryAfterS, stopped } = receipt;
+  const { code: why, reason, retryAfterS, stopped } = receipt;
   const message = `The message was not taken: ${reason}.`;
-  if (!stopped && retryAfterS === 0) return refuse(reply, 413, { code: "too_large", message });
+  if (!stopped && retryAfterS === 0) return refuse(reply, 413, { code: "too_large", message, reason: why });
   void reply.header("retry-after", Math.ceil(retryAfterS));
-  if (stopped) return refuse(reply, 503, { code: "intake_stopped", message });
-  return refuse(reply, 429, { code: "rate_limited", message });
+  if (stopped) return refuse(reply, 503, { code: "intake_stopped", message, reason: why });
+  return refuse(reply, 429, { code: "rate_limited", message, reason: why });
 }
 
 function refuse(
   reply: FastifyReply,
   status: number,
-  error: { readonly code: string; readonly message: string; readonly path?: string },
+  error: {
+    readonly code: string;
+    readonly message: string;
+    readonly path?: string;
+    readonly reason?: string | undefined;
+  },
 ): FastifyReply {
   return reply.code(status).send({ error });
 }

@@ -7,7 +7,7 @@ import { Database } from "./database.ts";
 
 /** Reads the audit head of a database file and nothing else; throws AppError `store_failed` when there is no such file. */
 export function openSqliteAuditWitness(path: string): Pick<AuditIndex, "head"> & AsyncDisposable {
-  const database = new Database(openReadOnly(path), path);
+  const database = new Database(openReadOnly(path), { path, busyTimeoutMs: 0 });
   const index = new SqliteAuditIndex(database);
   return { head: () => index.head(), [Symbol.asyncDispose]: () => database[Symbol.asyncDispose]() };
 }

@@ -1,3 +1,5 @@
+import { setTimeout as delay } from "node:timers/promises";
+
 import SQLite from "better-sqlite3";
 import {
   CompiledQuery,
@@ -12,6 +14,14 @@ import {
 import { AppError } from "../../lib/app-error.ts";
 import type { Tables } from "./tables.ts";
 
+export interface DatabaseOptions {
+  readonly path: string;
+  /** How long a write waits for another process that writes; other work of this process goes on meanwhile. */
+  readonly busyTimeoutMs: number;
+  /** Sees the text of every statement, without its values. */
+  readonly onQuery?: ((statement: string) => void) | undefined;
+}
+
 /**
  * The one connection to the file. Kysely lends it to one transaction or query at a time, so concurrent callers queue and
  * never see, or write into, each other's half-done transaction.
@@ -21,11 +31,12 @@ export class Database implements AsyncDisposable {
   readonly #path: string;
   #closed = false;
 
-  /** Takes over `connection` and closes it at the end. `onQuery` sees the text of every statement, without its values. */
-  constructor(connection: SQLite.Database, path: string, onQuery?: (statement: string) => void) {
+  /** Takes over `connection` and closes it at the end. */
+  constructor(connection: SQLite.Database, options: DatabaseOptions) {
+    const { path, onQuery } = options;
     this.#path = path;
     this.#kysely = new Kysely<Tables>({
-      dialect: new ImmediateDialect(connection),
+      dialect: new ImmediateDialect(connection, options.busyTimeoutMs),
       ...(onQuery && { log: (event) => onQuery(event.query.sql) }),
     });
   }
@@ -61,28 +72,50 @@ export class Database implements AsyncDisposable {
 
 class ImmediateDialect extends SqliteDialect {
   readonly #connection: SQLite.Database;
+  readonly #busyTimeoutMs: number;
 
-  constructor(connection: SQLite.Database) {
+  constructor(connection: SQLite.Database, busyTimeoutMs: number) {
     super({ database: connection });
     this.#connection = connection;
+    this.#busyTimeoutMs = busyTimeoutMs;
   }
 
   override createDriver(): Driver {
-    return new ImmediateDriver(this.#connection);
+    return new ImmediateDriver(this.#connection, this.#busyTimeoutMs);
   }
 }
 
+const busyRetryMs = 20;
+
 class ImmediateDriver extends SqliteDriver {
   readonly #connection: SQLite.Database;
+  readonly #busyTimeoutMs: number;
+  /** Another process held the file for too long at the last try. */
+  #isHeld = false;
 
-  constructor(connection: SQLite.Database) {
+  constructor(connection: SQLite.Database, busyTimeoutMs: number) {
     super({ database: connection });
     this.#connection = connection;
+    this.#busyTimeoutMs = busyTimeoutMs;
   }
 
-  /** Takes the write lock first: a transaction that reads, then writes, could otherwise fail in the middle with BUSY. */
+  /**
+   * Takes the write lock first: a transaction that reads, then writes, could otherwise fail in the middle with BUSY. A lock
+   * that another process holds is waited for once; until it is let go, further writes fail at once instead of lining up.
+   */
   override async beginTransaction(connection: DatabaseConnection): Promise<void> {
-    await connection.executeQuery(CompiledQuery.raw("begin immediate"));
+    const deadline = performance.now() + (this.#isHeld ? 0 : this.#busyTimeoutMs);
+    for (;;) {
+      try {
+        await connection.executeQuery(CompiledQuery.raw("begin immediate"));
+        this.#isHeld = false;
+        return;
+      } catch (error) {
+        this.#isHeld = isBusy(error) && performance.now() >= deadline;
+        if (this.#isHeld || !isBusy(error)) throw error;
+        await delay(busyRetryMs);
+      }
+    }
   }
 
   /** A full disk has rolled back already; a second rollback would fail and hide the cause. */
@@ -91,20 +124,36 @@ class ImmediateDriver extends SqliteDriver {
   }
 }
 
-const failures: readonly { code: RegExp; what: string; fix: string }[] = [
-  { code: /^SQLITE_FULL/, what: "the disk is full", fix: "free some space; the host goes on by itself" },
+function isBusy(error: unknown): boolean {
+  return error instanceof SQLite.SqliteError && error.code.startsWith("SQLITE_BUSY");
+}
+
+const failures: readonly { code: RegExp; what: string; fix: string; passing: boolean }[] = [
+  { code: /^SQLITE_FULL/, what: "the disk is full", fix: "free some space; the host goes on by itself", passing: true },
   {
     code: /^SQLITE_(BUSY|LOCKED)/,
     what: "another process holds it for too long",
     fix: "end the other program that writes to this file",
+    passing: true,
   },
   {
     code: /^SQLITE_(CORRUPT|NOTADB)/,
     what: "it is damaged or not a database of crabpot",
     fix: "stop the host, keep a copy of the file, and restore a backup or move the file away",
+    passing: false,
   },
-  { code: /^SQLITE_(READONLY|CANTOPEN|PERM|AUTH)/, what: "it cannot be written", fix: "check its owner and mode" },
-  { code: /^SQLITE_IOERR/, what: "reading or writing the disk failed", fix: "check the disk and the system's log" },
+  {
+    code: /^SQLITE_(READONLY|CANTOPEN|PERM|AUTH)/,
+    what: "it cannot be written",
+    fix: "check its owner and mode",
+    passing: true,
+  },
+  {
+    code: /^SQLITE_IOERR/,
+    what: "reading or writing the disk failed",
+    fix: "check the disk and the system's log",
+    passing: true,
+  },
 ];
 
 /** Turns an error of SQLite into AppError `store_failed` with a sentence about its cause; other errors pass unchanged. */
@@ -114,6 +163,6 @@ export function storeFailure(path: string, error: unknown): unknown {
   const what = known?.what ?? error.message;
   return new AppError("store_failed", `The store ${path} failed: ${what} (${error.code}).`, {
     cause: error,
-    ...(known && { fix: known.fix }),
+    ...(known && { fix: known.fix, passing: known.passing }),
   });
 }

@@ -1,14 +1,16 @@
-import { sql } from "kysely";
+import { type Kysely, sql } from "kysely";
 
-import type { IncomingMessage, MessageState, StoredMessage } from "../../domain/message.ts";
-import type { MessageStore } from "../store.ts";
+import type { ChatCommand, IncomingMessage, MessageState, StoredMessage } from "../../domain/message.ts";
+import type { MessageStore, WaitingInGroup } from "../store.ts";
 import type { Database } from "./database.ts";
 import { parseQuote } from "./json-columns.ts";
-import type { Row } from "./tables.ts";
+import type { Row, Tables } from "./tables.ts";
 
 // Written as literals, not as bound values: only then does SQLite see that the partial indexes apply.
-const isWaiting = sql<boolean>`state = 'waiting'`;
+export const isWaiting = sql<boolean>`state = 'waiting'`;
 const isShown = sql<boolean>`state <> 'handled'`;
+/** A group can talk for years without the agent: counting has to have an end. */
+const countedMessages = 10_000;
 
 export class SqliteMessages implements MessageStore {
   readonly #database: Database;
@@ -19,7 +21,7 @@ export class SqliteMessages implements MessageStore {
 
   insert(
     message: IncomingMessage,
-    placed: { group: string; state: MessageState; at: number },
+    placed: { group: string; state: MessageState; at: number; command?: ChatCommand | undefined },
   ): Promise<{ seq: number; duplicate: boolean }> {
     return this.#database.write(async (transaction) => {
       const inserted = await transaction
@@ -40,17 +42,20 @@ export class SqliteMessages implements MessageStore {
         .onConflict((conflict) => conflict.columns(["channel", "chat", "sender_id", "id"]).doNothing())
         .returning("seq")
         .executeTakeFirst();
-      if (inserted) return { seq: inserted.seq, duplicate: false };
-      const known = await transaction
-        .selectFrom("messages")
-        .select("seq")
-        .where("channel", "=", message.channel)
-        .where("chat", "=", message.chat)
-        .where("sender_id", "=", message.sender.id)
-        .where("id", "=", message.id)
-        .executeTakeFirstOrThrow();
-      return { seq: known.seq, duplicate: true };
+      if (!inserted) {
+        const known = await seqOf(transaction, message).executeTakeFirstOrThrow();
+        return { seq: known.seq, duplicate: true };
+      }
+      if (placed.command) {
+        const { group: group_name, command } = placed;
+        await transaction.insertInto("commands").values({ message: inserted.seq, group_name, command }).execute();
+      }
+      return { seq: inserted.seq, duplicate: false };
     });
+  }
+
+  async isKnown(message: MessageKey): Promise<boolean> {
+    return (await this.#database.read((kysely) => seqOf(kysely, message).executeTakeFirst())) !== undefined;
   }
 
   async after(group: string, after: number, limit: number): Promise<StoredMessage[]> {
@@ -71,11 +76,17 @@ export class SqliteMessages implements MessageStore {
   async countAfter(group: string, after: number): Promise<number> {
     const { count } = await this.#database.read((kysely) =>
       kysely
-        .selectFrom("messages")
+        .selectFrom((from) =>
+          from
+            .selectFrom("messages")
+            .select("seq")
+            .where("group_name", "=", group)
+            .where("seq", ">", after)
+            .where(isShown)
+            .limit(countedMessages)
+            .as("counted"),
+        )
         .select((select) => select.fn.countAll<number>().as("count"))
-        .where("group_name", "=", group)
-        .where("seq", ">", after)
-        .where(isShown)
         .executeTakeFirstOrThrow(),
     );
     return count;
@@ -107,6 +118,36 @@ export class SqliteMessages implements MessageStore {
     return count;
   }
 
+  async waitingTotal(limit: number): Promise<number> {
+    const { count } = await this.#database.read((kysely) =>
+      kysely
+        .selectFrom((from) => from.selectFrom("messages").select("seq").where(isWaiting).limit(limit).as("counted"))
+        .select((select) => select.fn.countAll<number>().as("count"))
+        .executeTakeFirstOrThrow(),
+    );
+    return count;
+  }
+
+  async waitingByGroup(): Promise<WaitingInGroup[]> {
+    const rows = await this.#database.read((kysely) =>
+      kysely
+        .selectFrom((from) =>
+          from
+            .selectFrom("messages")
+            .select(["group_name", (select) => select.fn.countAll<number>().as("count")])
+            .select((select) => select.fn.min("seq").as("first"))
+            .where(isWaiting)
+            .groupBy("group_name")
+            .as("waiting"),
+        )
+        .innerJoin("messages", "messages.seq", "waiting.first")
+        .select(["waiting.group_name", "waiting.count", "messages.received_at"])
+        .orderBy("waiting.first")
+        .execute(),
+    );
+    return rows.map((row) => ({ group: row.group_name, messages: row.count, oldestAt: row.received_at }));
+  }
+
   async waitingGroups(): Promise<string[]> {
     const rows = await this.#database.read((kysely) =>
       kysely
@@ -125,19 +166,6 @@ export class SqliteMessages implements MessageStore {
       kysely.selectFrom("messages").selectAll().where("turn", "=", turn).orderBy("seq").execute(),
     );
     return rows.map(toMessage);
-  }
-
-  async dropWaiting(group: string): Promise<StoredMessage[]> {
-    const rows = await this.#database.write((transaction) =>
-      transaction
-        .updateTable("messages")
-        .set({ state: "handled" })
-        .where("group_name", "=", group)
-        .where(isWaiting)
-        .returningAll()
-        .execute(),
-    );
-    return rows.map(toMessage).toSorted((a, b) => a.seq - b.seq);
   }
 
   /** Nothing happens for a turn that is not `failed`: the messages of a good turn are never answered twice. */
@@ -163,7 +191,19 @@ export class SqliteMessages implements MessageStore {
   }
 }
 
-function toMessage(row: Row<"messages">): StoredMessage {
+type MessageKey = Pick<IncomingMessage, "channel" | "chat" | "sender" | "id">;
+
+function seqOf(kysely: Kysely<Tables>, { channel, chat, sender, id }: MessageKey) {
+  return kysely
+    .selectFrom("messages")
+    .select("seq")
+    .where("channel", "=", channel)
+    .where("chat", "=", chat)
+    .where("sender_id", "=", sender.id)
+    .where("id", "=", id);
+}
+
+export function toMessage(row: Row<"messages">): StoredMessage {
   return {
     seq: row.seq,
     group: row.group_name,

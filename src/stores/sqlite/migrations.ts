@@ -137,9 +137,24 @@ const initial = [
    ) strict`,
 ];
 
+/*
+ * Commands that are not carried out yet, by their message; and a row that is written over and over, to see whether writing
+ * works.
+ */
+const commands = [
+  `create table commands (
+     message integer primary key references messages (seq),
+     group_name text not null,
+     command text not null check (command in ('stop', 'new', 'status'))
+   ) strict`,
+  `create index commands_by_group on commands (group_name, message)`,
+  `create table write_probe (id integer primary key check (id = 1), at integer not null) strict`,
+];
+
 /** Every migration by name; names sort in the order in which they run, and a name that was released is never changed. */
 export const migrations: Readonly<Record<string, Migration>> = {
   "0001-initial": { up: (database: Kysely<Tables>) => run(database, initial) },
+  "0002-commands": { up: (database: Kysely<Tables>) => run(database, commands) },
 };
 
 async function run(database: Kysely<Tables>, statements: readonly string[]): Promise<void> {

@@ -11,6 +11,7 @@ import { SqliteAuditIndex } from "./audit-index.ts";
 import { SqliteChats } from "./chats.ts";
 import { Database, storeFailure } from "./database.ts";
 import { SqliteGroups } from "./groups.ts";
+import { SqliteInterventions } from "./interventions.ts";
 import { SqliteMessages } from "./messages.ts";
 import { migrations } from "./migrations.ts";
 import { SqliteOutbox } from "./outbox.ts";
@@ -21,7 +22,7 @@ import { SqliteUsage } from "./usage.ts";
 
 export interface SqliteOptions {
   readonly path: string;
-  /** How long a write waits for another process; the event loop stands still meanwhile. */
+  /** How long a write waits for another process that writes. */
   readonly busyTimeoutMs?: number | undefined;
   /** Sees the text of every statement, without its values. */
   readonly onQuery?: ((statement: string) => void) | undefined;
@@ -42,20 +43,36 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
     chats: new SqliteChats(database),
     sessions: new SqliteSessions(database),
     turns: new SqliteTurns(database),
+    interventions: new SqliteInterventions(database),
     outbox: new SqliteOutbox(database),
     usage: new SqliteUsage(database),
     audit: new SqliteAuditIndex(database),
+    probe: (at) => probe(database, at),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }
 
-async function openDatabase({ path, busyTimeoutMs = 5_000, onQuery }: SqliteOptions): Promise<Database> {
+/** How long one statement may hold up everything else while it waits for another process, such as one that recovers the file. */
+const standstillMs = 50;
+
+async function probe(database: Database, at: number): Promise<void> {
+  await database.write((transaction) =>
+    transaction
+      .insertInto("write_probe")
+      .values({ id: 1, at })
+      .onConflict((conflict) => conflict.column("id").doUpdateSet({ at }))
+      .execute(),
+  );
+}
+
+async function openDatabase({ path, busyTimeoutMs = 2_000, onQuery }: SqliteOptions): Promise<Database> {
   await makePrivateFile(path);
   try {
     const connection = new SQLite(path, { timeout: busyTimeoutMs, fileMustExist: true });
     try {
       configure(connection);
-      return new Database(connection, path, onQuery);
+      connection.pragma(`busy_timeout = ${Math.min(standstillMs, busyTimeoutMs)}`);
+      return new Database(connection, { path, busyTimeoutMs, onQuery });
     } catch (error) {
       connection.close();
       throw error;

@@ -1,12 +1,12 @@
 import { createHash } from "node:crypto";
 
-import { sql } from "kysely";
+import { sql, type Transaction } from "kysely";
 
 import type { Session } from "../../domain/session.ts";
 import { AppError } from "../../lib/app-error.ts";
 import type { SessionStore } from "../store.ts";
 import type { Database } from "./database.ts";
-import type { Row } from "./tables.ts";
+import type { Row, Tables } from "./tables.ts";
 
 export class SqliteSessions implements SessionStore {
   readonly #database: Database;
@@ -42,23 +42,6 @@ export class SqliteSessions implements SessionStore {
       kysely.selectFrom("sessions").selectAll().orderBy("key").execute(),
     );
     return rows.map(toSession);
-  }
-
-  async renew(id: string): Promise<number> {
-    const row = await this.#database.write((transaction) =>
-      transaction
-        .updateTable("sessions")
-        .set((set) => ({
-          conversation: set("conversation", "+", 1),
-          window_start: 0,
-          context_cursor: sql<number>`max(context_cursor, coalesce((
-            select max(seq) from messages where messages.group_name = sessions.group_name and state <> 'handled'), 0))`,
-        }))
-        .where("id", "=", id)
-        .returning("conversation")
-        .executeTakeFirst(),
-    );
-    return found(row, id).conversation;
   }
 
   async nextGeneration(id: string): Promise<number> {
@@ -97,6 +80,21 @@ export class SqliteSessions implements SessionStore {
     );
     return found(row, id).mailbox_block;
   }
+}
+
+/** Begins a new conversation inside the caller's transaction: messages up to `upTo` count as shown, nothing is sent of what was before. */
+export async function renewSession(transaction: Transaction<Tables>, id: string, upTo: number): Promise<void> {
+  const row = await transaction
+    .updateTable("sessions")
+    .set((set) => ({
+      conversation: set("conversation", "+", 1),
+      window_start: 0,
+      context_cursor: sql<number>`max(context_cursor, ${upTo})`,
+    }))
+    .where("id", "=", id)
+    .returning("id")
+    .executeTakeFirst();
+  found(row, id);
 }
 
 /** 64 bits of a hash: a home has tens of sessions, and two with the same id would be refused by the table, not mixed. */

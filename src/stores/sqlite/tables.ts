@@ -1,6 +1,6 @@
 import type { Generated, Selectable } from "kysely";
 
-import type { MessageState, OutboxState, OutgoingKind } from "../../domain/message.ts";
+import type { ChatCommand, MessageState, OutboxState, OutgoingKind } from "../../domain/message.ts";
 import type { TurnState } from "../../domain/turn.ts";
 
 interface MessageTable {
@@ -16,6 +16,17 @@ interface MessageTable {
   readonly state: MessageState;
   readonly turn: string | null;
   readonly received_at: number;
+}
+
+interface CommandTable {
+  readonly message: number;
+  readonly group_name: string;
+  readonly command: ChatCommand;
+}
+
+interface WriteProbeTable {
+  readonly id: number;
+  readonly at: number;
 }
 
 interface GroupTable {
@@ -123,6 +134,8 @@ interface AuditRecordTable {
 /** Tables as the newest migration leaves them. */
 export interface Tables {
   readonly messages: MessageTable;
+  readonly commands: CommandTable;
+  readonly write_probe: WriteProbeTable;
   readonly groups: GroupTable;
   readonly ordinals: OrdinalTable;
   readonly chats: ChatTable;

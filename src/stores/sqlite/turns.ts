@@ -12,7 +12,7 @@ import type { Row, Tables } from "./tables.ts";
 type BeginningTurn = Parameters<TurnStore["begin"]>[0];
 type TurnEnd = Parameters<TurnStore["finish"]>[1];
 
-const isRunning = sql<boolean>`state = 'running'`;
+export const isRunning = sql<boolean>`state = 'running'`;
 
 /** Nothing is added to a turn that has ended (AppError `conflict`): what its history says stays as it was. */
 export class SqliteTurns implements TurnStore {
@@ -45,7 +45,7 @@ export class SqliteTurns implements TurnStore {
   }
 
   finish(turn: string, end: TurnEnd): Promise<OutgoingMessage[] | undefined> {
-    return this.#database.write((transaction) => finish(transaction, turn, end));
+    return this.#database.write((transaction) => finishTurn(transaction, turn, end));
   }
 
   async get(id: string): Promise<Turn | undefined> {
@@ -119,7 +119,8 @@ async function begin(transaction: Transaction<Tables>, turn: BeginningTurn, firs
   return appendStep(transaction, row, first);
 }
 
-async function finish(
+/** Ends a turn inside the caller's transaction; one that has ended is left as it is. */
+export async function finishTurn(
   transaction: Transaction<Tables>,
   id: string,
   end: TurnEnd,
@@ -192,7 +193,7 @@ async function runningTurn(transaction: Transaction<Tables>, id: string): Promis
   return row;
 }
 
-function toTurn(row: Row<"turns">): Turn {
+export function toTurn(row: Row<"turns">): Turn {
   return {
     id: row.id,
     group: row.group_name,

@@ -158,6 +158,7 @@ describe("with the right token", () => {
   test("the metrics can be read", async () => {
     const metrics = new Registry();
     const count = createMetrics(metrics, {
+      intakeOpen: () => true,
       containersHot: () => 3,
       groupsWaiting: () => 2,
       outbox: async () => ({ queued: 4, sending: 0, accepted: 5, delivered: 0, uncertain: 0, dead: 1 }),

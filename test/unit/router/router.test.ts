@@ -5,9 +5,11 @@ import type { Group } from "../../../src/domain/group.ts";
 import type { IncomingMessage, OutgoingDraft } from "../../../src/domain/message.ts";
 import { systemClock } from "../../../src/lib/clock.ts";
 import { openGroupRegistry } from "../../../src/router/group-registry.ts";
-import { createRouter, type RouterParts, routerLimits } from "../../../src/router/router.ts";
+import { routerLimits } from "../../../src/router/limits.ts";
+import { createRouter, type RouterParts } from "../../../src/router/router.ts";
 import type { Store } from "../../../src/stores/store.ts";
 import { openTestStore } from "../../support/open-test-store.ts";
+import { stopping } from "../../contracts/store-setup.ts";
 import { someGroup } from "../../support/some-group.ts";
 
 type AuditRecord = Parameters<RouterParts["audit"]>[0];
@@ -42,10 +44,13 @@ async function openRig(
     registry,
     store,
     assistantName: "crab",
-    intakeOpen: () => true,
+    intake: () => ({ open: true }),
     wake: (group) => woken.push(group),
-    runCommand: async (group, command, message) => {
-      commands.push(`${group.name} ${command} ${message.sender.id}`);
+    runCommands: async (group) => {
+      for (const { command, message } of await store.interventions.commands(group.name)) {
+        const done = await store.interventions.carryOut(message.seq, stopping);
+        if (done) commands.push(`${group.name} ${command} ${message.sender.id}`);
+      }
     },
     notify: async (draft) => {
       notices.push(draft);
@@ -200,11 +205,12 @@ test("a message that comes under the group's name and under its chat's is the sa
 });
 
 test("nothing is taken in while the intake is stopped", async () => {
-  await using rig = await openRig({ intakeOpen: () => "the disk is nearly full" });
+  await using rig = await openRig({ intake: () => ({ open: false, code: "disk-full", reason: "no room" }) });
 
   const receipt = await rig.accept(said("@crab hello"));
 
-  expect(receipt).toEqual({ outcome: "refused", reason: "the disk is nearly full", retryAfterS: 5, stopped: true });
+  const refused = { outcome: "refused", code: "disk-full", reason: "no room", retryAfterS: 5, stopped: true };
+  expect(receipt).toEqual(refused);
   expect(await rig.store.messages.after("family", 0, 10)).toEqual([]);
 });
 
@@ -213,11 +219,11 @@ test("a full queue refuses what is for the agent, says so once in the chat, and 
   for (const text of ["@crab 1", "@crab 2"]) await rig.accept(said(text));
 
   const refused = [await rig.accept(said("@crab 3")), await rig.accept(said("@crab 4"))];
-  const others = [await rig.accept(said("chatter")), await rig.accept(said("/status"))];
+  const others = [await rig.accept(said("chatter")), await rig.accept(said("/new"))];
   const elsewhere = await rig.accept(said("hello", { chat: main.chat }));
 
-  const refusal = { outcome: "refused", reason: "queue-full", retryAfterS: 5, stopped: false };
-  expect(refused).toEqual([refusal, refusal]);
+  const refusal = { outcome: "refused", code: "queue-full", retryAfterS: 5, stopped: false };
+  expect(refused).toMatchObject([refusal, refusal]);
   expect([...others, elsewhere]).toEqual([stored, stored, stored]);
   expect(rig.notices).toMatchObject([{ group: "family", chat: family.chat, kind: "notice" }]);
   expect(rig.records.filter(({ type }) => type === "limit-hit")).toHaveLength(1);
@@ -228,7 +234,7 @@ test("a queue that has room again takes messages again, and says so again when i
   await rig.accept(said("@crab 1"));
   await rig.accept(said("@crab 2"));
 
-  await rig.store.messages.dropWaiting("family");
+  await rig.accept(said("/stop"));
   const taken = await rig.accept(said("@crab 2"));
   await rig.accept(said("@crab 3"));
 

@@ -8,7 +8,7 @@ import { expect, test } from "vitest";
 
 import { openAuditWitness, openStore } from "../../../src/stores/catalog.ts";
 import { openSqliteStore } from "../../../src/stores/sqlite/open-sqlite-store.ts";
-import { draft, finished, insert, runningTurn, say } from "../../contracts/store-setup.ts";
+import { draft, finished, insert, insertCommand, runningTurn, say, stopping } from "../../contracts/store-setup.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 const placed = { group: "family", state: "waiting", at: 1 } as const;
@@ -195,17 +195,26 @@ test("no question to the store reads a whole table that grows with time", async 
   await store.messages.waitingCount("family");
   await store.messages.waitingGroups();
   await store.messages.ofTurn("t");
-  await store.messages.dropWaiting("family");
+  await store.messages.waitingTotal(10);
+  await store.messages.waitingByGroup();
+  await store.messages.isKnown(say("m-t"));
   await store.messages.requeue("t");
   await store.messages.insert(say("m-t"), placed);
   await store.chats.list();
-  await store.sessions.renew(session);
+  const command = await insertCommand(store, "new", "new");
+  await store.interventions.commands();
+  await store.interventions.commands("family");
+  await store.interventions.carryOut(command, { ...stopping, stops: false, renews: session });
   await store.turns.history(session, 1, 0);
   await store.turns.steps("t");
   await store.turns.running();
   await store.turns.list({ limit: 10 });
   await store.turns.list({ group: "family", limit: 10 });
+  await store.interventions.giveUpOld("family", { ...stopping, before: 1 });
   await store.turns.finish("t", { ...finished, outgoing: [draft("x")] });
+  await store.interventions.giveUpOld("family", { ...stopping, before: 100 });
+  await store.interventions.carryOut(await insertCommand(store, "stop", "stop"), stopping);
+  await store.probe(1);
   await store.outbox.unsent(10);
   await store.outbox.setState(1, "sending", 1);
   await store.outbox.ofChannel("terminal", 0, 10);
@@ -225,12 +234,18 @@ test("no question to the store reads a whole table that grows with time", async 
     });
 
   expect(plans.length).toBeGreaterThan(25);
-  // Walks that end at a limit, and walks along an index that holds only the few rows in question. Counting the outbox
-  // is the one that grows, along a small index.
+  // Walks that end at a limit, and walks along an index or a table that holds only the few rows in question ("counted" and
+  // "waiting" are such walks). Counting the outbox is the one that grows, along a small index.
   expect(plans.flatMap(({ steps }) => steps.filter((line) => line.startsWith("SCAN")))).toEqual([
     "SCAN json_each VIRTUAL TABLE INDEX 1:",
+    "SCAN counted",
     "SCAN messages USING COVERING INDEX messages_waiting",
+    "SCAN messages USING COVERING INDEX messages_waiting",
+    "SCAN counted",
+    "SCAN messages USING COVERING INDEX messages_waiting",
+    "SCAN waiting",
     "SCAN chats USING INDEX chats_by_last_seen",
+    "SCAN commands",
     "SCAN turns USING INDEX turns_running",
     "SCAN turns",
     "SCAN outbox USING COVERING INDEX outbox_by_state",

@@ -4,7 +4,15 @@ import { expect, test } from "vitest";
 import type { MessageState } from "../../../src/domain/message.ts";
 import type { TurnState } from "../../../src/domain/turn.ts";
 import { openStore } from "../../../src/stores/catalog.ts";
-import { draft, type Restartable, restartableStore, say, step } from "../../contracts/store-setup.ts";
+import {
+  draft,
+  insertCommand,
+  type Restartable,
+  restartableStore,
+  say,
+  step,
+  stopping,
+} from "../../contracts/store-setup.ts";
 
 const groups = ["family", "work"] as const;
 
@@ -70,7 +78,12 @@ const action: fc.Arbitrary<Action> = fc.oneof(
   group.map(
     (place): Action =>
       (home, model) =>
-        dropWaiting(home, model, place),
+        stop(home, model, place),
+  ),
+  group.map(
+    (place): Action =>
+      (home, model) =>
+        giveUpOld(home, model, place),
   ),
   fc.constant<Action>(async (home) => {
     await home.restart();
@@ -136,10 +149,38 @@ async function requeue({ store }: Restartable, model: Model, id: string): Promis
   for (const message of affected) Object.assign(message, { state: "waiting", turn: undefined });
 }
 
-async function dropWaiting({ store }: Restartable, model: Model, place: string): Promise<void> {
+const stoppingWithNotice = { ...stopping, tell: () => ({ ...stopping.tell(), outgoing: [draft("stopped")] }) };
+
+async function stop({ store }: Restartable, model: Model, place: string): Promise<void> {
+  const key = `stop-${model.messages.length}`;
+  const seq = await insertCommand(store, key, "stop", place);
+  model.messages.push({ seq, key, group: place, state: "handled", turn: undefined });
   const waiting = model.messages.filter((message) => message.group === place && message.state === "waiting");
-  expect((await store.messages.dropWaiting(place)).map(({ seq }) => seq)).toEqual(waiting.map(({ seq }) => seq));
+  const running = [...model.turns].filter(([, turn]) => turn.group === place && turn.state === "running");
+
+  const ended = await store.interventions.carryOut(seq, stoppingWithNotice);
+
+  expect(ended?.waiting.map((message) => message.seq)).toEqual(waiting.map((message) => message.seq));
+  expect(ended?.turns.map(({ turn }) => turn.id)).toEqual(running.map(([id]) => id));
+  expect(await store.interventions.carryOut(seq, stoppingWithNotice)).toBeUndefined();
+  model.replies += 1;
   for (const message of waiting) message.state = "handled";
+  for (const [id, turn] of running) {
+    turn.state = "cancelled";
+    turn.steps.push((await store.turns.steps(id)).at(-1)?.seq ?? 0);
+    for (const message of model.messages) if (message.turn === id) message.state = "answered";
+  }
+}
+
+/** Messages are of the time 1, steps of the time 50: nothing that runs is old. */
+async function giveUpOld({ store }: Restartable, model: Model, place: string): Promise<void> {
+  const waiting = model.messages.filter((message) => message.group === place && message.state === "waiting");
+
+  const old = await store.interventions.giveUpOld(place, { ...stopping, before: 50 });
+
+  expect(old.turns).toEqual([]);
+  expect(old.waiting.map(({ seq }) => seq)).toEqual(waiting.map(({ seq }) => seq));
+  for (const message of waiting) message.state = "context";
 }
 
 function take(model: Model, turn: string, takes: Picks): void {

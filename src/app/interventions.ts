@@ -1,0 +1,107 @@
+import { estimateStepTokens } from "../context/tokens.ts";
+import type { Outbox } from "../delivery/outbox.ts";
+import type { Group } from "../domain/group.ts";
+import type { Turn } from "../domain/turn.ts";
+import { isPassing } from "../lib/app-error.ts";
+import { dayOf } from "../llm/budget.ts";
+import type { GroupRegistry } from "../router/group-registry.ts";
+import { createCatchUp } from "../sessions/catch-up.ts";
+import { createChatCommands } from "../sessions/chat-commands.ts";
+import type { SessionPool } from "../sessions/pool.ts";
+import type { TurnRunner } from "../sessions/turn-runner.ts";
+import type { AppContext } from "./context.ts";
+import { describeForChat } from "./events.ts";
+import { sessionKeyOf } from "./turns.ts";
+
+export interface InterventionParts {
+  readonly runner: TurnRunner;
+  readonly outbox: Outbox;
+  readonly pool: SessionPool;
+}
+
+/** What the host does to a group's work without the agent. */
+export interface Interventions {
+  /**
+   * Carries out the group's commands that have not been. Rejects when the machine is in trouble: they are still there then.
+   * Another failure is logged and left for the next call, so that a command that cannot be done holds up nothing.
+   */
+  runCommands(group: Group): Promise<void>;
+  /** Gives up what the group said too long ago, with a notice. */
+  catchUp(group: Group): Promise<void>;
+  /** Both, for all groups, before anything else is done in them. Groups that are not registered any more are left alone. */
+  afterAbsence(groups: Pick<GroupRegistry, "list">): Promise<void>;
+}
+
+export function createInterventions(context: AppContext, parts: InterventionParts): Interventions {
+  const { config, store, clock, record, logger } = context;
+  const turnEnded = createTurnEnded(context, parts.runner);
+  const carryOut = createChatCommands({
+    store,
+    sessionKey: sessionKeyOf(config.assistant.name),
+    announce: (group, { command, message }) => {
+      const data = { command, id: message.id };
+      return record({ type: "command", group: group.name, actor: message.sender.id, data });
+    },
+    turnEnded,
+    describe: (group) => describe(context, parts, group),
+    estimateTokens: estimateStepTokens,
+    deliver: () => parts.outbox.wake(),
+    clock,
+  });
+  const catchUp = createCatchUp({
+    store,
+    limitMinutes: (group) => config.groups[group]?.catchUpMinutes ?? config.sessions.catchUpMinutes,
+    turnEnded,
+    gaveUp: (group, messages, limitMinutes) => {
+      const data = { limit: "catch-up-minutes", allowed: limitMinutes, messages };
+      return record({ type: "limit-hit", group: group.name, actor: "host", data });
+    },
+    estimateTokens: estimateStepTokens,
+    clock,
+  });
+  const runCommands = async (group: Group): Promise<void> => {
+    try {
+      await carryOut(group);
+    } catch (error) {
+      logger.error({ error, group: group.name }, "a chat command could not be carried out");
+      if (isPassing(error)) throw error;
+    }
+  };
+  return {
+    runCommands,
+    catchUp,
+    afterAbsence: async (groups) => {
+      for (const group of groups.list()) {
+        await runCommands(group);
+        await catchUp(group);
+      }
+    },
+  };
+}
+
+/** The runner puts the end of a turn on record that it works on; for others it is done here. */
+function createTurnEnded({ clock, metrics, record }: AppContext, runner: TurnRunner) {
+  return async (turn: Turn, reason: string): Promise<void> => {
+    if (runner.cancel(turn, reason)) return;
+    const elapsedMs = clock.now() - turn.startedAt;
+    metrics.turnEnded("cancelled", elapsedMs);
+    const { id, group, session } = turn;
+    const data = { state: "cancelled", reason, elapsedMs };
+    await record({ type: "turn-end", group, session, turn: id, actor: "host", data });
+  };
+}
+
+async function describe(context: AppContext, { pool, runner }: InterventionParts, group: Group): Promise<string> {
+  const { config, store, clock } = context;
+  const usage = (await store.usage.ofDay(dayOf(clock.now()))).find((entry) => entry.group === group.name);
+  const hot = pool.list().find((container) => container.group === group.name);
+  return describeForChat({
+    assistantName: config.assistant.name,
+    models: config.models.routes[group.model ?? config.models.default] ?? [],
+    waiting: await store.messages.waitingCount(group.name),
+    active: runner.isActive(group.name),
+    container: hot && `${hot.name} (${hot.state})`,
+    group,
+    tokensToday: usage?.tokens ?? 0,
+  });
+}

@@ -1,0 +1,61 @@
+import type { Group } from "../domain/group.ts";
+import type { StepBody, Turn } from "../domain/turn.ts";
+import type { Clock } from "../lib/clock.ts";
+import type { InterventionStore, SetAside, SetAsideWords } from "../stores/store.ts";
+import { closingStep } from "./closing-step.ts";
+import { draftFor } from "./turn-parts.ts";
+
+export interface CatchUpParts {
+  readonly store: { readonly interventions: Pick<InterventionStore, "giveUpOld"> };
+  /** Older messages of this group are not answered after an absence. */
+  readonly limitMinutes: (group: string) => number;
+  /** A turn was given up; nobody works on it. */
+  readonly turnEnded: (turn: Turn, reason: string) => Promise<void>;
+  /** So many messages were not answered. */
+  readonly gaveUp: (group: Group, messages: number, limitMinutes: number) => Promise<void>;
+  readonly estimateTokens: (step: StepBody) => number;
+  readonly clock: Clock;
+}
+
+/**
+ * After an absence: what a group said too long ago is not answered, as an answer would surprise more than help. It becomes
+ * context, and one notice that answers all of it says so. A turn that an earlier life of the host had begun goes on, unless
+ * nothing has been said or done in it for as long.
+ */
+export function createCatchUp(parts: CatchUpParts): (group: Group) => Promise<void> {
+  return async (group) => {
+    const at = parts.clock.now();
+    const minutes = parts.limitMinutes(group.name);
+    const reason = `I was away for too long: this is older than ${wordsFor(minutes)}.`;
+    const found = await parts.store.interventions.giveUpOld(group.name, {
+      at,
+      before: at - minutes * 60_000,
+      tell: (old): SetAsideWords => {
+        const inReplyTo = messagesOf(old).map(({ id }) => id);
+        const turn = old.turns[0]?.turn.id;
+        return {
+          reason,
+          lastStep: closingStep(reason, { at, estimateTokens: parts.estimateTokens }),
+          outgoing: [draftFor(group, { kind: "notice", text: notice(inReplyTo.length, minutes), inReplyTo, turn })],
+        };
+      },
+    });
+    for (const { turn } of found.turns) await parts.turnEnded(turn, reason);
+    const count = messagesOf(found).length;
+    if (count > 0) await parts.gaveUp(group, count, minutes);
+  };
+}
+
+function messagesOf({ turns, waiting }: SetAside): SetAside["waiting"] {
+  return [...turns.flatMap(({ messages }) => messages), ...waiting].toSorted((one, other) => one.seq - other.seq);
+}
+
+function notice(count: number, minutes: number): string {
+  const which = count === 1 ? "1 message here is" : `${count} messages here are`;
+  const them = count === 1 ? "it" : "them";
+  return `I was away. ${which} older than ${wordsFor(minutes)}, so I have not answered ${them}; mention me again if it still matters.`;
+}
+
+function wordsFor(minutes: number): string {
+  return minutes === 1 ? "1 minute" : `${minutes} minutes`;
+}

@@ -1,0 +1,139 @@
+import { join } from "node:path";
+
+import SQLite from "better-sqlite3";
+import { expect, test } from "vitest";
+
+import type { ChatCommand } from "../../src/domain/message.ts";
+import { openStore } from "../../src/stores/catalog.ts";
+import type { TestHost } from "../support/host.ts";
+import { startModelHost } from "../support/model-host.ts";
+
+const hour = 3_600_000;
+
+/** Makes everything that a host which is down has stored look as old as this. */
+function age(host: TestHost, byMs: number): void {
+  const database = new SQLite(join(host.home, "crabpot.sqlite"));
+  database.prepare("update messages set received_at = received_at - ?").run(byMs);
+  database.prepare("update turns set started_at = started_at - ?").run(byMs);
+  database.prepare("update steps set at = at - ?").run(byMs);
+  database.close();
+}
+
+/** What the host does with a message between taking it and acting on it, and then it is killed. */
+async function storeOnly(host: TestHost, id: string, text: string, command?: ChatCommand): Promise<void> {
+  await using store = await openStore({ kind: "sqlite", path: join(host.home, "crabpot.sqlite") });
+  await store.messages.insert(
+    { channel: "http", chat: "family", id, sender: { id: "ann", name: "Ann" }, text, mention: true },
+    { group: "family", state: command ? "handled" : "waiting", at: Date.now(), command },
+  );
+}
+
+test("messages that waited for too long get one notice and are context from then on; younger ones are answered", async () => {
+  await using running = await startModelHost(() => ({ text: "ok" }), {
+    groups: { family: {}, patient: { catchUpMinutes: 600 } },
+  });
+  const { host, model } = running;
+  await host.end("SIGKILL");
+  await storeOnly(host, "old-1", "@crab first");
+  await storeOnly(host, "old-2", "@crab second");
+  age(host, 2 * hour);
+  await storeOnly(host, "young", "@crab third");
+
+  await host.boot();
+  const notice = await host.replyTo("old-1");
+  const reply = await host.replyTo("young");
+  await host.end("SIGKILL");
+  await host.boot();
+  await host.ask("family", "@crab still there?", { id: "last" });
+
+  expect(notice).toMatchObject({ kind: "notice", inReplyTo: ["old-1", "old-2"] });
+  expect(notice.text).toContain("2 messages here are older than 60 minutes");
+  expect(reply).toMatchObject({ kind: "reply", inReplyTo: ["young"] });
+  expect(model.requests[0]?.lastText).toMatch(/first[\s\S]*second[\s\S]*third/);
+  expect((await host.replies()).flatMap(({ inReplyTo }) => inReplyTo)).toEqual(["old-1", "old-2", "young", "last"]);
+});
+
+test("a turn that was under way goes on after a short absence and is given up after a long one, with what waited behind it", async () => {
+  const hold = Promise.withResolvers<void>();
+  let open = false;
+  await using running = await startModelHost(async () => {
+    if (!open) await hold.promise;
+    return { text: "ok" };
+  });
+  const { host, model } = running;
+
+  await host.say("family", "@crab one", { id: "one" });
+  await expect.poll(() => model.requests.length).toBe(1);
+  await host.say("family", "@crab two", { id: "two" });
+  await host.end("SIGKILL");
+  age(host, 2 * hour);
+  open = true;
+  await host.boot();
+  const notice = await host.replyTo("one");
+  await host.ask("family", "@crab three", { id: "three" });
+  hold.resolve();
+
+  expect(notice).toMatchObject({ kind: "notice", inReplyTo: ["one", "two"] });
+  expect(
+    model.requests
+      .at(-1)
+      ?.messages.map(({ text }) => text)
+      .join("\n"),
+  ).toContain("The turn ended without an answer");
+  expect(await host.replies()).toHaveLength(2);
+  expect((await host.cli("turns", "list", "--json")).stdout).toContain('"cancelled"');
+});
+
+test("commands that were stored and not carried out when the host died are carried out once at the next start", async () => {
+  const hold = Promise.withResolvers<void>();
+  await using running = await startModelHost(async (request) => {
+    if (request.lastText.includes("long work")) await hold.promise;
+    return { text: `${request.messages.length} messages` };
+  });
+  const { host, model } = running;
+  await host.say("family", "@crab long work", { id: "work" });
+  await expect.poll(() => model.requests.length).toBe(1);
+  await host.end("SIGKILL");
+  await storeOnly(host, "more", "@crab and more");
+  await storeOnly(host, "stop", "/stop", "stop");
+  await storeOnly(host, "new", "/new", "new");
+
+  await host.boot();
+  const fresh = await host.ask("family", "@crab hello", { id: "hello" });
+  await host.end("SIGKILL");
+  await host.boot();
+  const again = await host.say("family", "/stop", { id: "stop" });
+  hold.resolve();
+
+  const replies = await host.replies();
+  expect(replies.map(({ kind, inReplyTo }) => [kind, ...inReplyTo])).toEqual([
+    ["notice", "work"],
+    ["notice", "stop", "more"],
+    ["notice", "new"],
+    ["reply", "hello"],
+  ]);
+  expect(replies[0]?.text).toBe("Stopped by Ann.");
+  expect(fresh.text).toBe("1 messages");
+  expect(again.body.duplicate).toBe(true);
+  expect(model.requests).toHaveLength(2);
+});
+
+test("messages of a group that is not registered any more stay as they are until it is again", async () => {
+  await using running = await startModelHost(() => ({ text: "ok" }), { groups: { family: {}, other: {} } });
+  const { host, model } = running;
+  await host.end("SIGKILL");
+  await storeOnly(host, "waits", "@crab hello");
+  await host.changeConfig({ groups: { other: { channel: "http", chat: "other" } } });
+
+  await host.boot();
+  await host.ask("other", "@crab hello", { id: "elsewhere" });
+  const status = await host.cli("status", "--json");
+  await host.end("SIGTERM");
+  await host.changeConfig({ groups: { family: { channel: "http", chat: "family" } } });
+  await host.boot();
+  const reply = await host.replyTo("waits");
+
+  expect(JSON.parse(status.stdout)).toMatchObject({ waiting: [{ group: "family", messages: 1 }] });
+  expect(reply.kind).toBe("reply");
+  expect(model.requests).toHaveLength(2);
+});

@@ -1,0 +1,89 @@
+import { randomUUID } from "node:crypto";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+
+import { expect, test } from "vitest";
+
+import { systemClock } from "../../../src/lib/clock.ts";
+import { GroupQueue } from "../../../src/queue/group-queue.ts";
+import { openGroupRegistry } from "../../../src/router/group-registry.ts";
+import { routerLimits } from "../../../src/router/limits.ts";
+import { createRouter } from "../../../src/router/router.ts";
+import { collectIntake } from "../../../src/sessions/turn-intake.ts";
+import type { Store } from "../../../src/stores/store.ts";
+import { openTestStore } from "../../support/open-test-store.ts";
+import { someGroup } from "../../support/some-group.ts";
+
+const groups = Array.from({ length: 100 }, (_, index) => someGroup(`group-${index}`, { trigger: "always" }));
+const perGroup = 100;
+const text = "x".repeat(4_000);
+const allowedGrowthMb = 12;
+
+/** What is in use when everything that can go is gone. */
+function heapMb(): number {
+  setFlagsFromString("--expose-gc");
+  (runInNewContext("gc") as () => void)();
+  return process.memoryUsage().heapUsed / 1024 / 1024;
+}
+
+/** A turn as the store sees it, without a container and a model. */
+async function answer(store: Store, group: string): Promise<boolean> {
+  const session = await store.sessions.open(`crab:fake:${group}`, group);
+  const parts = { store, render: () => "", estimateTokens: () => 1, clock: systemClock };
+  const intake = await collectIntake(parts, group, session);
+  if (!intake) return false;
+  const id = randomUUID();
+  await store.turns.begin({ id, session: session.id, group, conversation: 1, at: 1 }, intake.step);
+  const inReplyTo = intake.waiting.map((message) => message.id);
+  const reply = { group, channel: "fake", chat: group, kind: "reply", text: "", inReplyTo, turn: id } as const;
+  await store.turns.finish(id, { state: "done", at: 2, steps: [], outgoing: [reply] });
+  return (await store.messages.waitingCount(group)) > 0;
+}
+
+test("ten thousand messages of a hundred groups wait outside the memory, and each is answered once, in order", async () => {
+  // In memory, as what the disk adds is measured elsewhere.
+  await using opened = await openTestStore("/dev/shm");
+  const { store } = opened;
+  const queue = new GroupQueue({
+    concurrency: 4,
+    run: async (group) => {
+      if (await answer(store, group)) queue.wake(group);
+    },
+    onError: (group, error) => expect.unreachable(`${group}: ${String(error)}`),
+  });
+  const accept = createRouter({
+    registry: await openGroupRegistry({ configured: groups, store: store.groups, prepare: async () => undefined }),
+    store,
+    assistantName: "crab",
+    intake: () => ({ open: true }),
+    wake: () => undefined,
+    runCommands: async () => undefined,
+    notify: async () => undefined,
+    limits: { ...routerLimits, perSenderPerMinute: perGroup },
+    clock: systemClock,
+    audit: async () => undefined,
+  });
+  const sender = { id: "ann", name: "Ann" };
+  const before = heapMb();
+
+  for (let id = 0; id < perGroup; id += 1) {
+    const message = { channel: "fake", sender, id: String(id), text: `${id} ${text}`, mention: false };
+    await Promise.all(groups.map(({ chat }) => accept({ ...message, chat })));
+  }
+  const growth = heapMb() - before;
+  const other = { id: "bob", name: "Bob" };
+  const late = { channel: "fake", chat: groups[0]?.chat ?? "", sender: other, id: "x", text, mention: false };
+  const refused = await accept(late);
+  for (const { name } of groups) queue.wake(name);
+  const line = queue.snapshot();
+  await queue.idle();
+
+  const replies = await store.outbox.unsent(10_000);
+  expect(growth).toBeLessThan(allowedGrowthMb);
+  expect(refused).toMatchObject({ outcome: "refused", code: "all-queues-full" });
+  expect(line.waiting.length + line.running.length).toBe(groups.length);
+  for (const { name } of groups) {
+    const answered = replies.filter(({ group }) => group === name).flatMap(({ inReplyTo }) => inReplyTo);
+    expect(answered).toEqual(Array.from({ length: perGroup }, (_, id) => String(id)));
+  }
+});
