@@ -4,7 +4,15 @@ import { createInterface } from "node:readline";
 
 import type { Chat, Group } from "../domain/group.ts";
 import type { Turn } from "../domain/turn.ts";
-import type { ChannelView, HostStatus, LoginEvent, NewGroup, SessionView, TurnReport } from "../gateway/operations.ts";
+import type {
+  ChannelView,
+  HostStatus,
+  LoginEvent,
+  NewGroup,
+  OutboxView,
+  SessionView,
+  TurnReport,
+} from "../gateway/operations.ts";
 import { AppError, isErrorCode, toError } from "../lib/app-error.ts";
 import type { ErrorCode } from "../lib/app-error.ts";
 import { withShortPath } from "../lib/socket-path.ts";
@@ -61,6 +69,14 @@ export class ControlClient {
 
   retryTurn(id: string): Promise<{ turn: string; requeued: number }> {
     return this.#ask("POST", `/turns/${encodeURIComponent(id)}/retry`);
+  }
+
+  listOutbox(filter: Readonly<Record<string, string>>): Promise<OutboxView[]> {
+    return this.#ask("GET", `/outbox?${new URLSearchParams(filter).toString()}`);
+  }
+
+  retryOutbox(what: { readonly seq: number } | { readonly allDead: true }): Promise<{ retried: number[] }> {
+    return this.#ask("POST", "/outbox/retry", what);
   }
 
   listChannels(): Promise<ChannelView[]> {
