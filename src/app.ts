@@ -9,10 +9,12 @@ import { openFoundation } from "./app/foundation.ts";
 import type { FoundationParts } from "./app/foundation.ts";
 import { createHostOperations } from "./app/operations.ts";
 import { createIntake } from "./app/intake.ts";
+import { createSigns } from "./app/signs.ts";
 import { createTurns, sessionKeyOf } from "./app/turns.ts";
 import { configuredGroups } from "./config/groups.ts";
 import { ensureGroupFolder } from "./config/group-folders.ts";
 import { Outbox } from "./delivery/outbox.ts";
+import type { SignsOfLife } from "./delivery/signs-of-life.ts";
 import { startControlServer } from "./gateway/control.ts";
 import type { Readiness } from "./gateway/health.ts";
 import { createMetrics } from "./gateway/metrics.ts";
@@ -48,7 +50,7 @@ const outboxDrainMs = 5_000;
 export async function startApp(options: AppOptions): Promise<App> {
   await using stack = new AsyncDisposableStack();
   const registry = new Registry();
-  const live: Live = { pool: undefined, queue: undefined, stopping: undefined };
+  const live: Live = { pool: undefined, queue: undefined, doors: undefined, stopping: undefined };
   const foundation = await openFoundation(options, stack);
   const { store, logger, record } = foundation;
   stack.defer(() => record({ type: "host-stop", actor: "host", data: {} }));
@@ -56,6 +58,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     containersHot: () => live.pool?.list().length ?? 0,
     groupsWaiting: () => live.queue?.snapshot().waiting.length ?? 0,
     outbox: () => store.outbox.counts(),
+    channels: () => live.doors?.channels ?? [],
   });
   const context: AppContext = { ...foundation, metrics };
   const groups = await openGroups(context);
@@ -66,19 +69,30 @@ export async function startApp(options: AppOptions): Promise<App> {
     registry,
     ready: () => readiness(containers, live),
   });
+  live.doors = doors;
   const channelOf = (name: string) => doors.channels.find((channel) => channel.name === name);
-  const outbox = stack.use(new Outbox({ store: store.outbox, channelOf, logger, audit: record }));
+  const outbox = stack.use(
+    new Outbox({
+      store: store.outbox,
+      channelOf,
+      logger,
+      clock: context.clock,
+      audit: record,
+      count: (channel, outcome) => metrics.delivery(channel, outcome),
+    }),
+  );
   const runner = await createTurns(context, containers, () => outbox.wake());
-  const queue = createQueue(context, groups, runner);
+  const signs = stack.use(createSigns(groups, doors));
+  const queue = createQueue(context, groups, { runner, signs });
   live.queue = queue;
   await reconcile(context, groups, containers);
   const intakeOpen = () => live.stopping ?? true;
   const accept = createIntake(context, { groups, runner, queue, outbox, pool: containers.pool, intakeOpen });
-  const operations = createHostOperations(context, { groups, containers, doors, queue, intakeOpen });
+  const operations = createHostOperations(context, { groups, containers, doors, queue, outbox, intakeOpen });
   const onFault = (error: Error) => logger.error({ error }, "a request on the control socket failed");
   const audit = (data: object) => record({ type: "control-request", actor: "operator", data: { ...data } });
   stack.use(await startControlServer({ socketPath: context.home.paths.controlSocket, operations, audit, onFault }));
-  await openDoors(context, doors, accept);
+  await openDoors(context, doors, { accept, outbox });
   await resume(context, queue, outbox);
   return finishApp(stack.move(), { doors, queue, outbox, live });
 }
@@ -87,6 +101,7 @@ export async function startApp(options: AppOptions): Promise<App> {
 interface Live {
   pool: Containers["pool"] | undefined;
   queue: GroupQueue | undefined;
+  doors: Doors | undefined;
   stopping: string | undefined;
 }
 
@@ -107,9 +122,14 @@ async function openGroups({ config, store, home, environment, logger }: AppConte
   return groups;
 }
 
-function createQueue({ config, logger }: AppContext, groups: GroupRegistry, runner: TurnRunner): GroupQueue {
+function createQueue(
+  { config, logger }: AppContext,
+  groups: GroupRegistry,
+  { runner, signs }: { runner: TurnRunner; signs: SignsOfLife },
+): GroupQueue {
   const queue: GroupQueue = new GroupQueue({
     concurrency: config.sessions.maxHot,
+    onChange: (group, activity) => signs.note(group, activity),
     run: async (name, signal) => {
       const group = groups.byName(name);
       if (group && (await runner.run(group, signal)) && !signal.aborted) queue.wake(name);

@@ -1,4 +1,5 @@
 import { groupDefaults } from "../config/groups.ts";
+import type { Outbox } from "../delivery/outbox.ts";
 import { createOperations } from "../gateway/control-operations.ts";
 import type { EngineView, Operations } from "../gateway/operations.ts";
 import { toError } from "../lib/app-error.ts";
@@ -18,6 +19,7 @@ export function createHostOperations(
     readonly containers: Containers;
     readonly doors: Doors;
     readonly queue: GroupQueue;
+    readonly outbox: Outbox;
     readonly intakeOpen: () => true | string;
   },
 ): Operations {
@@ -52,6 +54,7 @@ export function createHostOperations(
     groupDefaults: groupDefaults(config),
     routes: Object.keys(config.models.routes),
     pool: containers.pool,
+    outbox: parts.outbox,
     channels: doors.channels,
     engine: () => viewEngine(containers),
     waitingGroups: () => queue.snapshot().waiting.length,
