@@ -13,11 +13,13 @@ import { IntakeGuard } from "./app/intake-guard.ts";
 import { createInterventions } from "./app/interventions.ts";
 import type { Interventions } from "./app/interventions.ts";
 import { Patience } from "./app/patience.ts";
+import { createSigns } from "./app/signs.ts";
 import { createTurns, sessionKeyOf } from "./app/turns.ts";
 import type { IntakeState } from "./channels/channel.ts";
 import { configuredGroups } from "./config/groups.ts";
 import { ensureGroupFolder } from "./config/group-folders.ts";
 import { Outbox } from "./delivery/outbox.ts";
+import type { SignsOfLife } from "./delivery/signs-of-life.ts";
 import { startControlServer } from "./gateway/control.ts";
 import type { Readiness } from "./gateway/health.ts";
 import { createMetrics } from "./gateway/metrics.ts";
@@ -53,7 +55,7 @@ const outboxDrainMs = 5_000;
 export async function startApp(options: AppOptions): Promise<App> {
   await using stack = new AsyncDisposableStack();
   const registry = new Registry();
-  const live: Live = { pool: undefined, queue: undefined, stopping: undefined };
+  const live: Live = { pool: undefined, queue: undefined, doors: undefined, stopping: undefined };
   const foundation = await openFoundation(options, stack);
   const { store, logger, record } = foundation;
   stack.defer(() => record({ type: "host-stop", actor: "host", data: {} }));
@@ -64,6 +66,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     containersHot: () => live.pool?.list().length ?? 0,
     groupsWaiting: () => live.queue?.snapshot().waiting.length ?? 0,
     outbox: () => store.outbox.counts(),
+    channels: () => live.doors?.channels ?? [],
   });
   const context: AppContext = { ...foundation, metrics };
   const patience = new Patience({ logger, onTrouble: (error) => guard.failed(error) });
@@ -77,23 +80,34 @@ export async function startApp(options: AppOptions): Promise<App> {
     registry,
     ready: () => readiness(containers, intake()),
   });
+  live.doors = doors;
   const channelOf = (name: string) => doors.channels.find((channel) => channel.name === name);
-  const outbox = stack.use(new Outbox({ store: store.outbox, channelOf, logger, audit: record }));
+  const outbox = stack.use(
+    new Outbox({
+      store: store.outbox,
+      channelOf,
+      logger,
+      clock: context.clock,
+      audit: record,
+      count: (channel, outcome) => metrics.delivery(channel, outcome),
+    }),
+  );
   const runner = await createTurns(patient, containers, {
     deliver: () => outbox.wake(),
     untilWritable: (signal) => guard.untilWritable(signal),
   });
   const interventions = createInterventions(context, { runner, outbox, pool: containers.pool });
-  const queue = createQueue(context, groups, { runner, interventions });
+  const signs = stack.use(createSigns(groups, doors));
+  const queue = createQueue(context, groups, { runner, interventions, signs });
   live.queue = queue;
   await reconcile(context, groups, containers);
   await interventions.afterAbsence(groups);
   const accept = createIntake(context, { groups, queue, outbox, guard, interventions, state: intake });
-  const operations = createHostOperations(context, { groups, containers, doors, queue, intake, interventions });
+  const operations = createHostOperations(context, { groups, containers, doors, queue, outbox, intake, interventions });
   const onFault = (error: Error) => logger.error({ error }, "a request on the control socket failed");
   const audit = (data: object) => record({ type: "control-request", actor: "operator", data: { ...data } });
   stack.use(await startControlServer({ socketPath: context.home.paths.controlSocket, operations, audit, onFault }));
-  await openDoors(context, doors, accept);
+  await openDoors(context, doors, { accept, outbox });
   await resume(context, groups, queue);
   outbox.wake();
   return finishApp(stack.move(), { doors, queue, outbox, live, patience });
@@ -103,6 +117,7 @@ export async function startApp(options: AppOptions): Promise<App> {
 interface Live {
   pool: Containers["pool"] | undefined;
   queue: GroupQueue | undefined;
+  doors: Doors | undefined;
   stopping: Extract<IntakeState, { open: false }> | undefined;
 }
 
@@ -131,10 +146,11 @@ async function openGroups({ config, store, home, environment, logger }: AppConte
 function createQueue(
   { config, logger }: AppContext,
   groups: GroupRegistry,
-  { runner, interventions }: { runner: TurnRunner; interventions: Interventions },
+  { runner, interventions, signs }: { runner: TurnRunner; interventions: Interventions; signs: SignsOfLife },
 ): GroupQueue {
   const queue: GroupQueue = new GroupQueue({
     concurrency: config.sessions.maxHot,
+    onChange: (group, activity) => signs.note(group, activity),
     run: async (name, signal) => {
       const group = groups.byName(name);
       if (group) await interventions.runCommands(group);

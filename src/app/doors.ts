@@ -1,10 +1,15 @@
 import type { Registry } from "prom-client";
 
 import { channels as catalog } from "../channels/catalog.ts";
-import type { AcceptMessage, Channel } from "../channels/channel.ts";
+import type { AcceptMessage, Channel, ChannelState } from "../channels/channel.ts";
+import { SupervisedChannel } from "../channels/supervisor.ts";
+import { unconnected } from "../channels/unconnected.ts";
+import type { Outbox } from "../delivery/outbox.ts";
 import type { Readiness } from "../gateway/health.ts";
 import { createGatewayServer } from "../gateway/server.ts";
 import type { GatewayServer } from "../gateway/server.ts";
+import { toError } from "../lib/app-error.ts";
+import { waitOnTimer } from "../lib/wait.ts";
 import type { AppContext } from "./context.ts";
 
 type TerminalChannel = Awaited<ReturnType<(typeof catalog)["terminal"]>>;
@@ -23,6 +28,8 @@ export interface Doors {
   readonly channels: readonly Channel[];
   readonly terminal: TerminalChannel | undefined;
   readonly server: GatewayServer | undefined;
+  /** Puts a channel's new state on record. */
+  readonly recordState: (channel: string, state: ChannelState) => void;
 }
 
 /** Makes the doors; nothing comes in before `openDoors`. */
@@ -43,20 +50,59 @@ export async function buildDoors(
       : stack.use(
           createGatewayServer({ host, port, token, ready: parts.ready, metrics: parts.registry, clock, logger }),
         );
+  const recordState = createStateRecorder(context, stack);
   const channels: Channel[] = [];
+  const supervise = (channel: Channel): void => {
+    const supervisor = { clock, logger, wait: waitOnTimer, random: Math.random };
+    channels.push(stack.use(new SupervisedChannel(unconnected(channel), supervisor)));
+  };
   if (config.channels.http && server) {
     const repliesAfter = (seq: number, limit: number) => store.outbox.ofChannel("http", seq, limit);
-    channels.push(stack.use(await catalog.http({ routes: server.routes, repliesAfter, clock })));
+    supervise(stack.use(await catalog.http({ routes: server.routes, repliesAfter, clock })));
   }
   const use = parts.terminal;
   const terminal = use && stack.use(await catalog.terminal({ ...use, assistantName: config.assistant.name, clock }));
-  if (terminal) channels.push(terminal);
-  return { channels, terminal, server };
+  if (terminal) supervise(terminal);
+  return { channels, terminal, server, recordState };
 }
 
-/** Begins to take messages in. */
-export async function openDoors({ logger }: AppContext, doors: Doors, accept: AcceptMessage): Promise<void> {
-  for (const channel of doors.channels) await channel.start(accept);
+/** Begins to take messages in. A channel that cannot be opened is tried again by itself and touches no other. */
+export async function openDoors(
+  { logger }: Pick<AppContext, "logger">,
+  doors: Doors,
+  parts: { readonly accept: AcceptMessage; readonly outbox: Pick<Outbox, "wake" | "confirm"> },
+): Promise<void> {
+  const { accept, outbox } = parts;
+  for (const channel of doors.channels) {
+    const { name } = channel;
+    await channel.start(accept, {
+      delivered: (seq) => outbox.confirm(name, seq),
+      changed: (state) => {
+        doors.recordState(name, state);
+        if (state.state === "open") outbox.wake();
+      },
+    });
+  }
   const address = await doors.server?.listen();
   if (address) logger.info({ host: address.host, port: address.port }, "the gateway listens");
+}
+
+/** What is on its way to the log when the channels have ended is waited for. */
+function createStateRecorder({ record, logger }: AppContext, stack: AsyncDisposableStack): Doors["recordState"] {
+  const recording = new Set<Promise<void>>();
+  stack.defer(async () => {
+    await Promise.all(recording);
+  });
+  const put = async (channel: string, { state, detail }: ChannelState): Promise<void> => {
+    try {
+      await record({ type: "channel-state", actor: "host", data: { channel, state, detail } });
+    } catch (error) {
+      logger.error({ err: toError(error), channel }, "the state of a channel could not be put on record");
+    }
+  };
+  return (channel, state) => {
+    const recorded = put(channel, state);
+    recording.add(recorded);
+    void recorded.then(() => recording.delete(recorded));
+  };
 }

@@ -1,4 +1,5 @@
 import { groupDefaults } from "../config/groups.ts";
+import type { Outbox } from "../delivery/outbox.ts";
 import { createOperations } from "../gateway/control-operations.ts";
 import type { EngineView, Operations } from "../gateway/operations.ts";
 import { toError } from "../lib/app-error.ts";
@@ -20,6 +21,7 @@ export function createHostOperations(
     readonly containers: Containers;
     readonly doors: Doors;
     readonly queue: GroupQueue;
+    readonly outbox: Outbox;
     readonly intake: () => IntakeState;
     readonly interventions: Pick<Interventions, "catchUp">;
   },
@@ -58,6 +60,7 @@ export function createHostOperations(
     groupDefaults: groupDefaults(config),
     routes: Object.keys(config.models.routes),
     pool: containers.pool,
+    outbox: parts.outbox,
     channels: doors.channels,
     engine: () => viewEngine(containers),
     waitingGroups: () => queue.snapshot().waiting.length,

@@ -1,4 +1,4 @@
-import type { IncomingMessage, OutgoingMessage } from "../domain/message.ts";
+import type { IncomingMessage, OutgoingMessage, Sign } from "../domain/message.ts";
 
 /** What became of a message that a channel handed over. The channel tells its peer "received" only after `stored`. */
 export type Receipt =
@@ -33,21 +33,114 @@ export type IntakeState =
 /** Stores a message and decides about it. Resolves after the message is on disk; rejects only when the store failed. */
 export type AcceptMessage = (message: IncomingMessage) => Promise<Receipt>;
 
-/** `connecting`, `open`, `degraded` (works partly), `closed` (ended or refused; `detail` says why). */
+/**
+ * `connecting` (also while waiting for the next try), `open`, `degraded` (works partly), `conflict` (another session uses
+ * the account), `logged-out` (has to be linked again), `closed` (ended or refused). `detail` says why.
+ */
 export interface ChannelState {
-  readonly state: "connecting" | "open" | "degraded" | "closed";
+  readonly state: "connecting" | "open" | "degraded" | "conflict" | "logged-out" | "closed";
   readonly since: number;
   readonly detail?: string | undefined;
 }
 
-/**
- * A place where people talk. Receivers only transport: they parse, hand over, and acknowledge; they decide nothing.
- * `send` resolves when the platform has accepted the message and rejects when it has not; the outbox calls it for one
- * message of a chat at a time and may call it again with the same `seq` after a failure.
- */
-export interface Channel extends AsyncDisposable {
-  readonly name: string;
-  start(accept: AcceptMessage): Promise<void>;
+/** What a channel tells besides messages. Neither of the two throws. */
+export interface ChannelEvents {
+  /** The channel's state is this one from now on. */
+  changed(state: ChannelState): void;
+  /** The platform confirms that a message which it had accepted arrived. */
+  delivered(seq: number): void;
+}
+
+/** What a platform knows of a message that may have been sent before. */
+export type Found = "accepted" | "absent" | "unknown";
+
+/** Talks to a platform in its own words; the part of a channel that needs somebody at the other end. */
+export interface Outlet {
+  /**
+   * Resolves when the platform has accepted the message and rejects when it has not: with a `SendError` when more is
+   * known than that. The outbox calls it for one message of a chat at a time and may call it again with the same `seq`.
+   */
   send(message: OutgoingMessage, signal: AbortSignal): Promise<void>;
+  /** Looks whether a message of which nobody knows whether it was sent is there. Asked before such a one is sent again. */
+  reconcile?(message: OutgoingMessage, signal: AbortSignal): Promise<Found>;
+  /** Shows people what they wait for ("is typing"). Best effort: nobody waits for it, and a failure is forgotten. */
+  signal?(chat: string, sign: Sign): Promise<void>;
+}
+
+/** A place where people talk. Receivers only transport: they parse, hand over, and acknowledge; they decide nothing. */
+export interface Channel extends AsyncDisposable, Outlet {
+  readonly name: string;
+  /** The same `seq` sent twice is seen once: what may have been sent can simply be sent again. */
+  readonly idempotent: boolean;
+  start(accept: AcceptMessage, events?: ChannelEvents): Promise<void>;
   state(): ChannelState;
+}
+
+/** Why a message was not accepted, as far as the platform told. */
+export class SendError extends Error {
+  override readonly name = "SendError";
+  /** It will never be accepted: there is no such chat, the account is blocked. */
+  readonly permanent: boolean;
+  /** The platform's own wish when to try again. */
+  readonly retryAfterMs: number | undefined;
+  /** The platform may have taken it, as when the connection was cut before it answered. */
+  readonly ambiguous: boolean;
+
+  constructor(
+    message: string,
+    facts: { permanent?: boolean; retryAfterMs?: number; ambiguous?: boolean; cause?: unknown } = {},
+  ) {
+    super(message, facts.cause === undefined ? undefined : { cause: facts.cause });
+    this.permanent = facts.permanent ?? false;
+    this.retryAfterMs = facts.retryAfterMs;
+    this.ambiguous = facts.ambiguous ?? false;
+  }
+}
+
+/**
+ * A platform that is reached over a connection which can be lost. A supervisor makes a channel of it: it alone decides
+ * when to connect, and never has two connections at a time.
+ */
+export interface Connector {
+  readonly name: string;
+  readonly idempotent: boolean;
+  /**
+   * Resolves when the platform can be talked to; rejects when not, soon after the signal aborted at the latest, and then
+   * leaves nothing open. A rejection with a `ConnectionEnd` says what to do next; any other is a reason to try again.
+   */
+  connect(host: ConnectionHost, signal: AbortSignal): Promise<Connection>;
+}
+
+/** Disposing it closes it; when that has resolved, nothing of it is open, listens or will ever call the host again. */
+export interface Connection extends AsyncDisposable, Outlet {
+  /** Resolves when the connection is gone by itself, with the reason: a `ConnectionEnd` where more is known. */
+  readonly ended: Promise<Error>;
+  /** A cheap question that only a live platform answers; asked after a long silence. Rejects when there is no answer. */
+  probe?(signal: AbortSignal): Promise<void>;
+}
+
+/** What a connection is made with. */
+export interface ConnectionHost {
+  readonly accept: AcceptMessage;
+  /** Something that is no message has come: the platform is alive. */
+  heard(): void;
+  delivered(seq: number): void;
+  /** It works only partly, for this reason; undefined: fully again. */
+  degraded(reason: string | undefined): void;
+}
+
+/**
+ * How a connection ended. `lost`: try again, ever later. `restart`: the platform wants a new one at once. `conflict`:
+ * another session took over. `logged-out`: the account has to be linked again. `closed`: for good.
+ */
+export class ConnectionEnd extends Error {
+  override readonly name = "ConnectionEnd";
+  readonly kind: "lost" | "restart" | "conflict" | "logged-out" | "closed";
+  readonly retryAfterMs: number | undefined;
+
+  constructor(kind: ConnectionEnd["kind"], message: string, facts: { retryAfterMs?: number; cause?: unknown } = {}) {
+    super(message, facts.cause === undefined ? undefined : { cause: facts.cause });
+    this.kind = kind;
+    this.retryAfterMs = facts.retryAfterMs;
+  }
 }

@@ -32,6 +32,10 @@ const entries: Readonly<Record<string, Entry>> = {
     load: async () => (await import("./sessions.ts")).addSessionsCommand,
   },
   turns: { summary: "list, show or retry turns", load: async () => (await import("./turns.ts")).addTurnsCommand },
+  outbox: {
+    summary: "list messages on their way out, send given up ones again",
+    load: async () => (await import("./outbox.ts")).addOutboxCommand,
+  },
   logs: { summary: "what was logged", load: async () => (await import("./logs.ts")).addLogsCommand },
   audit: { summary: "verify or read the audit log", load: async () => (await import("./audit.ts")).addAuditCommand },
   channels: {

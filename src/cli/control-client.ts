@@ -8,6 +8,7 @@ import type {
   HostStatus,
   LoginEvent,
   NewGroup,
+  OutboxView,
   SessionView,
   TurnReport,
   TurnView,
@@ -68,6 +69,14 @@ export class ControlClient {
 
   retryTurn(id: string): Promise<{ turn: string; requeued: number }> {
     return this.#ask("POST", `/turns/${encodeURIComponent(id)}/retry`);
+  }
+
+  listOutbox(filter: Readonly<Record<string, string>>): Promise<OutboxView[]> {
+    return this.#ask("GET", `/outbox?${new URLSearchParams(filter).toString()}`);
+  }
+
+  retryOutbox(what: { readonly seq: number } | { readonly allDead: true }): Promise<{ retried: number[] }> {
+    return this.#ask("POST", "/outbox/retry", what);
   }
 
   listChannels(): Promise<ChannelView[]> {

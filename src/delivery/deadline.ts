@@ -1,21 +1,14 @@
-import { setTimeout as timeout } from "node:timers/promises";
-
-/** Resolves after so many milliseconds, or as soon as the signal aborts. Never rejects. */
-export type Wait = (delayMs: number, signal: AbortSignal) => Promise<void>;
-
-export const waitOnTimer: Wait = async (delayMs, signal) => {
-  await timeout(delayMs, undefined, { signal }).catch(() => undefined);
-};
+import { SendError } from "../channels/channel.ts";
 
 /**
  * Runs something that should heed a signal, and gives up on it at the deadline or when `stop` aborts, whether it heeds the
- * signal or not. Rejects with the reason then.
+ * signal or not. Rejects with the reason then; what became of the thing is not known.
  */
-export async function withDeadline(
+export async function withDeadline<T>(
   stop: AbortSignal,
   deadlineMs: number,
-  run: (signal: AbortSignal) => Promise<void>,
-): Promise<void> {
+  run: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
   stop.throwIfAborted();
   const abort = new AbortController();
   const givenUp = Promise.withResolvers<never>();
@@ -24,10 +17,11 @@ export async function withDeadline(
     givenUp.reject(reason);
   };
   const onStop = (): void => giveUp(new Error("the host is shutting down"));
-  const timer = setTimeout(() => giveUp(new Error(`not accepted within ${deadlineMs} ms`)), deadlineMs);
+  const late = new SendError(`no answer within ${deadlineMs} ms`, { ambiguous: true });
+  const timer = setTimeout(() => giveUp(late), deadlineMs);
   stop.addEventListener("abort", onStop, { once: true });
   try {
-    await Promise.race([run(abort.signal), givenUp.promise]);
+    return await Promise.race([run(abort.signal), givenUp.promise]);
   } finally {
     clearTimeout(timer);
     stop.removeEventListener("abort", onStop);

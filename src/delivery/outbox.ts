@@ -1,34 +1,30 @@
 import type { Logger } from "pino";
 
 import type { Channel } from "../channels/channel.ts";
-import type { OutboxState, OutgoingMessage } from "../domain/message.ts";
-import { toError } from "../lib/app-error.ts";
+import type { OutgoingMessage } from "../domain/message.ts";
+import { AppError, toError } from "../lib/app-error.ts";
+import type { Clock } from "../lib/clock.ts";
+import { type Wait, waitOnTimer } from "../lib/wait.ts";
 import type { OutboxStore } from "../stores/store.ts";
-import { deliveryRetry, retryDelayMs } from "./backoff.ts";
-import { type Wait, waitOnTimer, withDeadline } from "./deadline.ts";
+import { Delivery, type DeliveryParts, type OutgoingChannel } from "./delivery.ts";
+import { expiresAt } from "./expiry.ts";
 
 const pageRows = 100;
 /** Rows that are kept in memory at most; the rest stays in the store until there is room. */
 const heldRows = 400;
-const sendDeadlineMs = 60_000;
 /** Until the store is tried again after it failed. */
 const storeRetryMs = 2_000;
-
-export type DeliveryOutcome = "accepted" | "failed" | "dead" | "interrupted";
+/** Longest time until what waits for its channel is looked through for what has expired: clocks can be set. */
+const longestSweepMs = 3_600_000;
 
 export interface OutboxParts {
-  readonly store: Pick<OutboxStore, "unsent" | "setState">;
+  readonly store: Pick<OutboxStore, "unsent" | "setState" | "get" | "requeue">;
   /** The channel of this name, if it runs in this host. */
-  readonly channelOf: (name: string) => Pick<Channel, "send" | "state"> | undefined;
-  /** Puts an attempt on record. A failure to do so is logged and holds nothing up. */
-  readonly audit: (record: {
-    readonly type: "delivery";
-    readonly group: string;
-    readonly turn: string | undefined;
-    readonly actor: "host";
-    readonly data: Readonly<Record<string, string | number>>;
-  }) => Promise<void>;
+  readonly channelOf: (name: string) => (OutgoingChannel & Pick<Channel, "state">) | undefined;
+  readonly audit: DeliveryParts["audit"];
+  readonly count?: DeliveryParts["count"];
   readonly logger: Logger;
+  readonly clock: Pick<Clock, "now">;
   readonly wait?: Wait;
   /** A number in 0..1, for spreading retries. */
   readonly random?: () => number;
@@ -41,15 +37,14 @@ interface ChatLine {
 }
 
 /**
- * Sends the rows of the outbox: those of a chat in order and one at a time, chats side by side. A row is
- * `queued → sending → accepted`; a failed one goes back to `queued` for the next attempt and ends `dead` after the last.
- * What was `sending` when the host died, or `uncertain` when it stopped, is sent again: channels know a `seq` they have seen.
- * Rows of a channel that is not there or not connected stay as they are until `wake` is called when it is.
+ * Sends the rows of the outbox: those of a chat in order and one at a time, chats side by side; `Delivery` says how.
+ * Rows of a channel that is not there or not connected stay as they are until `wake` is called when it is, or until
+ * their time is over.
  */
 export class Outbox implements AsyncDisposable {
   readonly #parts: OutboxParts;
   readonly #wait: Wait;
-  readonly #random: () => number;
+  readonly #delivery: Delivery;
   readonly #lines = new Map<string, ChatLine>();
   /** Rows that are in a line. */
   readonly #held = new Set<number>();
@@ -57,17 +52,23 @@ export class Outbox implements AsyncDisposable {
   readonly #left = new Set<number>();
   /** Channels of which rows were passed over. */
   readonly #passedOver = new Set<string>();
+  readonly #confirming = new Set<Promise<void>>();
   readonly #stop = new AbortController();
   /** All unsent rows up to this one are in a line or passed over. */
   #cursor = 0;
+  #fromStart = false;
   #scanning: Promise<void> | undefined;
   #scanAgain = false;
   #moreInStore = false;
+  /** When the first of the rows that were passed over expires. */
+  #expiry = Infinity;
+  #sweep: NodeJS.Timeout | undefined;
 
   constructor(parts: OutboxParts) {
+    const { wait = waitOnTimer, random = Math.random } = parts;
     this.#parts = parts;
-    this.#wait = parts.wait ?? waitOnTimer;
-    this.#random = parts.random ?? Math.random;
+    this.#wait = wait;
+    this.#delivery = new Delivery({ ...parts, wait, random }, (name) => this.#openChannel(name), this.#stop.signal);
   }
 
   /** There may be something to send. Cheap; may be called at any time. */
@@ -85,10 +86,30 @@ export class Outbox implements AsyncDisposable {
     }
   }
 
+  /** The platform confirms that a message which it had accepted arrived. */
+  confirm(channel: string, seq: number): void {
+    const confirming = this.#delivery.confirm(channel, seq).catch((error: unknown) => {
+      this.#parts.logger.error({ err: toError(error), channel, seq }, "that a message arrived could not be stored");
+    });
+    this.#confirming.add(confirming);
+    void confirming.then(() => this.#confirming.delete(confirming));
+  }
+
+  /** Puts given up and uncertain messages back in line, as new. Returns those that were. Throws `conflict` for one that is on its way. */
+  async retry(seqs: readonly number[]): Promise<number[]> {
+    const busy = seqs.find((seq) => this.#held.has(seq));
+    if (busy !== undefined) throw new AppError("conflict", `Message ${busy} is on its way; it needs no retry.`);
+    const retried = await this.#parts.store.requeue(seqs, this.#parts.clock.now());
+    this.#fromStart = true;
+    this.wake();
+    return retried;
+  }
+
   /** Gives up what is in flight and starts nothing more. To send everything first, await `idle`. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stop.abort();
-    await Promise.all([this.#scanning, ...[...this.#lines.values()].map((line) => line.running)]);
+    clearTimeout(this.#sweep);
+    await Promise.all([this.#scanning, ...this.#confirming, ...[...this.#lines.values()].map((line) => line.running)]);
   }
 
   async #scan(): Promise<void> {
@@ -107,9 +128,11 @@ export class Outbox implements AsyncDisposable {
 
   /** Reads what is new in the store and puts it into the lines of its chats. */
   async #lineUp(): Promise<void> {
-    if ([...this.#passedOver].some((channel) => this.#openChannel(channel))) {
+    if (this.#fromStart || [...this.#passedOver].some((channel) => this.#openChannel(channel))) {
+      this.#fromStart = false;
       this.#passedOver.clear();
       this.#cursor = 0;
+      this.#expiry = Infinity;
     }
     this.#moreInStore = true;
     while (this.#moreInStore && this.#held.size < heldRows && !this.#stop.signal.aborted) {
@@ -119,13 +142,25 @@ export class Outbox implements AsyncDisposable {
       this.#cursor = rows.at(-1)?.seq ?? this.#cursor;
       this.#moreInStore = rows.length === pageRows;
     }
+    this.#planSweep();
+  }
+
+  /** Rows that wait for their channel expire without anybody waking the outbox. */
+  #planSweep(): void {
+    clearTimeout(this.#sweep);
+    if (this.#expiry === Infinity || this.#stop.signal.aborted) return;
+    const delayMs = Math.max(0, Math.min(this.#expiry - this.#parts.clock.now(), longestSweepMs));
+    this.#sweep = setTimeout(() => {
+      this.#fromStart = true;
+      this.wake();
+    }, delayMs).unref();
   }
 
   #place(row: OutgoingMessage): void {
     if (this.#held.has(row.seq) || this.#left.has(row.seq)) return;
     // A channel that is back stays passed over until the next look, or this row would overtake those before it.
-    if (this.#passedOver.has(row.channel) || !this.#openChannel(row.channel)) {
-      this.#passedOver.add(row.channel);
+    if ((this.#passedOver.has(row.channel) || !this.#openChannel(row.channel)) && !this.#hasExpired(row)) {
+      this.#passOver(row);
       return;
     }
     this.#held.add(row.seq);
@@ -140,7 +175,17 @@ export class Outbox implements AsyncDisposable {
     started.running = this.#drain(chat, started.rows);
   }
 
-  #openChannel(name: string): Pick<Channel, "send"> | undefined {
+  #passOver(row: OutgoingMessage): void {
+    this.#passedOver.add(row.channel);
+    if (row.state === "queued") this.#expiry = Math.min(this.#expiry, expiresAt(row));
+  }
+
+  /** One that may have been sent needs its channel even then. */
+  #hasExpired(row: OutgoingMessage): boolean {
+    return row.state === "queued" && this.#parts.clock.now() >= expiresAt(row);
+  }
+
+  #openChannel(name: string): OutgoingChannel | undefined {
     const channel = this.#parts.channelOf(name);
     const state = channel?.state().state;
     return state === "open" || state === "degraded" ? channel : undefined;
@@ -148,96 +193,23 @@ export class Outbox implements AsyncDisposable {
 
   async #drain(chat: string, rows: OutgoingMessage[]): Promise<void> {
     let row = rows[0];
-    while (row && (await this.#deliver(row))) {
+    while (row && (await this.#delivery.deliver(row))) {
       this.#release(row);
       rows.shift();
       row = rows[0];
     }
     for (const left of rows) {
-      this.#passedOver.add(left.channel);
+      this.#passOver(left);
       this.#release(left);
     }
     this.#lines.delete(chat);
-    if (this.#moreInStore) this.wake();
+    if (rows.length > 0) this.#planSweep();
+    // The channel may have come back before these rows counted as passed over.
+    if (this.#moreInStore || rows.some(({ channel }) => this.#openChannel(channel))) this.wake();
   }
 
   #release(row: OutgoingMessage): void {
     this.#held.delete(row.seq);
     this.#left.add(row.seq);
-  }
-
-  /** True when the row is done with, false when it has to wait for its channel or the next start. */
-  async #deliver(row: OutgoingMessage): Promise<boolean> {
-    for (let attempt = row.attempts + 1; ; attempt += 1) {
-      const channel = this.#openChannel(row.channel);
-      if (!channel || this.#stop.signal.aborted) return false;
-      await this.#record(row, "sending", attempt);
-      const failure = await this.#send(row, channel);
-      const outcome = this.#outcome(failure, attempt);
-      await this.#conclude(row, attempt, outcome, failure);
-      if (outcome === "accepted" || outcome === "dead") return true;
-      await this.#wait(retryDelayMs(deliveryRetry, attempt, this.#random()), this.#stop.signal);
-    }
-  }
-
-  async #send(row: OutgoingMessage, channel: Pick<Channel, "send">): Promise<Error | undefined> {
-    try {
-      await withDeadline(this.#stop.signal, sendDeadlineMs, (signal) => channel.send(row, signal));
-      return undefined;
-    } catch (error) {
-      return toError(error);
-    }
-  }
-
-  #outcome(failure: Error | undefined, attempt: number): DeliveryOutcome {
-    if (!failure) return "accepted";
-    if (this.#stop.signal.aborted) return "interrupted";
-    return attempt < deliveryRetry.attempts ? "failed" : "dead";
-  }
-
-  async #conclude(
-    row: OutgoingMessage,
-    attempt: number,
-    outcome: DeliveryOutcome,
-    failure: Error | undefined,
-  ): Promise<void> {
-    const { seq, group, channel, chat, kind, turn } = row;
-    const states = { accepted: "accepted", failed: "queued", dead: "dead", interrupted: "uncertain" } as const;
-    await this.#record(row, states[outcome], attempt, failure?.message.slice(0, 500));
-    if (outcome === "failed")
-      this.#parts.logger.warn({ err: failure, seq, group, channel, attempt }, "a message was not accepted");
-    if (outcome === "dead")
-      this.#parts.logger.error({ err: failure, seq, group, channel, attempt }, "a message is given up");
-    const data = {
-      seq,
-      channel,
-      chat,
-      kind,
-      attempt,
-      outcome,
-      ...(failure && { error: failure.message.slice(0, 500) }),
-    };
-    try {
-      await this.#parts.audit({ type: "delivery", group, turn, actor: "host", data });
-    } catch (error) {
-      this.#parts.logger.error({ err: toError(error), seq }, "a delivery could not be put on record");
-    }
-  }
-
-  /** Tries until the store takes it, so that what was sent is not forgotten while the host lives. */
-  async #record(row: OutgoingMessage, state: OutboxState, attempt: number, error?: string): Promise<void> {
-    for (;;) {
-      try {
-        await this.#parts.store.setState(row.seq, state, attempt, error);
-        return;
-      } catch (failure) {
-        this.#parts.logger.error(
-          { err: toError(failure), seq: row.seq, state },
-          "the state of a message cannot be stored",
-        );
-        if (this.#stop.signal.aborted) return;
-        await this.#wait(storeRetryMs, this.#stop.signal);
-      }
-    }
   }
 }

@@ -70,9 +70,17 @@ export type OutboxState = "queued" | "sending" | "accepted" | "delivered" | "unc
 export interface OutgoingMessage extends OutgoingDraft {
   readonly seq: number;
   readonly state: OutboxState;
+  /** Attempts that came to an end; one that the host did not survive is not counted. */
   readonly attempts: number;
   readonly createdAt: number;
+  /** When the operator put it back in line; its lifetime counts from there. */
+  readonly retriedAt?: number | undefined;
+  /** Why it is where it is, if the last attempt failed. */
+  readonly error?: string | undefined;
 }
+
+/** What people are shown while they wait: a place in the line, work on their message, or neither any more. */
+export type Sign = "queued" | "working" | "idle";
 
 /**
  * What members can ask of the host in the chat, without the model. `stop`: end the running turn and forget what waits.

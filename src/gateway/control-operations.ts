@@ -6,6 +6,7 @@ import type { Step, Turn } from "../domain/turn.ts";
 import { AppError } from "../lib/app-error.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { OutboxStore, UsageStore } from "../stores/store.ts";
+import { listOutbox, retryOutbox } from "./control-outbox.ts";
 import { reportTurn } from "./control-turn-report.ts";
 import type {
   ChannelView,
@@ -45,7 +46,7 @@ export interface OperationParts {
       running(): Promise<Turn[]>;
       steps(turn: string): Promise<Step[]>;
     };
-    readonly outbox: Pick<OutboxStore, "counts">;
+    readonly outbox: Pick<OutboxStore, "counts" | "get" | "list">;
     readonly usage: Pick<UsageStore, "ofDay">;
   };
   /** They reject with `conflict` for groups of the configuration and for names or chats that are taken, with `not_found` for unknown names. */
@@ -57,6 +58,8 @@ export interface OperationParts {
   readonly groupDefaults: { readonly policy: ToolPolicy; readonly budget: BudgetLimits };
   readonly routes: readonly string[];
   readonly pool: { list(): HotContainer[]; stop(session: string, reason: string): Promise<boolean> };
+  /** Puts messages back in line. Rejects with `conflict` for one that is on its way. */
+  readonly outbox: { retry(seqs: readonly number[]): Promise<number[]> };
   readonly channels: readonly OperableChannel[];
   readonly engine: () => Promise<EngineView>;
   readonly waitingGroups: () => number;
@@ -90,6 +93,8 @@ export function createOperations(parts: OperationParts): Operations {
       return reportTurn({ ...turn, waiting: waiting.get(turn.group) }, messages, steps, maxChars);
     },
     retryTurn: (id) => retryTurn(parts, id),
+    listOutbox: (filter) => listOutbox(parts, filter),
+    retryOutbox: (what) => retryOutbox(parts, what),
     listChannels: () => Promise.resolve(parts.channels.map(viewChannel)),
     login: (name, signal) => login(parts, name, signal),
   };
@@ -117,7 +122,11 @@ async function status(parts: OperationParts): Promise<HostStatus> {
     containers: { hot: hot.length, busy: hot.filter((container) => container.state === "busy").length, max: maxHot },
     turns: { running: running.length, waitingGroups: parts.waitingGroups() },
     waiting,
-    outbox: { unsent: outbox.queued + outbox.sending + outbox.uncertain, dead: outbox.dead },
+    outbox: {
+      unsent: outbox.queued + outbox.sending + outbox.uncertain,
+      uncertain: outbox.uncertain,
+      dead: outbox.dead,
+    },
     today: {
       calls: sum(usage.map((entry) => entry.calls)),
       tokens: sum(usage.map((entry) => entry.tokens)),

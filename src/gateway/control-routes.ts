@@ -38,6 +38,7 @@ function route<Parameters>(definition: Route<Parameters>): Route<never> {
 const name = z.string().min(1).max(256);
 const nothing = z.strictObject({});
 const turnStates = z.enum(["running", "done", "failed", "cancelled"]);
+const outboxStates = z.enum(["queued", "sending", "accepted", "delivered", "uncertain", "dead"]);
 /** Outputs are stored up to 30,000 characters; this is more than any text has. */
 const wholeText = 1_000_000;
 
@@ -113,6 +114,27 @@ const routes: readonly Route<never>[] = [
     operation: "turns.retry",
     parameters: z.strictObject({ id: name }),
     run: async (host, { id }) => ({ turn: id, requeued: await host.retryTurn(id) }),
+  }),
+  route({
+    method: "GET",
+    path: "/outbox",
+    operation: "outbox.list",
+    parameters: z.strictObject({
+      state: outboxStates.optional(),
+      group: name.optional(),
+      limit: z.coerce.number().int().min(1).max(1000).default(20),
+    }),
+    run: (host, filter) => host.listOutbox(filter),
+  }),
+  route({
+    method: "POST",
+    path: "/outbox/retry",
+    operation: "outbox.retry",
+    parameters: z.union([
+      z.strictObject({ seq: z.number().int().min(1).max(Number.MAX_SAFE_INTEGER) }),
+      z.strictObject({ allDead: z.literal(true) }),
+    ]),
+    run: async (host, what) => ({ retried: await host.retryOutbox(what) }),
   }),
   route({
     method: "GET",

@@ -1,6 +1,6 @@
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 
-import type { Receipt } from "../channels/channel.ts";
+import type { ChannelState, Receipt } from "../channels/channel.ts";
 import type { OutboxState } from "../domain/message.ts";
 import type { ModelUsage } from "../domain/model.ts";
 import type { TurnState } from "../domain/turn.ts";
@@ -13,6 +13,8 @@ export interface Metrics {
   /** `outcome`: `answered`, or the kind of failure. */
   modelCall(model: string, outcome: string, elapsedMs: number): void;
   modelUsage(model: string, usage: ModelUsage): void;
+  /** What came of an attempt to deliver a message. */
+  delivery(channel: string, outcome: string): void;
 }
 
 /** What is looked up when somebody asks. */
@@ -21,7 +23,10 @@ export interface MetricSources {
   readonly containersHot: () => number;
   readonly groupsWaiting: () => number;
   readonly outbox: () => Promise<Readonly<Record<OutboxState, number>>>;
+  readonly channels: () => readonly { readonly name: string; state(): ChannelState }[];
 }
+
+const channelStates = ["connecting", "open", "degraded", "conflict", "logged-out", "closed"] as const;
 
 const turnSeconds = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1_800];
 const modelSeconds = [0.05, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
@@ -30,6 +35,7 @@ const modelSeconds = [0.05, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
 export function createMetrics(registry: Registry, sources: MetricSources): Metrics {
   const registers = [registry];
   addGauges(registers, sources);
+  addChannelGauge(registers, sources);
   const messages = new Counter({
     name: "crabpot_messages_in_total",
     help: "Messages that channels handed over, by what became of them",
@@ -62,7 +68,14 @@ export function createMetrics(registry: Registry, sources: MetricSources): Metri
     labelNames: ["model", "kind"],
     registers,
   });
+  const deliveries = new Counter({
+    name: "crabpot_deliveries_total",
+    help: "Attempts to deliver a message, by what came of them",
+    labelNames: ["channel", "outcome"],
+    registers,
+  });
   return {
+    delivery: (channel, outcome) => deliveries.inc({ channel, outcome }),
     messageIn: (channel, receipt) => {
       messages.inc({ channel, outcome: outcomeOf(receipt) });
       if (receipt.outcome === "refused") refused.inc({ channel, reason: receipt.code ?? "other" });
@@ -109,6 +122,21 @@ function addGauges(registers: Registry[], sources: MetricSources): void {
     registers,
     async collect() {
       for (const [state, count] of Object.entries(await sources.outbox())) this.set({ state }, count);
+    },
+  });
+}
+
+function addChannelGauge(registers: Registry[], { channels }: MetricSources): void {
+  void new Gauge({
+    name: "crabpot_channel_state",
+    help: "1 for the state that a channel is in, 0 for the others",
+    labelNames: ["channel", "state"],
+    registers,
+    collect() {
+      for (const channel of channels()) {
+        const current = channel.state().state;
+        for (const state of channelStates) this.set({ channel: channel.name, state }, state === current ? 1 : 0);
+      }
     },
   });
 }

@@ -1,6 +1,7 @@
 import type { ChannelState } from "../channels/channel.ts";
 import type { Chat, Group, Trigger } from "../domain/group.ts";
 import type { ModelUsage, StopReason } from "../domain/model.ts";
+import type { OutboxState, OutgoingMessage } from "../domain/message.ts";
 import type { HotContainer } from "../domain/session.ts";
 import type { Turn, TurnState } from "../domain/turn.ts";
 
@@ -24,7 +25,8 @@ export interface HostStatus {
   readonly turns: { readonly running: number; readonly waitingGroups: number };
   /** Messages that no turn has taken yet, by group, the group that has waited longest first. */
   readonly waiting: readonly WaitingView[];
-  readonly outbox: { readonly unsent: number; readonly dead: number };
+  /** `uncertain`: sent or not, nobody knows; they count as unsent as well. */
+  readonly outbox: { readonly unsent: number; readonly uncertain: number; readonly dead: number };
   /** Of the current day (UTC), all groups together. */
   readonly today: { readonly calls: number; readonly tokens: number; readonly usd: number };
 }
@@ -112,6 +114,9 @@ export interface ToolResultView {
   readonly isError: boolean;
 }
 
+/** A message of the outbox, its text shortened. */
+export type OutboxView = OutgoingMessage;
+
 /** What a channel tells while somebody links it to an account; `open` is the last one. */
 export type LoginEvent =
   | { readonly qr: string }
@@ -137,6 +142,14 @@ export interface Operations {
   showTurn(id: string, maxChars: number): Promise<TurnReport>;
   /** Puts the messages of a failed turn back in line. Returns how many. */
   retryTurn(id: string): Promise<number>;
+  /** Newest first. */
+  listOutbox(filter: {
+    readonly state?: OutboxState | undefined;
+    readonly group?: string | undefined;
+    readonly limit: number;
+  }): Promise<readonly OutboxView[]>;
+  /** Puts a given up or uncertain message, or everything that was given up, back in line. Returns what was. */
+  retryOutbox(what: { readonly seq: number } | { readonly allDead: true }): Promise<readonly number[]>;
   listChannels(): Promise<readonly ChannelView[]>;
   /** Links a channel to an account. A channel that needs no login says so with its state. */
   login(channel: string, signal: AbortSignal): AsyncIterable<LoginEvent>;

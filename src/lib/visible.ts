@@ -1,5 +1,9 @@
-/** Characters that steer a terminal, reorder a line or hide in it: controls, separators, bidi marks, invisible ones. */
-const steering = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
+/**
+ * Characters that steer a terminal, reorder a line or hide in it: controls, separators, bidi marks, invisible ones. A
+ * joiner between two emoji is none of them: it makes one picture of both.
+ */
+const steering =
+  /(?!(?<=\p{Extended_Pictographic}\p{Emoji_Modifier}?\ufe0f?)\u200d(?=\p{Extended_Pictographic}))[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
 /** Text from a stranger, safe to print on one line of a terminal: what steers it is shown as `\u{1b}`, a line break as `\n`. */
 export function visible(text: string): string {

@@ -12,6 +12,8 @@ export interface GroupQueueParts {
   /** Does what is due for the group: at most one turn. Should not reject; a rejection is reported and the queue goes on. */
   readonly run: (group: string, signal: AbortSignal) => Promise<void>;
   readonly onError: (group: string, error: unknown) => void;
+  /** The group waits for its place, runs, or (undefined) has nothing to do. Must not throw. */
+  readonly onChange?: ((group: string, activity: "waiting" | "running" | undefined) => void) | undefined;
 }
 
 /**
@@ -55,7 +57,7 @@ export class GroupQueue {
   async stop(deadlineMs: number): Promise<void> {
     this.#stopped = true;
     this.#line.clear();
-    for (const [group, state] of this.#states) if (state === "waiting") this.#states.delete(group);
+    for (const [group, state] of this.#states) if (state === "waiting") this.#forget(group);
     const timer = setTimeout(() => this.#abort.abort(new Error("the host is shutting down")), deadlineMs);
     await this.#line.onIdle();
     clearTimeout(timer);
@@ -63,19 +65,26 @@ export class GroupQueue {
 
   #enqueue(group: string): void {
     this.#states.set(group, "waiting");
+    this.#parts.onChange?.(group, "waiting");
     this.#line.add(() => this.#run(group)).catch((error: unknown) => this.#parts.onError(group, error));
   }
 
   async #run(group: string): Promise<void> {
     this.#states.set(group, "running");
+    this.#parts.onChange?.(group, "running");
     try {
       await this.#parts.run(group, this.#abort.signal);
     } catch (error) {
       this.#parts.onError(group, error);
     } finally {
       const again = this.#states.get(group) === "again" && !this.#stopped;
-      this.#states.delete(group);
       if (again) this.#enqueue(group);
+      else this.#forget(group);
     }
+  }
+
+  #forget(group: string): void {
+    this.#states.delete(group);
+    this.#parts.onChange?.(group, undefined);
   }
 }

@@ -178,6 +178,15 @@ export interface OutboxStore {
   /** Is there a row of this chat whose `seq` or turn id is this text: did the agent say it? */
   isOwn(channel: string, chat: string, reference: string): Promise<boolean>;
   counts(): Promise<Record<OutboxState, number>>;
+  get(seq: number): Promise<OutgoingMessage | undefined>;
+  /** Newest first. */
+  list(filter: {
+    state?: OutboxState | undefined;
+    group?: string | undefined;
+    limit: number;
+  }): Promise<OutgoingMessage[]>;
+  /** Those of these rows that are `dead` or `uncertain` become `queued` with no attempts. Returns their numbers, in order. */
+  requeue(seqs: readonly number[], at: number): Promise<number[]>;
 }
 
 /** Day budgets. A reservation counts in full until it is settled; one left open by a crash counts in full for its day. */

@@ -45,6 +45,51 @@ export function testOutbox(open: OpenStore): void {
     expect(second.seq).toBeGreaterThan(first.seq);
   });
 
+  test("messages are listed by state and group, the newest first, with why they are where they are", async () => {
+    await using home = await restartableStore(open);
+    const { outbox: rows } = home.store;
+    const [first, second, third] = [
+      await rows.add(draft("one"), 5),
+      await rows.add(draft("two", { group: "work" }), 6),
+      await rows.add(draft("three"), 7),
+    ];
+    await rows.setState(first.seq, "dead", 5, "no such chat");
+    await rows.setState(second.seq, "dead", 1, "expired");
+
+    const texts = async (filter: { state?: "dead"; group?: string; limit: number }): Promise<string[]> =>
+      (await rows.list(filter)).map(({ text }) => text);
+
+    expect(await texts({ limit: 10 })).toEqual(["three", "two", "one"]);
+    expect(await texts({ limit: 1 })).toEqual(["three"]);
+    expect(await texts({ state: "dead", limit: 10 })).toEqual(["two", "one"]);
+    expect(await texts({ state: "dead", group: "family", limit: 10 })).toEqual(["one"]);
+    expect(await rows.get(first.seq)).toMatchObject({ text: "one", attempts: 5, error: "no such chat" });
+    expect(await rows.get(third.seq)).toEqual(third);
+    expect(await rows.get(999)).toBeUndefined();
+  });
+
+  test("only dead and uncertain messages are put back in line, as new, and that is remembered", async () => {
+    await using home = await restartableStore(open);
+    const states = ["queued", "sending", "accepted", "delivered", "uncertain", "dead"] as const;
+    const seqs: number[] = [];
+    for (const state of states) {
+      const { seq } = await home.store.outbox.add(draft(state), 5);
+      await home.store.outbox.setState(seq, state, 3, "why");
+      seqs.push(seq);
+    }
+
+    const requeued = await home.store.outbox.requeue([...seqs.toReversed(), 999], 70);
+    const store = await home.restart();
+
+    expect(requeued).toEqual(seqs.slice(4));
+    const expected = { state: "queued", attempts: 0, createdAt: 5, retriedAt: 70, error: undefined };
+    for (const seq of requeued) expect(await store.outbox.get(seq)).toMatchObject(expected);
+    const untouched = await store.outbox.get(seqs[2] ?? 0);
+    expect(untouched).toMatchObject({ state: "accepted", attempts: 3, error: "why" });
+    expect(untouched?.retriedAt).toBeUndefined();
+    expect(await store.outbox.requeue(seqs, 80)).toEqual([]);
+  });
+
   test("the agent's own messages are recognised by number or turn, in their own chat only", async () => {
     await using home = await restartableStore(open);
     const { outbox: rows } = home.store;

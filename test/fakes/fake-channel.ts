@@ -1,4 +1,5 @@
-import type { AcceptMessage, Channel, ChannelState, Receipt } from "../../src/channels/channel.ts";
+import { SendError } from "../../src/channels/channel.ts";
+import type { AcceptMessage, Channel, ChannelEvents, ChannelState, Receipt } from "../../src/channels/channel.ts";
 import type { IncomingMessage, OutgoingMessage } from "../../src/domain/message.ts";
 
 export type Said = Partial<Omit<IncomingMessage, "channel" | "chat" | "text" | "sender">> & {
@@ -8,22 +9,30 @@ export type Said = Partial<Omit<IncomingMessage, "channel" | "chat" | "text" | "
 /** A channel whose people are the test: `say` as a member of a chat, see what was `heard` there. */
 export class FakeChannel implements Channel {
   readonly name: string;
+  /** One that is not shows a message as often as it was sent. */
+  readonly idempotent: boolean;
+  /** Set it to make the channel one that can be asked. */
+  reconcile?: NonNullable<Channel["reconcile"]>;
   /** Every call of `send`, in order, those that failed or were repeated included. */
   readonly attempts: OutgoingMessage[] = [];
   readonly #delivered: OutgoingMessage[] = [];
   #accept: AcceptMessage | undefined;
+  #events: ChannelEvents | undefined;
   #state: ChannelState = { state: "connecting", since: 0 };
   #failures: Error[] = [];
+  #takesCut = false;
   #held: Promise<void> | undefined;
   #said = 0;
   readonly #accepting = new Set<Promise<Receipt>>();
 
-  constructor(name = "fake") {
+  constructor(name = "fake", idempotent = true) {
     this.name = name;
+    this.idempotent = idempotent;
   }
 
-  async start(accept: AcceptMessage): Promise<void> {
+  async start(accept: AcceptMessage, events?: ChannelEvents): Promise<void> {
     this.#accept = accept;
+    this.#events = events;
     this.#state = { state: "open", since: 1 };
   }
 
@@ -48,8 +57,24 @@ export class FakeChannel implements Channel {
   }
 
   /** The next so many sends are refused. */
-  failNextSends(count: number, reason = "the platform is down"): void {
-    this.#failures = Array.from({ length: count }, () => new Error(reason));
+  failNextSends(count: number, failure: Error = new Error("the platform is down")): void {
+    this.#failures = Array.from({ length: count }, () => failure);
+  }
+
+  /** The connection is cut at the next so many sends, after the platform took the message or before. */
+  cutNextSends(count: number, { taken }: { readonly taken: boolean }): void {
+    this.#failures = Array.from({ length: count }, () => new SendError("cut", { ambiguous: true }));
+    this.#takesCut = taken;
+  }
+
+  /** Does the platform have it? */
+  has(seq: number): boolean {
+    return this.#delivered.some((message) => message.seq === seq);
+  }
+
+  /** The platform tells that a message arrived. */
+  confirm(seq: number): void {
+    this.#events?.delivered(seq);
   }
 
   /** Sends wait until the returned function is called. */
@@ -75,8 +100,9 @@ export class FakeChannel implements Channel {
     this.attempts.push(message);
     await this.#held;
     const failure = this.#failures.shift();
+    const taken = !failure || (failure instanceof SendError && failure.ambiguous && this.#takesCut);
+    if (taken && !(this.idempotent && this.has(message.seq))) this.#delivered.push(message);
     if (failure) throw failure;
-    if (!this.#delivered.some((delivered) => delivered.seq === message.seq)) this.#delivered.push(message);
   }
 
   state(): ChannelState {

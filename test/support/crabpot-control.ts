@@ -1,10 +1,13 @@
 import { join } from "node:path";
 
+import pino from "pino";
+
 import type { ChannelState } from "../../src/channels/channel.ts";
 import { ControlClient } from "../../src/cli/control-client.ts";
 import { configuredGroups, groupDefaults } from "../../src/config/groups.ts";
 import { homePaths } from "../../src/config/home.ts";
 import { configSchema } from "../../src/config/schema.ts";
+import { Outbox } from "../../src/delivery/outbox.ts";
 import type { HotContainer } from "../../src/domain/session.ts";
 import { createOperations } from "../../src/gateway/control-operations.ts";
 import type { OperableChannel } from "../../src/gateway/control-operations.ts";
@@ -68,6 +71,15 @@ export async function startControlledHost(home: string): Promise<ControlledHost>
   const pool = new MemoryPool();
   const records: ControlRecord[] = [];
   const terminal: OperableChannel = { name: "terminal", state: () => ({ state: "open", since: 0 }) };
+  const outbox = stack.use(
+    new Outbox({
+      store: store.outbox,
+      channelOf: () => undefined,
+      audit: () => Promise.resolve(),
+      logger: pino({ level: "silent" }),
+      clock: systemClock,
+    }),
+  );
   const operations = createOperations({
     host: {
       version: "1.2.3",
@@ -85,6 +97,7 @@ export async function startControlledHost(home: string): Promise<ControlledHost>
     routes: ["main"],
     pool,
     channels: [terminal, new LinkedChannel()],
+    outbox,
     engine: () => Promise.resolve({ ok: true, detail: "docker 99" }),
     waitingGroups: () => 0,
     intake: () => ({ open: true }),

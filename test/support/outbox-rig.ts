@@ -17,11 +17,12 @@ export interface OutboxRig extends AsyncDisposable {
   restart(): Outbox;
 }
 
-export async function openOutboxRig(more: Partial<OutboxParts> = {}): Promise<OutboxRig> {
+export async function openOutboxRig(
+  more: Partial<OutboxParts> = {},
+  channel: FakeChannel = new FakeChannel(),
+): Promise<OutboxRig> {
   const opened = await openTestStore();
   const { store } = opened;
-  const channel = new FakeChannel();
-  await channel.start(async () => ({ outcome: "unknown-chat" }));
   const [delays, outcomes]: [number[], string[]] = [[], []];
   const open = (): Outbox =>
     new Outbox({
@@ -31,6 +32,7 @@ export async function openOutboxRig(more: Partial<OutboxParts> = {}): Promise<Ou
         outcomes.push(String(data["outcome"]));
       },
       logger: pino({ level: "silent" }),
+      clock: { now: () => 2 },
       wait: async (delayMs) => {
         delays.push(delayMs);
       },
@@ -38,6 +40,8 @@ export async function openOutboxRig(more: Partial<OutboxParts> = {}): Promise<Ou
       ...more,
     });
   const outbox = open();
+  const events = { changed: () => undefined, delivered: (seq: number) => outbox.confirm("fake", seq) };
+  await channel.start(async () => ({ outcome: "unknown-chat" }), events);
   return {
     store,
     channel,
@@ -53,9 +57,14 @@ export async function openOutboxRig(more: Partial<OutboxParts> = {}): Promise<Ou
 }
 
 /** Writes a reply into the outbox and returns its number. */
-export async function add(store: Store, text: string, chat = "family", channel = "fake"): Promise<number> {
+export async function add(
+  store: Store,
+  text: string,
+  chat = "family",
+  { channel = "fake", at = 1 }: { channel?: string; at?: number } = {},
+): Promise<number> {
   const draft = { group: chat, channel, chat, kind: "reply", text, inReplyTo: [], turn: undefined } as const;
-  return (await store.outbox.add(draft, 1)).seq;
+  return (await store.outbox.add(draft, at)).seq;
 }
 
 /** The states of all rows of a channel, in order. */

@@ -1,9 +1,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 
-import type { OutgoingMessage } from "../../domain/message.ts";
+import type { OutgoingMessage, Sign } from "../../domain/message.ts";
 import { AppError } from "../../lib/app-error.ts";
 import type { Clock } from "../../lib/clock.ts";
-import type { AcceptMessage, Channel, ChannelState, Receipt } from "../channel.ts";
+import type { AcceptMessage, Channel, ChannelEvents, ChannelState, Receipt } from "../channel.ts";
 import { Arrivals } from "./arrivals.ts";
 import { type MessageBody, parseMessageBody, parseRepliesQuery, type RepliesQuery } from "./requests.ts";
 
@@ -24,10 +24,15 @@ const closedRetryAfterS = 5;
  */
 export class HttpChannel implements Channel {
   readonly name = "http";
+  /** A reply is a row that readers fetch: it is there once, however often it is announced. */
+  readonly idempotent = true;
   readonly #parts: HttpParts;
   readonly #arrivals = new Arrivals();
   readonly #accepting = new Set<Promise<Receipt>>();
+  /** Chats in which somebody has waited for a while. */
+  readonly #activity = new Map<string, { readonly state: Sign; readonly since: number }>();
   #accept: AcceptMessage | undefined;
+  #events: ChannelEvents | undefined;
   #state: ChannelState;
 
   constructor(parts: HttpParts) {
@@ -35,12 +40,14 @@ export class HttpChannel implements Channel {
     this.#state = { state: "connecting", since: parts.clock.now() };
     parts.routes.post("/v1/channels/http/messages", (request, reply) => this.#onMessage(request, reply));
     parts.routes.get("/v1/channels/http/replies", (request, reply) => this.#onReplies(request, reply));
+    parts.routes.get("/v1/channels/http/activity", async () => ({ groups: this.#listActivity() }));
     parts.routes.addHook("preClose", async () => this.#arrivals.close());
   }
 
-  async start(accept: AcceptMessage): Promise<void> {
+  async start(accept: AcceptMessage, events?: ChannelEvents): Promise<void> {
     this.#accept = accept;
-    this.#state = { state: "open", since: this.#parts.clock.now() };
+    this.#events = events;
+    this.#changeState("open");
   }
 
   /** Wakes those who wait; the message itself is where they look. */
@@ -50,6 +57,12 @@ export class HttpChannel implements Channel {
     this.#arrivals.announce();
   }
 
+  async signal(chat: string, sign: Sign): Promise<void> {
+    if (sign === "idle") this.#activity.delete(chat);
+    else if (this.#activity.get(chat)?.state !== sign)
+      this.#activity.set(chat, { state: sign, since: this.#parts.clock.now() });
+  }
+
   state(): ChannelState {
     return this.#state;
   }
@@ -57,8 +70,17 @@ export class HttpChannel implements Channel {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#accept = undefined;
     this.#arrivals.close();
-    this.#state = { state: "closed", since: this.#parts.clock.now() };
+    this.#changeState("closed");
     await Promise.allSettled(this.#accepting);
+  }
+
+  #changeState(state: ChannelState["state"]): void {
+    this.#state = { state, since: this.#parts.clock.now() };
+    this.#events?.changed(this.#state);
+  }
+
+  #listActivity(): { group: string; state: Sign; since: number }[] {
+    return [...this.#activity].map(([group, { state, since }]) => ({ group, state, since }));
   }
 
   async #onMessage(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {

@@ -11,12 +11,13 @@ export class Screen implements Disposable {
   readonly #streams: ScreenStreams;
   readonly #reader: Interface;
   readonly #lines: AsyncIterable<string>;
-  readonly #prompting: boolean;
+  readonly #prompt: string | undefined;
+  #status = "";
   #closed = false;
 
   constructor(streams: ScreenStreams, prompt: string | undefined) {
     this.#streams = streams;
-    this.#prompting = prompt !== undefined;
+    this.#prompt = prompt;
     const typed = prompt === undefined ? { terminal: false } : { terminal: true, output: streams.output, prompt };
     this.#reader = createInterface({ input: streams.input, crlfDelay: Infinity, ...typed });
     const iterator = this.#reader[Symbol.asyncIterator]();
@@ -33,7 +34,15 @@ export class Screen implements Disposable {
   }
 
   prompt(): void {
-    if (this.#prompting && !this.#closed) this.#reader.prompt(true);
+    if (this.#prompt !== undefined && !this.#closed) this.#reader.prompt(true);
+  }
+
+  /** A few words in front of the prompt, in the place of those before; what is being typed stays. */
+  status(text: string): void {
+    if (this.#prompt === undefined || this.#closed || text === this.#status) return;
+    this.#status = text;
+    this.#reader.setPrompt(text + this.#prompt);
+    this.prompt();
   }
 
   /** Resolves when the output has taken the text, rejects when it cannot. */
@@ -51,7 +60,7 @@ export class Screen implements Disposable {
   }
 
   async #between(write: () => Promise<void>): Promise<void> {
-    if (!this.#prompting || this.#closed) {
+    if (this.#prompt === undefined || this.#closed) {
       await write();
       return;
     }

@@ -3,10 +3,10 @@ import { setTimeout as timeout } from "node:timers/promises";
 
 import { createColors } from "picocolors";
 
-import type { IncomingMessage, OutgoingMessage } from "../../domain/message.ts";
+import type { IncomingMessage, OutgoingMessage, Sign } from "../../domain/message.ts";
 import { toError } from "../../lib/app-error.ts";
 import type { Clock } from "../../lib/clock.ts";
-import type { AcceptMessage, Channel, ChannelState, Receipt } from "../channel.ts";
+import type { AcceptMessage, Channel, ChannelEvents, ChannelState, Receipt } from "../channel.ts";
 import { formatText, parseLine } from "./line.ts";
 import { Screen, type ScreenStreams } from "./screen.ts";
 
@@ -20,6 +20,7 @@ export interface TerminalParts extends ScreenStreams {
 }
 
 const storeRetryS = 1;
+const describeSign = { queued: "waits for its turn …", working: "is being worked on …" } as const;
 
 /**
  * People type `group/member: text`. A line is handed over only after the one before it was stored, and is offered again
@@ -27,6 +28,7 @@ const storeRetryS = 1;
  */
 export class TerminalChannel implements Channel {
   readonly name = "terminal";
+  readonly idempotent = true;
   readonly #parts: TerminalParts;
   readonly #screen: Screen;
   readonly #colors: ReturnType<typeof createColors>;
@@ -36,8 +38,11 @@ export class TerminalChannel implements Channel {
   readonly #printed = new Map<string, { readonly seq: number; readonly done: Promise<void> }>();
   // Ids must be unique for ever; the lines of a terminal have none of their own.
   readonly #run = randomUUID();
+  /** Groups in which somebody has waited for a while. */
+  readonly #activity = new Map<string, Exclude<Sign, "idle">>();
   #lines = 0;
   #state: ChannelState;
+  #events: ChannelEvents | undefined;
   #reading: Promise<void> | undefined;
 
   constructor(parts: TerminalParts) {
@@ -54,7 +59,8 @@ export class TerminalChannel implements Channel {
     return this.#ended.promise;
   }
 
-  async start(accept: AcceptMessage): Promise<void> {
+  async start(accept: AcceptMessage, events?: ChannelEvents): Promise<void> {
+    this.#events = events;
     this.#changeState("open");
     if (this.#parts.interactive && !this.#parts.json) {
       await this.#screen.print(this.#colors.dim(helpText(this.#parts.assistantName)));
@@ -77,6 +83,14 @@ export class TerminalChannel implements Channel {
       this.#printed.delete(message.chat);
       throw error;
     }
+  }
+
+  /** Shows in the prompt what is waited for; where there is no prompt, nothing. */
+  async signal(chat: string, sign: Sign): Promise<void> {
+    if (sign === "idle") this.#activity.delete(chat);
+    else this.#activity.set(chat, sign);
+    const shown = [...this.#activity].map(([group, state]) => `${formatText(group)} ${describeSign[state]}`).join(", ");
+    this.#screen.status(shown === "" ? "" : this.#colors.dim(`${shown} `));
   }
 
   state(): ChannelState {
@@ -146,6 +160,7 @@ export class TerminalChannel implements Channel {
 
   #changeState(state: ChannelState["state"], detail?: string): void {
     this.#state = { state, since: this.#parts.clock.now(), detail };
+    this.#events?.changed(this.#state);
   }
 }
 

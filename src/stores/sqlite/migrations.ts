@@ -150,11 +150,13 @@ const commands = [
   `create index commands_by_group on commands (group_name, message)`,
   `create table write_probe (id integer primary key check (id = 1), at integer not null) strict`,
 ];
+const outboxRetriedAt = [`alter table outbox add column retried_at integer`];
 
 /** Every migration by name; names sort in the order in which they run, and a name that was released is never changed. */
 export const migrations: Readonly<Record<string, Migration>> = {
   "0001-initial": { up: (database: Kysely<Tables>) => run(database, initial) },
   "0002-commands": { up: (database: Kysely<Tables>) => run(database, commands) },
+  "0003-outbox-retried-at": { up: (database: Kysely<Tables>) => run(database, outboxRetriedAt) },
 };
 
 async function run(database: Kysely<Tables>, statements: readonly string[]): Promise<void> {

@@ -87,6 +87,36 @@ export class SqliteOutbox implements OutboxStore {
     for (const { state, count } of rows) counts[state] = count;
     return counts;
   }
+
+  async get(seq: number): Promise<OutgoingMessage | undefined> {
+    const row = await this.#database.read((kysely) =>
+      kysely.selectFrom("outbox").selectAll().where("seq", "=", seq).executeTakeFirst(),
+    );
+    return row && toOutgoing(row);
+  }
+
+  async list({ state, group, limit }: Parameters<OutboxStore["list"]>[0]): Promise<OutgoingMessage[]> {
+    const rows = await this.#database.read((kysely) => {
+      let newest = kysely.selectFrom("outbox").selectAll().orderBy("seq", "desc").limit(limit);
+      if (state !== undefined) newest = newest.where("state", "=", state);
+      if (group !== undefined) newest = newest.where("group_name", "=", group);
+      return newest.execute();
+    });
+    return rows.map(toOutgoing);
+  }
+
+  async requeue(seqs: readonly number[], at: number): Promise<number[]> {
+    const rows = await this.#database.write((transaction) =>
+      transaction
+        .updateTable("outbox")
+        .set({ state: "queued", attempts: 0, error: null, retried_at: at })
+        .where(sql<boolean>`seq in (select value from json_each(${JSON.stringify(seqs)}))`)
+        .where("state", "in", ["dead", "uncertain"])
+        .returning("seq")
+        .execute(),
+    );
+    return rows.map(({ seq }) => seq).toSorted((a, b) => a - b);
+  }
 }
 
 /** Writes a row of the outbox inside the caller's transaction. */
@@ -110,6 +140,7 @@ export async function insertOutgoing(
       attempts: 0,
       error: null,
       created_at: at,
+      retried_at: null,
     })
     .returningAll()
     .executeTakeFirstOrThrow();
@@ -135,5 +166,7 @@ function toOutgoing(row: Row<"outbox">): OutgoingMessage {
     state: row.state,
     attempts: row.attempts,
     createdAt: row.created_at,
+    retriedAt: row.retried_at ?? undefined,
+    error: row.error ?? undefined,
   };
 }

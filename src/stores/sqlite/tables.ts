@@ -105,6 +105,7 @@ interface OutboxTable {
   readonly attempts: number;
   readonly error: string | null;
   readonly created_at: number;
+  readonly retried_at: number | null;
 }
 
 interface UsageDayTable {

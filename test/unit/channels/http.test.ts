@@ -18,6 +18,29 @@ async function openStarted(accept: AcceptMessage = async () => stored): Promise<
   return rig;
 }
 
+test("who waits can be seen: in which group, for what, and since when", async () => {
+  await using rig = await openStarted();
+  const groups = async () => ((await rig.fetch("/v1/channels/http/activity")).body as { groups: object[] }).groups;
+
+  expect(await groups()).toEqual([]);
+  await rig.channel.signal("family", "queued");
+  await rig.channel.signal("work", "working");
+  const [first] = await groups();
+  await rig.channel.signal("family", "queued");
+  const [again] = await groups();
+  await rig.channel.signal("family", "working");
+  const later = await groups();
+  await rig.channel.signal("work", "idle");
+
+  expect(first).toEqual({ group: "family", state: "queued", since: expect.any(Number) });
+  expect(again).toEqual(first);
+  expect(later).toMatchObject([
+    { group: "family", state: "working" },
+    { group: "work", state: "working" },
+  ]);
+  expect(await groups()).toMatchObject([{ group: "family", state: "working" }]);
+});
+
 describe("a posted message", () => {
   test("is answered with 202 once it is stored, and says when it was there before", async () => {
     let duplicate = true;

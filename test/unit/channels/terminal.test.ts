@@ -1,41 +1,12 @@
 import { once } from "node:events";
-import { PassThrough } from "node:stream";
 
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
 import type { Receipt } from "../../../src/channels/channel.ts";
 import { formatText, parseLine } from "../../../src/channels/terminal/line.ts";
-import { TerminalChannel, type TerminalParts } from "../../../src/channels/terminal/terminal-channel.ts";
-import { systemClock } from "../../../src/lib/clock.ts";
 import { reply } from "../../contracts/channel.ts";
-
-interface Rig extends AsyncDisposable {
-  readonly channel: TerminalChannel;
-  readonly input: PassThrough;
-  readonly output: PassThrough;
-  /** What stands on the two outputs so far. */
-  seen(): string;
-  hints(): string;
-}
-
-function openRig(more: Partial<TerminalParts> = {}): Rig {
-  const [input, output, error] = [new PassThrough(), new PassThrough(), new PassThrough()];
-  const streams = { input, output, error };
-  const plain = { json: false, interactive: false, assistantName: "crab", clock: systemClock };
-  const channel = new TerminalChannel({ ...streams, ...plain, ...more });
-  let [seen, hints] = ["", ""];
-  output.on("data", (chunk) => (seen += String(chunk)));
-  error.on("data", (chunk) => (hints += String(chunk)));
-  return {
-    channel,
-    input,
-    output,
-    seen: () => seen,
-    hints: () => hints,
-    [Symbol.asyncDispose]: () => channel[Symbol.asyncDispose](),
-  };
-}
+import { openTerminalRig as openRig } from "../../support/terminal-rig.ts";
 
 const stored: Receipt = { outcome: "stored", duplicate: false };
 const inTime = AbortSignal.timeout(60_000);

@@ -16,6 +16,9 @@ describe("the command line", () => {
     ["a wrong choice", ["turns", "list", "--state", "odd"]],
     ["no command at all", []],
     ["half a command", ["groups"]],
+    ["nothing to retry", ["outbox", "retry"]],
+    ["two things to retry", ["outbox", "retry", "5", "--all-dead"]],
+    ["a number that is none", ["outbox", "retry", "5e3"]],
   ] as const)("ends with 2 and a hint on stderr for %s", async ([, args]) => {
     await using place = await newHome();
 
@@ -35,6 +38,8 @@ describe("the command line", () => {
     ["turns", "list"],
     ["turns", "show", "x"],
     ["turns", "retry", "x"],
+    ["outbox", "list"],
+    ["outbox", "retry", "--all-dead"],
     ["channels", "list"],
     ["channels", "login", "terminal"],
   ])("ends with 4 and says how to start one when no host is running: %s %s", async (args) => {

@@ -10,7 +10,7 @@ import { add, openOutboxRig, states } from "../../support/outbox-rig.ts";
 
 test("waking it from everywhere at once sends nothing twice", async () => {
   await using rig = await openOutboxRig();
-  await add(rig.store, "other", "main", "terminal");
+  await add(rig.store, "other", "main", { channel: "terminal" });
 
   await Promise.all(
     Array.from({ length: 60 }, async (_, index) => {
@@ -46,9 +46,13 @@ function slowSecondLook(store: Store["outbox"]): {
     }
     return rows;
   };
-  const setState: OutboxParts["store"]["setState"] = (seq, state, attempt, error) =>
-    store.setState(seq, state, attempt, error);
-  return { parts: { unsent, setState }, begun: begun.promise, letGo: gate.resolve };
+  const parts: OutboxParts["store"] = {
+    unsent,
+    setState: (seq, state, attempt, error) => store.setState(seq, state, attempt, error),
+    get: (seq) => store.get(seq),
+    requeue: (seqs, at) => store.requeue(seqs, at),
+  };
+  return { parts, begun: begun.promise, letGo: gate.resolve };
 }
 
 test("a channel that appears late gets what has waited for it, and nothing of another is sent twice for that", async () => {
@@ -61,9 +65,9 @@ test("a channel that appears late gets what has waited for it, and nothing of an
     store: slow.parts,
     channelOf: (name) => (name === "late" ? late : early),
   });
-  await add(opened.store, "waits", "main", "late");
-  await add(opened.store, "in flight", "one", "early");
-  await add(opened.store, "held", "two", "early");
+  await add(opened.store, "waits", "main", { channel: "late" });
+  await add(opened.store, "in flight", "one", { channel: "early" });
+  await add(opened.store, "held", "two", { channel: "early" });
   const release = early.holdSends();
   rig.outbox.wake();
   await expect.poll(() => early.attempts.length).toBe(2);
@@ -86,8 +90,8 @@ test("what is in flight is not sent again when another channel appears", async (
   const early = new FakeChannel("early");
   await early.start(async () => ({ outcome: "unknown-chat" }));
   await using rig = await openOutboxRig({ channelOf: (name) => (name === "late" ? late : early) });
-  await add(rig.store, "waits", "main", "late");
-  await add(rig.store, "in flight", "one", "early");
+  await add(rig.store, "waits", "main", { channel: "late" });
+  await add(rig.store, "in flight", "one", { channel: "early" });
   const release = early.holdSends();
   rig.outbox.wake();
   await expect.poll(() => early.attempts.length).toBe(1);

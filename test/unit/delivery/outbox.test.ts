@@ -127,7 +127,8 @@ test("replies wait for a channel that has lost its connection, without counting 
 
 test("any number of replies for a channel that does not run stays untouched and holds up nobody", async () => {
   await using rig = await openOutboxRig();
-  for (let index = 0; index < 250; index += 1) await add(rig.store, `for nobody ${index}`, "main", "terminal");
+  for (let index = 0; index < 250; index += 1)
+    await add(rig.store, `for nobody ${index}`, "main", { channel: "terminal" });
   await add(rig.store, "hello");
 
   await rig.outbox.idle();
@@ -167,6 +168,8 @@ test("a store that fails for a while delays messages but neither loses nor repea
         failSometimes();
         await rows.setState(seq, state, attempts, error);
       },
+      get: (seq) => rows.get(seq),
+      requeue: (seqs, at) => rows.requeue(seqs, at),
     },
   });
   await add(opened.store, "one");

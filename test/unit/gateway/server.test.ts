@@ -162,11 +162,13 @@ describe("with the right token", () => {
       containersHot: () => 3,
       groupsWaiting: () => 2,
       outbox: async () => ({ queued: 4, sending: 0, accepted: 5, delivered: 0, uncertain: 0, dead: 1 }),
+      channels: () => [{ name: "http", state: () => ({ state: "conflict", since: 0 }) }],
     });
     await using rig = await openRig({ metrics });
     count.messageIn("http", { outcome: "stored", duplicate: false });
     count.messageIn("http", { outcome: "stored", duplicate: true });
     count.turnEnded("done", 1_500);
+    count.delivery("http", "expired");
     count.modelCall("offline/scripted", "answered", 20);
     count.modelUsage("offline/scripted", { inputTokens: 10, cachedInputTokens: 4, outputTokens: 2 });
 
@@ -183,6 +185,9 @@ describe("with the right token", () => {
       `crabpot_queue_groups_waiting 2`,
       `crabpot_outbox_messages{state="queued"} 4`,
       `crabpot_outbox_messages{state="dead"} 1`,
+      `crabpot_deliveries_total{channel="http",outcome="expired"} 1`,
+      `crabpot_channel_state{channel="http",state="conflict"} 1`,
+      `crabpot_channel_state{channel="http",state="open"} 0`,
     ]) {
       expect(body.split("\n")).toContain(line);
     }

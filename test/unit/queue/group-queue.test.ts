@@ -7,6 +7,7 @@ import { GroupQueue } from "../../../src/queue/group-queue.ts";
 function controlledQueue(concurrency: number) {
   const started: string[] = [];
   const errors: string[] = [];
+  const changes: string[] = [];
   const running = new Map<string, PromiseWithResolvers<void>>();
   let overlaps = 0;
   let mostAtOnce = 0;
@@ -21,12 +22,13 @@ function controlledQueue(concurrency: number) {
       await done.promise.finally(() => running.delete(group));
     },
     onError: (group, error) => errors.push(`${group}: ${String(error)}`),
+    onChange: (group, activity) => changes.push(`${group} ${activity ?? "idle"}`),
   });
   const finish = async (group: string): Promise<void> => {
     running.get(group)?.resolve();
     await expect.poll(() => queue.snapshot().running.includes(group) && !running.has(group)).toBe(false);
   };
-  return { queue, started, errors, running, finish, counts: () => ({ overlaps, mostAtOnce }) };
+  return { queue, started, errors, changes, running, finish, counts: () => ({ overlaps, mostAtOnce }) };
 }
 
 test("a group that is woken while it runs is run once more afterwards, not at the same time", async () => {
@@ -130,4 +132,20 @@ test("whatever the order of wake-ups, no group overlaps with itself and each wak
       },
     ),
   );
+});
+
+test("who is interested learns what each group does, once per change", async () => {
+  const { queue, running, changes } = controlledQueue(1);
+
+  queue.wake("a");
+  await expect.poll(() => running.has("a")).toBe(true);
+  queue.wake("b");
+  queue.wake("a");
+  running.get("a")?.resolve();
+  await expect.poll(() => running.has("b")).toBe(true);
+  const stopping = queue.stop(60_000);
+  running.get("b")?.resolve();
+  await stopping;
+
+  expect(changes).toEqual(["a waiting", "a running", "b waiting", "a waiting", "b running", "a idle", "b idle"]);
 });

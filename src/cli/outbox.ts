@@ -1,0 +1,62 @@
+import { Option } from "commander";
+import type { Command } from "commander";
+
+import { AppError } from "../lib/app-error.ts";
+import { shorten } from "../lib/visible.ts";
+import type { CommandContext } from "./context.ts";
+import { addLeaf } from "./context.ts";
+import { formatTime } from "./formats.ts";
+import { parseCount } from "./logs.ts";
+
+const states = ["queued", "sending", "accepted", "delivered", "uncertain", "dead"];
+const shownChars = 60;
+
+export function addOutboxCommand(program: Command, context: CommandContext): void {
+  const outbox = program.command("outbox").description("list messages on their way out, send given up ones again");
+  addListCommand(outbox, context);
+
+  addLeaf(outbox, "retry [seq]", "put a given up (dead) or uncertain message back in line, as new")
+    .option("--all-dead", "all that were given up")
+    .action(async (seq: string | undefined, options: { allDead?: boolean }, command: Command) => {
+      const answer = await context.host.retryOutbox(whatToRetry(seq, options.allDead === true));
+      const output = context.outputOf(command);
+      const { length } = answer.retried;
+      if (output.json) output.object(answer);
+      output.line(`${length} ${length === 1 ? "message is" : "messages are"} back in line.`);
+    });
+}
+
+function addListCommand(outbox: Command, context: CommandContext): void {
+  addLeaf(outbox, "list", "messages that went out or should, the newest first")
+    .option("--group <name>", "only of this group")
+    .addOption(new Option("--state <state>", "only in this state").choices(states))
+    .option("--limit <count>", "how many", parseCount, 20)
+    .action(async (options: { group?: string; state?: string; limit: number }, command: Command) => {
+      const { group, state, limit } = options;
+      const filter = { ...(group && { group }), ...(state && { state }), limit: String(limit) };
+      context.outputOf(command).items(
+        await context.host.listOutbox(filter),
+        [
+          { title: "seq", of: (message) => message.seq },
+          { title: "group", of: (message) => message.group },
+          { title: "channel", of: (message) => message.channel },
+          { title: "kind", of: (message) => message.kind },
+          { title: "state", of: (message) => message.state },
+          { title: "attempts", of: (message) => message.attempts },
+          { title: "written (UTC)", of: (message) => formatTime(message.createdAt) },
+          { title: "reason", of: (message) => message.error },
+          { title: "text", of: (message) => shorten(message.text, shownChars) },
+        ],
+        "There are no such messages.",
+      );
+    });
+}
+
+function whatToRetry(seq: string | undefined, allDead: boolean): { readonly seq: number } | { readonly allDead: true } {
+  if (allDead === (seq !== undefined)) {
+    throw new AppError("usage", "Say which message is to be retried: its number, or --all-dead.");
+  }
+  if (seq === undefined) return { allDead: true };
+  if (!/^[1-9]\d{0,14}$/.test(seq)) throw new AppError("usage", `"${seq}" is not the number of a message.`);
+  return { seq: Number(seq) };
+}

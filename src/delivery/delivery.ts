@@ -1,0 +1,277 @@
+import type { Logger } from "pino";
+
+import { type Channel, type Found, SendError } from "../channels/channel.ts";
+import type { OutboxState, OutgoingMessage } from "../domain/message.ts";
+import { toError } from "../lib/app-error.ts";
+import type { Clock } from "../lib/clock.ts";
+import type { Wait } from "../lib/wait.ts";
+import type { OutboxStore } from "../stores/store.ts";
+import { deliveryRetry, retryDelayMs } from "./backoff.ts";
+import { withDeadline } from "./deadline.ts";
+import { expiresAt } from "./expiry.ts";
+
+const answerDeadlineMs = 60_000;
+/** Until the store is tried again after it failed. */
+const storeRetryMs = 2_000;
+const errorChars = 500;
+/** Longer than any message lives, and what a timer can hold. */
+const longestPatienceMs = 24 * 3_600_000;
+
+/** What an attempt came to. `interrupted`: the host stopped in the middle of it. */
+export type DeliveryOutcome = "accepted" | "delivered" | "failed" | "uncertain" | "dead" | "expired" | "interrupted";
+
+const stateAfter: Readonly<Record<DeliveryOutcome, OutboxState>> = {
+  accepted: "accepted",
+  delivered: "delivered",
+  failed: "queued",
+  uncertain: "uncertain",
+  dead: "dead",
+  expired: "dead",
+  interrupted: "uncertain",
+};
+
+/** A channel as far as messages go out through it. */
+export type OutgoingChannel = Pick<Channel, "send" | "reconcile" | "idempotent">;
+
+export interface DeliveryParts {
+  readonly store: Pick<OutboxStore, "setState" | "get">;
+  /** Puts an outcome on record. A failure to do so is logged and holds nothing up. */
+  readonly audit: (record: {
+    readonly type: "delivery";
+    readonly group: string;
+    readonly turn: string | undefined;
+    readonly actor: "host";
+    readonly data: Readonly<Record<string, string | number>>;
+  }) => Promise<void>;
+  readonly count?: ((channel: string, outcome: DeliveryOutcome) => void) | undefined;
+  readonly logger: Logger;
+  readonly clock: Pick<Clock, "now">;
+  readonly wait: Wait;
+  /** A number in 0..1, for spreading retries. */
+  readonly random: () => number;
+}
+
+/** A message on its way. */
+interface Underway {
+  readonly row: OutgoingMessage;
+  /** Its state in the store. */
+  stored: OutboxState;
+  /** Attempts that count; what the store has, but for one that is being made. */
+  attempts: number;
+  /** Failures in a row of any kind since it was taken up, for the back-off. */
+  failures: number;
+  /** The platform may have it already. */
+  unsure: boolean;
+  /** The platform said that it arrived. */
+  confirmed: boolean;
+  lastError: string | undefined;
+}
+
+type Progress = "done" | "waits" | "again";
+
+/**
+ * Takes one message through its states: `queued → sending → accepted → delivered`. One that was refused goes back to
+ * `queued` for the next attempt and ends `dead` after the last, at once when the refusal is final or its lifetime is over.
+ * One that the platform may have taken is `uncertain`: the platform is asked, where it can be asked; then it is sent again
+ * if it is not there, or if sending it twice does no harm; otherwise it stays `uncertain` for the operator to decide.
+ */
+export class Delivery {
+  readonly #parts: DeliveryParts;
+  readonly #channelOf: (name: string) => OutgoingChannel | undefined;
+  readonly #stop: AbortSignal;
+  readonly #underway = new Map<number, Underway>();
+  /** Uncertain messages that the operator was told about in this life of the host. */
+  readonly #told = new Set<number>();
+
+  /** `channelOf`: the channel of this name, while messages can be sent through it. */
+  constructor(parts: DeliveryParts, channelOf: (name: string) => OutgoingChannel | undefined, stop: AbortSignal) {
+    this.#parts = parts;
+    this.#channelOf = channelOf;
+    this.#stop = stop;
+  }
+
+  /** True when the row is done with, false when it has to wait for its channel or the next start. Never rejects. */
+  async deliver(row: OutgoingMessage): Promise<boolean> {
+    // An attempt that the host did not survive is not the message's fault.
+    const attempts = row.state === "sending" ? Math.max(0, row.attempts - 1) : row.attempts;
+    const unsure = row.state === "sending" || row.state === "uncertain";
+    const { state: stored, error: lastError } = row;
+    const message: Underway = { row, stored, attempts, failures: 0, unsure, confirmed: false, lastError };
+    this.#underway.set(row.seq, message);
+    try {
+      for (;;) {
+        const progress = await this.#advance(message);
+        if (progress !== "again") return progress === "done";
+      }
+    } finally {
+      this.#underway.delete(row.seq);
+    }
+  }
+
+  /** The platform says that a message arrived. */
+  async confirm(channel: string, seq: number): Promise<void> {
+    const message = this.#underway.get(seq);
+    if (message?.row.channel === channel) {
+      message.confirmed = true;
+      return;
+    }
+    const row = await this.#parts.store.get(seq);
+    if (row?.channel !== channel || (row.state !== "accepted" && row.state !== "uncertain")) return;
+    await this.#parts.store.setState(seq, "delivered", row.attempts);
+    await this.#report(row, row.attempts, "delivered", undefined);
+  }
+
+  async #advance(message: Underway): Promise<Progress> {
+    if (message.confirmed) return this.#conclude(message, "delivered");
+    if (!message.unsure && this.#parts.clock.now() >= expiresAt(message.row)) return this.#expire(message);
+    const channel = this.#channelOf(message.row.channel);
+    if (!channel || this.#stop.aborted) return "waits";
+    if (message.unsure) return this.#resolve(message, channel);
+    if (message.attempts >= deliveryRetry.attempts) return this.#conclude(message, "dead");
+    return this.#attempt(message, channel);
+  }
+
+  async #expire(message: Underway): Promise<Progress> {
+    message.lastError = "expired";
+    return this.#conclude(message, "expired");
+  }
+
+  /** Finds out what to do with a message that may have been sent. */
+  async #resolve(message: Underway, channel: OutgoingChannel): Promise<Progress> {
+    const found = await this.#find(message, channel);
+    if (found === undefined) return this.#pause(message, 0);
+    if (found === "accepted") return this.#conclude(message, "accepted");
+    if (found === "unknown" && !channel.idempotent) return this.#leaveUncertain(message);
+    message.unsure = false;
+    return "again";
+  }
+
+  /** Undefined when the question itself failed and is worth asking again. */
+  async #find({ row, failures }: Underway, channel: OutgoingChannel): Promise<Found | undefined> {
+    if (!channel.reconcile) return "unknown";
+    const ask = async (signal: AbortSignal): Promise<Found> => (await channel.reconcile?.(row, signal)) ?? "unknown";
+    try {
+      return await withDeadline(this.#stop, answerDeadlineMs, ask);
+    } catch (error) {
+      this.#parts.logger.warn({ err: toError(error), ...about(row) }, "a channel could not look for a message");
+      return failures + 1 < deliveryRetry.attempts ? undefined : "unknown";
+    }
+  }
+
+  async #leaveUncertain(message: Underway): Promise<Progress> {
+    const { row } = message;
+    if (message.stored !== "uncertain") {
+      message.lastError ??= "the host ended while it was being sent";
+      await this.#conclude(message, "uncertain");
+    }
+    if (!this.#told.has(row.seq)) {
+      this.#told.add(row.seq);
+      const fix = `look into the chat, then \`crabpot outbox retry ${row.seq}\` if it is not there`;
+      this.#parts.logger.error(
+        { ...about(row), reason: message.lastError, fix },
+        "it is not known whether a message arrived; it is not sent again",
+      );
+    }
+    return "done";
+  }
+
+  async #attempt(message: Underway, channel: OutgoingChannel): Promise<Progress> {
+    const { row } = message;
+    await this.#store(message, "sending", message.attempts + 1);
+    if (this.#stop.aborted) {
+      await this.#store(message, "queued", message.attempts);
+      return "waits";
+    }
+    const failure = await this.#send(row, channel);
+    message.lastError = failure?.message.slice(0, errorChars);
+    const outcome = this.#judge(failure, message);
+    // A host that stops, and a platform that asks for patience, say nothing about the message.
+    const patience = failure instanceof SendError ? failure.retryAfterMs : undefined;
+    if (outcome !== "interrupted" && patience === undefined) message.attempts += 1;
+    message.unsure = stateAfter[outcome] === "uncertain";
+    const progress = await this.#conclude(message, this.#isLast(outcome, message) ? "dead" : outcome, failure);
+    if (progress === "done") return progress;
+    const hopeless = message.unsure && !channel.idempotent && !channel.reconcile;
+    return hopeless ? "again" : this.#pause(message, patience ?? 0);
+  }
+
+  #isLast(outcome: DeliveryOutcome, { attempts }: Underway): boolean {
+    return outcome === "failed" && attempts >= deliveryRetry.attempts;
+  }
+
+  async #send(row: OutgoingMessage, channel: OutgoingChannel): Promise<Error | undefined> {
+    try {
+      await withDeadline(this.#stop, answerDeadlineMs, (signal) => channel.send(row, signal));
+      return undefined;
+    } catch (error) {
+      return toError(error);
+    }
+  }
+
+  #judge(failure: Error | undefined, { confirmed }: Underway): DeliveryOutcome {
+    if (confirmed) return "delivered";
+    if (!failure) return "accepted";
+    if (failure instanceof SendError) {
+      if (failure.ambiguous) return this.#stop.aborted ? "interrupted" : "uncertain";
+      return failure.permanent ? "dead" : "failed";
+    }
+    return this.#stop.aborted ? "interrupted" : "failed";
+  }
+
+  async #pause(message: Underway, atLeastMs: number): Promise<Progress> {
+    message.failures += 1;
+    const delayMs = retryDelayMs(deliveryRetry, message.failures, this.#parts.random());
+    await this.#parts.wait(Math.max(Math.min(atLeastMs, longestPatienceMs), delayMs), this.#stop);
+    return "again";
+  }
+
+  /** Stores and reports an outcome. `again`, if it is not the last one. */
+  async #conclude(message: Underway, outcome: DeliveryOutcome, failure?: Error): Promise<Progress> {
+    const { row, attempts, lastError } = message;
+    const good = outcome === "accepted" || outcome === "delivered";
+    const error = good ? undefined : lastError;
+    await this.#store(message, stateAfter[outcome], attempts, error);
+    const level = outcome === "dead" || outcome === "expired" ? "error" : "warn";
+    if (!good)
+      this.#parts.logger[level]({ err: failure, ...about(row), attempts, outcome }, "a message is not delivered");
+    await this.#report(row, attempts, outcome, error);
+    return good || outcome === "dead" || outcome === "expired" ? "done" : "again";
+  }
+
+  async #report(
+    row: OutgoingMessage,
+    attempt: number,
+    outcome: DeliveryOutcome,
+    error: string | undefined,
+  ): Promise<void> {
+    const { seq, group, channel, chat, kind, turn } = row;
+    this.#parts.count?.(channel, outcome);
+    const data = { seq, channel, chat, kind, attempt, outcome, ...(error !== undefined && { error }) };
+    try {
+      await this.#parts.audit({ type: "delivery", group, turn, actor: "host", data });
+    } catch (failure) {
+      this.#parts.logger.error({ err: toError(failure), seq }, "a delivery could not be put on record");
+    }
+  }
+
+  /** Tries until the store takes it, so that what was sent is not forgotten while the host lives. */
+  async #store(message: Underway, state: OutboxState, attempts: number, error?: string): Promise<void> {
+    const { seq } = message.row;
+    for (;;) {
+      try {
+        await this.#parts.store.setState(seq, state, attempts, error);
+        message.stored = state;
+        return;
+      } catch (failure) {
+        const facts = { err: toError(failure), seq, state };
+        this.#parts.logger.error(facts, "the state of a message cannot be stored");
+        if (this.#stop.aborted) return;
+        await this.#parts.wait(storeRetryMs, this.#stop);
+      }
+    }
+  }
+}
+
+function about({ seq, group, channel }: OutgoingMessage): Record<string, string | number> {
+  return { seq, group, channel };
+}

@@ -1,0 +1,42 @@
+import type { OutgoingMessage } from "../domain/message.ts";
+import { AppError } from "../lib/app-error.ts";
+import { shorten } from "../lib/visible.ts";
+import type { OutboxStore } from "../stores/store.ts";
+import type { Operations, OutboxView } from "./operations.ts";
+
+export interface OutboxOperationParts {
+  readonly store: { readonly outbox: Pick<OutboxStore, "get" | "list"> };
+  readonly outbox: { retry(seqs: readonly number[]): Promise<number[]> };
+}
+
+const shownChars = 400;
+/** As many as one command puts back in line; the next one takes the rest. */
+const retriedAtOnce = 1_000;
+
+export async function listOutbox(
+  { store }: OutboxOperationParts,
+  filter: Parameters<Operations["listOutbox"]>[0],
+): Promise<OutboxView[]> {
+  return (await store.outbox.list(filter)).map((row) => ({ ...row, text: shorten(row.text, shownChars) }));
+}
+
+export async function retryOutbox(
+  { store, outbox }: OutboxOperationParts,
+  what: Parameters<Operations["retryOutbox"]>[0],
+): Promise<readonly number[]> {
+  if ("allDead" in what) {
+    const dead = await store.outbox.list({ state: "dead", limit: retriedAtOnce });
+    return outbox.retry(dead.map(({ seq }) => seq));
+  }
+  requireRetryable(what.seq, await store.outbox.get(what.seq));
+  return outbox.retry([what.seq]);
+}
+
+function requireRetryable(seq: number, row: OutgoingMessage | undefined): void {
+  const fix = "See `crabpot outbox list`.";
+  if (!row) throw new AppError("not_found", `There is no message ${seq} in the outbox.`, { fix });
+  if (row.state === "dead" || row.state === "uncertain") return;
+  throw new AppError("conflict", `Message ${seq} is ${row.state}; only a dead or uncertain one can be retried.`, {
+    fix,
+  });
+}
