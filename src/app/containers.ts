@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { ensureGlobalFolder, ensureGroupFolder } from "../config/group-folders.ts";
 import { findAgentImage } from "../containers/agent-image.ts";
 import { openEngine } from "../containers/catalog.ts";
-import { judgeEngine } from "../containers/engine-versions.ts";
+import { judgeEngine, judgeRuntime } from "../containers/engine-versions.ts";
 import type { ContainerEngine } from "../containers/engine.ts";
 import { giveFolderTo } from "../containers/folder-owner.ts";
 import { ContainerLauncher } from "../containers/launcher.ts";
@@ -37,9 +37,9 @@ export async function openContainers(context: AppContext, stack: AsyncDisposable
   return { engine, launcher, pool };
 }
 
-async function refuseUnfitEngine({ logger, record }: AppContext, engine: ContainerEngine): Promise<void> {
+async function refuseUnfitEngine({ config, logger, record }: AppContext, engine: ContainerEngine): Promise<void> {
   const facts = await engine.facts();
-  const findings = judgeEngine(facts);
+  const findings = [...judgeEngine(facts), ...judgeRuntime(facts, config.sandbox.runtime)];
   const data = { kind: facts.kind, version: facts.version, components: facts.components, kernel: facts.kernel };
   await record({
     type: "engine-judged",

@@ -94,6 +94,14 @@ function judgeSettings(facts: EngineFacts): EngineFinding[] {
       fix: "Use an engine and a kernel built with seccomp.",
     });
   }
+  if (facts.missingLimits.length > 0) {
+    found.push({
+      level: "refuse",
+      detail: `${facts.kind} at ${facts.address} says that it cannot limit: ${facts.missingLimits.join(", ")}.`,
+      fix: "Enable these cgroup controllers in the kernel's command line (cgroup_enable=memory swapaccount=1), or use another engine.",
+    });
+  }
+  if (facts.kind === "podman") found.push(podmanFinding(facts));
   if (facts.cgroupVersion !== "2" && facts.rootless) {
     found.push({
       level: "refuse",
@@ -108,6 +116,25 @@ function judgeSettings(facts: EngineFacts): EngineFinding[] {
     });
   }
   return found;
+}
+
+/**
+ * Found by attestation of containers that Podman made from our description, and the same in the source of its current
+ * versions: it accepts these fields of Docker's API and leaves them out.
+ */
+function podmanFinding(facts: EngineFacts): EngineFinding {
+  return {
+    level: "refuse",
+    detail: `podman at ${facts.address} does not give what the profile asks for: through Docker's API it ignores the masked kernel files and the private cgroup and IPC namespaces, cannot bound the temporary folders, and adds writable ones.`,
+    fix: "Use Docker: stop podman's socket, or name Docker's with DOCKER_HOST.",
+  };
+}
+
+/** A runtime of the configuration that the engine does not offer; nothing when it does. What it can do, the probe tells. */
+export function judgeRuntime(facts: EngineFacts, runtime: string): EngineFinding[] {
+  if (facts.runtimes.includes(runtime)) return [];
+  const detail = `${facts.kind} at ${facts.address} has no runtime ${runtime}; it has: ${facts.runtimes.join(", ") || "none"}.`;
+  return [{ level: "refuse", detail, fix: "Set sandbox.runtime in config.yaml, or add the runtime to the engine." }];
 }
 
 function judgePart(floor: Floor, facts: EngineFacts): EngineFinding[] {

@@ -15,6 +15,8 @@ export interface EngineFacts {
   readonly userNamespaces: boolean;
   readonly seccomp: boolean;
   readonly runtimes: readonly string[];
+  /** Limits of the profile that the engine itself says it cannot apply: `memory`, `swap`, `processes`, `CPU`. */
+  readonly missingLimits: readonly string[];
   readonly kernel: string;
   /** Where it was found, for messages: a socket path or URL. */
   readonly address: string;
@@ -38,7 +40,8 @@ export interface ContainerExit {
 
 /**
  * A container engine. Errors are AppErrors: `engine_unavailable` when it does not answer, `engine_refused` with its own
- * words when it does and says no. Stopping, killing and removing what is already gone succeeds.
+ * words when it does and says no. Stopping, killing and removing what has ended or is gone
+ * succeeds.
  */
 export interface ContainerEngine extends AsyncDisposable {
   facts(signal?: AbortSignal): Promise<EngineFacts>;

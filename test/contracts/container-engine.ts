@@ -117,7 +117,9 @@ function endContract(open: Open): void {
     };
 
     expect((await takeTooMuch()).code).toBe(137);
-    // With the first version of cgroups an engine under load has been seen to miss one of ten.
+    // With the first version of cgroups Docker under load has been seen to miss one of ten, and Podman misses all.
+    const { kind, cgroupVersion } = await engine.facts();
+    if (kind === "podman" && cgroupVersion === "1") return;
     await expect.poll(takeTooMuch).toEqual({ code: 137, oomKilled: true });
   });
 

@@ -1,7 +1,7 @@
 import { loadConfig } from "../../config/load.ts";
 import { findAgentImage } from "../../containers/agent-image.ts";
 import { openEngine } from "../../containers/catalog.ts";
-import { judgeEngine } from "../../containers/engine-versions.ts";
+import { judgeEngine, judgeRuntime } from "../../containers/engine-versions.ts";
 import { AppError } from "../../lib/app-error.ts";
 import type { CommandContext } from "../context.ts";
 import type { CheckResult } from "./check.ts";
@@ -26,17 +26,8 @@ export async function checkEngine(context: CommandContext): Promise<CheckResult[
     });
   }
   const { config } = await loadConfig(paths.config, environment.variables);
-  if (!facts.runtimes.includes(config.sandbox.runtime)) {
-    const known = facts.runtimes.join(", ");
-    return [
-      ...results,
-      bad(
-        "runtime",
-        `The engine has no runtime ${config.sandbox.runtime}; it has: ${known}.`,
-        "Set sandbox.runtime in config.yaml.",
-      ),
-    ];
-  }
+  const [missing] = judgeRuntime(facts, config.sandbox.runtime);
+  if (missing !== undefined) return [...results, bad("runtime", missing.detail, missing.fix)];
   try {
     const image = await findAgentImage(engine, environment.checkout);
     results.push(good("agent-image", `${image.tag} is there.`));

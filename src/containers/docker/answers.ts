@@ -15,6 +15,12 @@ export interface SystemAnswer {
   readonly CgroupVersion?: string;
   readonly SecurityOptions?: readonly string[] | null;
   readonly Runtimes?: Readonly<Record<string, unknown>> | null;
+  /** Podman says it here, and only newer versions say it among the security options as well. */
+  readonly Rootless?: boolean;
+  readonly MemoryLimit?: boolean;
+  readonly SwapLimit?: boolean;
+  readonly PidsLimit?: boolean;
+  readonly CpuCfsQuota?: boolean;
   readonly KernelVersion?: string;
 }
 
@@ -54,13 +60,25 @@ export function readFacts(version: VersionAnswer, system: SystemAnswer, address:
     components: Object.fromEntries(components),
     // An engine too old to say it knows only the first version.
     cgroupVersion: system.CgroupVersion ?? "1",
-    rootless: security.includes("rootless"),
+    rootless: security.includes("rootless") || system.Rootless === true,
     userNamespaces: security.includes("userns"),
     seccomp: security.includes("seccomp"),
     runtimes: Object.keys(system.Runtimes ?? {}),
+    missingLimits: missingLimits(system),
     kernel: system.KernelVersion ?? version.KernelVersion ?? "",
     address,
   };
+}
+
+/** Only what is denied counts: an engine that says nothing is judged by what its containers show. */
+function missingLimits(system: SystemAnswer): string[] {
+  const said = [
+    ["memory", system.MemoryLimit],
+    ["swap", system.SwapLimit],
+    ["processes", system.PidsLimit],
+    ["CPU", system.CpuCfsQuota],
+  ] as const;
+  return said.filter(([, has]) => has === false).map(([limit]) => limit);
 }
 
 export function readSummary(container: ContainerAnswer): ContainerSummary {

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { finished, type Readable } from "node:stream";
 import { json } from "node:stream/consumers";
-import { AppError } from "../../lib/app-error.ts";
+import { AppError, toError } from "../../lib/app-error.ts";
 import type {
   ContainerEngine,
   ContainerExit,
@@ -30,6 +30,8 @@ const requestLimitMs = 60_000;
 interface Wish extends EngineRequest {
   /** Refusals with these HTTP statuses mean that there is nothing to do; the answer is undefined then. */
   readonly unless?: readonly number[];
+  /** Likewise, by the engine's words: Podman tells the state of a container by status 500. */
+  readonly unlessSaid?: RegExp;
   readonly limitMs?: number;
   readonly signal?: AbortSignal | undefined;
 }
@@ -81,7 +83,8 @@ export class DockerEngine implements ContainerEngine {
 
   async kill(id: string): Promise<void> {
     const action = `kill container ${id}`;
-    await this.#ask({ action, method: "POST", path: `${containerPath(id)}/kill`, unless: [404, 409] });
+    const unlessSaid = /can only kill running containers/;
+    await this.#ask({ action, method: "POST", path: `${containerPath(id)}/kill`, unless: [404, 409], unlessSaid });
   }
 
   async remove(id: string): Promise<void> {
@@ -149,14 +152,16 @@ export class DockerEngine implements ContainerEngine {
     this.#closed.abort(new AppError("engine_unavailable", message));
   }
 
-  async #ask({ unless, limitMs, signal, ...request }: Wish): Promise<unknown> {
+  async #ask({ unless, unlessSaid, limitMs, signal, ...request }: Wish): Promise<unknown> {
     const limit = AbortSignal.timeout(limitMs ?? requestLimitMs);
     const signals = [this.#closed.signal, limit, ...(signal ? [signal] : [])];
     try {
       return await this.#connection.ask(request, AbortSignal.any(signals));
     } catch (thrown) {
       signal?.throwIfAborted();
-      if (unless?.includes(refusalStatus(thrown) ?? 0)) return undefined;
+      const status = refusalStatus(thrown);
+      if (status !== undefined && (unless?.includes(status) || unlessSaid?.test(toError(thrown).message)))
+        return undefined;
       throw thrown;
     }
   }

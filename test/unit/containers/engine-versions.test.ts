@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { judgeEngine } from "../../../src/containers/engine-versions.ts";
+import { judgeEngine, judgeRuntime } from "../../../src/containers/engine-versions.ts";
 import type { EngineFacts } from "../../../src/containers/engine.ts";
 
 const good: EngineFacts = {
@@ -13,6 +13,7 @@ const good: EngineFacts = {
   userNamespaces: false,
   seccomp: true,
   runtimes: ["runc"],
+  missingLimits: [],
   kernel: "6.18",
   address: "unix:///var/run/docker.sock",
 };
@@ -64,7 +65,9 @@ test("a version that cannot be read is a warning", () => {
 });
 
 test("Docker's numbers are not applied to Podman", () => {
-  expect(levels({ ...good, kind: "podman", version: "5.2.0", components: { crun: "1.18" } })).toEqual(["ok"]);
+  const findings = judgeEngine({ ...good, kind: "podman", version: "5.2.0", components: { crun: "1.18" } });
+
+  expect(findings.filter((finding) => finding.detail.includes("CVE"))).toEqual([]);
 });
 
 test("an engine without a system call filter, or rootless without working limits, is refused", () => {
@@ -72,4 +75,24 @@ test("an engine without a system call filter, or rootless without working limits
   expect(levels({ ...good, cgroupVersion: "1", rootless: true })).toEqual(["refuse"]);
   expect(levels({ ...good, cgroupVersion: "1" })).toEqual(["warn"]);
   expect(levels({ ...good, rootless: true })).toEqual(["ok"]);
+});
+
+test("Podman is refused, with what it leaves out of the profile and the way out", () => {
+  const [finding] = judgeEngine({ ...good, kind: "podman", version: "5.2.0", components: {} });
+
+  expect(finding).toMatchObject({ level: "refuse", detail: expect.stringMatching(/masked.*cgroup.*temporary/) });
+  expect(finding?.fix).toContain("DOCKER_HOST");
+});
+
+test("an engine that denies a limit is refused, with the limit's name", () => {
+  expect(judgeEngine({ ...good, missingLimits: ["swap"] })).toEqual([
+    expect.objectContaining({ level: "refuse", detail: expect.stringContaining("swap") }),
+  ]);
+});
+
+test("a runtime that the engine does not have is refused, one that it has is left to the probe", () => {
+  expect(judgeRuntime({ ...good, runtimes: ["runc", "runsc"] }, "runsc")).toEqual([]);
+  expect(judgeRuntime(good, "runsc")).toEqual([
+    expect.objectContaining({ level: "refuse", detail: expect.stringContaining("it has: runc") }),
+  ]);
 });

@@ -25,6 +25,23 @@ test("Podman and the parts it reports are known by their usual names", () => {
   expect(facts.components).toMatchObject({ "podman engine": "4.9.3", crun: "1.14.1" });
 });
 
+test("rootless Podman is known as such, whichever way its version says it", () => {
+  const version = { Version: "4.3.1", ApiVersion: "1.41" };
+  const inField = { CgroupVersion: "1", SecurityOptions: ["name=seccomp,profile=default"], Rootless: true };
+  const inOptions = { CgroupVersion: "1", SecurityOptions: ["name=rootless"] };
+
+  expect(readFacts(version, inField, "unix:///p").rootless).toBe(true);
+  expect(readFacts(version, inOptions, "unix:///p").rootless).toBe(true);
+});
+
+test("limits that the engine denies are named, those it does not speak of are not", () => {
+  const system = { MemoryLimit: false, SwapLimit: true, PidsLimit: false };
+
+  const facts = readFacts({ Version: "29.5.1", ApiVersion: "1.54" }, system, "unix:///d");
+
+  expect(facts.missingLimits).toEqual(["memory", "processes"]);
+});
+
 test("an engine that says little about itself is described without guessing", () => {
   const facts = readFacts({ Version: "20.10", ApiVersion: "1.40" }, { SecurityOptions: null }, "tcp://127.0.0.1:2375");
 
@@ -38,6 +55,7 @@ test("an engine that says little about itself is described without guessing", ()
     userNamespaces: false,
     seccomp: false,
     runtimes: [],
+    missingLimits: [],
     kernel: "",
     address: "tcp://127.0.0.1:2375",
   });
