@@ -1,3 +1,4 @@
+import { statfs } from "node:fs/promises";
 import { join } from "node:path";
 
 import { ensureGlobalFolder, ensureGroupFolder } from "../config/group-folders.ts";
@@ -5,18 +6,22 @@ import { findAgentImage } from "../containers/agent-image.ts";
 import { openEngine } from "../containers/catalog.ts";
 import { judgeEngine, judgeRuntime } from "../containers/engine-versions.ts";
 import type { ContainerEngine } from "../containers/engine.ts";
+import { measureFolder } from "../containers/folder-usage.ts";
 import { giveFolderTo } from "../containers/folder-owner.ts";
 import { ContainerLauncher } from "../containers/launcher.ts";
 import type { ImageFacts } from "../containers/spec.ts";
 import { AppError } from "../lib/app-error.ts";
 import { HostMailbox } from "../sessions/host-mailbox.ts";
 import { SessionPool } from "../sessions/pool.ts";
+import { WorkspaceWatch } from "../sessions/workspace-watch.ts";
 import { hostUid } from "./context.ts";
 import type { AppContext } from "./context.ts";
 import { createPoolEvents } from "./events.ts";
 
 /** An agent needs so long at most from the start of its container until it has attested it. */
 const readyTimeoutMs = 60_000;
+/** Between two looks at the free space, each a single system call. */
+const watchIntervalMs = 2_000;
 
 export interface Containers {
   readonly engine: ContainerEngine;
@@ -32,7 +37,8 @@ export async function openContainers(context: AppContext, stack: AsyncDisposable
   const image = await findImage(engine, environment.checkout);
   await ensureGlobalFolder(home.paths.global, environment.checkout);
   const launcher = createLauncher(context, engine, image);
-  const pool = stack.use(createPool(context, launcher));
+  const watch = stack.use(createWatch(context, () => pool));
+  const pool: SessionPool = stack.use(createPool(context, launcher, (group) => watch.admit(group)));
   context.logger.debug({ image: image.id, maxHot: config.sessions.maxHot }, "containers can be started");
   return { engine, launcher, pool };
 }
@@ -87,7 +93,33 @@ function createLauncher(context: AppContext, engine: ContainerEngine, image: Ima
   });
 }
 
-function createPool(context: AppContext, launcher: ContainerLauncher): SessionPool {
+/** `pool` is there by the time that the watch looks for the first time. */
+function createWatch({ config, home, limits, logger }: AppContext, pool: () => SessionPool): WorkspaceWatch {
+  return new WorkspaceWatch({
+    limitBytes: config.sandbox.workspaceMb * 1024 * 1024,
+    measure: (group, signal) => measureFolder(join(home.paths.groups, group), signal),
+    freeBytes: async () => {
+      const { bavail, bsize } = await statfs(home.paths.groups);
+      return bavail * bsize;
+    },
+    hot: () =>
+      pool()
+        .list()
+        .map(({ group, session, state }) => ({ group, session, busy: state === "busy" })),
+    exceeded: async ({ group, session }, hit) => {
+      await limits.report({ group, session }, hit);
+      await pool().stop(session, hit.text);
+    },
+    logger,
+    intervalMs: watchIntervalMs,
+  });
+}
+
+function createPool(
+  context: AppContext,
+  launcher: ContainerLauncher,
+  admit: (group: string) => Promise<void>,
+): SessionPool {
   const { config, home, store, logs, clock, logger, record } = context;
   const mailFolder = (session: string, generation: number): string =>
     join(home.paths.sessions, session, "mail", String(generation));
@@ -114,6 +146,7 @@ function createPool(context: AppContext, launcher: ContainerLauncher): SessionPo
       }),
     containerLog: (session, group, level, text) => logs.of({ id: session, group }).write("agent", level, text),
     events: createPoolEvents(context),
+    admit,
     limits: {
       maxHot: config.sessions.maxHot,
       idleStopMs: config.sessions.idleStopMinutes * 60_000,

@@ -8,6 +8,7 @@ import type { Clock } from "../lib/clock.ts";
 import type { SessionLogs } from "../lib/session-log.ts";
 import type { Store } from "../stores/store.ts";
 import type { PutOnRecord } from "./events.ts";
+import type { LimitReporter } from "./limits.ts";
 
 /** What nearly every part of the host is made with. */
 export interface AppContext {
@@ -20,6 +21,7 @@ export interface AppContext {
   readonly store: Store;
   readonly logs: SessionLogs;
   readonly record: PutOnRecord;
+  readonly limits: LimitReporter;
   readonly fingerprint: (text: string) => unknown;
   readonly metrics: Metrics;
 }

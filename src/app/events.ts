@@ -1,6 +1,7 @@
 import type { AuditType } from "../audit/types.ts";
 import type { Group } from "../domain/group.ts";
 import type { ToolCall } from "../domain/model.ts";
+import type { LimitReporter } from "./limits.ts";
 import type { Metrics } from "../gateway/metrics.ts";
 import type { SessionLogs } from "../lib/session-log.ts";
 import type { PoolEvents } from "../sessions/pool.ts";
@@ -22,13 +23,14 @@ export type PutOnRecord = (record: EventRecord) => Promise<void>;
 export interface EventParts {
   readonly record: PutOnRecord;
   readonly metrics: Pick<Metrics, "turnEnded">;
+  readonly limits: LimitReporter;
   readonly logs: SessionLogs;
   /** Length and keyed hash of a text: proof of what was said without saying it. */
   readonly fingerprint: (text: string) => unknown;
 }
 
 /** Puts what happens to containers on record. */
-export function createPoolEvents({ record, logs }: EventParts): PoolEvents {
+export function createPoolEvents({ record, logs, limits }: EventParts): PoolEvents {
   const say = (session: string, group: string, text: string): void =>
     logs.of({ id: session, group }).write("host", "info", text);
   return {
@@ -51,6 +53,7 @@ export function createPoolEvents({ record, logs }: EventParts): PoolEvents {
       const data = { name, container, generation, reason };
       await record({ type: "container-stop", group, session, actor: "host", data });
     },
+    limitHit: ({ group, session }, hit) => limits.report({ group, session }, hit),
     orphanRemoved: async (name, reason) => {
       await record({ type: "container-orphan-removed", actor: "host", data: { name, reason } });
     },
@@ -60,7 +63,7 @@ export function createPoolEvents({ record, logs }: EventParts): PoolEvents {
 const about = ({ turn, session, group }: TurnScope) => ({ group: group.name, session: session.id, turn: turn.id });
 
 /** Puts what happens in turns on record and counts it. */
-export function createTurnEvents({ record, metrics, logs, fingerprint }: EventParts): TurnEvents {
+export function createTurnEvents({ record, metrics, logs, limits, fingerprint }: EventParts): TurnEvents {
   const log = ({ session, group }: TurnScope, text: string): void =>
     logs.of({ id: session.id, group: group.name }).write("host", "info", text);
   const shortly = (call: ToolCall) => ({
@@ -89,6 +92,7 @@ export function createTurnEvents({ record, metrics, logs, fingerprint }: EventPa
       }
     },
     progress: (scope, text) => log(scope, text),
+    limitHit: (scope, hit) => limits.report(about(scope), hit),
     ended: async (scope, { state, reason, elapsedMs }) => {
       const seconds = (elapsedMs / 1000).toFixed(1);
       log(scope, `turn ${scope.turn.id} is ${state} after ${seconds} s${reason === undefined ? "" : `: ${reason}`}`);

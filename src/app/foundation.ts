@@ -11,6 +11,8 @@ import { createRedaction } from "../lib/logger.ts";
 import { SessionLogs } from "../lib/session-log.ts";
 import { openStore } from "../stores/catalog.ts";
 import type { AppContext } from "./context.ts";
+import type { PutOnRecord } from "./events.ts";
+import { LimitReporter } from "./limits.ts";
 
 /** What a host is started with. The home is locked by the caller. */
 export interface FoundationParts {
@@ -48,6 +50,14 @@ export async function openFoundation(
   });
   const hash = createHash("sha256").update(JSON.stringify(config)).digest("hex");
   await audit.append({ type: "config-loaded", actor: "host", data: { sha256: hash, fromFile: loaded.fromFile } });
+  const record: PutOnRecord = (entry) => audit.append(entry);
+  const logs: SessionLogs = new SessionLogs(home.paths.sessions, clock, (session, value) => {
+    const text = "The container's output came too fast for the log; lines were left out.";
+    limits.report(session, { limit: "output-rate", value, text }).catch((error: unknown) => {
+      logger.error({ error }, "a flood of output could not be put on record");
+    });
+  });
+  const limits = new LimitReporter({ record, logs, clock });
   return {
     config,
     home,
@@ -56,8 +66,9 @@ export async function openFoundation(
     clock,
     logger,
     store,
-    logs: new SessionLogs(home.paths.sessions, clock),
-    record: (entry) => audit.append(entry),
+    logs,
+    record,
+    limits,
     fingerprint: (text) => audit.fingerprint(text),
   };
 }

@@ -115,6 +115,13 @@ export const configSchema = z.strictObject({
       memoryMb: z.number().int().min(128).max(1_048_576).default(1024),
       cpus: z.number().min(0.1).max(256).default(1),
       pids: z.number().int().min(64).max(32_768).default(256),
+      workspaceMb: z
+        .number()
+        .int()
+        .min(16)
+        .max(1_073_741_824)
+        .default(4096)
+        .describe("What a group's folder may hold; above it the group's agent is stopped."),
       network: z.literal("none").default("none"),
     })
     .prefault({}),

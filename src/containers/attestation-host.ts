@@ -1,6 +1,7 @@
 import { readFile, readlink, stat } from "node:fs/promises";
 
-import { mountOf, parseMountInfo, type MountPoint } from "./mount-points.ts";
+import { readCgroup } from "./cgroup-files.ts";
+import { parseMountInfo, type MountPoint } from "./mount-points.ts";
 
 /** What the host's own kernel says about a container's first process: not forgeable from inside. */
 export interface HostView {
@@ -59,27 +60,6 @@ function fields(text: string): Record<string, string> {
 
 async function sharesNamespace(process: string, kind: string): Promise<boolean> {
   return (await readlink(`${process}/ns/${kind}`)) === (await readlink(`/proc/self/ns/${kind}`));
-}
-
-/** A value of the controller's cgroup: version 2 has one tree for all, version 1 one for each controller. */
-async function readCgroup(cgroups: string, controller: string, names: readonly string[]): Promise<string | undefined> {
-  const mounts = parseMountInfo(await readFile("/proc/self/mountinfo", "utf8"));
-  for (const line of cgroups.split("\n")) {
-    const [, controllers = "", path = ""] = /^\d+:([^:]*):(.*)$/.exec(line) ?? [];
-    const own = controllers.split(",");
-    if (controllers !== "" && !own.includes(controller)) continue;
-    const tree = mounts.find((mount) =>
-      controllers === ""
-        ? mount.type === "cgroup2"
-        : mount.type === "cgroup" && mount.superOptions.includes(controller),
-    );
-    if (tree === undefined || mountOf(tree.target, mounts) !== tree) continue;
-    for (const name of names) {
-      const value = await readFile(`${tree.target}${path}/${name}`, "utf8").catch(() => undefined);
-      if (value !== undefined) return value.trim();
-    }
-  }
-  return undefined;
 }
 
 /** Mount points in a read-only root cannot be exchanged from inside, so looking through them is safe. */

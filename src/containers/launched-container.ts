@@ -1,9 +1,11 @@
 import { setTimeout as delay } from "node:timers/promises";
 
+import type { LimitCounters } from "../domain/limit.ts";
 import type { ProbeReport } from "../protocol/messages.ts";
 import { attest } from "./attestation.ts";
 import { readHostView } from "./attestation-host.ts";
 import type { ContainerEngine, ContainerExit, CreateBody, Inspection } from "./engine.ts";
+import { readLimitCounters } from "./limit-counters.ts";
 import type { MountGrant } from "./mount-rules.ts";
 import { recheckMount } from "./mount-identity.ts";
 import { containerPaths } from "../protocol/paths.ts";
@@ -34,6 +36,7 @@ export class LaunchedContainer {
   readonly #parts: LaunchedParts;
   readonly #watching = new AbortController();
   #removed: Promise<void> | undefined;
+  #pid: number | undefined;
 
   constructor(parts: LaunchedParts) {
     this.#parts = parts;
@@ -50,6 +53,7 @@ export class LaunchedContainer {
     const { engine, id, body, granted } = this.#parts;
     const inspection = await engine.inspect(id);
     if (inspection === undefined) return ["The container is gone."];
+    this.#pid = pidOf(inspection);
     const folders = granted.map(({ target, device, inode }) => ({
       target: `${containerPaths.extra}/${target}`,
       device,
@@ -61,6 +65,11 @@ export class LaunchedContainer {
     ]);
     const changed = changes.filter((change) => change !== undefined);
     return [...changed, ...attest({ inspection, body, probe, hostView, folders })];
+  }
+
+  /** What the kernel has enforced so far; undefined before the attestation, and where the host cannot look. */
+  async limitCounters(): Promise<LimitCounters | undefined> {
+    return this.#pid === undefined ? undefined : readLimitCounters(this.#pid, this.id);
   }
 
   /** Ends and removes it; later calls wait for the first one. */

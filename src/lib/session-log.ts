@@ -30,6 +30,12 @@ const maxLineChars = 4_000;
 const burstLines = 500;
 const linesPerSecond = 100;
 
+/** Told when output of a session begins to be cut off: more came than its bound of lines per second. */
+export type FloodListener = (
+  session: { readonly group: string; readonly session: string },
+  linesPerSecond: number,
+) => void;
+
 /**
  * What happened in a session, for `crabpot logs`: appended at once, of bounded size, at a bounded rate for each source. What an
  * agent prints is hostile: control and bidi characters are escaped, long lines are cut, a flood is cut off with a line
@@ -39,10 +45,17 @@ export class SessionLog {
   readonly #file: CappedFile;
   readonly #names: { readonly group: string; readonly session: string };
   readonly #clock: Clock;
+  readonly #onFlood: FloodListener | undefined;
   readonly #allowances = new Map<SessionLogSource, Allowance>();
 
   /** `folder` is the session's own (`<home>/sessions/<session>`) and is made if it is missing. */
-  constructor(folder: string, names: { readonly group: string; readonly session: string }, clock: Clock) {
+  constructor(
+    folder: string,
+    names: { readonly group: string; readonly session: string },
+    clock: Clock,
+    onFlood?: FloodListener,
+  ) {
+    this.#onFlood = onFlood;
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     this.#file = new CappedFile(join(folder, sessionLogFile), maxFileBytes);
     this.#names = { group: names.group, session: names.session };
@@ -53,7 +66,9 @@ export class SessionLog {
     const allowance = this.#allowanceOf(source);
     const verdict = allowance.ask(this.#clock.monotonic());
     if (verdict.kind === "refused") {
-      if (verdict.first) this.#append(source, "warn", "Output comes too fast; lines are left out.");
+      if (!verdict.first) return;
+      this.#append(source, "warn", "Output comes too fast; lines are left out.");
+      this.#onFlood?.(this.#names, linesPerSecond);
       return;
     }
     if (verdict.leftOut > 0) this.#append(source, "warn", `${verdict.leftOut} lines were left out.`);
@@ -137,19 +152,21 @@ class Allowance {
 export class SessionLogs {
   readonly #folder: string;
   readonly #clock: Clock;
+  readonly #onFlood: FloodListener | undefined;
   readonly #logs = new Map<string, SessionLog>();
 
   /** `folder` holds the sessions' folders: `<home>/sessions`. */
-  constructor(folder: string, clock: Clock) {
+  constructor(folder: string, clock: Clock, onFlood?: FloodListener) {
     this.#folder = folder;
     this.#clock = clock;
+    this.#onFlood = onFlood;
   }
 
   of(session: { readonly id: string; readonly group: string }): SessionLog {
     const known = this.#logs.get(session.id);
     if (known !== undefined) return known;
     const names = { group: session.group, session: session.id };
-    const log = new SessionLog(join(this.#folder, session.id), names, this.#clock);
+    const log = new SessionLog(join(this.#folder, session.id), names, this.#clock, this.#onFlood);
     this.#logs.set(session.id, log);
     return log;
   }

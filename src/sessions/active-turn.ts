@@ -53,8 +53,7 @@ export class ActiveTurn implements TurnListener {
   async work(resumed: boolean, signal: AbortSignal): Promise<Outcome> {
     const { group, session, turn } = this.#scope;
     const timeout = setTimeout(() => {
-      const minutes = Math.round(this.#parts.turnTimeoutMs / 60_000);
-      this.cancel({ state: "failed", reason: `It took longer than the ${minutes} minutes that a turn may take.` });
+      this.#onTimeout();
     }, this.#parts.turnTimeoutMs);
     const suspend = (): void => this.#outcome.resolve({ kind: "suspended" });
     signal.addEventListener("abort", suspend, { once: true });
@@ -82,6 +81,13 @@ export class ActiveTurn implements TurnListener {
     const grace = setTimeout(() => void container.close("it did not stop when asked to"), cancelGraceMs);
     void this.#outcome.promise.then(() => clearTimeout(grace));
     container.send({ type: "cancel", turn: this.#scope.turn.id, reason: why.reason }).catch(() => undefined);
+  }
+
+  #onTimeout(): void {
+    const { turnTimeoutMs, events } = this.#parts;
+    const reason = `It took longer than the ${spokenMinutes(turnTimeoutMs)} that a turn may take.`;
+    this.#background(events.limitHit(this.#scope, { limit: "turn-time", value: turnTimeoutMs, text: reason }));
+    this.cancel({ state: "failed", reason });
   }
 
   onMessage(payload: AgentPayload): void {
@@ -175,7 +181,16 @@ export class ActiveTurn implements TurnListener {
     const results = answer.toolCalls
       .filter((call) => !refused.has(call.id))
       .map((call) => given.get(call.id) ?? interrupted(call.id));
-    if (results.length > 0) await this.#store({ kind: "tools", results });
+    if (results.length > 0) await this.#store({ kind: "tools", results: await this.#withLimits(results) });
+  }
+
+  /** Tells the model which limits its tools have run into: from inside, the effect looks like anything. */
+  async #withLimits(results: readonly ToolResult[]): Promise<readonly ToolResult[]> {
+    const hits = (await this.#container?.limitHits()) ?? [];
+    const last = results.at(-1);
+    if (!last || hits.length === 0) return results;
+    const remarks = hits.map((hit) => `[${hit.text}]`);
+    return [...results.slice(0, -1), { ...last, output: [last.output, ...remarks].join("\n") }];
   }
 
   /** What was said to the agent since the last step goes in before the model is asked again. */
@@ -244,6 +259,12 @@ function finalAnswer({ text, stop }: ModelAnswer): Pick<ModelAnswer, "text" | "t
   };
   const remark = stop === "length" || stop === "refusal" ? remarks[stop] : "";
   return { text: [text, remark].filter((part) => part.trim() !== "").join("\n\n"), toolCalls: [] };
+}
+
+function spokenMinutes(ms: number): string {
+  const minutes = Math.round(ms / 60_000);
+  if (minutes < 1) return `${Math.round(ms / 1000)} seconds`;
+  return minutes === 1 ? "one minute" : `${minutes} minutes`;
 }
 
 function interrupted(callId: string): ToolResult {

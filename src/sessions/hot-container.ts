@@ -1,6 +1,8 @@
 import type { HotContainer as HotContainerView } from "../domain/session.ts";
+import type { LimitCounters, LimitHit } from "../domain/limit.ts";
 import { AppError } from "../lib/app-error.ts";
 import type { AgentMessage, AgentPayload, HostPayload, ProbeReport } from "../protocol/messages.ts";
+import { describeExit, hitsBetween } from "./container-limits.ts";
 import type { RunningContainer } from "./launch.ts";
 
 /** Whoever works with a container during a turn. Called in the order of the mailbox; neither may throw. */
@@ -29,6 +31,8 @@ export interface HotContainerParts {
   readonly onLog: (level: "debug" | "info" | "warn" | "error", text: string) => void;
   /** Called once, when the container has ended or must be treated as such. */
   readonly onGone: (container: HotContainer, reason: string) => void;
+  /** It has reached one of its limits. */
+  readonly onLimit: (container: HotContainer, hit: LimitHit) => void;
   readonly now: () => number;
 }
 
@@ -46,6 +50,7 @@ export class HotContainer {
   #mailbox: Mailbox | undefined;
   #listener: TurnListener | undefined;
   #lastUsedAt: number;
+  #counted: LimitCounters = { memoryKills: 0, refusedProcesses: 0 };
 
   private constructor(parts: HotContainerParts) {
     this.#parts = parts;
@@ -123,6 +128,17 @@ export class HotContainer {
     if (this.#state === "busy") this.#state = "idle";
   }
 
+  /** Limits that it has reached since this was last asked; each is reported to `onLimit`, too. Never rejects. */
+  async limitHits(): Promise<readonly LimitHit[]> {
+    const now = await this.#running?.limitCounters().catch(() => undefined);
+    if (now === undefined) return [];
+    const before = this.#counted;
+    this.#counted = now;
+    const hits = hitsBetween(before, now);
+    for (const hit of hits) this.#parts.onLimit(this, hit);
+    return hits;
+  }
+
   /** Sends to the agent. Does nothing once the container is closing: `onLost` tells the listener. */
   async send(payload: HostPayload): Promise<void> {
     if (this.#state === "closing") return;
@@ -166,7 +182,10 @@ export class HotContainer {
 
   async #closeAtExit(running: RunningContainer): Promise<void> {
     const exit = await running.exited;
-    await this.close(exit.oomKilled ? "it ran out of memory" : `it ended with exit code ${exit.code}`);
+    if (this.#state === "closing") return;
+    const end = describeExit(exit);
+    if (end.hit) this.#parts.onLimit(this, end.hit);
+    await this.close(end.reason);
   }
 
   #receive(payload: AgentPayload): void {

@@ -1,5 +1,6 @@
 import type { ContainerExit } from "../containers/engine.ts";
 import type { Group } from "../domain/group.ts";
+import type { LimitCounters } from "../domain/limit.ts";
 import type { Session } from "../domain/session.ts";
 import type { ProbeReport } from "../protocol/messages.ts";
 
@@ -19,6 +20,8 @@ export interface RunningContainer {
    * should be. A re-adopted container cannot be asked from inside any more: it is judged without a report.
    */
   attest(probe: ProbeReport | undefined): Promise<readonly string[]>;
+  /** How often the kernel has enforced its limits so far; undefined where the host cannot look. */
+  limitCounters(): Promise<LimitCounters | undefined>;
   /** Ends and removes it. Idempotent. */
   remove(): Promise<void>;
 }

@@ -1,7 +1,9 @@
 import type { Logger } from "pino";
 
 import type { Group } from "../domain/group.ts";
+import type { LimitHit } from "../domain/limit.ts";
 import type { HotContainer as HotContainerView, Session } from "../domain/session.ts";
+import { toError } from "../lib/app-error.ts";
 import { HotContainer } from "./hot-container.ts";
 import type { HotContainerParts, Mailbox, MailboxEvents, TurnListener } from "./hot-container.ts";
 import type { FoundContainer, Launcher, RunningContainer } from "./launch.ts";
@@ -21,6 +23,7 @@ export interface PoolEvents {
   adopted(container: HotContainerView): Promise<void>;
   refused(group: string, session: string, reason: string): Promise<void>;
   stopped(container: HotContainerView, reason: string): Promise<void>;
+  limitHit(container: HotContainerView, hit: LimitHit): Promise<void>;
   orphanRemoved(name: string, reason: string): Promise<void>;
 }
 
@@ -39,6 +42,8 @@ export interface PoolParts {
     text: string,
   ) => void;
   readonly events: PoolEvents;
+  /** Throws when a group may not have a container now. */
+  readonly admit: (group: string) => Promise<void>;
   readonly limits: { readonly maxHot: number; readonly idleStopMs: number; readonly readyTimeoutMs: number };
   readonly now: () => number;
   readonly logger: Logger;
@@ -69,6 +74,7 @@ export class SessionPool implements AsyncDisposable {
 
   /** The session's hot container, or a new one, busy with the listener's turn until `release`. */
   async acquire(group: Group, session: Session, listener: TurnListener): Promise<HotContainer> {
+    await this.#admit(group.name, session.id);
     const fingerprint = await this.#parts.launcher.fingerprint(group);
     const hot = this.#hot.get(session.id);
     if (hot?.state === "idle" && hot.fingerprint === fingerprint) {
@@ -90,6 +96,8 @@ export class SessionPool implements AsyncDisposable {
   release(session: string): void {
     const hot = this.#hot.get(session);
     if (!hot) return;
+    // What happened since the last tool call would otherwise count for the next turn.
+    void hot.limitHits();
     hot.release();
     if (hot.state !== "idle") return;
     const timer = setTimeout(() => {
@@ -170,6 +178,7 @@ export class SessionPool implements AsyncDisposable {
         }),
       onLog: (level, text) => this.#parts.containerLog(session.id, group.name, level, text),
       onGone: (container, reason) => this.#gone(session.id, container, reason),
+      onLimit: (container, hit) => this.#track(this.#parts.events.limitHit(container.view(), hit)),
       now: this.#parts.now,
     };
   }
@@ -215,6 +224,16 @@ export class SessionPool implements AsyncDisposable {
       return undefined;
     } catch (error) {
       return error instanceof Error ? error.message : String(error);
+    }
+  }
+
+  /** A group that may not work keeps no container either: what still runs in it could go on taking. */
+  async #admit(group: string, session: string): Promise<void> {
+    try {
+      await this.#parts.admit(group);
+    } catch (error) {
+      await this.stop(session, toError(error).message);
+      throw error;
     }
   }
 

@@ -1,6 +1,7 @@
 import type { Logger } from "pino";
 
 import type { Group } from "../domain/group.ts";
+import type { LimitHit } from "../domain/limit.ts";
 import type { OutgoingDraft, StoredMessage } from "../domain/message.ts";
 import type { ModelAnswer, ToolCall } from "../domain/model.ts";
 import type { Session } from "../domain/session.ts";
@@ -26,6 +27,7 @@ export interface TurnEvents {
     denied: readonly { call: ToolCall; reason: string }[],
   ): Promise<void>;
   progress(scope: TurnScope, text: string): void;
+  limitHit(scope: TurnScope, hit: LimitHit): Promise<void>;
   ended(
     scope: TurnScope,
     end: { state: "done" | "failed" | "cancelled"; reason: string | undefined; elapsedMs: number },

@@ -1,0 +1,29 @@
+/**
+ * What can be used up. `memory`: processes ended by the kernel. `processes`: starts that were refused. `turn-time`: a turn
+ * that took too long. `output-rate`: lines of a session's log that came too fast. `workspace`, `workspace-files`: the
+ * group's folder. `disk`: the file system under the home.
+ */
+export type LimitName = "memory" | "processes" | "turn-time" | "output-rate" | "workspace" | "workspace-files" | "disk";
+
+/** A bound that was reached. `text` is a whole sentence in plain words, good for a log, a chat and a model. */
+export interface LimitHit {
+  readonly limit: LimitName;
+  /** What was counted, in the limit's own unit: processes, milliseconds, bytes … */
+  readonly value: number;
+  readonly text: string;
+}
+
+/** How often the kernel has enforced a container's limits since it was made. */
+export interface LimitCounters {
+  /** Processes that were ended because the memory was used up. */
+  readonly memoryKills: number;
+  /** Processes that could not be started because there were too many. */
+  readonly refusedProcesses: number;
+}
+
+/** What a folder takes, links not followed, other file systems not entered. */
+export interface FolderUsage {
+  readonly bytes: number;
+  /** Files, folders and links. */
+  readonly entries: number;
+}

@@ -1,0 +1,118 @@
+import type { Logger } from "pino";
+
+import type { FolderUsage, LimitHit } from "../domain/limit.ts";
+import { AppError } from "../lib/app-error.ts";
+
+export interface WatchedContainer {
+  readonly group: string;
+  readonly session: string;
+  readonly busy: boolean;
+}
+
+export interface WorkspaceWatchParts {
+  readonly limitBytes: number;
+  readonly measure: (group: string, signal: AbortSignal) => Promise<FolderUsage | undefined>;
+  /** Bytes that are still free where the folders are. */
+  readonly freeBytes: () => Promise<number>;
+  readonly hot: () => readonly WatchedContainer[];
+  /** Ends a container that has taken too much; the watch does not wait for it. */
+  readonly exceeded: (container: WatchedContainer, hit: LimitHit) => Promise<void>;
+  readonly logger: Logger;
+  readonly intervalMs: number;
+}
+
+const mebibyte = 1024 * 1024;
+/** A folder of small files: more than this for each MiB of the quota, and the file system's own tables are the target. */
+const entriesPerMebibyte = 256;
+/** So often is a busy group measured although nothing points to it, in intervals. */
+const roundsBetweenLooks = 30;
+/** Below this the database and the audit log could soon not be written. */
+const reserveBytes = 256 * mebibyte;
+
+/**
+ * The quota of groups' folders. A folder is on the host's own file system, which knows no quota for it, so it is measured: before
+ * a turn, while it runs, and as soon as free space shrinks fast, whoever takes it. One that is above the quota loses its
+ * container and gets none until there is room again. Also keeps a reserve on the disk, against what no measure of a folder
+ * shows: files that were removed and are still open.
+ */
+export class WorkspaceWatch implements AsyncDisposable {
+  readonly #parts: WorkspaceWatchParts;
+  readonly #life = new AbortController();
+  readonly #timer: NodeJS.Timeout;
+  #lastFree = Number.POSITIVE_INFINITY;
+  #rounds = 0;
+  #looking: Promise<void> | undefined;
+
+  constructor(parts: WorkspaceWatchParts) {
+    this.#parts = parts;
+    this.#timer = setInterval(() => this.#look(), parts.intervalMs);
+    this.#timer.unref();
+  }
+
+  /** Throws `too_large`, with what to do about it, when the group may not work until there is room again. */
+  async admit(group: string): Promise<void> {
+    const free = await this.#parts.freeBytes();
+    const hit = free < reserveBytes ? diskHit(free) : await this.#hitOf(group);
+    if (hit) throw new AppError("too_large", hit.text);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    clearInterval(this.#timer);
+    this.#life.abort(new Error("the host is stopping"));
+    await this.#looking;
+  }
+
+  /** One look at a time: a slow one is not joined by others. */
+  #look(): void {
+    if (this.#looking !== undefined) return;
+    this.#looking = this.#lookAround()
+      .catch((error: unknown) => {
+        if (!this.#life.signal.aborted) this.#parts.logger.error({ error }, "groups' folders could not be measured");
+      })
+      .finally(() => (this.#looking = undefined));
+  }
+
+  async #lookAround(): Promise<void> {
+    const free = await this.#parts.freeBytes();
+    const shrunk = this.#lastFree - free;
+    this.#lastFree = free;
+    this.#rounds += 1;
+    const hot = this.#parts.hot();
+    if (free < reserveBytes) {
+      await Promise.all(hot.map((container) => this.#parts.exceeded(container, diskHit(free))));
+      return;
+    }
+    const isAlarm = shrunk > Math.min(64 * mebibyte, this.#parts.limitBytes / 4);
+    const isDue = this.#rounds % roundsBetweenLooks === 0;
+    for (const container of hot.filter(({ busy }) => isAlarm || (isDue && busy))) {
+      const hit = await this.#hitOf(container.group);
+      if (hit) await this.#parts.exceeded(container, hit);
+    }
+  }
+
+  async #hitOf(group: string): Promise<LimitHit | undefined> {
+    const { limitBytes } = this.#parts;
+    const usage = await this.#parts.measure(group, this.#life.signal);
+    const most = Math.floor(limitBytes / mebibyte) * entriesPerMebibyte;
+    const advice = `Until there is room again no agent is started here. The operator can look with: du -xh --max-depth=2 "$CRABPOT_HOME/groups/${group}" | sort -h, and remove files, or raise sandbox.workspaceMb.`;
+    if (usage !== undefined && usage.bytes > limitBytes) {
+      const text = `The group's folder holds ${spoken(usage.bytes)}, and ${spoken(limitBytes)} is the most it may hold. ${advice}`;
+      return { limit: "workspace", value: usage.bytes, text };
+    }
+    if (usage !== undefined && usage.entries <= most) return undefined;
+    const holds = usage === undefined ? "too many files to be counted" : `${usage.entries} files and folders`;
+    const text = `The group's folder holds ${holds}, and ${most} is the most it may hold. ${advice}`;
+    return { limit: "workspace-files", value: usage?.entries ?? most, text };
+  }
+}
+
+function diskHit(free: number): LimitHit {
+  const text = `The disk of this machine is nearly full (${spoken(free)} free), so agents are stopped. The operator has to make room (see: crabpot doctor).`;
+  return { limit: "disk", value: free, text };
+}
+
+function spoken(bytes: number): string {
+  return bytes >= 1024 * mebibyte
+    ? `${(bytes / mebibyte / 1024).toFixed(1)} GiB`
+    : `${Math.ceil(bytes / mebibyte)} MiB`;
+}
