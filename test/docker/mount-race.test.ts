@@ -1,0 +1,107 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { chown, mkdir, readdir, symlink, writeFile } from "node:fs/promises";
+import { join, resolve } from "node:path";
+
+import { afterAll, expect, test } from "vitest";
+
+import { LaunchedContainer } from "../../src/containers/launched-container.ts";
+import { recheckMount } from "../../src/containers/mount-identity.ts";
+import { judgeMounts } from "../../src/containers/mount-rules.ts";
+import type { MountGrant } from "../../src/containers/mount-rules.ts";
+import { Sandbox } from "../support/sandbox.ts";
+
+const sandbox = await Sandbox.open();
+afterAll(() => sandbox[Symbol.asyncDispose]());
+
+const canary = "canary-5d1f0c";
+const rounds = 25;
+const swapper = resolve(import.meta.dirname, "../fixtures/swapper.py");
+
+type Outcome = "refused by the rules" | "refused before creation" | "refused after the start" | "mounted";
+
+/** Swaps in a loop until disposed. */
+async function startSwapping(place: string): Promise<AsyncDisposable> {
+  const child = spawn("python3", [swapper, place], { stdio: ["ignore", "pipe", "inherit"] });
+  await once(child.stdout, "data");
+  return {
+    [Symbol.asyncDispose]: async () => {
+      const ended = once(child, "exit");
+      child.kill("SIGKILL");
+      await ended;
+    },
+  };
+}
+
+/** A container from the judged folder, up to the point from which its agent would be spoken to. */
+async function tryMount(source: string, judge: () => Promise<MountGrant | undefined>): Promise<[Outcome, string]> {
+  const grant = await judge();
+  if (grant === undefined) return ["refused by the rules", ""];
+  if ((await recheckMount(grant)) !== undefined) return ["refused before creation", ""];
+  const granted = [grant];
+  const body = sandbox.body(["sh", "-c", "echo started; sleep 600"], granted);
+  const { id } = await sandbox.start(body).catch(() => ({ id: "" }));
+  // The engine itself could not find the folder.
+  if (id === "") return ["refused after the start", ""];
+  await using launched = new LaunchedWithEnd(id, body, granted);
+  const surprises = await launched.container.attest(undefined);
+  if (surprises.some((sentence) => /judged/.test(sentence))) return ["refused after the start", ""];
+  expect(surprises).toEqual([]);
+  return ["mounted", await launched.list(`/workspace/extra/${grant.target}`)];
+}
+
+class LaunchedWithEnd implements AsyncDisposable {
+  readonly container: LaunchedContainer;
+
+  constructor(id: string, body: ReturnType<Sandbox["body"]>, granted: readonly MountGrant[]) {
+    const { engine } = sandbox;
+    const parts = { engine, id, body, granted, name: "race", generation: 1, uid: 345_678, mailFolder: "" };
+    this.container = new LaunchedContainer(parts);
+  }
+
+  /** Names that its processes see at a place. */
+  async list(target: string): Promise<string> {
+    const inspection = await sandbox.engine.inspect(this.container.id);
+    const { Pid } = inspection?.["State"] as { Pid: number };
+    return (await readdir(`/proc/${Pid}/root${target}`)).join(" ");
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.container.remove();
+  }
+}
+
+test("a source that is exchanged in a loop is mounted as it was judged or not at all: the forbidden folder is never seen", async () => {
+  const home = join(sandbox.folder, "race-home");
+  const place = join(home, "projects/app");
+  const secret = join(home, "secret");
+  for (const path of [place, `${place}.other`, secret, join(home, "settings")]) await mkdir(path, { recursive: true });
+  await writeFile(join(place, "judged.txt"), "");
+  for (const path of [`${place}.other`, secret]) await writeFile(join(path, canary), "");
+  await symlink(secret, `${place}.link`);
+  await chown(place, 345_678, 345_678).catch(() => undefined);
+  const allowlistPath = join(home, "settings/mounts.json");
+  const roots = [{ path: place, access: "ro" }];
+  await writeFile(allowlistPath, JSON.stringify({ roots }), { mode: 0o600 });
+  const hostUid = process.getuid?.() ?? 0;
+  const own = { crabpotHome: join(home, "settings"), checkout: join(sandbox.folder, "checkout") };
+  const judgeNow = async (): Promise<MountGrant | undefined> => {
+    const context = { allowlistPath, homeFolder: home, hostUid, ...own };
+    const [verdict] = await judgeMounts([{ source: place, target: "app", access: "ro" }], context);
+    return verdict === undefined || verdict.verdict === "denied" ? undefined : verdict;
+  };
+  const judged = await judgeNow();
+  expect(judged).toBeDefined();
+
+  const seen: [Outcome, string][] = [];
+  for (let round = 0; round < rounds; round += 1) {
+    // Judged in peace, so that each round gets to the engine; or in the middle of it.
+    const judge = round % 5 === 4 ? judgeNow : () => Promise.resolve(judged);
+    await using _swapping = await startSwapping(place);
+    seen.push(await tryMount(place, judge));
+  }
+
+  const listings = seen.flatMap(([outcome, listing]) => (outcome === "mounted" ? [listing] : []));
+  expect(listings.filter((listing) => listing.includes(canary))).toEqual([]);
+  expect(seen.some(([outcome]) => outcome !== "mounted")).toBe(true);
+});
