@@ -38,7 +38,7 @@ export async function openContainers(context: AppContext, stack: AsyncDisposable
   await ensureGlobalFolder(home.paths.global, environment.checkout);
   const launcher = createLauncher(context, engine, image);
   const watch = stack.use(createWatch(context, () => pool));
-  const pool: SessionPool = stack.use(createPool(context, launcher, (group) => watch.admit(group)));
+  const pool: SessionPool = stack.use(createPool(context, launcher, watch));
   context.logger.debug({ image: image.id, maxHot: config.sessions.maxHot }, "containers can be started");
   return { engine, launcher, pool };
 }
@@ -115,11 +115,7 @@ function createWatch({ config, home, limits, logger }: AppContext, pool: () => S
   });
 }
 
-function createPool(
-  context: AppContext,
-  launcher: ContainerLauncher,
-  admit: (group: string) => Promise<void>,
-): SessionPool {
+function createPool(context: AppContext, launcher: ContainerLauncher, workspaces: WorkspaceWatch): SessionPool {
   const { config, home, store, logs, clock, logger, record } = context;
   const mailFolder = (session: string, generation: number): string =>
     join(home.paths.sessions, session, "mail", String(generation));
@@ -146,7 +142,7 @@ function createPool(
       }),
     containerLog: (session, group, level, text) => logs.of({ id: session, group }).write("agent", level, text),
     events: createPoolEvents(context),
-    admit,
+    workspaces,
     limits: {
       maxHot: config.sessions.maxHot,
       idleStopMs: config.sessions.idleStopMinutes * 60_000,

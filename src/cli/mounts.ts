@@ -20,17 +20,29 @@ export function addMountsCommand(program: Command, context: CommandContext): voi
   ).action(async (name: string, _options: object, command: Command) => {
     const verdicts = await judgeGroupMounts(context, await findGroup(context, name));
     context.outputOf(command).items(
-      verdicts.map(({ source, target, verdict, reason }) => ({ source, target, verdict, reason })),
+      verdicts.map(explain),
       [
         { title: "source", of: (mount) => mount.source },
         { title: "target", of: (mount) => `/workspace/extra/${mount.target}` },
         { title: "verdict", of: (mount) => mount.verdict },
+        { title: "rule", of: (mount) => mount.rule },
+        { title: "root", of: (mount) => mount.root ?? "" },
         { title: "reason", of: (mount) => mount.reason },
       ],
       `The group ${name} asks for no mounts.`,
     );
     if (verdicts.some((mount) => mount.verdict === "denied")) context.exitCode = 1;
   });
+}
+
+/** A verdict with what decided it: the rule, and for a grant the root of mounts.json. */
+function explain(verdict: MountVerdict) {
+  const { source, target, reason } = verdict;
+  if (verdict.verdict === "denied") {
+    return { source, target, verdict: verdict.verdict, rule: verdict.rule, root: undefined, reason };
+  }
+  const { root } = verdict;
+  return { source, target, verdict: verdict.verdict, rule: "root", root, realPath: verdict.realPath, reason };
 }
 
 /** By the same rules, from the same files, as when a container is started. */

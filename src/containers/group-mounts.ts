@@ -29,7 +29,13 @@ export function settleMounts(
     const choice = containerUser({ ...group, grantedMounts: [...granted, verdict] });
     if ("refused" in choice) {
       const { source, target } = verdict;
-      verdicts.push({ source, target, verdict: "denied", reason: `Denied: ${choice.refused} Run: ${choice.fix}` });
+      verdicts.push({
+        source,
+        target,
+        verdict: "denied",
+        rule: "owner",
+        reason: `Denied: ${choice.refused} Run: ${choice.fix}`,
+      });
     } else {
       verdicts.push(verdict);
       granted.push(verdict);

@@ -31,10 +31,19 @@ const mountRequest = z.strictObject({
 /** `reason` is a whole sentence. `source` and `target` are as requested, empty when they were no text. */
 export type MountVerdict = MountGrant | MountDenial;
 
+/**
+ * What decided. `request`, `target`: the wish itself cannot be. `allowlist`: mounts.json cannot be used. `source`: not a folder
+ * that can be examined. `protected`: by its path, name or file system never mounted. `root`: no root of mounts.json is above it,
+ * or (granted) this one decides. `contents`: something in it is never mounted. `owner`: no container user fits.
+ */
+export type MountRule = "request" | "target" | "allowlist" | "source" | "protected" | "root" | "contents" | "owner";
+
 export interface MountGrant extends FolderIdentity {
   readonly source: string;
   readonly target: string;
   readonly verdict: Access;
+  /** The root as it is written in mounts.json. */
+  readonly root?: string;
   readonly reason: string;
 }
 
@@ -42,6 +51,7 @@ export interface MountDenial {
   readonly source: string;
   readonly target: string;
   readonly verdict: "denied";
+  readonly rule: MountRule;
   readonly reason: string;
 }
 
@@ -62,8 +72,8 @@ interface Rules {
 }
 
 type Judgement =
-  | { readonly granted: FolderIdentity & { verdict: Access; reason: string } }
-  | { readonly denied: string };
+  | { readonly granted: FolderIdentity & { verdict: Access; reason: string; root: string } }
+  | { readonly denied: string; readonly rule: MountRule };
 
 /**
  * Decides for each requested mount what it gets: `rw`, `ro` or `denied`, in the order asked. Reads the allowlist and the
@@ -83,7 +93,9 @@ export async function judgeMounts(requests: readonly unknown[], context: MountCo
   const taken: string[] = [];
   for (const [index, request] of requests.entries()) {
     const verdict =
-      index < maxMounts ? await judge(request, taken, rules) : deny(request, `more than ${maxMounts} mounts`);
+      index < maxMounts
+        ? await judge(request, taken, rules)
+        : deny(request, "request", `more than ${maxMounts} mounts`);
     verdicts.push(verdict);
     if (targetFault(verdict.target, taken) === undefined) taken.push(verdict.target);
   }
@@ -94,43 +106,50 @@ async function judge(request: unknown, taken: readonly string[], rules: Rules): 
   const parsed = mountRequest.safeParse(request);
   if (!parsed.success) {
     const issue = parsed.error.issues[0];
-    return deny(request, `the request is not valid (${issue?.path.join(".") || "mount"}: ${issue?.message ?? ""})`);
+    return deny(
+      request,
+      "request",
+      `the request is not valid (${issue?.path.join(".") || "mount"}: ${issue?.message ?? ""})`,
+    );
   }
   const { source, target, access } = parsed.data;
   const fault = targetFault(target, taken);
-  if (fault !== undefined) return deny(request, fault);
+  if (fault !== undefined) return deny(request, "target", fault);
   try {
     const judgement = await judgeSource(source, access, rules);
-    return "denied" in judgement ? deny(request, judgement.denied) : { source, target, ...judgement.granted };
+    return "denied" in judgement
+      ? deny(request, judgement.rule, judgement.denied)
+      : { source, target, ...judgement.granted };
   } catch (error) {
-    return deny(request, `it could not be examined (${toError(error).message})`);
+    return deny(request, "source", `it could not be examined (${toError(error).message})`);
   }
 }
 
-function deny(request: unknown, why: string): MountDenial {
+function deny(request: unknown, rule: MountRule, why: string): MountDenial {
   const asked = typeof request === "object" && request !== null ? (request as Record<string, unknown>) : {};
   const source = typeof asked["source"] === "string" ? asked["source"] : "";
   const target = typeof asked["target"] === "string" ? asked["target"] : "";
-  return { source, target, verdict: "denied", reason: `Denied: ${why}.` };
+  return { source, target, verdict: "denied", rule, reason: `Denied: ${why}.` };
 }
 
 async function judgeSource(source: string, access: Access, rules: Rules): Promise<Judgement> {
-  if (hasHiddenCharacters(source)) return { denied: "the source has control or invisible characters" };
+  if (hasHiddenCharacters(source)) return { rule: "request", denied: "the source has control or invisible characters" };
   const path = expandHome(source, rules.context.homeFolder);
-  if (path === undefined) return { denied: `the source ${source} is neither absolute nor begins with ~/` };
-  if (rules.allowlist.state === "unusable") return { denied: rules.allowlist.reason };
+  if (path === undefined)
+    return { rule: "request", denied: `the source ${source} is neither absolute nor begins with ~/` };
+  if (rules.allowlist.state === "unusable") return { rule: "allowlist", denied: rules.allowlist.reason };
 
   const folder = await identifyFolder(path);
-  if (typeof folder === "string") return { denied: folder };
+  if (typeof folder === "string") return { rule: "source", denied: folder };
   const { realPath } = folder;
   const refusal = refusePath(realPath, rules);
-  if (refusal !== undefined) return { denied: refusal };
+  if (refusal !== undefined) return { rule: "protected", denied: refusal };
   const root = rootOf(realPath, rules.allowlist.roots);
-  if (root === undefined) return { denied: `${realPath} is not below any root in mounts.json` };
+  if (root === undefined) return { rule: "root", denied: `${realPath} is not below any root in mounts.json` };
   const inside = await findRefusedInside(realPath, (name) => rules.refusals.ofName(name), rules.context.walkLimits);
-  if (inside !== undefined) return { denied: inside };
+  if (inside !== undefined) return { rule: "contents", denied: inside };
 
-  return { granted: { ...folder, ...grantedAccess(access, root, rules.allowlist.roots, realPath) } };
+  return { granted: { ...folder, root: root.path, ...grantedAccess(access, root, rules.allowlist.roots, realPath) } };
 }
 
 function refusePath(path: string, { refusals, mounts }: Rules): string | undefined {

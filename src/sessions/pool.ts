@@ -42,8 +42,8 @@ export interface PoolParts {
     text: string,
   ) => void;
   readonly events: PoolEvents;
-  /** Throws when a group may not have a container now. */
-  readonly admit: (group: string) => Promise<void>;
+  /** The quota of groups' folders: `admit` throws when a group may not have a container now. */
+  readonly workspaces: { admit(group: string): Promise<void>; released(group: string): void };
   readonly limits: { readonly maxHot: number; readonly idleStopMs: number; readonly readyTimeoutMs: number };
   readonly now: () => number;
   readonly logger: Logger;
@@ -99,6 +99,7 @@ export class SessionPool implements AsyncDisposable {
     // What happened since the last tool call would otherwise count for the next turn.
     void hot.limitHits();
     hot.release();
+    this.#parts.workspaces.released(hot.view().group);
     if (hot.state !== "idle") return;
     const timer = setTimeout(() => {
       if (hot.state === "idle") this.#track(this.#close(hot, "it was idle for too long"));
@@ -230,7 +231,7 @@ export class SessionPool implements AsyncDisposable {
   /** A group that may not work keeps no container either: what still runs in it could go on taking. */
   async #admit(group: string, session: string): Promise<void> {
     try {
-      await this.#parts.admit(group);
+      await this.#parts.workspaces.admit(group);
     } catch (error) {
       await this.stop(session, toError(error).message);
       throw error;

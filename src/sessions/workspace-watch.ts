@@ -30,8 +30,8 @@ const roundsBetweenLooks = 30;
 const reserveBytes = 256 * mebibyte;
 
 /**
- * The quota of groups' folders. A folder is on the host's own file system, which knows no quota for it, so it is measured: before
- * a turn, while it runs, and as soon as free space shrinks fast, whoever takes it. One that is above the quota loses its
+ * The quota of groups' folders. A folder is on the host's own file system, which knows no quota for it, so it is measured: at
+ * each turn (after it, and before it unless all was well then), while it runs, and as soon as free space shrinks fast, whoever takes it. One that is above the quota loses its
  * container and gets none until there is room again. Also keeps a reserve on the disk, against what no measure of a folder
  * shows: files that were removed and are still open.
  */
@@ -39,6 +39,10 @@ export class WorkspaceWatch implements AsyncDisposable {
   readonly #parts: WorkspaceWatchParts;
   readonly #life = new AbortController();
   readonly #timer: NodeJS.Timeout;
+  /** Groups whose folder was within the quota when it was last measured. */
+  readonly #clean = new Set<string>();
+  /** Groups that had a turn since they were measured. */
+  readonly #due = new Set<string>();
   #lastFree = Number.POSITIVE_INFINITY;
   #rounds = 0;
   #looking: Promise<void> | undefined;
@@ -52,8 +56,18 @@ export class WorkspaceWatch implements AsyncDisposable {
   /** Throws `too_large`, with what to do about it, when the group may not work until there is room again. */
   async admit(group: string): Promise<void> {
     const free = await this.#parts.freeBytes();
-    const hit = free < reserveBytes ? diskHit(free) : await this.#hitOf(group);
+    if (free < reserveBytes) throw new AppError("too_large", diskHit(free).text);
+    // Measuring a large folder takes a second, for which nobody should wait at each message.
+    if (this.#clean.has(group)) return;
+    const hit = await this.#hitOf(group);
     if (hit) throw new AppError("too_large", hit.text);
+  }
+
+  /** The group's turn is over: what it has left is measured now, so that its next one need not wait. */
+  released(group: string): void {
+    this.#clean.delete(group);
+    this.#due.add(group);
+    this.#look();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -64,7 +78,7 @@ export class WorkspaceWatch implements AsyncDisposable {
 
   /** One look at a time: a slow one is not joined by others. */
   #look(): void {
-    if (this.#looking !== undefined) return;
+    if (this.#looking !== undefined || this.#life.signal.aborted) return;
     this.#looking = this.#lookAround()
       .catch((error: unknown) => {
         if (!this.#life.signal.aborted) this.#parts.logger.error({ error }, "groups' folders could not be measured");
@@ -84,13 +98,22 @@ export class WorkspaceWatch implements AsyncDisposable {
     }
     const isAlarm = shrunk > Math.min(64 * mebibyte, this.#parts.limitBytes / 4);
     const isDue = this.#rounds % roundsBetweenLooks === 0;
-    for (const container of hot.filter(({ busy }) => isAlarm || (isDue && busy))) {
+    for (const container of hot) {
+      const wasDue = this.#due.delete(container.group);
+      if (!wasDue && !isAlarm && !(isDue && container.busy)) continue;
       const hit = await this.#hitOf(container.group);
       if (hit) await this.#parts.exceeded(container, hit);
     }
   }
 
   async #hitOf(group: string): Promise<LimitHit | undefined> {
+    this.#clean.delete(group);
+    const hit = await this.#measure(group);
+    if (hit === undefined) this.#clean.add(group);
+    return hit;
+  }
+
+  async #measure(group: string): Promise<LimitHit | undefined> {
     const { limitBytes } = this.#parts;
     const usage = await this.#parts.measure(group, this.#life.signal);
     const most = Math.floor(limitBytes / mebibyte) * entriesPerMebibyte;

@@ -115,13 +115,17 @@ test("a writable mount is shared with its owner's uid, a read-only one cannot be
   const verdicts = check.stdout
     .trim()
     .split("\n")
-    .map((line) => JSON.parse(line) as { target: string; verdict: string; reason: string });
+    .map(
+      (line) => JSON.parse(line) as { target: string; verdict: string; reason: string; rule: string; root?: string },
+    );
   expect(verdicts.map(({ target, verdict }) => `${target} ${verdict}`)).toEqual([
     "site rw",
     "docs ro",
     "hidden denied",
     ...(ownUid === 0 ? ["roots denied"] : []),
   ]);
+  expect(verdicts.map(({ rule }) => rule).slice(0, 3)).toEqual(["root", "root", "contents"]);
+  expect(verdicts.map((verdict) => verdict.root).slice(0, 3)).toEqual([root, root, undefined]);
   expect(verdicts.slice(3).every(({ reason }) => reason.includes("chown"))).toBe(true);
 });
 
