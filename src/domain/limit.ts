@@ -1,9 +1,9 @@
 /**
  * What can be used up. `memory`: processes ended by the kernel. `processes`: starts that were refused. `turn-time`: a turn
  * that took too long. `output-rate`: lines of a session's log that came too fast. `workspace`, `workspace-files`: the
- * group's folder. `disk`: the file system under the home.
+ * group's folder.
  */
-export type LimitName = "memory" | "processes" | "turn-time" | "output-rate" | "workspace" | "workspace-files" | "disk";
+export type LimitName = "memory" | "processes" | "turn-time" | "output-rate" | "workspace" | "workspace-files";
 
 /** A bound that was reached. `text` is a whole sentence in plain words, good for a log, a chat and a model. */
 export interface LimitHit {

@@ -26,14 +26,11 @@ const mebibyte = 1024 * 1024;
 const entriesPerMebibyte = 256;
 /** So often is a busy group measured although nothing points to it, in intervals. */
 const roundsBetweenLooks = 30;
-/** Below this the database and the audit log could soon not be written. */
-const reserveBytes = 256 * mebibyte;
 
 /**
- * The quota of groups' folders. A folder is on the host's own file system, which knows no quota for it, so it is measured: at
- * each turn (after it, and before it unless all was well then), while it runs, and as soon as free space shrinks fast, whoever takes it. One that is above the quota loses its
- * container and gets none until there is room again. Also keeps a reserve on the disk, against what no measure of a folder
- * shows: files that were removed and are still open.
+ * The quota of groups' folders. A folder is on the host's own file system, which knows no quota for it, so it is measured:
+ * after each turn, before it unless all was well then, while it runs, and as soon as free space shrinks fast, whoever takes
+ * it. A group that is above the quota loses its container and gets none until there is room again.
  */
 export class WorkspaceWatch implements AsyncDisposable {
   readonly #parts: WorkspaceWatchParts;
@@ -55,8 +52,6 @@ export class WorkspaceWatch implements AsyncDisposable {
 
   /** Throws `too_large`, with what to do about it, when the group may not work until there is room again. */
   async admit(group: string): Promise<void> {
-    const free = await this.#parts.freeBytes();
-    if (free < reserveBytes) throw new AppError("too_large", diskHit(free).text);
     // Measuring a large folder takes a second, for which nobody should wait at each message.
     if (this.#clean.has(group)) return;
     const hit = await this.#hitOf(group);
@@ -92,10 +87,6 @@ export class WorkspaceWatch implements AsyncDisposable {
     this.#lastFree = free;
     this.#rounds += 1;
     const hot = this.#parts.hot();
-    if (free < reserveBytes) {
-      await Promise.all(hot.map((container) => this.#parts.exceeded(container, diskHit(free))));
-      return;
-    }
     const isAlarm = shrunk > Math.min(64 * mebibyte, this.#parts.limitBytes / 4);
     const isDue = this.#rounds % roundsBetweenLooks === 0;
     for (const container of hot) {
@@ -127,11 +118,6 @@ export class WorkspaceWatch implements AsyncDisposable {
     const text = `The group's folder holds ${holds}, and ${most} is the most it may hold. ${advice}`;
     return { limit: "workspace-files", value: usage?.entries ?? most, text };
   }
-}
-
-function diskHit(free: number): LimitHit {
-  const text = `The disk of this machine is nearly full (${spoken(free)} free), so agents are stopped. The operator has to make room (see: crabpot doctor).`;
-  return { limit: "disk", value: free, text };
 }
 
 function spoken(bytes: number): string {

@@ -62,17 +62,3 @@ test("a folder that cannot be measured in time counts as too full, not as empty"
 
   await expect(watch.admit("family")).rejects.toThrow("too many files to be counted");
 });
-
-test("when the disk is nearly full all containers are ended and nobody is admitted, until there is room", async () => {
-  const numbers = { free: plenty, usage: little };
-  await using rig = machine(numbers);
-  const { watch, ended } = rig;
-  await watch.admit("family");
-
-  numbers.free = 100 * mebibyte;
-
-  await expect.poll(() => ended).toEqual(["s1 disk"]);
-  await expect(watch.admit("family")).rejects.toThrow("nearly full (100 MiB free)");
-  numbers.free = plenty;
-  await expect(watch.admit("family")).resolves.toBeUndefined();
-});
