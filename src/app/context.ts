@@ -12,6 +12,8 @@ import type { PutOnRecord } from "./events.ts";
 /** What nearly every part of the host is made with. */
 export interface AppContext {
   readonly config: Config;
+  /** Values that must not be seen in logs, records and chats. */
+  readonly secrets: readonly string[];
   readonly home: Home;
   readonly environment: Environment;
   readonly version: string;

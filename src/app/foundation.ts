@@ -50,6 +50,7 @@ export async function openFoundation(
   await audit.append({ type: "config-loaded", actor: "host", data: { sha256: hash, fromFile: loaded.fromFile } });
   return {
     config,
+    secrets,
     home,
     environment: parts.environment,
     version,

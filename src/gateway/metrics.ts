@@ -15,6 +15,8 @@ export interface Metrics {
   modelUsage(model: string, usage: ModelUsage): void;
   /** What came of an attempt to deliver a message. */
   delivery(channel: string, outcome: string): void;
+  /** A decision about a way out, or the end of one with the bytes that it carried. */
+  egress(verdict: string, bytes: { readonly up: number; readonly down: number }): void;
 }
 
 /** What is looked up when somebody asks. */
@@ -74,6 +76,18 @@ export function createMetrics(registry: Registry, sources: MetricSources): Metri
     labelNames: ["channel", "outcome"],
     registers,
   });
+  const egress = new Counter({
+    name: "crabpot_egress_total",
+    help: "Requests of agents to get out, by verdict; each tunnel that was open is counted as closed once more",
+    labelNames: ["verdict"],
+    registers,
+  });
+  const egressBytes = new Counter({
+    name: "crabpot_egress_bytes_total",
+    help: "Bytes that tunnels of agents carried",
+    labelNames: ["direction"],
+    registers,
+  });
   return {
     delivery: (channel, outcome) => deliveries.inc({ channel, outcome }),
     messageIn: (channel, receipt) => {
@@ -86,6 +100,11 @@ export function createMetrics(registry: Registry, sources: MetricSources): Metri
       tokens.inc({ model, kind: "input" }, usage.inputTokens);
       tokens.inc({ model, kind: "cached-input" }, usage.cachedInputTokens);
       tokens.inc({ model, kind: "output" }, usage.outputTokens);
+    },
+    egress: (verdict, { up, down }) => {
+      egress.inc({ verdict });
+      egressBytes.inc({ direction: "up" }, up);
+      egressBytes.inc({ direction: "down" }, down);
     },
   };
 }
