@@ -83,20 +83,25 @@ test.each([
   expect(rig.events).toMatchObject([{ verdict: "refused", rule }]);
 });
 
-test.each([["10.0.0.1"], ["127.0.0.1"], ["169.254.169.254"], ["100.64.0.1"], ["::1"], ["::ffff:10.0.0.1"], ["fd00::1"]])(
-  "an allowed name that leads to %s is refused, also when another of its addresses is public",
-  async (address) => {
-    const { publicAddressCheck } = await import("../../../src/egress/public-address.ts");
-    const resolve = async (): Promise<string[]> => Promise.resolve(["93.184.216.34", address]);
-    const addresses = { resolve, mayConnect: publicAddressCheck() };
-    await using rig = await egressRig({ allow: ["registry.test:443"] }, { addresses });
+test.each([
+  ["10.0.0.1"],
+  ["127.0.0.1"],
+  ["169.254.169.254"],
+  ["100.64.0.1"],
+  ["::1"],
+  ["::ffff:10.0.0.1"],
+  ["fd00::1"],
+])("an allowed name that leads to %s is refused, also when another of its addresses is public", async (address) => {
+  const { publicAddressCheck } = await import("../../../src/egress/public-address.ts");
+  const resolve = async (): Promise<string[]> => Promise.resolve(["93.184.216.34", address]);
+  const addresses = { resolve, mayConnect: publicAddressCheck() };
+  await using rig = await egressRig({ allow: ["registry.test:443"] }, { addresses });
 
-    const answer = await rig.answer(connectTo("registry.test:443"));
+  const answer = await rig.answer(connectTo("registry.test:443"));
 
-    expect(answer).toMatch(/^HTTP\/1\.1 403 /);
-    expect(rig.events).toMatchObject([{ verdict: "refused", rule: "private-address" }]);
-  },
-);
+  expect(answer).toMatch(/^HTTP\/1\.1 403 /);
+  expect(rig.events).toMatchObject([{ verdict: "refused", rule: "private-address" }]);
+});
 
 /** Counts what reaches it. */
 async function listener(): Promise<{ port: number; received: Buffer[] } & AsyncDisposable> {
@@ -131,11 +136,9 @@ test("in a tunnel, nothing but TLS for the host that was asked for gets to the o
     await once(tunnel, "close");
   }
 
-  await expect.poll(() => rig.events.filter((event) => event.verdict === "refused").map((event) => event.rule)).toEqual([
-    "not-tls",
-    "sni",
-    "no-sni",
-  ]);
+  await expect
+    .poll(() => rig.events.filter((event) => event.verdict === "refused").map((event) => event.rule))
+    .toEqual(["not-tls", "sni", "no-sni"]);
   expect(server.received).toEqual([]);
 });
 
@@ -170,7 +173,14 @@ test("more tunnels at once than allowed are refused until one ends", async () =>
   first.destroy();
 
   expect(refused).toMatch(/^HTTP\/1\.1 429 /);
-  await expect.poll(async () => rig.tunnel(target).then(() => "open", () => "refused")).toBe("open");
+  await expect
+    .poll(async () =>
+      rig.tunnel(target).then(
+        () => "open",
+        () => "refused",
+      ),
+    )
+    .toBe("open");
 });
 
 test("requests beyond the limit of a minute are refused with one record for all of them", async () => {
