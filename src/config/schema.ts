@@ -40,15 +40,8 @@ const destination = z
   );
 
 const network = z.union([z.literal("none"), z.strictObject({ allow: z.array(destination).max(256) })], {
-  error: (issue) => firstMessage(issue.errors) ?? networkForms,
+  error: 'must be none or { allow: ["host:port", …] }',
 });
-const networkForms = 'must be none or { allow: ["host:port", …] }';
-
-/** A union says only that no form fits; what is wrong inside the second form is more help. */
-function firstMessage(errors: readonly (readonly z.core.$ZodIssue[])[]): string | undefined {
-  const inner = errors.flat().find((issue) => issue.path.length > 1);
-  return inner && `${inner.path.join(".")}: ${inner.message}`;
-}
 
 /** A token that the host adds to requests for these hosts; the agent can use it and not read it. */
 const secret = z.strictObject({

@@ -137,14 +137,25 @@ function environment({ image, generation, egress }: ContainerWish): string[] {
 function egressEnvironment({ certificates }: EgressMount): Record<string, string> {
   const proxy = `http://127.0.0.1:${egressDoor.port}`;
   const own = "localhost,127.0.0.1,::1";
+  const variables: Record<string, string> = { NODE_USE_ENV_PROXY: "1" };
   const proxies = { http_proxy: proxy, https_proxy: proxy, all_proxy: proxy, no_proxy: own };
-  const inCapitals = Object.entries(proxies).map(([name, value]) => [name.toUpperCase(), value]);
-  const variables = { ...proxies, ...Object.fromEntries(inCapitals), NODE_USE_ENV_PROXY: "1" };
-  if (!certificates) return variables;
-  const file = `${containerPaths.egress}/${egressDoor.certificatesName}`;
-  const names = ["SSL_CERT_FILE", "CURL_CA_BUNDLE", "GIT_SSL_CAINFO", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE"];
-  return { ...variables, ...Object.fromEntries([...names, "PIP_CERT"].map((name) => [name, file])) };
+  for (const [name, value] of Object.entries(proxies)) {
+    variables[name] = value;
+    variables[name.toUpperCase()] = value;
+  }
+  if (certificates) for (const name of certificateVariables) variables[name] = certificateFile;
+  return variables;
 }
+
+const certificateFile = `${containerPaths.egress}/${egressDoor.certificatesName}`;
+const certificateVariables = [
+  "CURL_CA_BUNDLE",
+  "GIT_SSL_CAINFO",
+  "NODE_EXTRA_CA_CERTS",
+  "PIP_CERT",
+  "REQUESTS_CA_BUNDLE",
+  "SSL_CERT_FILE",
+] as const;
 
 function binds({ folders, granted, egress }: ContainerWish): object[] {
   return [

@@ -75,7 +75,12 @@ export async function egressRig(network: Partial<GroupNetwork>, overrides: Egres
   };
   const owned = stack.move();
   return {
-    ...{ folder: place.folder, events, raw, answer, tunnel, secure },
+    folder: place.folder,
+    events,
+    raw,
+    answer,
+    tunnel,
+    secure,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }

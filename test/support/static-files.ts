@@ -10,15 +10,12 @@ export function staticFiles(
   return (request, response) => {
     const own = special(request);
     const path = new URL(request.url ?? "/", "https://test").pathname;
-    const file = join(folder, path, path.endsWith("/") ? "index.html" : "");
-    const content = own === undefined ? readFile(file) : Promise.resolve(Buffer.from(own));
-    content.then(
-      (bytes) => {
-        const type =
-          own !== undefined ? "application/json" : path.endsWith("/") ? "text/html" : "application/octet-stream";
-        response.writeHead(200, { "content-type": type }).end(bytes);
-      },
-      () => response.writeHead(404).end(),
-    );
+    const isFolder = path.endsWith("/");
+    const send = async (): Promise<void> => {
+      const bytes = own ?? (await readFile(join(folder, path, isFolder ? "index.html" : "")));
+      const type = isFolder ? "text/html" : "application/octet-stream";
+      response.writeHead(200, { "content-type": own === undefined ? type : "application/json" }).end(bytes);
+    };
+    send().catch(() => response.writeHead(404).end());
   };
 }

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { duplexPair } from "node:stream";
 import { connect } from "node:tls";
 
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { expect, test } from "vitest";
 
 import { maxHelloBytes, readClientHello } from "../../../src/egress/client-hello.ts";
@@ -46,13 +46,15 @@ test("one without a name is refused", async () => {
   expect(readClientHello(await helloFor(""))).toMatchObject({ kind: "refused", rule: "no-sni" });
 });
 
+/** Content behind its length, which has `size` bytes. */
+function block(size: number, content: Buffer): Buffer {
+  const length = Buffer.alloc(size);
+  length.writeUIntBE(content.length, 0, size);
+  return Buffer.concat([length, content]);
+}
+
 /** A ClientHello with these extensions. */
 function made(...extensions: readonly [number, Buffer][]): Buffer {
-  const block = (size: number, content: Buffer): Buffer => {
-    const length = Buffer.alloc(size);
-    length.writeUIntBE(content.length, 0, size);
-    return Buffer.concat([length, content]);
-  };
   const list = extensions.map(([type, content]) =>
     Buffer.concat([Buffer.from([type >> 8, type & 255]), block(2, content)]),
   );

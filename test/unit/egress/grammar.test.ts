@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { expect, test } from "vitest";
 
 import { parseDestination } from "../../../src/domain/egress.ts";
@@ -14,35 +14,27 @@ test.each(["registry.example:443", "a.b:1", "xn--bcher-kva.example:8443", "1pass
   },
 );
 
-test.each([
-  ...[
-    "",
-    ":",
-    "host",
-    "host:443",
-    "a.b",
-    "a.b:",
-    "a.b:0",
-    "a.b:00443",
-    "a.b:443 ",
-    " a.b:443",
-    "a.b:65536",
-    "a.b:65979",
-  ],
-  ...["a.b:443abc", "a.b:+443", "a.b:4_3", "A.b:443", "a.b.:443", ".a.b:443", "a..b:443", "-a.b:443", "a-.b:443"],
-  ...["a_b.c:443", "*.b.c:443", "user@a.b:443", "a.b%2e:443", "a.b:443:443", "[::1]:443", "::1:443", "1.2.3.4:443"],
-  ...["0x7f.1:443", "127.1:443", "1.2.3.0x4:443", "017700000001:443", "büch.er:443", "a.b\n:443", "a.b\0:443"],
-  ...[`${"a".repeat(64)}.b:443`, `${"a.".repeat(127)}b:443`],
-])("%j is not a destination", (text) => {
+const wrong = [
+  "|:|host|host:443|a.b|a.b:|a.b:0|a.b:00443|a.b:443 | a.b:443|a.b:65536|a.b:65979|a.b:443abc|a.b:+443|a.b:4_3",
+  "A.b:443|a.b.:443|.a.b:443|a..b:443|-a.b:443|a-.b:443|a_b.c:443|*.b.c:443|user@a.b:443|a.b%2e:443|a.b:443:443",
+  "[::1]:443|::1:443|1.2.3.4:443|0x7f.1:443|127.1:443|1.2.3.0x4:443|017700000001:443|büch.er:443|a.b\n:443|a.b\0:443",
+  `${"a".repeat(64)}.b:443|${"a.".repeat(127)}b:443`,
+].flatMap((line) => line.split("|"));
+
+test.each(wrong)("%j is not a destination", (text) => {
   expect(parseDestination(text)).toBeUndefined();
 });
 
 test("whatever is accepted is spelled in exactly one way", () => {
   fc.assert(
-    fc.property(fc.string({ unit: fc.constantFrom(..."ab1.-:_@%A 0"), maxLength: 20 }), (text) => {
-      const found = parseDestination(text);
-      if (found) expect(`${found.host}:${found.port}`).toBe(text);
-    }),
+    fc.property(
+      fc.string({ unit: fc.constantFrom("a", "b", "1", ".", "-", ":", "_", "@", "%", "A", "0"), maxLength: 20 }),
+      (text) => {
+        const found = parseDestination(text);
+        const spelled = found ? `${found.host}:${found.port}` : text;
+        expect(spelled).toBe(text);
+      },
+    ),
     { numRuns: 5_000 },
   );
 });
@@ -53,10 +45,8 @@ test("no bytes make the reader of requests throw, and what it accepts names exac
     fc.property(fc.array(fc.oneof(piece, fc.string({ maxLength: 4 })), { maxLength: 12 }), (pieces) => {
       const text = `${pieces.join("")}\r\n\r\n`;
       const request = parseConnectRequest(text);
-      if (request.ok) {
-        const { host, port } = request.destination;
-        expect(text.startsWith(`CONNECT ${host}:${port} HTTP/1.`)).toBe(true);
-      }
+      const { host, port } = request.ok ? request.destination : { host: "", port: 0 };
+      expect(!request.ok || text.startsWith(`CONNECT ${host}:${port} HTTP/1.`)).toBe(true);
     }),
     { numRuns: 5_000 },
   );

@@ -1,4 +1,5 @@
 import { readFile, stat } from "node:fs/promises";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 
@@ -20,13 +21,13 @@ async function api(
   { port: number; seen: { url: string; headers: NodeJS.Dict<string | string[]>; body: string }[] } & AsyncDisposable
 > {
   const seen: { url: string; headers: NodeJS.Dict<string | string[]>; body: string }[] = [];
-  const server = await tlsServer(authority, "api.test", (request, response) => {
-    void text(request).then((body) => {
-      seen.push({ url: request.url ?? "", headers: request.headers, body });
-      const made = answer(request.headers, body);
-      response.writeHead(200, { ...made.headers }).end(made.body);
-    });
-  });
+  const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const body = await text(request);
+    seen.push({ url: request.url ?? "", headers: request.headers, body });
+    const made = answer(request.headers, body);
+    response.writeHead(200, { ...made.headers }).end(made.body);
+  };
+  const server = await tlsServer(authority, "api.test", (request, response) => void serve(request, response));
   return { port: server.port, seen, [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() };
 }
 
