@@ -56,4 +56,9 @@ export async function answer(socket: Socket, status: number, rule: string, detai
   // What the client still sends is thrown away, so that closing does not reset the connection before it has read.
   socket.resume();
   await promise;
+  const timer = setTimeout(() => socket.destroy(), lingerMs);
+  socket.once("close", () => clearTimeout(timer));
 }
+
+/** What a client gets to read an answer and hang up. */
+const lingerMs = 1_000;

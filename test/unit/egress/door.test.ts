@@ -1,6 +1,7 @@
 import { once } from "node:events";
-import { createServer } from "node:net";
+import { connect, createServer } from "node:net";
 import type { AddressInfo } from "node:net";
+import { join } from "node:path";
 import { buffer, text } from "node:stream/consumers";
 import { connect as connectTls } from "node:tls";
 
@@ -181,6 +182,24 @@ test("more tunnels at once than allowed are refused until one ends", async () =>
       ),
     )
     .toBe("open");
+});
+
+test("a client that was refused and does not hang up is cut off, whatever it goes on to send", async () => {
+  await using rig = await egressRig({ allow: ["registry.test:443"] });
+  const socket = connect({ path: join(rig.folder, "proxy.sock"), allowHalfOpen: true });
+
+  socket.resume().write(connectTo("evil.test:443"));
+  const cut = await new Promise<Error>((resolve) => {
+    const goOn = (error?: Error | null): void => {
+      if (error) resolve(error);
+      else socket.write(Buffer.alloc(65_536), goOn);
+    };
+    socket.on("error", resolve);
+    goOn();
+  });
+  socket.destroy();
+
+  expect(cut).toMatchObject({ code: expect.stringMatching(/EPIPE|ECONNRESET/) as string });
 });
 
 test("requests beyond the limit of a minute are refused with one record for all of them", async () => {
