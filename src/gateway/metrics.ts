@@ -76,18 +76,6 @@ export function createMetrics(registry: Registry, sources: MetricSources): Metri
     labelNames: ["channel", "outcome"],
     registers,
   });
-  const egress = new Counter({
-    name: "crabpot_egress_total",
-    help: "Requests of agents to get out, by verdict; each tunnel that was open is counted as closed once more",
-    labelNames: ["verdict"],
-    registers,
-  });
-  const egressBytes = new Counter({
-    name: "crabpot_egress_bytes_total",
-    help: "Bytes that tunnels of agents carried",
-    labelNames: ["direction"],
-    registers,
-  });
   return {
     delivery: (channel, outcome) => deliveries.inc({ channel, outcome }),
     messageIn: (channel, receipt) => {
@@ -101,11 +89,27 @@ export function createMetrics(registry: Registry, sources: MetricSources): Metri
       tokens.inc({ model, kind: "cached-input" }, usage.cachedInputTokens);
       tokens.inc({ model, kind: "output" }, usage.outputTokens);
     },
-    egress: (verdict, { up, down }) => {
-      egress.inc({ verdict });
-      egressBytes.inc({ direction: "up" }, up);
-      egressBytes.inc({ direction: "down" }, down);
-    },
+    egress: countEgress(registers),
+  };
+}
+
+function countEgress(registers: Registry[]): Metrics["egress"] {
+  const requests = new Counter({
+    name: "crabpot_egress_total",
+    help: "Requests of agents to get out, by verdict; each tunnel that was open is counted as closed once more",
+    labelNames: ["verdict"],
+    registers,
+  });
+  const bytes = new Counter({
+    name: "crabpot_egress_bytes_total",
+    help: "Bytes that tunnels of agents carried",
+    labelNames: ["direction"],
+    registers,
+  });
+  return (verdict, { up, down }) => {
+    requests.inc({ verdict });
+    bytes.inc({ direction: "up" }, up);
+    bytes.inc({ direction: "down" }, down);
   };
 }
 
