@@ -22,6 +22,7 @@ import { Outbox } from "./delivery/outbox.ts";
 import type { SignsOfLife } from "./delivery/signs-of-life.ts";
 import { startControlServer } from "./gateway/control.ts";
 import type { Readiness } from "./gateway/health.ts";
+import type { EgressOverrides } from "./egress/doors.ts";
 import { createMetrics } from "./gateway/metrics.ts";
 import { toError } from "./lib/app-error.ts";
 import { GroupQueue } from "./queue/group-queue.ts";
@@ -33,6 +34,8 @@ import type { TurnRunner } from "./sessions/turn-runner.ts";
 export interface AppOptions extends FoundationParts {
   /** Undefined: there is no terminal channel. */
   readonly terminal: TerminalUse | undefined;
+  /** For programs that embed the host; nothing in the configuration leads here. */
+  readonly egress?: EgressOverrides | undefined;
 }
 
 /** A running host. Disposing it ends the containers and closes everything, last the store. */
@@ -72,7 +75,7 @@ export async function startApp(options: AppOptions): Promise<App> {
   const patience = new Patience({ logger, onTrouble: (error) => guard.failed(error) });
   const patient = patience.applyTo(context);
   const groups = await openGroups(context);
-  const containers = await openContainers(patient, stack);
+  const containers = await openContainers(patient, stack, options.egress);
   stack.defer(() => patience.giveUp());
   live.pool = containers.pool;
   const doors = await buildDoors(context, stack, {

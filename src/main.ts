@@ -5,6 +5,7 @@ import type { EnvironmentVariables } from "./config/environment.ts";
 import { prepareHome } from "./config/home.ts";
 import { loadConfig } from "./config/load.ts";
 import { systemClock } from "./lib/clock.ts";
+import type { EgressOverrides } from "./egress/doors.ts";
 import { createLogger } from "./lib/logger.ts";
 import { readVersion } from "./lib/version.ts";
 import { lockHome } from "./stores/catalog.ts";
@@ -15,6 +16,8 @@ export interface RunOptions {
   /** Replies as JSON lines. */
   readonly json: boolean;
   readonly env: EnvironmentVariables;
+  /** See `AppOptions`. */
+  readonly egress?: EgressOverrides | undefined;
 }
 
 /** What running turns get to end when the host is told to stop. */
@@ -47,6 +50,7 @@ export async function run(options: RunOptions): Promise<number> {
     clock: systemClock,
     logger,
     terminal: options.terminal ? { ...streams, json, interactive } : undefined,
+    egress: options.egress,
   });
   try {
     await waitForTheEnd(app, interactive, signals.received);

@@ -31,6 +31,7 @@ const allowed: Record<string, readonly string[]> = {
   "src/delivery": ["src/domain", ...interfaces],
   "src/router": ["src/domain", ...interfaces],
   "src/gateway": ["src/domain", ...interfaces],
+  "src/egress": ["src/domain", "src/protocol/paths.ts"],
   "src/sessions": ["src/domain", "src/protocol", "src/context", "src/policy", ...interfaces],
   // Commands that work without a running host read what is on disk themselves.
   "src/cli": [

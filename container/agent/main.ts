@@ -1,7 +1,10 @@
+import { existsSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 
 import { toError } from "../../src/lib/app-error.ts";
+import { egressDoor } from "../../src/protocol/paths.ts";
 import { StandardEngine } from "./engines/standard.ts";
+import { startForwarder } from "./forwarder.ts";
 import { AgentLoop } from "./loop.ts";
 import { AgentMailbox } from "./mailbox.ts";
 import { readOptions } from "./options.ts";
@@ -45,6 +48,9 @@ async function runAgent(options: AgentOptions): Promise<number> {
   });
   for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, () => end(0));
   try {
+    if (existsSync(options.egressSocket)) {
+      await startForwarder({ port: egressDoor.port, socketPath: options.egressSocket });
+    }
     await mailbox.send({ type: "ready", probe: await runProbe(options.probe, options.environment) });
     mailbox.listen();
   } catch (error) {

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 
-import { agentEnvironment, containerPaths, mailboxFolders } from "../../src/protocol/paths.ts";
+import { agentEnvironment, containerPaths, egressDoor, mailboxFolders } from "../../src/protocol/paths.ts";
 
 export interface AgentOptions {
   readonly generation: number;
@@ -11,6 +11,8 @@ export interface AgentOptions {
   readonly workspace: string;
   readonly home: string;
   readonly probe: string;
+  /** The host's socket that leads out; there in containers that may go out. */
+  readonly egressSocket: string;
   /** The image's own paths are used: we are in our container, alone but for what we start. */
   readonly inContainer: boolean;
   /** What tools inherit: ours, without what is meant for the agent alone. */
@@ -34,6 +36,7 @@ export function readOptions(parameters: readonly string[], variables: NodeJS.Pro
     workspace: values.workspace ?? containerPaths.group,
     home,
     probe: values.probe ?? containerPaths.probe,
+    egressSocket: join(containerPaths.egress, egressDoor.socketName),
     inContainer: Object.keys(values).length === 0,
     environment: toolEnvironment(variables, home),
   };

@@ -2,8 +2,8 @@ import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { chmod, copyFile, mkdtemp, readFile, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { chmod, copyFile, cp, mkdir, mkdtemp, readFile, realpath, symlink, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { AppError, toError } from "../../src/lib/app-error.ts";
 import { commandEnvironment, findProgram, output, run } from "./command.ts";
 import type { SetupContext } from "./recipe.ts";
@@ -23,7 +23,7 @@ const left = [
 /** The name of a base image made here: a hash over what it is made from. */
 export async function debianImageTag(context: SetupContext, packages: readonly string[]): Promise<string> {
   const manifest = await readFile(join(nodeFolder(context), "package.json"), "utf8").catch(() => "none");
-  const inputs = [release, manifest, ...packages, ...left];
+  const inputs = [release, manifest, "npm", ...packages, ...left];
   return `crabpot-base:${createHash("sha256").update(inputs.join("\n")).digest("hex").slice(0, 16)}`;
 }
 
@@ -54,11 +54,27 @@ export async function makeDebianImage(context: SetupContext, tag: string, packag
     await applyUpdates(root, mirrors);
     await copyFile(join(nodeFolder(context), "bin", "node"), join(root, "usr/local/bin/node"));
     await chmod(join(root, "usr/local/bin/node"), 0o755);
+    await copyNpm(root);
     say(`base image: importing ${tag} …`);
     await importFolder(context, root, tag);
   } finally {
     // If debootstrap was stopped half-way, the kernel's file systems may still be mounted in there.
     await run(["rm", "-rf", "--one-file-system", root]);
+  }
+}
+
+/** The npm that has installed crabpot itself: one folder that needs nothing but Node. */
+async function copyNpm(root: string): Promise<void> {
+  const program = await findProgram("npm");
+  if (program === undefined) throw new AppError("setup_required", "There is no npm to give to the agents.");
+  const folder = dirname(dirname(await realpath(program)));
+  await cp(folder, join(root, "usr/local/lib/node_modules/npm"), {
+    recursive: true,
+    verbatimSymlinks: true,
+  });
+  await mkdir(join(root, "usr/local/bin"), { recursive: true });
+  for (const name of ["npm", "npx"]) {
+    await symlink(`../lib/node_modules/npm/bin/${name}-cli.js`, join(root, "usr/local/bin", name));
   }
 }
 

@@ -9,6 +9,7 @@ import type { ContainerEngine } from "../containers/engine.ts";
 import { measureFolder } from "../containers/folder-usage.ts";
 import { giveFolderTo } from "../containers/folder-owner.ts";
 import { ContainerLauncher } from "../containers/launcher.ts";
+import type { EgressDoors, EgressOverrides } from "../egress/doors.ts";
 import type { ImageFacts } from "../containers/spec.ts";
 import { AppError } from "../lib/app-error.ts";
 import { HostMailbox } from "../sessions/host-mailbox.ts";
@@ -16,6 +17,7 @@ import { SessionPool } from "../sessions/pool.ts";
 import { WorkspaceWatch } from "../sessions/workspace-watch.ts";
 import { hostUid } from "./context.ts";
 import type { AppContext } from "./context.ts";
+import { createEgress } from "./egress.ts";
 import { createPoolEvents } from "./events.ts";
 
 /** An agent needs so long at most from the start of its container until it has attested it. */
@@ -30,13 +32,18 @@ export interface Containers {
 }
 
 /** The engine, if it is one that can be trusted with agents, and the image that belongs to this checkout. */
-export async function openContainers(context: AppContext, stack: AsyncDisposableStack): Promise<Containers> {
+export async function openContainers(
+  context: AppContext,
+  stack: AsyncDisposableStack,
+  egressOverrides?: EgressOverrides,
+): Promise<Containers> {
   const { environment, home, config } = context;
   const engine = stack.use(await openEngine({ env: environment.variables, homeFolder: environment.userHome }));
   await refuseUnfitEngine(context, engine);
   const image = await findImage(engine, environment.checkout);
   await ensureGlobalFolder(home.paths.global, environment.checkout);
-  const launcher = createLauncher(context, engine, image);
+  const egress = stack.use(createEgress(context, egressOverrides));
+  const launcher = createLauncher(context, { engine, image, egress });
   const watch = stack.use(createWatch(context, () => pool));
   const pool: SessionPool = stack.use(createPool(context, launcher, watch));
   context.logger.debug({ image: image.id, maxHot: config.sessions.maxHot }, "containers can be started");
@@ -65,7 +72,10 @@ async function findImage(engine: ContainerEngine, checkout: string): Promise<Ima
   return image;
 }
 
-function createLauncher(context: AppContext, engine: ContainerEngine, image: ImageFacts): ContainerLauncher {
+function createLauncher(
+  context: AppContext,
+  { engine, image, egress }: { engine: ContainerEngine; image: ImageFacts; egress: EgressDoors },
+): ContainerLauncher {
   const { config, home, environment, store, logs, record } = context;
   const { memoryMb, cpus, pids, runtime } = config.sandbox;
   const folders = { groups: home.paths.groups, checkout: environment.checkout };
@@ -87,6 +97,8 @@ function createLauncher(context: AppContext, engine: ContainerEngine, image: Ima
       return folder;
     },
     globalFolder: home.paths.global,
+    openEgress: (group) => egress.open(group),
+    egressOf: (group) => egress.kindOf(group),
     ordinal: (group) => store.groups.ordinal(group),
     output: (session, group) => logs.of({ id: session, group }).outputOf("container"),
     record: (entry) => record({ ...entry, actor: "host" }),

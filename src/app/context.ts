@@ -13,6 +13,8 @@ import type { LimitReporter } from "./limits.ts";
 /** What nearly every part of the host is made with. */
 export interface AppContext {
   readonly config: Config;
+  /** Values that must not be seen in logs, records and chats. */
+  readonly secrets: readonly string[];
   readonly home: Home;
   readonly environment: Environment;
   readonly version: string;

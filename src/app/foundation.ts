@@ -60,6 +60,7 @@ export async function openFoundation(
   const limits = new LimitReporter({ record, logs, clock });
   return {
     config,
+    secrets,
     home,
     environment: parts.environment,
     version,

@@ -4,7 +4,7 @@ import type { Logger } from "pino";
 
 import { estimatePromptTokens, estimateStepTokens } from "../context/tokens.ts";
 import { renderMessages } from "../context/render-messages.ts";
-import { formatReply } from "../delivery/format.ts";
+import { networkOf } from "../config/groups.ts";
 import type { Group } from "../domain/group.ts";
 import { HostileFolder } from "../lib/open-hostile-file.ts";
 import { createModelGateway } from "../llm/gateway.ts";
@@ -19,6 +19,7 @@ import type { TurnParts } from "../sessions/turn-parts.ts";
 import type { Containers } from "./containers.ts";
 import type { AppContext } from "./context.ts";
 import { createTurnEvents } from "./events.ts";
+import { createFormatReply } from "./replies.ts";
 
 /** An agent answers what it must answer at once within milliseconds; this is for machines under heavy load. */
 const silenceTimeoutMs = 60_000;
@@ -49,11 +50,12 @@ export async function createTurns(
       timeZone,
       instructionsOf: (group) => readInstructions(join(context.home.paths.groups, group.name), logger),
       foldersOf: (group) => launcher.foldersOf(group.name),
+      networkFor: (group) => networkOf(config, group.name).allow,
     }),
     render: (messages, omitted) => renderMessages({ messages, omitted, agentName, timeZone }),
     estimateTokens: estimateStepTokens,
     judge: (group, call) => judgeToolCall(call, group.policy, knownTools),
-    formatReply,
+    formatReply: createFormatReply(context),
     ...work,
     events: createTurnEvents(context),
     clock,

@@ -24,6 +24,9 @@ export type AuditType =
   | "tool-call"
   | "tool-denied"
   | "mailbox-violation"
+  // The way out, and what must not leave.
+  | "egress"
+  | "redaction"
   // The sandbox.
   | "mount-verdict"
   | "container-create"

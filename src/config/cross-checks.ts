@@ -1,4 +1,6 @@
+import type { InjectedSecret } from "../domain/egress.ts";
 import { isGroupName } from "../domain/group.ts";
+import { networkOf } from "./groups.ts";
 import { nearest } from "../lib/nearest.ts";
 import type { ConfigFault } from "./faults.ts";
 import { formatPath } from "./faults.ts";
@@ -6,7 +8,13 @@ import type { Config } from "./schema.ts";
 
 /** What no single value can be blamed for: names that lead nowhere, chats that are given twice, doors without a lock. */
 export function crossCheck(config: Config): ConfigFault[] {
-  return [...checkModels(config), ...checkSecrets(config), ...checkGroups(config), ...checkGateway(config)];
+  return [
+    ...checkModels(config),
+    ...checkSecrets(config),
+    ...checkGroups(config),
+    ...checkNetworks(config),
+    ...checkGateway(config),
+  ];
 }
 
 function checkModels({ models }: Config): ConfigFault[] {
@@ -78,6 +86,33 @@ function checkGroups({ groups, channels, models }: Config): ConfigFault[] {
       faults.push({ path: formatPath(["groups", name, "chat"]), detail });
     }
     places.set(place, name);
+  }
+  return faults;
+}
+
+/** A secret goes only where the group may go anyway, and a request has room for one value per header. */
+function checkNetworks(config: Config): ConfigFault[] {
+  return Object.keys(config.groups).flatMap((group) => {
+    const { allow, secrets } = networkOf(config, group);
+    return secrets.flatMap((secret, index) => checkSecret({ group, secret, allow, before: secrets.slice(0, index) }));
+  });
+}
+
+function checkSecret(parts: {
+  readonly group: string;
+  readonly secret: InjectedSecret;
+  readonly allow: readonly string[];
+  readonly before: readonly InjectedSecret[];
+}): ConfigFault[] {
+  const { group, secret, allow, before } = parts;
+  const path = ["groups", group, "secrets", secret.name] as const;
+  const faults: ConfigFault[] = [];
+  if (!isHeaderValue(secret.value)) faults.push({ path: formatPath([...path, "value"]), detail: notHeaderValue });
+  for (const [index, host] of secret.hosts.entries()) {
+    const at = formatPath([...path, "hosts", index]);
+    const other = before.find((earlier) => earlier.header === secret.header && earlier.hosts.includes(host));
+    if (!allow.includes(host)) faults.push({ path: at, detail: `${host} is not in the network.allow of this group` });
+    if (other) faults.push({ path: at, detail: `${other.name} already sets ${secret.header} for ${host}` });
   }
   return faults;
 }

@@ -1,3 +1,4 @@
+import type { GroupNetwork } from "../domain/egress.ts";
 import type { BudgetLimits, Group, ToolPolicy } from "../domain/group.ts";
 import type { Config } from "./schema.ts";
 
@@ -28,4 +29,12 @@ export function configuredGroups(config: Config): Group[] {
 export function groupDefaults(config: Config): { readonly policy: ToolPolicy; readonly budget: BudgetLimits } {
   const { tokensPerDay, usdPerDay } = config.budgets.perGroup;
   return { policy: config.policy, budget: { tokensPerDay, usdPerDay } };
+}
+
+/** What the containers of a group may reach. A group that says nothing of its own is as `sandbox.network` says. */
+export function networkOf(config: Config, name: string): GroupNetwork {
+  const group = Object.hasOwn(config.groups, name) ? config.groups[name] : undefined;
+  const network = group?.network ?? config.sandbox.network;
+  const secrets = Object.entries(group?.secrets ?? {}).map(([secret, fields]) => ({ name: secret, ...fields }));
+  return { allow: network === "none" ? [] : network.allow, secrets };
 }

@@ -17,6 +17,8 @@ export interface HomePaths {
   readonly global: string;
   readonly audit: string;
   readonly keys: string;
+  /** Sockets of the groups that have a way out. */
+  readonly egress: string;
   readonly logs: string;
   readonly hostLog: string;
   readonly controlSocket: string;
@@ -34,6 +36,7 @@ export function homePaths(root: string): HomePaths {
     global: join(root, "global"),
     audit: join(root, "audit"),
     keys: join(root, "keys"),
+    egress: join(root, "egress"),
     logs: join(root, "logs"),
     hostLog: join(root, "logs", "host.log"),
     controlSocket: join(root, "control.sock"),
@@ -67,7 +70,7 @@ export async function prepareHome(wanted: string): Promise<Home> {
   if (fault !== undefined) throw new AppError("setup_required", fault.detail, { fix: fault.fix });
   const paths = homePaths(root);
   await chmod(root, 0o700);
-  for (const folder of [paths.sessions, paths.groups, paths.audit, paths.keys, paths.logs]) {
+  for (const folder of [paths.sessions, paths.groups, paths.audit, paths.keys, paths.egress, paths.logs]) {
     await mkdir(folder, { recursive: true, mode: 0o700 });
     await requireRealFolder(folder);
     await chmod(folder, 0o700);

@@ -130,8 +130,11 @@ function isTimezone(zone: string): boolean {
   }
 }
 
-function secretsOf({ models, gateway }: Config): string[] {
+function secretsOf({ models, gateway, groups }: Config): string[] {
   const secrets = gateway.token === undefined ? [] : [gateway.token];
+  for (const group of Object.values(groups)) {
+    secrets.push(...Object.values(group.secrets).map(({ value }) => value));
+  }
   for (const provider of Object.values(models.providers)) {
     if (provider.kind === "offline") continue;
     secrets.push(provider.apiKey);

@@ -1,5 +1,7 @@
 import * as z from "zod";
 
+import { parseDestination } from "../domain/egress.ts";
+
 const name = z
   .string()
   .regex(
@@ -29,6 +31,51 @@ const mount = z.strictObject({
   access: z.enum(["ro", "rw"]).default("ro"),
 });
 
+/** `host:port`; see `parseDestination`. */
+const destination = z
+  .string()
+  .refine(
+    (text) => parseDestination(text) !== undefined,
+    "write host:port, such as registry.example:443: a lower-case name (no address, no wildcard) and always the port",
+  );
+
+const network = z.union([z.literal("none"), z.strictObject({ allow: z.array(destination).max(256) })], {
+  error: 'must be none or { allow: ["host:port", …] }',
+});
+
+/** A token that the host adds to requests for these hosts; the agent can use it and not read it. */
+const secret = z.strictObject({
+  value: z.string().min(8).max(4096),
+  hosts: z.array(destination).min(1).max(32),
+  header: z
+    .string()
+    .regex(/^[a-z][a-z0-9-]{0,63}$/, "a header's name in lower case")
+    .refine((header) => !forbiddenHeaders.has(header), "this header is not one that can carry a secret")
+    .default("authorization"),
+  format: z
+    .string()
+    .regex(/^[\x20-\x7e]{2,200}$/, "visible ASCII characters")
+    .refine((format) => format.split("{}").length === 2, "must hold {} once, for the secret")
+    .default("Bearer {}"),
+});
+
+/** Those that say how a request is framed or where it goes. */
+const forbiddenHeaders = new Set([
+  "accept-encoding",
+  "connection",
+  "content-length",
+  "expect",
+  "host",
+  "keep-alive",
+  "proxy-authorization",
+  "proxy-connection",
+  "range",
+  "te",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
+]);
+
 const group = z.strictObject({
   channel: name,
   chat: z.string().min(1).max(256),
@@ -39,6 +86,8 @@ const group = z.strictObject({
   catchUpMinutes: minutes.optional(),
   policy: groupPolicy.optional(),
   budget: budget.optional(),
+  network: network.optional(),
+  secrets: z.record(z.string().regex(/^[A-Z][A-Z0-9_]{0,63}$/, "upper case, digits and _"), secret).default({}),
 });
 
 const provider = z.discriminatedUnion("kind", [
@@ -98,7 +147,7 @@ export const configSchema = z.strictObject({
   channels: channels.default({ terminal: {} }),
   groups: z
     .record(name, group)
-    .default({ main: { channel: "terminal", chat: "main", trigger: "always", main: true, mounts: [] } }),
+    .default({ main: { channel: "terminal", chat: "main", trigger: "always", main: true, mounts: [], secrets: {} } }),
   gateway: z
     .strictObject({
       host: z.string().min(1).default("127.0.0.1"),
@@ -122,7 +171,7 @@ export const configSchema = z.strictObject({
         .max(1_073_741_824)
         .default(4096)
         .describe("What a group's folder may hold; above it the group's agent is stopped."),
-      network: z.literal("none").default("none"),
+      network: network.default("none"),
     })
     .prefault({}),
   sessions: z

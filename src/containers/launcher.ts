@@ -15,7 +15,7 @@ import { judgeMounts } from "./mount-rules.ts";
 import type { MountContext, MountGrant } from "./mount-rules.ts";
 import type { ContainerUser, SandboxSize } from "./profile.ts";
 import { containerLabels as labels, containerSpec } from "./spec.ts";
-import type { ContainerSpec, ImageFacts } from "./spec.ts";
+import type { ContainerSpec, EgressMount, ImageFacts } from "./spec.ts";
 
 /** What is put on record before and after a container is made. */
 export interface LaunchRecord {
@@ -34,6 +34,10 @@ export interface LauncherParts {
   /** The folder of the group, made if it is missing, belonging to the container's user. */
   readonly groupFolder: (group: Group, user: ContainerUser) => Promise<string>;
   readonly globalFolder: string;
+  /** Opens the group's way out, if it has one. */
+  readonly openEgress?: (group: string) => Promise<EgressMount | undefined>;
+  /** Changes with what `openEgress` gives. */
+  readonly egressOf?: (group: string) => string;
   /** The group's number, for its uid. */
   readonly ordinal: (group: string) => Promise<number>;
   /** Takes what the container prints to stdout and stderr. */
@@ -65,10 +69,10 @@ export class ContainerLauncher {
 
   /** Changes with anything that a container of this group is made from, without looking at the folders themselves. */
   async fingerprint(group: Group): Promise<string> {
-    const { mountContext, sandbox, image } = this.#parts;
+    const { mountContext, sandbox, image, egressOf } = this.#parts;
     const allowlist =
       group.mounts.length === 0 ? "" : await readFile(mountContext.allowlistPath, "utf8").catch(() => "");
-    const inputs = JSON.stringify([image.id, sandbox, group.mounts, allowlist]);
+    const inputs = JSON.stringify([image.id, sandbox, group.mounts, allowlist, egressOf?.(group.name)]);
     return createHash("sha256").update(inputs).digest("hex");
   }
 
@@ -138,6 +142,7 @@ export class ContainerLauncher {
       await this.#parts.record({ type: "mount-verdict", group: group.name, session: session.id, data });
     }
     const groupFolder = await this.#parts.groupFolder(group, user);
+    const egress = await this.#parts.openEgress?.(group.name);
     const specOf: Prepared["specOf"] = (generation, mailFolder) => {
       const mail = {
         toAgent: join(mailFolder, mailboxFolders.toAgent),
@@ -154,6 +159,7 @@ export class ContainerLauncher {
         sandbox,
         folders,
         granted,
+        egress,
       });
     };
     return { ...settled, specOf };

@@ -123,12 +123,15 @@ const fixedTargets: readonly string[] = [
   containerPaths.global,
   containerPaths.toAgent,
   containerPaths.toHost,
+  containerPaths.egress,
 ];
 
 /** Kernel folders and engine sockets are refused here once more, whatever judged the source before. */
 function isPlainBind(entry: unknown): boolean {
   const { Type, Source, Target, ReadOnly, BindOptions, ...others } = entry as Fields;
   const target = String(Target);
+  // Through a folder that could be written to, an agent could put a socket of its own in the way of the host's.
+  if (target === containerPaths.egress && ReadOnly !== true) return false;
   const inPlace =
     fixedTargets.includes(target) || (isWithin(target, containerPaths.extra) && target !== containerPaths.extra);
   return (

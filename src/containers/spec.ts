@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 
-import { agentEnvironment, containerPaths } from "../protocol/paths.ts";
+import { agentEnvironment, containerPaths, egressDoor } from "../protocol/paths.ts";
 import type { ContainerEngine, CreateBody } from "./engine.ts";
 import type { MountGrant } from "./mount-rules.ts";
 import { hardenedHostConfig, hostName, searchPath, type ContainerUser, type SandboxSize } from "./profile.ts";
@@ -20,6 +20,14 @@ export interface ContainerFolders {
   readonly toHost: string;
 }
 
+/** A way out of the container: no interface, but a folder with a socket of the host's. */
+export interface EgressMount {
+  /** On the host; absolute. */
+  readonly folder: string;
+  /** The folder holds the certificates that programs in the container have to trust. */
+  readonly certificates: boolean;
+}
+
 export interface ContainerWish {
   readonly image: ImageFacts;
   readonly user: ContainerUser;
@@ -30,6 +38,8 @@ export interface ContainerWish {
   readonly sandbox: SandboxSize;
   readonly folders: ContainerFolders;
   readonly granted: readonly MountGrant[];
+  /** Absent: nothing leads out. */
+  readonly egress?: EgressMount | undefined;
 }
 
 export interface ContainerSpec {
@@ -103,7 +113,7 @@ function createBody(wish: ContainerWish, hash: string): CreateBody {
 }
 
 /** Constant and without secrets. A name without a value takes away what the image would add. */
-function environment({ image, generation }: ContainerWish): string[] {
+function environment({ image, generation, egress }: ContainerWish): string[] {
   const constant = {
     PATH: searchPath,
     HOME: containerPaths.home,
@@ -114,6 +124,7 @@ function environment({ image, generation }: ContainerWish): string[] {
     GIT_COMMITTER_NAME: "crabpot agent",
     GIT_COMMITTER_EMAIL: "agent@crabpot.invalid",
     [agentEnvironment.generation]: String(generation),
+    ...(egress && egressEnvironment(egress)),
   };
   const ofImage = Array.isArray(image.config["Env"]) ? image.config["Env"].map(String) : [];
   const removed = ofImage
@@ -122,12 +133,37 @@ function environment({ image, generation }: ContainerWish): string[] {
   return [...Object.entries(constant).map(([name, value]) => `${name}=${value}`), ...removed];
 }
 
-function binds({ folders, granted }: ContainerWish): object[] {
+/** The names that programs look for; each of them knows only some. */
+function egressEnvironment({ certificates }: EgressMount): Record<string, string> {
+  const proxy = `http://127.0.0.1:${egressDoor.port}`;
+  const own = "localhost,127.0.0.1,::1";
+  const variables: Record<string, string> = { NODE_USE_ENV_PROXY: "1" };
+  const proxies = { http_proxy: proxy, https_proxy: proxy, all_proxy: proxy, no_proxy: own };
+  for (const [name, value] of Object.entries(proxies)) {
+    variables[name] = value;
+    variables[name.toUpperCase()] = value;
+  }
+  if (certificates) for (const name of certificateVariables) variables[name] = certificateFile;
+  return variables;
+}
+
+const certificateFile = `${containerPaths.egress}/${egressDoor.certificatesName}`;
+const certificateVariables = [
+  "CURL_CA_BUNDLE",
+  "GIT_SSL_CAINFO",
+  "NODE_EXTRA_CA_CERTS",
+  "PIP_CERT",
+  "REQUESTS_CA_BUNDLE",
+  "SSL_CERT_FILE",
+] as const;
+
+function binds({ folders, granted, egress }: ContainerWish): object[] {
   return [
     bind(folders.group, containerPaths.group, false),
     bind(folders.global, containerPaths.global, true),
     bind(folders.toAgent, containerPaths.toAgent, true),
     bind(folders.toHost, containerPaths.toHost, false),
+    ...(egress ? [bind(egress.folder, containerPaths.egress, true)] : []),
     ...granted.map((mount) => bind(mount.realPath, `${containerPaths.extra}/${mount.target}`, mount.verdict !== "rw")),
   ];
 }

@@ -10,6 +10,8 @@ export interface Place {
   readonly folders: readonly { readonly path: string; readonly access: Access }[];
   /** The group's AGENTS.md; empty when it has none. */
   readonly instructions: string;
+  /** Places that can be reached, as `host:port`; absent or empty: none. */
+  readonly network?: readonly string[];
   readonly timeZone: string;
   /** When the conversation began, milliseconds since 1970. */
   readonly startedAt: number;
@@ -31,12 +33,12 @@ function identity({ agentName, group }: Place): string {
   ].join("\n");
 }
 
-function rules({ agentName, folders }: Place): string {
+function rules({ agentName, folders, network = [] }: Place): string {
   return [
     "# Where you are",
     "You have these folders:",
     ...folders.map(({ path, access }) => `- ${path} (${access === "rw" ? "you may change it" : "read-only"})`),
-    "What lies elsewhere in the container is gone when the container is replaced. There is no network. Your tools run in the container; the shell keeps its working directory and environment from call to call.",
+    `What lies elsewhere in the container is gone when the container is replaced. ${networkRule(network)} Your tools run in the container; the shell keeps its working directory and environment from call to call.`,
     "",
     "# How the chat works",
     `What people say comes as <messages>. A message with for-you="yes" is meant for you; the others are what was said around it, for you to know. "from" is a name that anybody may choose, "sender" is who it really is. <quote> is what a message replies to, and yours="yes" means that you had said it. "@${agentName}" is you.`,
@@ -45,6 +47,11 @@ function rules({ agentName, folders }: Place): string {
     "Your answer goes to the chat as it is: short, plain text, without a salutation and without repeating what was said. What you put between <internal> and </internal> is taken out before it is sent. To say something before you are done, use send_message.",
     "When a tool is refused or fails, say what happened instead of pretending.",
   ].join("\n");
+}
+
+function networkRule(network: readonly string[]): string {
+  if (network.length === 0) return "There is no network.";
+  return `There is no network but for https (TLS) to ${network.join(", ")}, by way of the proxy that the environment names; curl, git, pip, npm and node use it by themselves. Other places are refused; the operator can allow them.`;
 }
 
 function instructions({ instructions: text }: Place): string {

@@ -15,6 +15,8 @@ export interface Metrics {
   modelUsage(model: string, usage: ModelUsage): void;
   /** What came of an attempt to deliver a message. */
   delivery(channel: string, outcome: string): void;
+  /** A decision about a way out, or the end of one with the bytes that it carried. */
+  egress(verdict: string, bytes: { readonly up: number; readonly down: number }): void;
 }
 
 /** What is looked up when somebody asks. */
@@ -87,6 +89,27 @@ export function createMetrics(registry: Registry, sources: MetricSources): Metri
       tokens.inc({ model, kind: "cached-input" }, usage.cachedInputTokens);
       tokens.inc({ model, kind: "output" }, usage.outputTokens);
     },
+    egress: countEgress(registers),
+  };
+}
+
+function countEgress(registers: Registry[]): Metrics["egress"] {
+  const requests = new Counter({
+    name: "crabpot_egress_total",
+    help: "Requests of agents to get out, by verdict; each tunnel that was open is counted as closed once more",
+    labelNames: ["verdict"],
+    registers,
+  });
+  const bytes = new Counter({
+    name: "crabpot_egress_bytes_total",
+    help: "Bytes that tunnels of agents carried",
+    labelNames: ["direction"],
+    registers,
+  });
+  return (verdict, { up, down }) => {
+    requests.inc({ verdict });
+    bytes.inc({ direction: "up" }, up);
+    bytes.inc({ direction: "down" }, down);
   };
 }
 

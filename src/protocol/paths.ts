@@ -7,6 +7,7 @@ export const containerPaths = {
   temporary: "/tmp",
   toAgent: "/mail/to-agent",
   toHost: "/mail/to-host",
+  egress: "/egress",
   agent: "/opt/crabpot/agent.mjs",
   probe: "/opt/crabpot/probe.py",
 } as const;
@@ -24,3 +25,14 @@ export function messageFileName(id: number): string {
 
 /** The environment of the agent process: constant, without secrets. */
 export const agentEnvironment = { generation: "CRABPOT_GENERATION" } as const;
+
+/**
+ * The way out of a container that has one: a socket of the host's, and the port of the container's own loopback at which
+ * the agent makes it reachable for ordinary programs.
+ */
+export const egressDoor = {
+  socketName: "proxy.sock",
+  /** Certificates to trust, for groups whose requests get secrets added. */
+  certificatesName: "certificates.pem",
+  port: 3128,
+} as const;

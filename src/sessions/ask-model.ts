@@ -31,6 +31,8 @@ export interface AskModelParts {
   readonly instructionsOf: (group: Group) => Promise<string>;
   /** Folders as the group's agent sees them. */
   readonly foldersOf: (group: Group) => readonly { readonly path: string; readonly access: Access }[];
+  /** Places that its containers can reach, as `host:port`. */
+  readonly networkFor?: (group: Group) => readonly string[];
 }
 
 /** Shows the model what the store holds of the conversation, as much as there is room for, and returns its answer. */
@@ -45,6 +47,7 @@ export function createAskModel(parts: AskModelParts): (scope: TurnScope, signal:
         agentName,
         group: group.name,
         folders: parts.foldersOf(group),
+        network: parts.networkFor?.(group) ?? [],
         instructions,
         timeZone,
         startedAt,

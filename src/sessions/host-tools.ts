@@ -51,7 +51,7 @@ export class HostTools {
     if (this.#sent.size >= sendsPerTurn) {
       throw new AppError("rate_limited", `At most ${sendsPerTurn} messages may be sent in one turn.`);
     }
-    const text = this.#parts.formatReply(toolInputs.send_message.parse(call.input).text);
+    const text = this.#parts.formatReply(toolInputs.send_message.parse(call.input).text, this.#scope);
     const outcome = text === "" ? "Nothing was sent: the text was empty." : "Sent.";
     this.#sent.set(call.id, outcome);
     if (text !== "") await this.#enqueue(text);

@@ -53,7 +53,7 @@ export interface TurnParts {
   readonly estimateTokens: (step: Step["body"]) => number;
   readonly judge: (group: Group, call: ToolCall) => Decision;
   /** The answer as it goes to the chat; empty when there is nothing to send. */
-  readonly formatReply: (text: string) => string;
+  readonly formatReply: (text: string, scope: TurnScope) => string;
   /** Resolves when there is room on the disk and the store can be written, or at the signal. Never rejects. */
   readonly untilWritable: (signal: AbortSignal) => Promise<void>;
   /** There are new rows in the outbox. */

@@ -149,7 +149,7 @@ export class TurnRunner {
     const messages = await store.messages.ofTurn(turn.id);
     const at = clock.now();
     const elapsedMs = at - (messages[0]?.receivedAt ?? turn.startedAt);
-    const { kind, text } = this.#wording(end);
+    const { kind, text } = this.#wording(end, scope);
     const inReplyTo = messages.map((message) => message.id);
     const outgoing = text === "" ? [] : [draftFor(group, { kind, text, inReplyTo, turn: turn.id, elapsedMs })];
     const reason = end.state === "done" ? undefined : end.text;
@@ -164,11 +164,15 @@ export class TurnRunner {
     }
   }
 
-  #wording(end: { state: "done" | "failed" | "cancelled"; text: string }): { kind: "reply" | "notice"; text: string } {
+  #wording(
+    end: { state: "done" | "failed" | "cancelled"; text: string },
+    scope: TurnScope,
+  ): { kind: "reply" | "notice"; text: string } {
     if (end.state === "cancelled") return { kind: "notice", text: end.text };
-    if (end.state === "failed") return { kind: "notice", text: `I could not finish this: ${end.text}` };
+    if (end.state === "failed")
+      return { kind: "notice", text: `I could not finish this: ${this.#parts.formatReply(end.text, scope)}` };
     if (end.text.trim() === "") return { kind: "notice", text: "The model gave an empty answer." };
-    return { kind: "reply", text: this.#parts.formatReply(end.text) };
+    return { kind: "reply", text: this.#parts.formatReply(end.text, scope) };
   }
 }
 

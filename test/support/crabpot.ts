@@ -20,6 +20,8 @@ export interface CommandResult {
 export interface CommandOptions {
   readonly home: string;
   readonly variables?: Readonly<Record<string, string>>;
+  /** Another program than the command line itself. */
+  readonly program?: string | undefined;
 }
 
 /** A home that no host has seen yet, with files in it, below a folder that counts as the user's own home folder. */
@@ -56,7 +58,7 @@ async function collect(child: ChildProcessByStdio<Writable | null, Readable, Rea
 
 /** The same for commands that do not end by themselves. */
 export function startCrabpot(options: CommandOptions, ...args: string[]) {
-  return spawn(process.execPath, [entryPoint, ...args], {
+  return spawn(process.execPath, [options.program ?? entryPoint, ...args], {
     env: environmentOf(options),
     stdio: ["ignore", "pipe", "pipe"],
   });

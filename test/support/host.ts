@@ -10,7 +10,7 @@ import { parse, stringify } from "yaml";
 
 import { openEngine } from "../../src/containers/catalog.ts";
 import { crabpot, startCrabpot } from "./crabpot.ts";
-import type { CommandResult } from "./crabpot.ts";
+import type { CommandOptions, CommandResult } from "./crabpot.ts";
 import { surroundings } from "./engine.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
@@ -49,9 +49,16 @@ export class TestHost implements AsyncDisposable {
   readonly url: string;
   readonly output: string[] = [];
   #process: ChildProcess | undefined;
+  readonly #start: Pick<CommandOptions, "program" | "variables">;
   readonly #folder: AsyncDisposable;
 
-  private constructor(home: string, port: number, folder: AsyncDisposable) {
+  private constructor(
+    home: string,
+    port: number,
+    folder: AsyncDisposable,
+    start: Pick<CommandOptions, "program" | "variables">,
+  ) {
+    this.#start = start;
     this.home = home;
     this.url = `http://127.0.0.1:${port}`;
     this.#folder = folder;
@@ -59,7 +66,13 @@ export class TestHost implements AsyncDisposable {
 
   /** Groups by name get the HTTP channel and the trigger `mention` unless they say otherwise. */
   static async start(
-    options: { groups?: Record<string, object>; config?: object; mounts?: object; parent?: string } = {},
+    options: {
+      groups?: Record<string, object>;
+      config?: object;
+      mounts?: object;
+      parent?: string;
+      start?: Pick<CommandOptions, "program" | "variables">;
+    } = {},
   ): Promise<TestHost> {
     const folder = await temporaryFolder(options.parent);
     const port = await freePort();
@@ -77,7 +90,7 @@ export class TestHost implements AsyncDisposable {
     };
     await writeFile(join(home, "config.yaml"), stringify(config), { mode: 0o600 });
     if (options.mounts) await writeFile(join(home, "mounts.json"), JSON.stringify(options.mounts), { mode: 0o600 });
-    const host = new TestHost(home, port, folder);
+    const host = new TestHost(home, port, folder, options.start ?? {});
     await host.boot();
     return host;
   }
@@ -88,7 +101,7 @@ export class TestHost implements AsyncDisposable {
 
   /** Starts the process (again) and waits until it is ready. */
   async boot(): Promise<void> {
-    const child = startCrabpot({ home: this.home }, "start");
+    const child = startCrabpot({ home: this.home, ...this.#start }, "start");
     this.#process = child;
     child.stdout.on("data", (chunk: Buffer) => this.output.push(chunk.toString()));
     child.stderr.on("data", (chunk: Buffer) => this.output.push(chunk.toString()));

@@ -88,7 +88,7 @@ describe("faults name the path and what to write instead", () => {
   test.for([
     ["models: { routes: { main: [x] } }", "models.routes.main[0]: write provider/model"],
     ["sandbox: { memroyMb: 512 }", "sandbox.memroyMb: unknown key; did you mean memoryMb?"],
-    ["sandbox: { network: host }", 'sandbox.network: must be none, not "host"'],
+    ["sandbox: { network: host }", 'sandbox.network: must be none or { allow: ["host:port", …] }'],
     ["sandbox: { memoryMb: 1 }", "sandbox.memoryMb: must be at least 128"],
     ["sesions: {}", "sesions: unknown key; did you mean sessions?"],
     ["groups: { a: { chanel: terminal, chat: x } }", "groups.a.chanel: unknown key; did you mean channel?"],

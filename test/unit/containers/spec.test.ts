@@ -85,6 +85,23 @@ test("the environment is constant, and what the image would add is taken away", 
   ]);
 });
 
+test("a way out is a read-only folder and the names of a proxy; the container has no more network than without", () => {
+  const { body } = containerSpec({ ...wish, egress: { folder: "/h/egress/family", certificates: true } });
+
+  expect(body["NetworkDisabled"]).toBe(true);
+  expect(hostConfig(body)["NetworkMode"]).toBe("none");
+  expect(hostConfig(body)["Mounts"]).toContainEqual(
+    expect.objectContaining({ Source: "/h/egress/family", Target: "/egress", ReadOnly: true }),
+  );
+  expect(body["Env"]).toEqual(
+    expect.arrayContaining([
+      "https_proxy=http://127.0.0.1:3128",
+      "HTTPS_PROXY=http://127.0.0.1:3128",
+      "SSL_CERT_FILE=/egress/certificates.pem",
+    ]),
+  );
+});
+
 test("the next generation of the same session has the same hash", () => {
   const folders = { ...wish.folders, toAgent: "/h/mail/8/a", toHost: "/h/mail/8/b" };
 
@@ -101,6 +118,7 @@ test.each<[string, Partial<ContainerWish>]>([
   ["runtime", { sandbox: { ...wish.sandbox, runtime: "runsc" } }],
   ["group folder", { folders: { ...wish.folders, group: "/h/groups/other" } }],
   ["number of mounts", { granted: [app] }],
+  ["way out", { egress: { folder: "/h/egress/family", certificates: false } }],
   ["access of a mount", { granted: wish.granted.map((mount) => ({ ...mount, verdict: "ro" as const })) }],
   ["folder behind a mount", { granted: wish.granted.map((mount) => ({ ...mount, inode: "78" })) }],
 ])("another %s gives another hash, so that a hot container is not used again", (_, change) => {
@@ -157,6 +175,8 @@ test.each([
   [{ ...bind, Source: "/proc/1/root", Target: "/workspace/extra/x" }],
   [{ ...bind, Source: "relative", Target: "/workspace/extra/x" }],
   [{ ...bind, Source: "/srv", Target: "/etc" }],
+  [{ ...bind, Source: "/srv", Target: "/egress", ReadOnly: false }],
+  [{ ...bind, Source: "/srv", Target: "/egress/x" }],
   [{ ...bind, Source: "/srv", Target: "/workspace/extra" }],
   [{ ...bind, Source: "/srv", Target: "/workspace/extra/x", Type: "volume" }],
   [{ ...bind, Source: "/srv", Target: "/workspace/extra/x", ReadOnly: undefined }],

@@ -1,0 +1,35 @@
+/** All addresses of a host name, as the system's resolver writes them. */
+export type Resolve = (host: string) => Promise<readonly string[]>;
+
+/** How names become addresses, and which addresses may be connected to. */
+export interface AddressRules {
+  readonly resolve: Resolve;
+  readonly mayConnect: (address: string) => boolean;
+}
+
+export type PinnedAddress =
+  | { readonly ok: true; readonly address: string }
+  | { readonly ok: false; readonly rule: "dns" | "private-address"; readonly detail: string };
+
+/**
+ * Asks the resolver once. One address among the answers that must not be connected to is enough to refuse the name:
+ * whoever mixes them wants us to choose wrongly. The address that is returned is the one to connect to.
+ */
+export async function pinAddress(host: string, { resolve, mayConnect }: AddressRules): Promise<PinnedAddress> {
+  let addresses: readonly string[];
+  try {
+    addresses = await resolve(host);
+  } catch {
+    addresses = [];
+  }
+  const [address] = addresses;
+  if (address === undefined) return { ok: false, rule: "dns", detail: `the name ${host} has no address` };
+  if (!addresses.every((candidate) => mayConnect(candidate))) {
+    return {
+      ok: false,
+      rule: "private-address",
+      detail: `${host} leads to an address that is not on the public internet`,
+    };
+  }
+  return { ok: true, address };
+}

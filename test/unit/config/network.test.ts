@@ -1,0 +1,80 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+
+import { expect, test } from "vitest";
+
+import { networkOf } from "../../../src/config/groups.ts";
+import { checkConfig, describeFault } from "../../../src/config/load.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
+
+async function check(text: string, variables: Record<string, string> = {}) {
+  await using folder = await temporaryFolder();
+  const file = join(folder.path, "config.yaml");
+  await writeFile(file, text, { mode: 0o600 });
+  return await checkConfig(file, variables);
+}
+
+/** A group that may reach `a.b:443`, with these secrets. */
+function withSecrets(secrets: string): string {
+  return `groups: { a: { channel: terminal, chat: x, network: { allow: ["a.b:443"] }, secrets: ${secrets} } }`;
+}
+
+test.each([
+  [
+    'sandbox: { network: { allow: ["Registry.example:443"] } }',
+    /^sandbox\.network\.allow\[0\]: write host:port, such as registry\.example:443/,
+  ],
+  [
+    'groups: { a: { channel: terminal, chat: x, network: { allow: ["registry.example"] } } }',
+    /^groups\.a\.network\.allow\[0\]: write host:port/,
+  ],
+  ['sandbox: { network: { allow: ["*.example.com:443"] } }', /^sandbox\.network\.allow\[0\]: write host:port/],
+  ["sandbox: { network: bridge }", /^sandbox\.network: must be none or/],
+  [
+    withSecrets('{ T: { value: "12345678", hosts: ["c.d:443"] } }'),
+    /^groups\.a\.secrets\.T\.hosts\[0\]: c\.d:443 is not in the network\.allow of this group/,
+  ],
+  [
+    withSecrets('{ T: { value: "12345678", hosts: ["a.b:443"] }, U: { value: "12345678", hosts: ["a.b:443"] } }'),
+    /^groups\.a\.secrets\.U\.hosts\[0\]: T already sets authorization for a\.b:443/,
+  ],
+  [
+    withSecrets('{ T: { value: "1234567 8", hosts: ["a.b:443"] } }'),
+    /^groups\.a\.secrets\.T\.value: holds white space/,
+  ],
+  [
+    withSecrets('{ T: { value: "12345678", hosts: ["a.b:443"], header: host } }'),
+    /^groups\.a\.secrets\.T\.header: this header is not one/,
+  ],
+  [
+    withSecrets('{ T: { value: "12345678", hosts: ["a.b:443"], format: Bearer } }'),
+    /^groups\.a\.secrets\.T\.format: must hold \{\} once/,
+  ],
+])("%s is refused, and the fault says what to write", async (text, fault) => {
+  const checked = await check(text);
+
+  expect(checked.ok ? "" : checked.faults.map(describeFault)[0]).toMatch(fault);
+});
+
+test("a group's network is its own when it says one, otherwise that of the sandbox; its secrets count as such", async () => {
+  const text = `
+    sandbox: { network: { allow: ["a.b:443"] } }
+    groups:
+      own: { channel: terminal, chat: x, network: { allow: ["c.d:8443"] }, secrets: { T: { value: "\${TOKEN}", hosts: ["c.d:8443"] } } }
+      none: { channel: terminal, chat: y, network: none }
+      shared: { channel: terminal, chat: z }
+  `;
+
+  const checked = await check(text, { TOKEN: "a-token-1234" });
+
+  if (!checked.ok) throw new Error(checked.faults.map(describeFault).join("\n"));
+  const { config, secrets } = checked.loaded;
+  expect(networkOf(config, "own").allow).toEqual(["c.d:8443"]);
+  expect(networkOf(config, "own").secrets).toMatchObject([
+    { name: "T", value: "a-token-1234", header: "authorization", format: "Bearer {}" },
+  ]);
+  expect(networkOf(config, "none").allow).toEqual([]);
+  expect(networkOf(config, "shared").allow).toEqual(["a.b:443"]);
+  expect(networkOf(config, "added at run time").allow).toEqual(["a.b:443"]);
+  expect(secrets).toContain("a-token-1234");
+});
