@@ -55,7 +55,7 @@ const outboxDrainMs = 5_000;
 export async function startApp(options: AppOptions): Promise<App> {
   await using stack = new AsyncDisposableStack();
   const registry = new Registry();
-  const live: Live = { pool: undefined, queue: undefined, doors: undefined, stopping: undefined };
+  const live: Live = { pool: undefined, queue: undefined, doors: undefined, outbox: undefined, stopping: undefined };
   const foundation = await openFoundation(options, stack);
   const { store, logger, record } = foundation;
   stack.defer(() => record({ type: "host-stop", actor: "host", data: {} }));
@@ -72,7 +72,7 @@ export async function startApp(options: AppOptions): Promise<App> {
   const patience = new Patience({ logger, onTrouble: (error) => guard.failed(error) });
   const patient = patience.applyTo(context);
   const groups = await openGroups(context);
-  const containers = await openContainers(patient, stack);
+  const containers = await openContainers(patient, stack, () => live.outbox?.wake());
   stack.defer(() => patience.giveUp());
   live.pool = containers.pool;
   const doors = await buildDoors(context, stack, {
@@ -80,7 +80,6 @@ export async function startApp(options: AppOptions): Promise<App> {
     registry,
     ready: () => readiness(containers, intake()),
   });
-  live.doors = doors;
   const channelOf = (name: string) => doors.channels.find((channel) => channel.name === name);
   const outbox = stack.use(
     new Outbox({
@@ -92,6 +91,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       count: (channel, outcome) => metrics.delivery(channel, outcome),
     }),
   );
+  Object.assign(live, { doors, outbox } satisfies Partial<Live>);
   const runner = await createTurns(patient, containers, {
     deliver: () => outbox.wake(),
     untilWritable: (signal) => guard.untilWritable(signal),
@@ -118,6 +118,7 @@ interface Live {
   pool: Containers["pool"] | undefined;
   queue: GroupQueue | undefined;
   doors: Doors | undefined;
+  outbox: Outbox | undefined;
   stopping: Extract<IntakeState, { open: false }> | undefined;
 }
 

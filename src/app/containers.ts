@@ -11,6 +11,7 @@ import type { ImageFacts } from "../containers/spec.ts";
 import { AppError } from "../lib/app-error.ts";
 import { HostMailbox } from "../sessions/host-mailbox.ts";
 import { SessionPool } from "../sessions/pool.ts";
+import { draftFor } from "../sessions/turn-parts.ts";
 import { hostUid } from "./context.ts";
 import type { AppContext } from "./context.ts";
 import { createPoolEvents } from "./events.ts";
@@ -25,14 +26,18 @@ export interface Containers {
 }
 
 /** The engine, if it is one that can be trusted with agents, and the image that belongs to this checkout. */
-export async function openContainers(context: AppContext, stack: AsyncDisposableStack): Promise<Containers> {
+export async function openContainers(
+  context: AppContext,
+  stack: AsyncDisposableStack,
+  deliver: () => void,
+): Promise<Containers> {
   const { environment, home, config } = context;
   const engine = stack.use(await openEngine({ env: environment.variables, homeFolder: environment.userHome }));
   await refuseUnfitEngine(context, engine);
   const image = await findImage(engine, environment.checkout);
   await ensureGlobalFolder(home.paths.global, environment.checkout);
   const launcher = createLauncher(context, engine, image);
-  const pool = stack.use(createPool(context, launcher));
+  const pool = stack.use(createPool(context, launcher, deliver));
   context.logger.debug({ image: image.id, maxHot: config.sessions.maxHot }, "containers can be started");
   return { engine, launcher, pool };
 }
@@ -87,7 +92,7 @@ function createLauncher(context: AppContext, engine: ContainerEngine, image: Ima
   });
 }
 
-function createPool(context: AppContext, launcher: ContainerLauncher): SessionPool {
+function createPool(context: AppContext, launcher: ContainerLauncher, deliver: () => void): SessionPool {
   const { config, home, store, logs, clock, logger, record } = context;
   const mailFolder = (session: string, generation: number): string =>
     join(home.paths.sessions, session, "mail", String(generation));
@@ -113,7 +118,15 @@ function createPool(context: AppContext, launcher: ContainerLauncher): SessionPo
         logger,
       }),
     containerLog: (session, group, level, text) => logs.of({ id: session, group }).write("agent", level, text),
-    events: createPoolEvents(context),
+    events: createPoolEvents({
+      record,
+      logs,
+      sandbox: config.sandbox,
+      notify: async (group, text) => {
+        await store.outbox.add(draftFor(group, { kind: "notice", text, inReplyTo: [], turn: undefined }), clock.now());
+        deliver();
+      },
+    }),
     limits: {
       maxHot: config.sessions.maxHot,
       idleStopMs: config.sessions.idleStopMinutes * 60_000,

@@ -3,6 +3,7 @@ import type { Group } from "../domain/group.ts";
 import type { ToolCall } from "../domain/model.ts";
 import type { Metrics } from "../gateway/metrics.ts";
 import type { SessionLogs } from "../lib/session-log.ts";
+import type { ContainerLimit } from "../sessions/launch.ts";
 import type { PoolEvents } from "../sessions/pool.ts";
 import type { TurnEvents, TurnScope } from "../sessions/turn-parts.ts";
 
@@ -27,8 +28,14 @@ export interface EventParts {
   readonly fingerprint: (text: string) => unknown;
 }
 
+export interface PoolEventParts extends Pick<EventParts, "record" | "logs"> {
+  readonly sandbox: { readonly memoryMb: number; readonly pids: number };
+  /** Sends a notice of the host to the group's chat. */
+  readonly notify: (group: Group, text: string) => Promise<void>;
+}
+
 /** Puts what happens to containers on record. */
-export function createPoolEvents({ record, logs }: EventParts): PoolEvents {
+export function createPoolEvents({ record, logs, sandbox, notify }: PoolEventParts): PoolEvents {
   const say = (session: string, group: string, text: string): void =>
     logs.of({ id: session, group }).write("host", "info", text);
   return {
@@ -51,10 +58,26 @@ export function createPoolEvents({ record, logs }: EventParts): PoolEvents {
       const data = { name, container, generation, reason };
       await record({ type: "container-stop", group, session, actor: "host", data });
     },
+    limitHit: async (group, session, limit) => {
+      const { allowed, text } = describeLimit(limit, sandbox);
+      say(session, group.name, text);
+      const data = { limit: `container-${limit}`, allowed };
+      await record({ type: "limit-hit", group: group.name, session, actor: "agent", data });
+      await notify(group, text);
+    },
     orphanRemoved: async (name, reason) => {
       await record({ type: "container-orphan-removed", actor: "host", data: { name, reason } });
     },
   };
+}
+
+function describeLimit(limit: ContainerLimit, sandbox: PoolEventParts["sandbox"]): { allowed: number; text: string } {
+  if (limit === "memory") {
+    const text = `My container has reached its limit of ${sandbox.memoryMb} MB of memory; a program in it was ended.`;
+    return { allowed: sandbox.memoryMb, text };
+  }
+  const text = `My container has reached its limit of ${sandbox.pids} processes; further ones were not started.`;
+  return { allowed: sandbox.pids, text };
 }
 
 const about = ({ turn, session, group }: TurnScope) => ({ group: group.name, session: session.id, turn: turn.id });

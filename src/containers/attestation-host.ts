@@ -62,7 +62,11 @@ async function sharesNamespace(process: string, kind: string): Promise<boolean> 
 }
 
 /** A value of the controller's cgroup: version 2 has one tree for all, version 1 one for each controller. */
-async function readCgroup(cgroups: string, controller: string, names: readonly string[]): Promise<string | undefined> {
+export async function readCgroup(
+  cgroups: string,
+  controller: string,
+  names: readonly string[],
+): Promise<string | undefined> {
   const mounts = parseMountInfo(await readFile("/proc/self/mountinfo", "utf8"));
   for (const line of cgroups.split("\n")) {
     const [, controllers = "", path = ""] = /^\d+:([^:]*):(.*)$/.exec(line) ?? [];

@@ -3,6 +3,8 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { ProbeReport } from "../protocol/messages.ts";
 import { attest } from "./attestation.ts";
 import { readHostView } from "./attestation-host.ts";
+import { readLimitCounters } from "./limit-counters.ts";
+import type { ContainerLimit, LimitCounters } from "./limit-counters.ts";
 import type { ContainerEngine, ContainerExit, CreateBody, Inspection } from "./engine.ts";
 import type { MountGrant } from "./mount-rules.ts";
 import { recheckMount } from "./mount-identity.ts";
@@ -34,6 +36,7 @@ export class LaunchedContainer {
   readonly #parts: LaunchedParts;
   readonly #watching = new AbortController();
   #removed: Promise<void> | undefined;
+  #counters: LimitCounters = { memory: 0, processes: 0 };
 
   constructor(parts: LaunchedParts) {
     this.#parts = parts;
@@ -61,6 +64,16 @@ export class LaunchedContainer {
     ]);
     const changed = changes.filter((change) => change !== undefined);
     return [...changed, ...attest({ inspection, body, probe, hostView, folders })];
+  }
+
+  /** Limits that the kernel has enforced on it since this was last asked. */
+  async newLimitsHit(): Promise<readonly ContainerLimit[]> {
+    const inspection = await this.#parts.engine.inspect(this.id).catch(() => undefined);
+    const counters = inspection && (await readLimitCounters(pidOf(inspection), this.id));
+    if (counters === undefined) return [];
+    const before = this.#counters;
+    this.#counters = counters;
+    return (["memory", "processes"] as const).filter((limit) => counters[limit] > before[limit]);
   }
 
   /** Ends and removes it; later calls wait for the first one. */

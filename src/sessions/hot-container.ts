@@ -1,7 +1,7 @@
 import type { HotContainer as HotContainerView } from "../domain/session.ts";
 import { AppError } from "../lib/app-error.ts";
 import type { AgentMessage, AgentPayload, HostPayload, ProbeReport } from "../protocol/messages.ts";
-import type { RunningContainer } from "./launch.ts";
+import type { ContainerLimit, RunningContainer } from "./launch.ts";
 
 /** Whoever works with a container during a turn. Called in the order of the mailbox; neither may throw. */
 export interface TurnListener {
@@ -29,6 +29,8 @@ export interface HotContainerParts {
   readonly onLog: (level: "debug" | "info" | "warn" | "error", text: string) => void;
   /** Called once, when the container has ended or must be treated as such. */
   readonly onGone: (container: HotContainer, reason: string) => void;
+  /** A limit was enforced on it. */
+  readonly onLimit: (limit: ContainerLimit) => void;
   readonly now: () => number;
 }
 
@@ -80,6 +82,8 @@ export class HotContainer {
     try {
       await container.#watch(running);
       await container.#attest(undefined);
+      // What it hit in an earlier life of the host has been told.
+      await running.newLimitsHit();
       await container.#openMailbox();
       container.#state = "idle";
       return container;
@@ -123,6 +127,11 @@ export class HotContainer {
     if (this.#state === "busy") this.#state = "idle";
   }
 
+  /** Tells of limits that were hit since this was last done. Never rejects. */
+  async tellLimits(): Promise<void> {
+    for (const limit of (await this.#running?.newLimitsHit()) ?? []) this.#parts.onLimit(limit);
+  }
+
   /** Sends to the agent. Does nothing once the container is closing: `onLost` tells the listener. */
   async send(payload: HostPayload): Promise<void> {
     if (this.#state === "closing") return;
@@ -139,6 +148,7 @@ export class HotContainer {
     this.#parts.onGone(this, reason);
     try {
       await this.#mailbox?.[Symbol.asyncDispose]();
+      await this.tellLimits();
       await this.#running?.remove();
       await this.#mailbox?.removeFiles();
     } catch (error) {
@@ -166,6 +176,7 @@ export class HotContainer {
 
   async #closeAtExit(running: RunningContainer): Promise<void> {
     const exit = await running.exited;
+    if (exit.oomKilled) this.#parts.onLimit("memory");
     await this.close(exit.oomKilled ? "it ran out of memory" : `it ended with exit code ${exit.code}`);
   }
 

@@ -3,6 +3,9 @@ import type { Group } from "../domain/group.ts";
 import type { Session } from "../domain/session.ts";
 import type { ProbeReport } from "../protocol/messages.ts";
 
+/** A limit of its container that an agent can run into. */
+export type ContainerLimit = "memory" | "processes";
+
 /** A container that runs for a session, as the pool sees it. */
 export interface RunningContainer {
   readonly id: string;
@@ -19,6 +22,8 @@ export interface RunningContainer {
    * should be. A re-adopted container cannot be asked from inside any more: it is judged without a report.
    */
   attest(probe: ProbeReport | undefined): Promise<readonly string[]>;
+  /** Limits that were enforced on it since this was last asked; never rejects. */
+  newLimitsHit(): Promise<readonly ContainerLimit[]>;
   /** Ends and removes it. Idempotent. */
   remove(): Promise<void>;
 }

@@ -4,7 +4,7 @@ import type { Group } from "../domain/group.ts";
 import type { HotContainer as HotContainerView, Session } from "../domain/session.ts";
 import { HotContainer } from "./hot-container.ts";
 import type { HotContainerParts, Mailbox, MailboxEvents, TurnListener } from "./hot-container.ts";
-import type { FoundContainer, Launcher, RunningContainer } from "./launch.ts";
+import type { ContainerLimit, FoundContainer, Launcher, RunningContainer } from "./launch.ts";
 
 /** What is opened for a container's life: see the mailbox. */
 export interface MailboxRequest extends MailboxEvents {
@@ -21,6 +21,8 @@ export interface PoolEvents {
   adopted(container: HotContainerView): Promise<void>;
   refused(group: string, session: string, reason: string): Promise<void>;
   stopped(container: HotContainerView, reason: string): Promise<void>;
+  /** The kernel has enforced a limit on the group's container: something in it was ended or refused. */
+  limitHit(group: Group, session: string, limit: ContainerLimit): Promise<void>;
   orphanRemoved(name: string, reason: string): Promise<void>;
 }
 
@@ -91,6 +93,7 @@ export class SessionPool implements AsyncDisposable {
     const hot = this.#hot.get(session);
     if (!hot) return;
     hot.release();
+    this.#track(hot.tellLimits());
     if (hot.state !== "idle") return;
     const timer = setTimeout(() => {
       if (hot.state === "idle") this.#track(this.#close(hot, "it was idle for too long"));
@@ -170,6 +173,7 @@ export class SessionPool implements AsyncDisposable {
         }),
       onLog: (level, text) => this.#parts.containerLog(session.id, group.name, level, text),
       onGone: (container, reason) => this.#gone(session.id, container, reason),
+      onLimit: (limit) => this.#track(this.#parts.events.limitHit(group, session.id, limit)),
       now: this.#parts.now,
     };
   }
