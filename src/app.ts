@@ -58,7 +58,7 @@ const outboxDrainMs = 5_000;
 export async function startApp(options: AppOptions): Promise<App> {
   await using stack = new AsyncDisposableStack();
   const registry = new Registry();
-  const live: Live = { pool: undefined, queue: undefined, doors: undefined, stopping: undefined };
+  const live: Live = { pool: undefined, queue: undefined, doors: undefined, outbox: undefined, stopping: undefined };
   const foundation = await openFoundation(options, stack);
   const { store, logger, record } = foundation;
   stack.defer(() => record({ type: "host-stop", actor: "host", data: {} }));
@@ -75,7 +75,10 @@ export async function startApp(options: AppOptions): Promise<App> {
   const patience = new Patience({ logger, onTrouble: (error) => guard.failed(error) });
   const patient = patience.applyTo(context);
   const groups = await openGroups(context);
-  const containers = await openContainers(patient, stack, options.egress);
+  const containers = await openContainers(patient, stack, {
+    deliver: () => live.outbox?.wake(),
+    egress: options.egress,
+  });
   stack.defer(() => patience.giveUp());
   live.pool = containers.pool;
   const doors = await buildDoors(context, stack, {
@@ -83,18 +86,8 @@ export async function startApp(options: AppOptions): Promise<App> {
     registry,
     ready: () => readiness(containers, intake()),
   });
-  live.doors = doors;
-  const channelOf = (name: string) => doors.channels.find((channel) => channel.name === name);
-  const outbox = stack.use(
-    new Outbox({
-      store: store.outbox,
-      channelOf,
-      logger,
-      clock: context.clock,
-      audit: record,
-      count: (channel, outcome) => metrics.delivery(channel, outcome),
-    }),
-  );
+  const outbox = stack.use(createOutbox(context, doors));
+  Object.assign(live, { doors, outbox } satisfies Partial<Live>);
   const runner = await createTurns(patient, containers, {
     deliver: () => outbox.wake(),
     untilWritable: (signal) => guard.untilWritable(signal),
@@ -116,11 +109,23 @@ export async function startApp(options: AppOptions): Promise<App> {
   return finishApp(stack.move(), { doors, queue, outbox, live, patience });
 }
 
+function createOutbox({ store, logger, clock, record, metrics }: AppContext, { channels }: Doors): Outbox {
+  return new Outbox({
+    store: store.outbox,
+    channelOf: (name) => channels.find((channel) => channel.name === name),
+    logger,
+    clock,
+    audit: record,
+    count: (channel, outcome) => metrics.delivery(channel, outcome),
+  });
+}
+
 /** Parts that others look at before they exist, and what the host says once it takes nothing more in. */
 interface Live {
   pool: Containers["pool"] | undefined;
   queue: GroupQueue | undefined;
   doors: Doors | undefined;
+  outbox: Outbox | undefined;
   stopping: Extract<IntakeState, { open: false }> | undefined;
 }
 

@@ -14,6 +14,7 @@ import type { ImageFacts } from "../containers/spec.ts";
 import { AppError } from "../lib/app-error.ts";
 import { HostMailbox } from "../sessions/host-mailbox.ts";
 import { SessionPool } from "../sessions/pool.ts";
+import { draftFor } from "../sessions/turn-parts.ts";
 import { WorkspaceWatch } from "../sessions/workspace-watch.ts";
 import { hostUid } from "./context.ts";
 import type { AppContext } from "./context.ts";
@@ -35,17 +36,17 @@ export interface Containers {
 export async function openContainers(
   context: AppContext,
   stack: AsyncDisposableStack,
-  egressOverrides?: EgressOverrides,
+  { deliver, egress: overrides }: { readonly deliver: () => void; readonly egress?: EgressOverrides | undefined },
 ): Promise<Containers> {
   const { environment, home, config } = context;
   const engine = stack.use(await openEngine({ env: environment.variables, homeFolder: environment.userHome }));
   await refuseUnfitEngine(context, engine);
   const image = await findImage(engine, environment.checkout);
   await ensureGlobalFolder(home.paths.global, environment.checkout);
-  const egress = stack.use(createEgress(context, egressOverrides));
+  const egress = stack.use(createEgress(context, overrides));
   const launcher = createLauncher(context, { engine, image, egress });
   const watch = stack.use(createWatch(context, () => pool));
-  const pool: SessionPool = stack.use(createPool(context, launcher, watch));
+  const pool: SessionPool = stack.use(createPool(context, { launcher, watch, deliver }));
   context.logger.debug({ image: image.id, maxHot: config.sessions.maxHot }, "containers can be started");
   return { engine, launcher, pool };
 }
@@ -127,7 +128,10 @@ function createWatch({ config, home, limits, logger }: AppContext, pool: () => S
   });
 }
 
-function createPool(context: AppContext, launcher: ContainerLauncher, workspaces: WorkspaceWatch): SessionPool {
+function createPool(
+  context: AppContext,
+  { launcher, watch, deliver }: { launcher: ContainerLauncher; watch: WorkspaceWatch; deliver: () => void },
+): SessionPool {
   const { config, home, store, logs, clock, logger, record } = context;
   const mailFolder = (session: string, generation: number): string =>
     join(home.paths.sessions, session, "mail", String(generation));
@@ -153,8 +157,14 @@ function createPool(context: AppContext, launcher: ContainerLauncher, workspaces
         logger,
       }),
     containerLog: (session, group, level, text) => logs.of({ id: session, group }).write("agent", level, text),
-    events: createPoolEvents(context),
-    workspaces,
+    events: createPoolEvents({
+      ...context,
+      notify: async (group, text) => {
+        await store.outbox.add(draftFor(group, { kind: "notice", text, inReplyTo: [], turn: undefined }), clock.now());
+        deliver();
+      },
+    }),
+    workspaces: watch,
     limits: {
       maxHot: config.sessions.maxHot,
       idleStopMs: config.sessions.idleStopMinutes * 60_000,

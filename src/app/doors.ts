@@ -6,6 +6,7 @@ import { SupervisedChannel } from "../channels/supervisor.ts";
 import { unconnected } from "../channels/unconnected.ts";
 import type { Outbox } from "../delivery/outbox.ts";
 import type { Readiness } from "../gateway/health.ts";
+import type { HttpRefusal } from "../gateway/refusals.ts";
 import { createGatewayServer } from "../gateway/server.ts";
 import type { GatewayServer } from "../gateway/server.ts";
 import { toError } from "../lib/app-error.ts";
@@ -48,7 +49,16 @@ export async function buildDoors(
     token === undefined
       ? undefined
       : stack.use(
-          createGatewayServer({ host, port, token, ready: parts.ready, metrics: parts.registry, clock, logger }),
+          createGatewayServer({
+            host,
+            port,
+            token,
+            ready: parts.ready,
+            metrics: parts.registry,
+            clock,
+            logger,
+            onRefused: (refusal) => recordRefusal(context, refusal),
+          }),
         );
   const recordState = createStateRecorder(context, stack);
   const channels: Channel[] = [];
@@ -64,6 +74,12 @@ export async function buildDoors(
   const terminal = use && stack.use(await catalog.terminal({ ...use, assistantName: config.assistant.name, clock }));
   if (terminal) supervise(terminal);
   return { channels, terminal, server, recordState };
+}
+
+function recordRefusal({ record, logger }: AppContext, refusal: HttpRefusal): void {
+  record({ type: "http-refused", actor: refusal.address, data: { ...refusal } }).catch((error: unknown) =>
+    logger.error({ error }, "a refused request could not be put on record"),
+  );
 }
 
 /** Begins to take messages in. A channel that cannot be opened is tried again by itself and touches no other. */

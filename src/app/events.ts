@@ -29,8 +29,13 @@ export interface EventParts {
   readonly fingerprint: (text: string) => unknown;
 }
 
+export interface PoolEventParts extends Pick<EventParts, "record" | "logs" | "limits"> {
+  /** Sends a notice of the host to the group's chat. */
+  readonly notify: (group: Group, text: string) => Promise<void>;
+}
+
 /** Puts what happens to containers on record. */
-export function createPoolEvents({ record, logs, limits }: EventParts): PoolEvents {
+export function createPoolEvents({ record, logs, limits, notify }: PoolEventParts): PoolEvents {
   const say = (session: string, group: string, text: string): void =>
     logs.of({ id: session, group }).write("host", "info", text);
   return {
@@ -53,7 +58,10 @@ export function createPoolEvents({ record, logs, limits }: EventParts): PoolEven
       const data = { name, container, generation, reason };
       await record({ type: "container-stop", group, session, actor: "host", data });
     },
-    limitHit: ({ group, session }, hit) => limits.report({ group, session }, hit),
+    limitHit: async (group, { session }, hit) => {
+      const isNews = await limits.report({ group: group.name, session }, hit);
+      if (isNews) await notify(group, hit.text);
+    },
     orphanRemoved: async (name, reason) => {
       await record({ type: "container-orphan-removed", actor: "host", data: { name, reason } });
     },
@@ -92,7 +100,9 @@ export function createTurnEvents({ record, metrics, logs, limits, fingerprint }:
       }
     },
     progress: (scope, text) => log(scope, text),
-    limitHit: (scope, hit) => limits.report(about(scope), hit),
+    limitHit: async (scope, hit) => {
+      await limits.report(about(scope), hit);
+    },
     ended: async (scope, { state, reason, elapsedMs }) => {
       const seconds = (elapsedMs / 1000).toFixed(1);
       log(scope, `turn ${scope.turn.id} is ${state} after ${seconds} s${reason === undefined ? "" : `: ${reason}`}`);

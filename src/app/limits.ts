@@ -35,17 +35,19 @@ export class LimitReporter {
     this.#parts = parts;
   }
 
-  async report({ group, session, turn }: Place, { limit, value, text }: LimitHit): Promise<void> {
+  /** False when it was only counted, because it was put on record a moment ago. */
+  async report({ group, session, turn }: Place, { limit, value, text }: LimitHit): Promise<boolean> {
     const now = this.#parts.clock.monotonic();
     const key = `${session} ${limit}`;
     const last = this.#last.get(key);
     if (last && now - last.at < quietMs) {
       last.unreported += 1;
-      return;
+      return false;
     }
     this.#last.set(key, { at: now, unreported: 0 });
     this.#parts.logs.of({ id: session, group }).write("host", "warn", text);
     const data = { limit, value, text, unreported: last?.unreported ?? 0 };
     await this.#parts.record({ type: "limit-hit", group, session, turn, actor: "agent", data });
+    return true;
   }
 }

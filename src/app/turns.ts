@@ -1,7 +1,5 @@
 import { join } from "node:path";
 
-import type { Logger } from "pino";
-
 import { estimatePromptTokens, estimateStepTokens } from "../context/tokens.ts";
 import { renderMessages } from "../context/render-messages.ts";
 import { networkOf } from "../config/groups.ts";
@@ -48,7 +46,7 @@ export async function createTurns(
       tools: toolDefinitions,
       agentName,
       timeZone,
-      instructionsOf: (group) => readInstructions(join(context.home.paths.groups, group.name), logger),
+      instructionsOf: (group) => readInstructions(context, group.name),
       foldersOf: (group) => launcher.foldersOf(group.name),
       networkFor: (group) => networkOf(config, group.name).allow,
     }),
@@ -88,10 +86,14 @@ async function createGateway({ config, store, clock, logger, record, metrics }: 
 }
 
 /** The group's AGENTS.md. Its agent can write there, so it is opened as what it is: a stranger's file. */
-async function readInstructions(folder: string, logger: Logger): Promise<string> {
+async function readInstructions({ home, logger, record }: AppContext, group: string): Promise<string> {
+  const folder = join(home.paths.groups, group);
   await using opened = await HostileFolder.open(folder);
   const reading = await opened.readFile("AGENTS.md", { maxBytes: instructionsBytes });
   if (reading.ok) return new TextDecoder().decode(reading.bytes);
-  if (reading.reason !== "missing") logger.warn({ folder, reason: reading.reason }, "AGENTS.md is not used");
+  const { reason } = reading;
+  if (reason === "missing") return "";
+  logger.warn({ folder, reason }, "AGENTS.md is not used");
+  await record({ type: "file-refused", group, actor: "host", data: { file: "AGENTS.md", reason } });
   return "";
 }

@@ -7,6 +7,7 @@ export type AuditType =
   | "engine-judged"
   | "channel-state"
   | "control-request"
+  | "http-refused"
   // What people said and what became of it.
   | "message-in"
   | "command"
@@ -24,6 +25,7 @@ export type AuditType =
   | "tool-call"
   | "tool-denied"
   | "mailbox-violation"
+  | "file-refused"
   // The way out, and what must not leave.
   | "egress"
   | "redaction"

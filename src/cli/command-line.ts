@@ -43,6 +43,10 @@ const entries: Readonly<Record<string, Entry>> = {
     load: async () => (await import("./channels.ts")).addChannelsCommand,
   },
   config: { summary: "check the configuration", load: async () => (await import("./config.ts")).addConfigCommand },
+  redteam: {
+    summary: "attack a host of its own, to see that everything is contained",
+    load: async () => (await import("./redteam.ts")).addRedteamCommand,
+  },
   version: {
     summary: "versions of crabpot, Node.js and the engine",
     load: async () => (await import("./version.ts")).addVersionCommand,

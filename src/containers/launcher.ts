@@ -13,6 +13,7 @@ import { LaunchedContainer } from "./launched-container.ts";
 import { recheckMount } from "./mount-identity.ts";
 import { judgeMounts } from "./mount-rules.ts";
 import type { MountContext, MountGrant } from "./mount-rules.ts";
+import { pourOutput } from "./pour-output.ts";
 import type { ContainerUser, SandboxSize } from "./profile.ts";
 import { containerLabels as labels, containerSpec } from "./spec.ts";
 import type { ContainerSpec, EgressMount, ImageFacts } from "./spec.ts";
@@ -183,9 +184,7 @@ export class ContainerLauncher {
     const id = await engine.create(name, body);
     try {
       const output = await engine.attach(id);
-      const sink = this.#parts.output(about.session, about.group);
-      output.on("data", (bytes: Uint8Array) => sink.push(bytes)).on("close", () => sink.end());
-      output.on("error", () => sink.end());
+      pourOutput(output, this.#parts.output(about.session, about.group));
       const { generation, mailFolder } = life;
       const parts = {
         engine,

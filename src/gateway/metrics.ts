@@ -1,3 +1,5 @@
+import { monitorEventLoopDelay } from "node:perf_hooks";
+
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 
 import type { ChannelState, Receipt } from "../channels/channel.ts";
@@ -30,6 +32,8 @@ export interface MetricSources {
 
 const channelStates = ["connecting", "open", "degraded", "conflict", "logged-out", "closed"] as const;
 
+/** How often the event loop is looked at; what is beyond that is lag. */
+const loopResolutionMs = 20;
 const turnSeconds = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1_800];
 const modelSeconds = [0.05, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
 
@@ -38,6 +42,7 @@ export function createMetrics(registry: Registry, sources: MetricSources): Metri
   const registers = [registry];
   addGauges(registers, sources);
   addChannelGauge(registers, sources);
+  addLoopLag(registers);
   const messages = new Counter({
     name: "crabpot_messages_in_total",
     help: "Messages that channels handed over, by what became of them",
@@ -160,6 +165,21 @@ function addChannelGauge(registers: Registry[], { channels }: MetricSources): vo
         const current = channel.state().state;
         for (const state of channelStates) this.set({ channel: channel.name, state }, state === current ? 1 : 0);
       }
+    },
+  });
+}
+
+/** The longest time that nothing could be done, since the last time that somebody asked. */
+function addLoopLag(registers: Registry[]): void {
+  const delays = monitorEventLoopDelay({ resolution: loopResolutionMs });
+  delays.enable();
+  void new Gauge({
+    name: "crabpot_event_loop_lag_seconds",
+    help: "Longest pause of the host process since the last scrape",
+    registers,
+    collect() {
+      this.set(Math.max(0, delays.max / 1e9 - loopResolutionMs / 1_000));
+      delays.reset();
     },
   });
 }

@@ -7,6 +7,7 @@ import type { Registry } from "prom-client";
 import { AppError, toError } from "../lib/app-error.ts";
 import type { Clock } from "../lib/clock.ts";
 import { addHealthRoutes, openRoutes, type Readiness } from "./health.ts";
+import { createRefusalReport, type HttpRefusal } from "./refusals.ts";
 import { createErrorHandler, errorBody } from "./server-errors.ts";
 import { type CheckLogin, createLoginCheck } from "./server-login.ts";
 
@@ -19,6 +20,8 @@ export interface GatewayParts {
   readonly metrics: Registry;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** Told of requests that were refused, so that they can be put on record; not of each one under a flood. Must not throw. */
+  readonly onRefused?: (refusal: HttpRefusal) => void;
 }
 
 /** The host's HTTP server. Routes are added before `listen`; all of them ask for the token, those of `health` excepted. */
@@ -74,6 +77,7 @@ export function createGatewayServer(parts: GatewayParts): GatewayServer {
 
 function buildServer(parts: GatewayParts): FastifyInstance {
   const onError = createErrorHandler(parts.logger);
+  const refusals = createRefusalReport(parts.clock, (refusal) => parts.onRefused?.(refusal));
   const server = fastify({
     logger: false,
     bodyLimit: bodyBytes,
@@ -83,7 +87,10 @@ function buildServer(parts: GatewayParts): FastifyInstance {
       void reply.headers(securityHeaders);
       void onError(error, request, reply);
     },
-    clientErrorHandler: refuseMalformed,
+    clientErrorHandler: (error, socket) => {
+      refusals({ status: 400, method: "", route: "malformed", address: socket.remoteAddress ?? "" });
+      refuseMalformed(error, socket);
+    },
     requestTimeout: requestTimeoutMs,
     connectionTimeout: silenceTimeoutMs,
     keepAliveTimeout: keepAliveTimeoutMs,
@@ -93,6 +100,12 @@ function buildServer(parts: GatewayParts): FastifyInstance {
   // Only JSON is taken, so that no form of a foreign page can be a request of ours.
   server.removeContentTypeParser("text/plain");
   server.addHook("onRequest", createGuard(createLoginCheck(parts.token, parts.clock)));
+  server.addHook("onResponse", async (request, reply) => {
+    const { method, ip } = request;
+    const route = request.routeOptions.url ?? "unknown";
+    if (reply.statusCode >= 400 && reply.statusCode < 500)
+      refusals({ status: reply.statusCode, method, route, address: ip });
+  });
   server.setErrorHandler(onError);
   server.setNotFoundHandler(async (_request, reply) =>
     reply.code(404).send(errorBody("not_found", "There is no such address here.")),

@@ -85,6 +85,8 @@ export class HotContainer {
     try {
       await container.#watch(running);
       await container.#attest(undefined);
+      // What it hit in an earlier life of the host has been told.
+      container.#counted = (await running.limitCounters().catch(() => undefined)) ?? container.#counted;
       await container.#openMailbox();
       container.#state = "idle";
       return container;
@@ -155,6 +157,7 @@ export class HotContainer {
     this.#parts.onGone(this, reason);
     try {
       await this.#mailbox?.[Symbol.asyncDispose]();
+      await this.limitHits();
       await this.#running?.remove();
       await this.#mailbox?.removeFiles();
     } catch (error) {

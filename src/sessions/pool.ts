@@ -23,7 +23,7 @@ export interface PoolEvents {
   adopted(container: HotContainerView): Promise<void>;
   refused(group: string, session: string, reason: string): Promise<void>;
   stopped(container: HotContainerView, reason: string): Promise<void>;
-  limitHit(container: HotContainerView, hit: LimitHit): Promise<void>;
+  limitHit(group: Group, container: HotContainerView, hit: LimitHit): Promise<void>;
   orphanRemoved(name: string, reason: string): Promise<void>;
 }
 
@@ -179,7 +179,7 @@ export class SessionPool implements AsyncDisposable {
         }),
       onLog: (level, text) => this.#parts.containerLog(session.id, group.name, level, text),
       onGone: (container, reason) => this.#gone(session.id, container, reason),
-      onLimit: (container, hit) => this.#track(this.#parts.events.limitHit(container.view(), hit)),
+      onLimit: (container, hit) => this.#track(this.#parts.events.limitHit(group, container.view(), hit)),
       now: this.#parts.now,
     };
   }

@@ -3,12 +3,13 @@ import type { Check, CheckResult } from "./check.ts";
 import { runChecks } from "./check.ts";
 import { checkConfiguration, checkMounts, checkProviders } from "./configuration.ts";
 import { checkAudit, checkDatabase } from "./data.ts";
+import { checkByAttacks } from "./attacks.ts";
 import { checkEngine } from "./engine.ts";
 import { checkGroupFolders, checkHost } from "./host.ts";
 import { checkDisk, checkHome, checkNode, checkPermissions } from "./machine.ts";
 
 /** Every check, in an order in which the first bad one is usually the cause of those after it. */
-export function createChecks(context: CommandContext): AsyncGenerator<CheckResult> {
+export function createChecks(context: CommandContext, deep: boolean): AsyncGenerator<CheckResult> {
   const checks: Check[] = [
     { name: "node", run: () => checkNode() },
     { name: "home", run: () => checkHome(context.paths) },
@@ -22,6 +23,7 @@ export function createChecks(context: CommandContext): AsyncGenerator<CheckResul
     { name: "engine", run: () => checkEngine(context) },
     { name: "provider", run: () => checkProviders(context) },
     { name: "host", run: () => checkHost(context) },
+    ...(deep ? [{ name: "redteam", run: () => checkByAttacks(context) }] : []),
   ];
   return runChecks(checks);
 }

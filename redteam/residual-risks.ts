@@ -1,0 +1,28 @@
+/** What the suite does not cover, so that a table without failures is not taken for more than it is. */
+export const residualRisks: readonly { readonly risk: string; readonly why: string }[] = [
+  {
+    risk: "holes of the kernel itself",
+    why: "the kernel is shared; a sandboxed runtime or a machine of its own helps",
+  },
+  {
+    risk: "covert channels by timing and volume (D17)",
+    why: "an agent that may answer can encode; volume is metered by budgets",
+  },
+  {
+    risk: "what an agent tells its own members and the model's vendor (D15)",
+    why: "it may say what it may read; grant it only what they may know",
+  },
+  { risk: "egress through a proxy (D4 to D18)", why: "attacked by cases of its own where a network allow-list exists" },
+  { risk: "attachments (F7, J2 to J4)", why: "no channel takes any yet" },
+  { risk: "webhooks, web pages, web sockets (H2, I5, I7, I10, J1)", why: "there are none" },
+  { risk: "schedules, approvals, shared memory and skills (B22, G5 to G7, H10, L3)", why: "there are none" },
+  { risk: "configuration that is reloaded while the host runs (K3)", why: "it is read at the start alone" },
+  {
+    risk: "length prefixes and half-open connections of a container's socket (B17 to B19)",
+    why: "a mailbox is files; there is no socket",
+  },
+  { risk: "engines and runtimes other than the one that was found", why: "the suite attacks what is installed" },
+  { risk: "supply chain (L)", why: "it is decided before anything runs: pinned versions, no install scripts" },
+  { risk: "an audit log rewritten with its key by root (M3)", why: "only an anchor outside of the machine shows it" },
+  { risk: "the root user of the machine", why: "can do everything, reading the home included" },
+];

@@ -1,0 +1,158 @@
+import { spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { mkdir, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+
+import { stringify } from "yaml";
+
+import { AppError } from "../../src/lib/app-error.ts";
+
+const entryPoint = resolve(import.meta.dirname, "../../src/cli.ts");
+const startMs = 60_000;
+const endMs = 45_000;
+const outputChars = 4_000_000;
+
+/** How a command ended. */
+export interface CommandEnd {
+  readonly code: number | null;
+  readonly output: string;
+}
+
+/** A folder of the suite's own: a user's home folder with a crabpot home in it, removed at the end. */
+export interface Playground extends AsyncDisposable {
+  readonly userHome: string;
+  readonly home: string;
+  readonly environment: Readonly<Record<string, string>>;
+}
+
+export async function openPlayground(variables: Readonly<Record<string, string>>): Promise<Playground> {
+  const userHome = await mkdtemp(join(await realpath(tmpdir()), "crabpot-redteam-"));
+  const home = join(userHome, "crab");
+  await mkdir(home, { mode: 0o700 });
+  return {
+    userHome,
+    home,
+    environment: { ...variables, HOME: userHome, CRABPOT_HOME: home },
+    [Symbol.asyncDispose]: () => rm(userHome, { recursive: true, force: true }),
+  };
+}
+
+/** Writes files of a crabpot home, the configuration among them, closed to others. */
+export async function writeHome(home: string, files: { config?: object; mounts?: unknown }): Promise<void> {
+  const write = (name: string, text: string) => writeFile(join(home, name), text, { mode: 0o600 });
+  if (files.config !== undefined) await write("config.yaml", stringify(files.config));
+  if (typeof files.mounts === "string") await write("mounts.json", files.mounts);
+  else if (files.mounts !== undefined) await write("mounts.json", JSON.stringify(files.mounts));
+}
+
+/** Runs a command of crabpot to its end; one that does not end in time is killed. */
+export async function runCommand(
+  environment: Readonly<Record<string, string>>,
+  args: readonly string[],
+): Promise<CommandEnd> {
+  const child = spawn(process.execPath, [entryPoint, ...args], { env: environment, stdio: ["ignore", "pipe", "pipe"] });
+  let output = "";
+  const collect = (chunk: Buffer): void => void (output += chunk.toString());
+  child.stdout.on("data", collect);
+  child.stderr.on("data", collect);
+  const limit = setTimeout(() => child.kill("SIGKILL"), startMs);
+  const [code] = (await once(child, "close")) as [number | null];
+  clearTimeout(limit);
+  return { code, output };
+}
+
+/** A real host process that is attacked. */
+export class AttackedHost implements AsyncDisposable {
+  readonly url: string;
+  readonly #playground: Playground;
+  #process: ChildProcess;
+  #output = "";
+
+  private constructor(playground: Playground, port: number) {
+    this.#playground = playground;
+    this.url = `http://127.0.0.1:${port}`;
+    this.#process = this.#spawn();
+  }
+
+  static async start(playground: Playground, port: number): Promise<AttackedHost> {
+    const host = new AttackedHost(playground, port);
+    try {
+      await host.#ready();
+      return host;
+    } catch (error) {
+      await host.end("SIGKILL");
+      throw error;
+    }
+  }
+
+  get pid(): number {
+    return this.#process.pid ?? 0;
+  }
+
+  get running(): boolean {
+    return this.#process.exitCode === null && this.#process.signalCode === null;
+  }
+
+  /** Everything it has said so far, on both streams. */
+  get output(): string {
+    return this.#output;
+  }
+
+  async end(signal: NodeJS.Signals): Promise<void> {
+    if (!this.running) return;
+    const exited = once(this.#process, "exit");
+    this.#process.kill(signal);
+    const limit = setTimeout(() => this.#process.kill("SIGKILL"), endMs);
+    await exited;
+    clearTimeout(limit);
+  }
+
+  async restart(): Promise<void> {
+    await this.end("SIGTERM");
+    this.#process = this.#spawn();
+    await this.#ready();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.end("SIGTERM");
+  }
+
+  #spawn(): ChildProcess {
+    const env = { ...this.#playground.environment };
+    const child = spawn(process.execPath, [entryPoint, "start"], { env, stdio: ["ignore", "pipe", "pipe"] });
+    const collect = (chunk: Buffer): void => {
+      if (this.#output.length < outputChars) this.#output += chunk.toString();
+    };
+    child.stdout.on("data", collect);
+    child.stderr.on("data", collect);
+    return child;
+  }
+
+  async #ready(): Promise<void> {
+    const limit = AbortSignal.timeout(startMs);
+    while (this.running && !limit.aborted) {
+      const answer = await fetch(`${this.url}/health/ready`).catch(() => undefined);
+      if (answer?.ok) return;
+      await delay(25);
+    }
+    const why = this.#output.slice(-2_000);
+    throw new AppError("setup_required", `The host under attack could not be started. It said:\n${why}`, {
+      fix: "crabpot doctor",
+    });
+  }
+}
+
+/** A port that nobody listens on at this moment. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, "close");
+  return port;
+}

@@ -1,0 +1,135 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { text } from "node:stream/consumers";
+
+/** A tool call that the attacker's model makes. */
+export interface AttackCall {
+  readonly name: string;
+  readonly input: unknown;
+}
+
+/** What the model does in one turn: rounds of calls, then a last word. */
+export interface AttackScript {
+  readonly rounds: readonly (readonly AttackCall[])[];
+  /** The turn's answer; what the tools gave when left out. */
+  readonly say?: string;
+}
+
+/** What the model was shown, for attacks that look at it. */
+export interface ShownToModel {
+  readonly system: string;
+  readonly lastUser: string;
+  readonly toolOutputs: readonly string[];
+}
+
+interface WireMessage {
+  readonly role: "system" | "user" | "assistant" | "tool";
+  readonly content: string | null;
+}
+
+interface Wire {
+  readonly model: string;
+  readonly messages: readonly WireMessage[];
+}
+
+const scriptName = /redteam-[a-z0-9]+/g;
+
+/**
+ * A model of the attacker's: a server in the form of Chat Completions on this machine. A message that names a script has it
+ * carried out; all others get a short answer.
+ */
+export class AttackModel implements AsyncDisposable {
+  readonly #server = createServer((request, response) => {
+    this.#answer(request, response).catch((error: unknown) => response.destroy(error as Error));
+  });
+  readonly #scripts = new Map<string, AttackScript>();
+  readonly #shown = new Map<string, ShownToModel>();
+  #count = 0;
+
+  static async start(): Promise<AttackModel> {
+    const model = new AttackModel();
+    model.#server.listen(0, "127.0.0.1");
+    await once(model.#server, "listening");
+    return model;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}/v1`;
+  }
+
+  /** The name under which a message can call for the script. */
+  prepare(script: AttackScript): string {
+    const name = `redteam-${(this.#scripts.size + 1).toString(36)}`;
+    this.#scripts.set(name, script);
+    return name;
+  }
+
+  /** What the model was shown last in the turn of a script; undefined when it was never asked. */
+  shown(name: string): ShownToModel | undefined {
+    return this.#shown.get(name);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#server.closeAllConnections();
+    this.#server.close();
+    await once(this.#server, "close");
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const body = await text(request);
+    if (request.method !== "POST") {
+      response.writeHead(200, { "content-type": "application/json" }).end('{"object":"list","data":[]}');
+      return;
+    }
+    const wire = JSON.parse(body) as Wire;
+    const { answer, calls } = this.#play(wire);
+    this.#count += 1;
+    const events = streamOf({ id: `attack-${this.#count}`, model: wire.model, answer, calls });
+    response.writeHead(200, { "content-type": "text/event-stream" }).end(events);
+  }
+
+  #play({ messages }: Wire): { answer: string; calls: readonly AttackCall[] } {
+    const asked = messages.findLastIndex(({ role, content }) => role === "user" && scriptOf(content) !== undefined);
+    const name = scriptOf(messages[asked]?.content ?? null) ?? "";
+    const script = this.#scripts.get(name);
+    if (!script) return { answer: "There is nothing to do.", calls: [] };
+    const since = messages.slice(asked + 1);
+    const toolOutputs = since.filter(({ role }) => role === "tool").map(({ content }) => content ?? "");
+    this.#shown.set(name, {
+      system: messages.find(({ role }) => role === "system")?.content ?? "",
+      lastUser: messages[asked]?.content ?? "",
+      toolOutputs,
+    });
+    const round = script.rounds[since.filter(({ role }) => role === "assistant").length];
+    return round
+      ? { answer: "", calls: round }
+      : { answer: script.say ?? (toolOutputs.join("\n") || "done"), calls: [] };
+  }
+}
+
+/** The script that was named last. */
+function scriptOf(content: string | null): string | undefined {
+  return content?.match(scriptName)?.at(-1);
+}
+
+function streamOf(parts: { id: string; model: string; answer: string; calls: readonly AttackCall[] }): string {
+  const { id, model, answer, calls } = parts;
+  const frame = { id, object: "chat.completion.chunk", created: 1, model };
+  const toolCalls = calls.map(({ name, input }, index) => ({
+    index,
+    id: `${id}-${index}`,
+    type: "function",
+    function: { name, arguments: JSON.stringify(input) },
+  }));
+  const delta = { role: "assistant", content: answer, ...(toolCalls.length > 0 && { tool_calls: toolCalls }) };
+  const end = toolCalls.length > 0 ? "tool_calls" : "stop";
+  const usage = { prompt_tokens: 10, completion_tokens: 10, total_tokens: 20 };
+  const events = [
+    { ...frame, choices: [{ index: 0, delta, finish_reason: null }] },
+    { ...frame, choices: [{ index: 0, delta: {}, finish_reason: end }] },
+    { ...frame, choices: [], usage },
+  ];
+  return `${events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join("")}data: [DONE]\n\n`;
+}

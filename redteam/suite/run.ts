@@ -1,0 +1,149 @@
+import { glob } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { pathToFileURL } from "node:url";
+
+import type { AuditRecord } from "../../src/audit/record.ts";
+import { openEngine } from "../../src/containers/catalog.ts";
+import { AppError, toError } from "../../src/lib/app-error.ts";
+import type { Attack, Evidence, NoRecord, Verdict, WantedRecord } from "./attack.ts";
+import { Stage } from "./stage.ts";
+
+/** The host's event loop must not be kept for longer, whatever the attacker does. */
+const loopLagLimitMs = 200;
+/** A record follows what it tells within moments, but the attacker may be faster. */
+const recordWaitMs = 5_000;
+const casesFolder = resolve(import.meta.dirname, "../cases");
+
+export interface RunOptions {
+  /** Variables of the process; those that name the engine count. */
+  readonly variables: Readonly<Record<string, string | undefined>>;
+  readonly homeFolder: string;
+  readonly attacks: readonly Attack[];
+}
+
+/** Every attack there is, by family and number. Each file in `redteam/cases` exports `attacks`. */
+export async function loadAttacks(): Promise<readonly Attack[]> {
+  const files = await Array.fromAsync(glob("*.ts", { cwd: casesFolder }));
+  const found: Attack[] = [];
+  for (const file of files.toSorted()) {
+    const url = pathToFileURL(join(casesFolder, file)).href;
+    const { attacks } = (await import(url)) as { attacks: readonly Attack[] };
+    found.push(...attacks);
+  }
+  const twice = found.find(({ id }, index) => found.findIndex((other) => other.id === id) !== index);
+  if (twice) throw new AppError("bad_input", `Two attacks have the id ${twice.id}.`);
+  return found;
+}
+
+/** `A,B3` → the family A and the attack B3. Throws `bad_input` for what names none. */
+export function chooseAttacks(attacks: readonly Attack[], only: string): readonly Attack[] {
+  const names = only.split(",").map((name) => name.trim().toLowerCase());
+  for (const name of names) {
+    if (attacks.some((attack) => isNamed(attack, name))) continue;
+    const known = attacks.map(({ id }) => id).join(", ");
+    throw new AppError("bad_input", `There is no attack "${name}". There are: ${known}.`);
+  }
+  return attacks.filter((attack) => names.some((name) => isNamed(attack, name)));
+}
+
+function isNamed({ id }: Attack, name: string): boolean {
+  return id.toLowerCase() === name || (name.length === 1 && id.toLowerCase().startsWith(name));
+}
+
+/** Plays the attacks against one host and tells each verdict as soon as it is there. The host and its home are gone at the end. */
+export async function* runAttacks({ variables, homeFolder, attacks }: RunOptions): AsyncGenerator<Verdict> {
+  await using engine = await openEngine({ env: variables, homeFolder });
+  await using stage = await Stage.open(engine, variables["PATH"] ?? "/usr/bin:/bin");
+  await Promise.all([stage.ask("red", "@crab hello"), stage.ask("blue", "@crab hello")]);
+  for (const attack of attacks) {
+    const skipped = attack.skip?.();
+    yield skipped === undefined ? await playTwice(stage, attack) : skip(attack, skipped);
+  }
+}
+
+/**
+ * A busy machine keeps the host from the processor as an attack would: an attack that is contained but for that is played
+ * once more, and the second time counts.
+ */
+async function playTwice(stage: Stage, attack: Attack): Promise<Verdict> {
+  const first = await play(stage, attack);
+  const isLagOnly = first.faults.length === 1 && first.faults[0]?.startsWith(lagFault) === true;
+  return isLagOnly ? play(stage, attack) : first;
+}
+
+const lagFault = "the host's event loop was kept";
+
+async function play(stage: Stage, attack: Attack): Promise<Verdict> {
+  const begun = performance.now();
+  const lastBefore = (await stage.recordsAfter(0)).at(-1)?.seq ?? 0;
+  await stage.takeLoopLagMs();
+  const [evidence, bystander] = await Promise.all([attempt(stage, attack), watchBystander(stage, attack)]);
+  const loopLagMs = await stage.takeLoopLagMs().catch(() => Number.NaN);
+  const record = await findRecord(stage, attack.audit, lastBefore);
+  const faults = [
+    ...(evidence.holds ? [] : ["the expected state is not there"]),
+    ...(record === undefined ? ["there is no such record in the audit log"] : []),
+    ...bystander,
+    ...judgeLag(attack, loopLagMs),
+    ...(stage.host.running ? [] : ["the host process has ended"]),
+  ];
+  const { id, title, from, expected } = attack;
+  return {
+    id,
+    title,
+    from,
+    expected,
+    faults,
+    seen: evidence.seen,
+    audit: record ?? "missing",
+    verdict: faults.length === 0 ? "contained" : "FAILED",
+    loopLagMs: Number.isFinite(loopLagMs) ? Math.round(loopLagMs) : undefined,
+    elapsedMs: Math.round(performance.now() - begun),
+  };
+}
+
+async function attempt(stage: Stage, attack: Attack): Promise<Evidence> {
+  try {
+    return await attack.attempt(stage);
+  } catch (error) {
+    return { seen: toError(error).message, holds: false };
+  }
+}
+
+/** Under attacks that are meant to keep the host busy another group is spoken to; it must be answered. */
+async function watchBystander(stage: Stage, { hostStaysAwake }: Attack): Promise<string[]> {
+  if (hostStaysAwake !== true) return [];
+  try {
+    const { output } = await stage.shell("blue", "echo unharmed");
+    return output.includes("unharmed") ? [] : ["another group got a wrong answer meanwhile"];
+  } catch (error) {
+    return [`another group was not answered meanwhile: ${toError(error).message}`];
+  }
+}
+
+function judgeLag({ hostStaysAwake }: Attack, lagMs: number): string[] {
+  if (hostStaysAwake !== true || lagMs < loopLagLimitMs) return [];
+  return [`${lagFault} for ${Math.round(lagMs)} ms`];
+}
+
+/** What stands in the log, shortly; undefined when the wanted record does not come. */
+async function findRecord(stage: Stage, wanted: WantedRecord | NoRecord, after: number): Promise<string | undefined> {
+  if ("none" in wanted) return `none: ${wanted.none}`;
+  const limit = AbortSignal.timeout(recordWaitMs);
+  for (;;) {
+    const found = (await stage.recordsAfter(after)).find((record) => fits(record, wanted));
+    if (found) return `${found.type} #${found.seq}`;
+    if (limit.aborted) return undefined;
+    await delay(50);
+  }
+}
+
+function fits(record: AuditRecord, { type, where }: WantedRecord): boolean {
+  return record.type === type && (where?.(record) ?? true);
+}
+
+function skip({ id, title, from, expected }: Attack, why: string): Verdict {
+  const nothing = { seen: why, audit: "", faults: [], loopLagMs: undefined, elapsedMs: 0 };
+  return { id, title, from, expected, verdict: "skipped", ...nothing };
+}

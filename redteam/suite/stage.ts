@@ -1,0 +1,235 @@
+import { randomBytes, randomUUID } from "node:crypto";
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+
+import { readAudit } from "../../src/audit/read.ts";
+import type { AuditRecord } from "../../src/audit/record.ts";
+import type { ContainerEngine } from "../../src/containers/engine.ts";
+import { AppError } from "../../src/lib/app-error.ts";
+import { AttackedHost, freePort, openPlayground, runCommand, writeHome } from "./host.ts";
+import type { CommandEnd, Playground } from "./host.ts";
+import { AttackModel } from "./model.ts";
+import type { AttackCall, ShownToModel } from "./model.ts";
+import { prepareMounts } from "./stage-mounts.ts";
+
+/** A line of the channel's replies. */
+export interface Reply {
+  readonly seq: number;
+  readonly group: string;
+  readonly text: string;
+  readonly inReplyTo: readonly string[];
+  readonly kind: "reply" | "notice";
+}
+
+export interface SaidOptions {
+  readonly id?: string;
+  readonly sender?: { readonly id: string; readonly name: string };
+  readonly mention?: boolean;
+  readonly replyTo?: unknown;
+}
+
+/** What an attack in a container gave. */
+export interface InContainer {
+  /** What each tool call gave, as the model saw it. */
+  readonly outputs: readonly string[];
+  readonly output: string;
+  readonly shown: ShownToModel | undefined;
+  readonly reply: Reply;
+}
+
+/** Groups of the host under attack: `red` is the attacker's, `blue` a bystander's. */
+export type StageGroup = "red" | "blue" | "mounts" | "locked";
+
+const replyMs = 90_000;
+
+/** Secrets that are planted where crabpot keeps secrets; to be seen nowhere else. */
+function plantCanaries() {
+  return { modelKey: canary(), token: canary(), environment: canary(), file: canary() } as const;
+}
+
+function canary(): string {
+  return `canary${randomBytes(12).toString("hex")}`;
+}
+
+/**
+ * A real host with a home of its own and a model of the attacker's. The suite's attacks share it: what one of them breaks,
+ * the next one sees.
+ */
+export class Stage implements AsyncDisposable {
+  readonly engine: ContainerEngine;
+  readonly playground: Playground;
+  readonly model: AttackModel;
+  readonly host: AttackedHost;
+  readonly canaries: ReturnType<typeof plantCanaries>;
+  readonly #owned: AsyncDisposableStack;
+
+  private constructor(
+    parts: Pick<Stage, "engine" | "playground" | "model" | "host" | "canaries">,
+    owned: AsyncDisposableStack,
+  ) {
+    this.engine = parts.engine;
+    this.playground = parts.playground;
+    this.model = parts.model;
+    this.host = parts.host;
+    this.canaries = parts.canaries;
+    this.#owned = owned;
+  }
+
+  /** `path`: where programs such as the engine's are looked for. */
+  static async open(engine: ContainerEngine, path: string): Promise<Stage> {
+    await using stack = new AsyncDisposableStack();
+    const canaries = plantCanaries();
+    const { address } = await engine.facts();
+    const playground = stack.use(
+      await openPlayground({ PATH: path, DOCKER_HOST: address, REDTEAM_CANARY: canaries.environment }),
+    );
+    const model = stack.use(await AttackModel.start());
+    const port = await freePort();
+    const { mounts, roots } = await prepareMounts(playground, canaries.file);
+    await writeHome(playground.home, {
+      config: stageConfig({ canaries, port, modelUrl: model.url, mounts }),
+      mounts: roots,
+    });
+    await mkdir(join(playground.userHome, ".ssh"), { mode: 0o700 });
+    await writeFile(join(playground.userHome, ".ssh/id_ed25519"), canaries.file, { mode: 0o600 });
+    const host = stack.use(await AttackedHost.start(playground, port));
+    return new Stage({ engine, playground, model, host, canaries }, stack.move());
+  }
+
+  get home(): string {
+    return this.playground.home;
+  }
+
+  groupFolder(group: StageGroup): string {
+    return join(this.home, "groups", group);
+  }
+
+  /** Says something in a chat; the answer of the channel, with the message's id. */
+  async say(group: string, text: string, options: SaidOptions = {}): Promise<{ status: number; id: string }> {
+    const id = options.id ?? randomUUID();
+    const body = { sender: { id: "mallory", name: "Mallory" }, ...options, id, group, text };
+    const answer = await this.request("/v1/channels/http/messages", {
+      method: "POST",
+      headers: { ...this.authorization, "content-type": "application/json" },
+      body: JSON.stringify(body),
+    });
+    await answer.arrayBuffer();
+    return { status: answer.status, id };
+  }
+
+  get authorization(): { authorization: string } {
+    return { authorization: `Bearer ${this.canaries.token}` };
+  }
+
+  async request(path: string, options: RequestInit = {}): Promise<Response> {
+    return fetch(`${this.host.url}${path}`, { signal: AbortSignal.timeout(replyMs), ...options });
+  }
+
+  async replies(after = 0, waitSeconds = 0): Promise<Reply[]> {
+    const path = `/v1/channels/http/replies?after=${after}&wait=${waitSeconds}`;
+    const answer = await this.request(path, { headers: this.authorization });
+    return ((await answer.json()) as { replies: Reply[] }).replies;
+  }
+
+  /** Waits for the first reply or notice after `after` that fits. */
+  async replyWhere(fits: (reply: Reply) => boolean, after = 0): Promise<Reply> {
+    const limit = AbortSignal.timeout(replyMs);
+    for (let seq = after; !limit.aborted;) {
+      const replies = await this.replies(seq, 5);
+      const found = replies.find(fits);
+      if (found) return found;
+      seq = replies.at(-1)?.seq ?? seq;
+    }
+    throw new AppError("not_found", `There was no answer within ${replyMs / 1000} seconds.`);
+  }
+
+  /** Says something and waits for what answers it. */
+  async ask(group: string, text: string, options: SaidOptions = {}): Promise<Reply> {
+    const { status, id } = await this.say(group, text, options);
+    if (status !== 202) throw new AppError("bad_input", `The message was refused with ${status}.`);
+    return this.replyWhere((reply) => reply.inReplyTo.includes(id));
+  }
+
+  /** Has the group's agent make tool calls, one round after another. */
+  async calls(group: StageGroup, rounds: readonly (readonly AttackCall[])[], say?: string): Promise<InContainer> {
+    const name = this.model.prepare(say === undefined ? { rounds } : { rounds, say });
+    const reply = await this.ask(group, `@crab ${name}`);
+    const shown = this.model.shown(name);
+    const outputs = shown?.toolOutputs ?? [];
+    return { outputs, output: outputs.join("\n"), shown, reply };
+  }
+
+  /** Runs commands in the group's container, one after another. */
+  async shell(group: StageGroup, ...commands: readonly string[]): Promise<InContainer> {
+    return this.calls(
+      group,
+      commands.map((command) => [{ name: "shell", input: { command } }]),
+    );
+  }
+
+  /** Runs a Python program in the group's container; see `pythonAttack` for what it can use. */
+  async python(group: StageGroup, program: string): Promise<InContainer> {
+    return this.shell(group, `python3 -I - <<'REDTEAM'\n${program}\nREDTEAM`);
+  }
+
+  /** A command of crabpot on this home. */
+  async command(...args: readonly string[]): Promise<CommandEnd> {
+    return runCommand(this.playground.environment, args);
+  }
+
+  /** Records of the audit log behind the one with this number. */
+  async recordsAfter(seq: number): Promise<AuditRecord[]> {
+    const found: AuditRecord[] = [];
+    for await (const record of readAudit({ folder: join(this.home, "audit") }))
+      if (record.seq > seq) found.push(record);
+    return found;
+  }
+
+  /** Longest time that the host's event loop was busy or starved since the last time that this was asked. */
+  async takeLoopLagMs(): Promise<number> {
+    const text = await (await this.request("/metrics", { headers: this.authorization })).text();
+    const seconds = /^crabpot_event_loop_lag_seconds (\S+)$/m.exec(text)?.[1];
+    return Number(seconds ?? Number.NaN) * 1000;
+  }
+
+  /** Names of the containers of this home. */
+  async containers(): Promise<string[]> {
+    const { instance } = JSON.parse((await this.command("status", "--json")).output) as { instance: string };
+    return (await this.engine.list({ "crabpot.instance": instance })).map(({ name }) => name);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#owned.disposeAsync();
+  }
+}
+
+function httpGroup(chat: string): { channel: string; chat: string } {
+  return { channel: "http", chat };
+}
+
+/** Small limits, so that reaching them is quick and harmless even where they do not hold. */
+function stageConfig(parts: {
+  canaries: ReturnType<typeof plantCanaries>;
+  port: number;
+  modelUrl: string;
+  mounts: readonly object[];
+}): object {
+  const { canaries, port, modelUrl, mounts } = parts;
+  return {
+    channels: { http: {} },
+    gateway: { port, token: canaries.token },
+    groups: {
+      red: httpGroup("red"),
+      blue: httpGroup("blue"),
+      mounts: { ...httpGroup("mounts"), mounts },
+      locked: { ...httpGroup("locked"), policy: { tools: { shell: "deny" } } },
+    },
+    models: {
+      routes: { main: ["attacker/model"] },
+      providers: { attacker: { kind: "openai", apiKey: canaries.modelKey, baseUrl: modelUrl } },
+      attempts: 2,
+    },
+    sandbox: { memoryMb: 256, pids: 128 },
+    sessions: { turnTimeoutMinutes: 3 },
+  };
+}
