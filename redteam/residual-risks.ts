@@ -12,7 +12,10 @@ export const residualRisks: readonly { readonly risk: string; readonly why: stri
     risk: "what an agent tells its own members and the model's vendor (D15)",
     why: "it may say what it may read; grant it only what they may know",
   },
-  { risk: "egress through a proxy (D4 to D18)", why: "attacked by cases of its own where a network allow-list exists" },
+  {
+    risk: "the inside of allowed tunnels (D9 to D12, D18: server names, byte limits, requests with secrets)",
+    why: "the attacked host has no public server to speak to; the unit tests attack these parts with servers of their own",
+  },
   { risk: "attachments (F7, J2 to J4)", why: "no channel takes any yet" },
   { risk: "webhooks, web pages, web sockets (H2, I5, I7, I10, J1)", why: "there are none" },
   { risk: "schedules, approvals, shared memory and skills (B22, G5 to G7, H10, L3)", why: "there are none" },

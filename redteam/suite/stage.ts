@@ -38,7 +38,7 @@ export interface InContainer {
 }
 
 /** Groups of the host under attack: `red` is the attacker's, `blue` a bystander's. */
-export type StageGroup = "red" | "blue" | "mounts" | "locked";
+export type StageGroup = "red" | "blue" | "mounts" | "locked" | "egress";
 
 const replyMs = 90_000;
 
@@ -207,6 +207,9 @@ function httpGroup(chat: string): { channel: string; chat: string } {
   return { channel: "http", chat };
 }
 
+/** Where the group `egress` may go: a public name that nobody has, and names that lead to places that nobody may go to. */
+const allowedHosts = ["allowed.invalid:443", "localhost.localdomain:443", "metadata.google.internal:80"];
+
 /** Small limits, so that reaching them is quick and harmless even where they do not hold. */
 function stageConfig(parts: {
   canaries: ReturnType<typeof plantCanaries>;
@@ -222,6 +225,7 @@ function stageConfig(parts: {
       red: httpGroup("red"),
       blue: httpGroup("blue"),
       mounts: { ...httpGroup("mounts"), mounts },
+      egress: { ...httpGroup("egress"), network: { allow: allowedHosts } },
       locked: { ...httpGroup("locked"), policy: { tools: { shell: "deny" } } },
     },
     models: {

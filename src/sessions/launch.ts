@@ -4,9 +4,6 @@ import type { LimitCounters } from "../domain/limit.ts";
 import type { Session } from "../domain/session.ts";
 import type { ProbeReport } from "../protocol/messages.ts";
 
-/** A limit of its container that an agent can run into. */
-export type ContainerLimit = "memory" | "processes";
-
 /** A container that runs for a session, as the pool sees it. */
 export interface RunningContainer {
   readonly id: string;
