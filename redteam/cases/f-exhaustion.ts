@@ -37,7 +37,7 @@ export const attacks: readonly Attack[] = [
     expected: "stopped by the limit of processes; the chat is told; the next turn works",
     audit: limitHit("processes"),
     hostStaysAwake: true,
-    attempt: (stage) => hitLimit(stage, "bomb() { bomb | bomb & }; bomb; sleep 3", /limit of 128 processes/),
+    attempt: (stage) => hitLimit(stage, "bomb() { bomb | bomb & }; bomb; sleep 3", /as many processes as it may have/),
   },
   {
     id: "F1b",
@@ -54,7 +54,7 @@ import threading, time
 try:
     for i in range(10000): threading.Thread(target=time.sleep, args=(3,), daemon=True).start()
 except RuntimeError: print('stopped at', i)"`,
-        /limit of 128 processes/,
+        /as many processes as it may have/,
       ),
   },
   {
@@ -65,7 +65,7 @@ except RuntimeError: print('stopped at', i)"`,
     audit: limitHit("memory"),
     hostStaysAwake: true,
     attempt: (stage) =>
-      hitLimit(stage, `python3 -c "b = bytearray(2_600_000_000); print(len(b))"`, /limit of 256 MB of memory/),
+      hitLimit(stage, `python3 -c "b = bytearray(2_600_000_000); print(len(b))"`, /memory was used up|out of memory/),
   },
   {
     id: "F2b",

@@ -234,6 +234,7 @@ function stageConfig(parts: {
       attempts: 2,
     },
     sandbox: { memoryMb: 256, pids: 128 },
+    intake: { perSenderPerMinute: 10_000 },
     sessions: { turnTimeoutMinutes: 3 },
   };
 }

@@ -3,7 +3,7 @@ import type { Clock } from "../lib/clock.ts";
 import type { SessionLogs } from "../lib/session-log.ts";
 
 /** Whoever runs into a limit again and again must not fill the audit log with it. */
-const quietMs = 5_000;
+const quietMs = 500;
 
 interface Place {
   readonly group: string;
@@ -24,8 +24,8 @@ export interface LimitReporterParts {
 }
 
 /**
- * Puts limits that were reached on record and into the session's log: at once the first time, then at most every five
- * seconds for each limit of a session, with the number of times in between.
+ * Puts limits that were reached on record and into the session's log: at once the first time, then at most every half a
+ * second for each limit of a session, with the number of times in between.
  */
 export class LimitReporter {
   readonly #parts: LimitReporterParts;
