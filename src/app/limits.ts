@@ -2,8 +2,9 @@ import type { LimitHit } from "../domain/limit.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { SessionLogs } from "../lib/session-log.ts";
 
-/** Whoever runs into a limit again and again must not fill the audit log with it. */
-const quietMs = 500;
+/** A flood must not fill the audit log; the other limits are looked at once for each tool call or turn. */
+const quietMs = 5_000;
+const floods: ReadonlySet<LimitHit["limit"]> = new Set(["output-rate"]);
 
 interface Place {
   readonly group: string;
@@ -24,8 +25,8 @@ export interface LimitReporterParts {
 }
 
 /**
- * Puts limits that were reached on record and into the session's log: at once the first time, then at most every half a
- * second for each limit of a session, with the number of times in between.
+ * Puts limits that were reached on record and into the session's log: at once the first time, then floods at most every five
+ * seconds for each session, with the number of times in between.
  */
 export class LimitReporter {
   readonly #parts: LimitReporterParts;
@@ -40,7 +41,7 @@ export class LimitReporter {
     const now = this.#parts.clock.monotonic();
     const key = `${session} ${limit}`;
     const last = this.#last.get(key);
-    if (last && now - last.at < quietMs) {
+    if (floods.has(limit) && last && now - last.at < quietMs) {
       last.unreported += 1;
       return false;
     }
