@@ -27,7 +27,8 @@ export interface Containers {
 /** The engine, if it is one that can be trusted with agents, and the image that belongs to this checkout. */
 export async function openContainers(context: AppContext, stack: AsyncDisposableStack): Promise<Containers> {
   const { environment, home, config } = context;
-  const engine = stack.use(await openEngine({ env: environment.variables, homeFolder: environment.userHome }));
+  const surroundings = { env: environment.variables, homeFolder: environment.userHome };
+  const engine = context.crashPoints.engine(stack.use(await openEngine(surroundings)));
   await refuseUnfitEngine(context, engine);
   const image = await findImage(engine, environment.checkout);
   await ensureGlobalFolder(home.paths.global, environment.checkout);
@@ -88,15 +89,15 @@ function createLauncher(context: AppContext, engine: ContainerEngine, image: Ima
 }
 
 function createPool(context: AppContext, launcher: ContainerLauncher): SessionPool {
-  const { config, home, store, logs, clock, logger, record } = context;
+  const { config, home, store, logs, clock, logger, record, crashPoints } = context;
   const mailFolder = (session: string, generation: number): string =>
     join(home.paths.sessions, session, "mail", String(generation));
   return new SessionPool({
     launcher,
     sessions: store.sessions,
     mailFolder,
-    openMailbox: ({ session, group, generation, firstId, containerUid, onMessage, onViolation }) =>
-      HostMailbox.open({
+    openMailbox: async ({ session, group, generation, firstId, containerUid, onMessage, onViolation }) => {
+      const mailbox = await HostMailbox.open({
         folder: mailFolder(session, generation),
         generation,
         firstId,
@@ -111,7 +112,9 @@ function createPool(context: AppContext, launcher: ContainerLauncher): SessionPo
           );
         },
         logger,
-      }),
+      });
+      return crashPoints.mailbox(mailbox);
+    },
     containerLog: (session, group, level, text) => logs.of({ id: session, group }).write("agent", level, text),
     events: createPoolEvents(context),
     limits: {

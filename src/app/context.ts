@@ -7,6 +7,7 @@ import type { Metrics } from "../gateway/metrics.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { SessionLogs } from "../lib/session-log.ts";
 import type { Store } from "../stores/store.ts";
+import type { CrashPoints } from "./crash-points.ts";
 import type { PutOnRecord } from "./events.ts";
 
 /** What nearly every part of the host is made with. */
@@ -22,6 +23,7 @@ export interface AppContext {
   readonly record: PutOnRecord;
   readonly fingerprint: (text: string) => unknown;
   readonly metrics: Metrics;
+  readonly crashPoints: CrashPoints;
 }
 
 /** Id of the host's own user; 0 where the system has no such thing. */

@@ -11,6 +11,8 @@ import { createRedaction } from "../lib/logger.ts";
 import { SessionLogs } from "../lib/session-log.ts";
 import { openStore } from "../stores/catalog.ts";
 import type { AppContext } from "./context.ts";
+import { createCrashPoints } from "./crash-points.ts";
+import type { PutOnRecord } from "./events.ts";
 
 /** What a host is started with. The home is locked by the caller. */
 export interface FoundationParts {
@@ -29,7 +31,8 @@ export async function openFoundation(
 ): Promise<Omit<AppContext, "metrics">> {
   const { home, loaded, clock, logger, version } = parts;
   const { config, secrets } = loaded;
-  const store = stack.use(await openStore({ kind: "sqlite", path: home.paths.database }));
+  const crashPoints = createCrashPoints(parts.environment.crashAt);
+  const store = crashPoints.store(stack.use(await openStore({ kind: "sqlite", path: home.paths.database })));
   const audit = stack.use(
     await AuditLog.open({
       folder: home.paths.audit,
@@ -41,13 +44,14 @@ export async function openFoundation(
       redact: createRedaction(secrets),
     }),
   );
-  await audit.append({
+  const record: PutOnRecord = crashPoints.record((entry) => audit.append(entry));
+  await record({
     type: "host-start",
     actor: "host",
     data: { version, node: process.version, pid: process.pid, instance: home.instance },
   });
   const hash = createHash("sha256").update(JSON.stringify(config)).digest("hex");
-  await audit.append({ type: "config-loaded", actor: "host", data: { sha256: hash, fromFile: loaded.fromFile } });
+  await record({ type: "config-loaded", actor: "host", data: { sha256: hash, fromFile: loaded.fromFile } });
   return {
     config,
     home,
@@ -57,7 +61,8 @@ export async function openFoundation(
     logger,
     store,
     logs: new SessionLogs(home.paths.sessions, clock),
-    record: (entry) => audit.append(entry),
+    record,
     fingerprint: (text) => audit.fingerprint(text),
+    crashPoints,
   };
 }
