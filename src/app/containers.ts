@@ -96,15 +96,14 @@ function createPool(context: AppContext, launcher: ContainerLauncher): SessionPo
     launcher,
     sessions: store.sessions,
     mailFolder,
-    openMailbox: async ({ session, group, generation, firstId, containerUid, onMessage, onViolation }) => {
+    openMailbox: async ({ session, group, generation, firstId, containerUid, ...events }) => {
       const mailbox = await HostMailbox.open({
         folder: mailFolder(session, generation),
         generation,
         firstId,
         containerUid,
         hostUid: hostUid(),
-        onMessage,
-        onViolation,
+        ...events,
         onRejected: (reason) => {
           logs.of({ id: session, group }).write("host", "warn", `a message of the agent was refused: ${reason}`);
           record({ type: "mailbox-violation", group, session, actor: "agent", data: { reason, generation } }).catch(

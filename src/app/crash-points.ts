@@ -64,6 +64,7 @@ const sends = {
   "model-failure": true,
   "tool-response": true,
   cancel: true,
+  ping: true,
   shutdown: true,
 } as const satisfies Record<HostPayload["type"], true>;
 

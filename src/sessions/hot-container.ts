@@ -19,6 +19,8 @@ export interface Mailbox extends AsyncDisposable {
 export interface MailboxEvents {
   readonly onMessage: (message: AgentMessage) => void;
   readonly onViolation: (reason: string) => void;
+  /** A message of the agent could not be read and will not come again. */
+  readonly onDropped: (reason: string) => void;
 }
 
 export interface HotContainerParts {
@@ -151,6 +153,10 @@ export class HotContainer {
   async #openMailbox(): Promise<void> {
     this.#mailbox = await this.#parts.openMailbox({
       onMessage: (message) => this.#receive(message.payload),
+      onDropped: (reason) => {
+        // A turn would wait for it for ever. Without a turn, it only counts as a violation.
+        if (this.#listener) void this.close(`a message of the agent could not be read (${reason})`);
+      },
       onViolation: (reason) => {
         this.#parts.onLog("error", `the agent broke the mailbox protocol: ${reason}`);
         void this.close(`mailbox violation: ${reason}`);
