@@ -9,6 +9,7 @@ import { join } from "node:path";
 import { parse, stringify } from "yaml";
 
 import { openEngine } from "../../src/containers/catalog.ts";
+import type { ContainerEngine } from "../../src/containers/engine.ts";
 import { crabpot, startCrabpot } from "./crabpot.ts";
 import type { CommandResult } from "./crabpot.ts";
 import { surroundings } from "./engine.ts";
@@ -43,6 +44,16 @@ export interface SayOptions {
   readonly replyTo?: unknown;
 }
 
+export interface HostOptions {
+  readonly groups?: Record<string, object>;
+  readonly config?: object;
+  readonly mounts?: object;
+  /** Where its home is made. */
+  readonly parent?: string;
+  /** Environment variables of the process, such as DOCKER_HOST. */
+  readonly variables?: Readonly<Record<string, string>>;
+}
+
 /** A real host process with a home of its own, spoken to as an outside program does: HTTP and the command line. */
 export class TestHost implements AsyncDisposable {
   readonly home: string;
@@ -50,17 +61,28 @@ export class TestHost implements AsyncDisposable {
   readonly output: string[] = [];
   #process: ChildProcess | undefined;
   readonly #folder: AsyncDisposable;
+  readonly #variables: Readonly<Record<string, string>>;
 
-  private constructor(home: string, port: number, folder: AsyncDisposable) {
+  private constructor(
+    home: string,
+    port: number,
+    owned: { folder: AsyncDisposable; variables: Record<string, string> },
+  ) {
     this.home = home;
     this.url = `http://127.0.0.1:${port}`;
-    this.#folder = folder;
+    this.#folder = owned.folder;
+    this.#variables = owned.variables;
   }
 
   /** Groups by name get the HTTP channel and the trigger `mention` unless they say otherwise. */
-  static async start(
-    options: { groups?: Record<string, object>; config?: object; mounts?: object; parent?: string } = {},
-  ): Promise<TestHost> {
+  static async start(options: HostOptions = {}): Promise<TestHost> {
+    const host = await TestHost.prepare(options);
+    await host.boot();
+    return host;
+  }
+
+  /** Everything but the process. */
+  static async prepare(options: HostOptions = {}): Promise<TestHost> {
     const folder = await temporaryFolder(options.parent);
     const port = await freePort();
     const home = join(folder.path, "home");
@@ -77,9 +99,7 @@ export class TestHost implements AsyncDisposable {
     };
     await writeFile(join(home, "config.yaml"), stringify(config), { mode: 0o600 });
     if (options.mounts) await writeFile(join(home, "mounts.json"), JSON.stringify(options.mounts), { mode: 0o600 });
-    const host = new TestHost(home, port, folder);
-    await host.boot();
-    return host;
+    return new TestHost(home, port, { folder, variables: { ...options.variables } });
   }
 
   get pid(): number {
@@ -88,10 +108,7 @@ export class TestHost implements AsyncDisposable {
 
   /** Starts the process (again) and waits until it is ready. */
   async boot(): Promise<void> {
-    const child = startCrabpot({ home: this.home }, "start");
-    this.#process = child;
-    child.stdout.on("data", (chunk: Buffer) => this.output.push(chunk.toString()));
-    child.stderr.on("data", (chunk: Buffer) => this.output.push(chunk.toString()));
+    const child = this.launch();
     for (let tries = 0; tries < 1_500; tries += 1) {
       if (child.exitCode !== null) throw new Error(`the host ended with ${child.exitCode}:\n${this.output.join("")}`);
       const ready = await fetch(`${this.url}/health/ready`).catch(() => undefined);
@@ -99,6 +116,20 @@ export class TestHost implements AsyncDisposable {
       await new Promise((next) => setTimeout(next, 20));
     }
     throw new Error(`the host was not ready in time:\n${this.output.join("")}`);
+  }
+
+  /** Starts the process and waits for nothing. It may be told more than the others: where to crash, say. */
+  launch(variables: Readonly<Record<string, string>> = {}): ChildProcess {
+    const child = startCrabpot({ home: this.home, variables: { ...this.#variables, ...variables } }, "start");
+    this.#process = child;
+    child.stdout.on("data", (chunk: Buffer) => this.output.push(chunk.toString()));
+    child.stderr.on("data", (chunk: Buffer) => this.output.push(chunk.toString()));
+    return child;
+  }
+
+  get isRunning(): boolean {
+    const child = this.#process;
+    return child !== undefined && child.exitCode === null && child.signalCode === null;
   }
 
   /** Ends the process with a signal and waits for it. Returns the exit code, null after a fatal signal. */
@@ -119,11 +150,17 @@ export class TestHost implements AsyncDisposable {
     return { status: answer.status, retryAfter, id, body: (await answer.json()) as Said["body"] };
   }
 
-  async post(body: unknown): Promise<Response> {
+  /** What goes with each posted message. */
+  get headers(): Record<string, string> {
+    return { authorization: `Bearer ${token}`, "content-type": "application/json" };
+  }
+
+  async post(body: unknown, signal: AbortSignal | null = null): Promise<Response> {
     return fetch(`${this.url}/v1/channels/http/messages`, {
       method: "POST",
-      headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+      headers: this.headers,
       body: JSON.stringify(body),
+      signal,
     });
   }
 
@@ -156,7 +193,7 @@ export class TestHost implements AsyncDisposable {
   }
 
   async cli(...args: string[]): Promise<CommandResult> {
-    return crabpot({ home: this.home }, ...args);
+    return crabpot({ home: this.home, variables: this.#variables }, ...args);
   }
 
   /** Changes top-level keys of the configuration; it counts from the next start on. */
@@ -188,7 +225,7 @@ export class TestHost implements AsyncDisposable {
 
   /** Ids of the containers that carry this home's label, running or not. */
   async containers(): Promise<string[]> {
-    await using engine = await openEngine(surroundings);
+    await using engine = await this.openEngine();
     const found = await engine.list({ "crabpot.instance": await this.instance() });
     return found.map((container) => container.id).toSorted();
   }
@@ -199,8 +236,13 @@ export class TestHost implements AsyncDisposable {
   }
 
   async killContainers(): Promise<void> {
-    await using engine = await openEngine(surroundings);
+    await using engine = await this.openEngine();
     for (const id of await this.containers()) await engine.kill(id);
+  }
+
+  /** The engine that the host uses. */
+  openEngine(): Promise<ContainerEngine> {
+    return openEngine({ ...surroundings, env: { ...surroundings.env, ...this.#variables } });
   }
 
   /** A file of a group's folder; empty when it is not there. */
