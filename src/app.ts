@@ -5,6 +5,7 @@ import type { Containers } from "./app/containers.ts";
 import type { AppContext } from "./app/context.ts";
 import { buildDoors, openDoors } from "./app/doors.ts";
 import type { Doors, TerminalUse } from "./app/doors.ts";
+import { EngineWait } from "./app/engine-wait.ts";
 import { openFoundation } from "./app/foundation.ts";
 import type { FoundationParts } from "./app/foundation.ts";
 import { createHostOperations } from "./app/operations.ts";
@@ -98,9 +99,14 @@ export async function startApp(options: AppOptions): Promise<App> {
   });
   const interventions = createInterventions(context, { runner, outbox, pool: containers.pool });
   const signs = stack.use(createSigns(groups, doors));
-  const queue = createQueue(context, groups, { runner, interventions, signs });
+  const busy = new Set((await store.turns.running()).map((turn) => turn.session));
+  const prepare = async (): Promise<void> => {
+    await containers.prepare();
+    await reconcile(context, { groups, containers, busy });
+  };
+  const engineWait = stack.use(await EngineWait.begin({ prepare, mayWait: options.terminal === undefined, logger }));
+  const queue = createQueue(context, groups, { runner, interventions, signs, engineWait });
   live.queue = queue;
-  await reconcile(context, groups, containers);
   await interventions.afterAbsence(groups);
   const accept = createIntake(context, { groups, queue, outbox, guard, interventions, state: intake });
   const operations = createHostOperations(context, { groups, containers, doors, queue, outbox, intake, interventions });
@@ -146,15 +152,17 @@ async function openGroups({ config, store, home, environment, logger }: AppConte
 function createQueue(
   { config, logger }: AppContext,
   groups: GroupRegistry,
-  { runner, interventions, signs }: { runner: TurnRunner; interventions: Interventions; signs: SignsOfLife },
+  parts: { runner: TurnRunner; interventions: Interventions; signs: SignsOfLife; engineWait: EngineWait },
 ): GroupQueue {
   const queue: GroupQueue = new GroupQueue({
     concurrency: config.sessions.maxHot,
-    onChange: (group, activity) => signs.note(group, activity),
+    onChange: (group, activity) => parts.signs.note(group, activity),
     run: async (name, signal) => {
       const group = groups.byName(name);
-      if (group) await interventions.runCommands(group);
-      if (group && (await runner.run(group, signal)) && !signal.aborted) queue.wake(name);
+      if (group) await parts.interventions.runCommands(group);
+      await parts.engineWait.ready(signal);
+      if (signal.aborted) return;
+      if (group && (await parts.runner.run(group, signal)) && !signal.aborted) queue.wake(name);
     },
     onError: (group, error) => {
       logger.error({ error: toError(error), group }, "a turn could not be run; it is tried again");
@@ -165,9 +173,11 @@ function createQueue(
 }
 
 /** Takes over or removes what an earlier life of the host has left. */
-async function reconcile(context: AppContext, groups: GroupRegistry, { pool }: Containers): Promise<void> {
-  const { config, home, store, logger } = context;
-  const busy = new Set((await store.turns.running()).map((turn) => turn.session));
+async function reconcile(
+  { config, home, store, logger }: AppContext,
+  { groups, containers, busy }: { groups: GroupRegistry; containers: Containers; busy: ReadonlySet<string> },
+): Promise<void> {
+  const { pool } = containers;
   const sessions = await store.sessions.list();
   const keyOf = sessionKeyOf(config.assistant.name);
   await pool.reconcile(async (id) => {

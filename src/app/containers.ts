@@ -5,10 +5,12 @@ import { findAgentImage } from "../containers/agent-image.ts";
 import { openEngine } from "../containers/catalog.ts";
 import { judgeEngine } from "../containers/engine-versions.ts";
 import type { ContainerEngine } from "../containers/engine.ts";
+import { LateEngine } from "../containers/late-engine.ts";
 import { giveFolderTo } from "../containers/folder-owner.ts";
 import { ContainerLauncher } from "../containers/launcher.ts";
 import type { ImageFacts } from "../containers/spec.ts";
 import { AppError } from "../lib/app-error.ts";
+import { rememberSuccess } from "../lib/remember-success.ts";
 import { HostMailbox } from "../sessions/host-mailbox.ts";
 import { SessionPool } from "../sessions/pool.ts";
 import { hostUid } from "./context.ts";
@@ -20,22 +22,29 @@ const readyTimeoutMs = 60_000;
 
 export interface Containers {
   readonly engine: ContainerEngine;
+  /** Resolves once the engine has answered, may be used, and has the agent's image; rejects with what is missing. */
+  readonly prepare: () => Promise<void>;
   readonly launcher: ContainerLauncher;
   readonly pool: SessionPool;
 }
 
-/** The engine, if it is one that can be trusted with agents, and the image that belongs to this checkout. */
+/** Everything that makes containers. Nothing is asked of the engine before `prepare`: it may be away for now. */
 export async function openContainers(context: AppContext, stack: AsyncDisposableStack): Promise<Containers> {
   const { environment, home, config } = context;
   const surroundings = { env: environment.variables, homeFolder: environment.userHome };
-  const engine = context.crashPoints.engine(stack.use(await openEngine(surroundings)));
-  await refuseUnfitEngine(context, engine);
-  const image = await findImage(engine, environment.checkout);
+  const engine = context.crashPoints.engine(stack.use(new LateEngine(() => openEngine(surroundings))));
+  const image = rememberSuccess(async () => {
+    await refuseUnfitEngine(context, engine);
+    return findImage(engine, environment.checkout);
+  });
   await ensureGlobalFolder(home.paths.global, environment.checkout);
   const launcher = createLauncher(context, engine, image);
   const pool = stack.use(createPool(context, launcher));
-  context.logger.debug({ image: image.id, maxHot: config.sessions.maxHot }, "containers can be started");
-  return { engine, launcher, pool };
+  const prepare = async (): Promise<void> => {
+    const { id } = await image();
+    context.logger.debug({ image: id, maxHot: config.sessions.maxHot }, "containers can be started");
+  };
+  return { engine, prepare, launcher, pool };
 }
 
 async function refuseUnfitEngine({ logger, record }: AppContext, engine: ContainerEngine): Promise<void> {
@@ -60,7 +69,11 @@ async function findImage(engine: ContainerEngine, checkout: string): Promise<Ima
   return image;
 }
 
-function createLauncher(context: AppContext, engine: ContainerEngine, image: ImageFacts): ContainerLauncher {
+function createLauncher(
+  context: AppContext,
+  engine: ContainerEngine,
+  image: () => Promise<ImageFacts>,
+): ContainerLauncher {
   const { config, home, environment, store, logs, record } = context;
   const { memoryMb, cpus, pids, runtime } = config.sandbox;
   const folders = { groups: home.paths.groups, checkout: environment.checkout };

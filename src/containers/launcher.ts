@@ -27,7 +27,8 @@ export interface LaunchRecord {
 
 export interface LauncherParts {
   readonly engine: ContainerEngine;
-  readonly image: ImageFacts;
+  /** The image of the agent, as soon as the engine can be asked for it. */
+  readonly image: () => Promise<ImageFacts>;
   readonly instance: string;
   readonly sandbox: SandboxSize;
   readonly mountContext: MountContext;
@@ -42,6 +43,7 @@ export interface LauncherParts {
 }
 
 interface Prepared extends GroupMounts {
+  readonly image: ImageFacts;
   readonly specOf: (generation: number, mailFolder: string) => ContainerSpec;
 }
 
@@ -65,7 +67,8 @@ export class ContainerLauncher {
 
   /** Changes with anything that a container of this group is made from, without looking at the folders themselves. */
   async fingerprint(group: Group): Promise<string> {
-    const { mountContext, sandbox, image } = this.#parts;
+    const { mountContext, sandbox } = this.#parts;
+    const image = await this.#parts.image();
     const allowlist =
       group.mounts.length === 0 ? "" : await readFile(mountContext.allowlistPath, "utf8").catch(() => "");
     const inputs = JSON.stringify([image.id, sandbox, group.mounts, allowlist]);
@@ -125,7 +128,8 @@ export class ContainerLauncher {
   }
 
   async #prepare(group: Group, session: Session): Promise<Prepared> {
-    const { mountContext, instance, image, sandbox, globalFolder } = this.#parts;
+    const { mountContext, instance, sandbox, globalFolder } = this.#parts;
+    const image = await this.#parts.image();
     const { hostUid } = mountContext;
     const judged = await judgeMounts(group.mounts, mountContext);
     const settled = settleMounts(judged, { ordinal: await this.#parts.ordinal(group.name), instance, hostUid });
@@ -156,7 +160,7 @@ export class ContainerLauncher {
         granted,
       });
     };
-    return { ...settled, specOf };
+    return { ...settled, image, specOf };
   }
 
   async #start(
@@ -172,9 +176,10 @@ export class ContainerLauncher {
     }
     const mounts = prepared.granted.map(({ realPath, target, verdict }) => ({ realPath, target, verdict }));
     const bodyHash = createHash("sha256").update(JSON.stringify(body)).digest("hex");
-    const data = { name, spec: hash, body: bodyHash, image: this.#parts.image.id, uid: prepared.user.uid, mounts };
+    const data = { name, spec: hash, body: bodyHash, image: prepared.image.id, uid: prepared.user.uid, mounts };
     await record({ type: "container-create", ...about, data });
     const id = await engine.create(name, body);
+    let launched: LaunchedContainer | undefined;
     try {
       const output = await engine.attach(id);
       const sink = this.#parts.output(about.session, about.group);
@@ -191,12 +196,13 @@ export class ContainerLauncher {
         uid: prepared.user.uid,
         granted: prepared.granted,
       };
-      const launched = new LaunchedContainer(parts);
+      launched = new LaunchedContainer(parts);
       await record({ type: "container-start", ...about, data: { name, container: id } });
       await engine.start(id);
       return launched;
     } catch (error) {
-      await engine.remove(id);
+      // An engine that went away in between: what it keeps is looked for later, and the reason is the first error.
+      await (launched ? launched.remove() : engine.remove(id)).catch(() => undefined);
       throw error;
     }
   }

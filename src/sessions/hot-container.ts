@@ -31,6 +31,8 @@ export interface HotContainerParts {
   readonly onLog: (level: "debug" | "info" | "warn" | "error", text: string) => void;
   /** Called once, when the container has ended or must be treated as such. */
   readonly onGone: (container: HotContainer, reason: string) => void;
+  /** Called when it could not be removed. */
+  readonly onLeftBehind: () => void;
   readonly now: () => number;
 }
 
@@ -68,7 +70,7 @@ export class HotContainer {
       await container.#watch(await launch());
       const probe = await container.#waitUntilReady(readyTimeoutMs);
       await container.#attest(probe);
-      container.#state = "idle";
+      container.#becomeIdle();
       return container;
     } catch (error) {
       await container.close(error instanceof Error ? error.message : String(error));
@@ -83,7 +85,7 @@ export class HotContainer {
       await container.#watch(running);
       await container.#attest(undefined);
       await container.#openMailbox();
-      container.#state = "idle";
+      container.#becomeIdle();
       return container;
     } catch (error) {
       await container.close(error instanceof Error ? error.message : String(error));
@@ -145,9 +147,16 @@ export class HotContainer {
       await this.#mailbox?.removeFiles();
     } catch (error) {
       this.#parts.onLog("error", `ending the container (${reason}) failed: ${String(error)}`);
+      this.#parts.onLeftBehind();
     } finally {
       this.#closed.resolve();
     }
+  }
+
+  /** It may have ended while it was attested: what is closing never comes back. */
+  #becomeIdle(): void {
+    if (this.#state === "closing") throw new AppError("container_lost", "The container ended while it was attested.");
+    this.#state = "idle";
   }
 
   async #openMailbox(): Promise<void> {

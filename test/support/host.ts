@@ -109,13 +109,9 @@ export class TestHost implements AsyncDisposable {
   /** Starts the process (again) and waits until it is ready. */
   async boot(): Promise<void> {
     const child = this.launch();
-    for (let tries = 0; tries < 1_500; tries += 1) {
-      if (child.exitCode !== null) throw new Error(`the host ended with ${child.exitCode}:\n${this.output.join("")}`);
-      const ready = await fetch(`${this.url}/health/ready`).catch(() => undefined);
-      if (ready?.ok) return;
-      await new Promise((next) => setTimeout(next, 20));
-    }
-    throw new Error(`the host was not ready in time:\n${this.output.join("")}`);
+    if (await this.isReadyWithin(60_000)) return;
+    const what = child.exitCode === null ? "was not ready in time" : `ended with ${child.exitCode}`;
+    throw new Error(`the host ${what}:\n${this.output.join("")}`);
   }
 
   /** Starts the process and waits for nothing. It may be told more than the others: where to crash, say. */
@@ -125,6 +121,16 @@ export class TestHost implements AsyncDisposable {
     child.stdout.on("data", (chunk: Buffer) => this.output.push(chunk.toString()));
     child.stderr.on("data", (chunk: Buffer) => this.output.push(chunk.toString()));
     return child;
+  }
+
+  /** False when it has ended, or is not ready in time. */
+  async isReadyWithin(limitMs: number): Promise<boolean> {
+    for (const end = performance.now() + limitMs; this.isRunning && performance.now() < end;) {
+      const ready = await fetch(`${this.url}/health/ready`).catch(() => undefined);
+      if (ready?.ok) return true;
+      await new Promise((next) => setTimeout(next, 20));
+    }
+    return false;
   }
 
   get isRunning(): boolean {

@@ -57,8 +57,10 @@ export class PrivateEngine implements AsyncDisposable {
   async boot(): Promise<void> {
     if (this.isRunning) return;
     await using log = await open(join(this.#folder, "log"), "a");
-    await rm(join(this.#folder, "pid"), { force: true });
     const folders = { data: join(this.#folder, "data"), exec: join(this.#folder, "exec") };
+    // A daemon takes what it finds there for one that runs: where nobody reaps orphans, the numbers of killed ones stay in use.
+    for (const pid of [join(this.#folder, "pid"), join(folders.exec, "containerd/containerd.pid")])
+      await rm(pid, { force: true });
     for (const folder of Object.values(folders)) await mkdir(folder, { recursive: true });
     const places = ["--data-root", folders.data, "--exec-root", folders.exec, "--pidfile", join(this.#folder, "pid")];
     const options = [...places, "--host", this.url, "--bridge=none", "--iptables=false"];
@@ -88,9 +90,13 @@ export class PrivateEngine implements AsyncDisposable {
     this.#process?.kill("SIGCONT");
   }
 
-  /** A connection to it, for the test. */
-  open(): Promise<ContainerEngine> {
+  #open(): Promise<ContainerEngine> {
     return openEngine({ env: { DOCKER_HOST: this.url }, homeFolder: this.#folder });
+  }
+
+  async removeContainers(): Promise<void> {
+    await using engine = await this.#open();
+    for (const { id } of await engine.list({})) await engine.remove(id);
   }
 
   /** A request of the Engine API that the host itself never makes. */
@@ -106,9 +112,10 @@ export class PrivateEngine implements AsyncDisposable {
   async #clear(): Promise<void> {
     this.thaw();
     await this.boot();
-    await using engine = await this.open();
-    for (const { id } of await engine.list({})) await engine.remove(id);
+    await this.removeContainers();
     await this.end("SIGTERM");
+    // A killed daemon leaves its own mount of its data behind.
+    await once(spawn("umount", ["--recursive", "--lazy", join(this.#folder, "data")], { stdio: "ignore" }), "exit");
   }
 
   async #untilItAnswers(): Promise<void> {

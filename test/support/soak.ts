@@ -60,17 +60,18 @@ export async function runSoak(options: SoakOptions): Promise<SoakResult> {
   const breaking = breakThings({ options, host, engine, random, counts, signal: chaos.signal });
   const reporting = report(options, traffic, counts, chaos.signal);
   const everythingSaid = traffic.run(answersWithinMs);
-  await Promise.race([everythingSaid, allTaken(options, traffic)]);
+  await Promise.race([everythingSaid, nearlyOver(options, traffic)]);
   chaos.abort();
   weather.modelTroublePercent = 0;
   await Promise.all([keeping, breaking, reporting]);
   engine.thaw();
   await engine.boot();
-  if (!host.isRunning) await host.boot();
+  await bootIfNeeded(host);
   options.say("peace: waiting for the last answers");
   await everythingSaid;
   const turns = await listTurns(host, groups);
   const end = await endAndAudit(host);
+  await engine.removeContainers();
   const violations = findViolations({ sent: traffic.sent, replies: traffic.replies, turns, ...end });
   if (end.exitCode !== 0) violations.push(`the host ended with ${end.exitCode}`);
   return {
@@ -85,6 +86,12 @@ export async function runSoak(options: SoakOptions): Promise<SoakResult> {
   };
 }
 
+/** It may be on its way up, or down, or gone. */
+async function bootIfNeeded(host: TestHost): Promise<void> {
+  if (host.isRunning && (await host.isReadyWithin(30_000))) return;
+  if (!host.isRunning) await host.boot();
+}
+
 interface Weather {
   modelTroublePercent: number;
 }
@@ -95,7 +102,7 @@ function planOf({ minutes, messages }: SoakOptions, groups: readonly string[], r
   return {
     groups,
     cutPercent: 5,
-    pauseMs: () => random.between(0, messages === undefined ? 4_000 : 2_000),
+    pauseMs: () => random.between(0, 4_000),
     next: (group: string, index: number) => {
       if (index >= perGroup || performance.now() > end) return undefined;
       return `@crab ${random.chance(30) ? "work" : "say"} ${group}-${index}`;
@@ -103,12 +110,14 @@ function planOf({ minutes, messages }: SoakOptions, groups: readonly string[], r
   };
 }
 
-/** Resolves when no further message will come and all have been taken: the faults may go on until here. */
-async function allTaken({ minutes, messages, groups }: SoakOptions, traffic: Traffic): Promise<void> {
+/** Resolves when no further message will come and all but a few are answered: the faults may go on until here. */
+async function nearlyOver({ minutes, messages, groups }: SoakOptions, traffic: Traffic): Promise<void> {
   const end = performance.now() + (minutes ?? 0) * 60_000;
   const wanted = messages === undefined ? Infinity : Math.ceil(messages / groups) * groups;
   const isOver = (): boolean => (minutes === undefined ? traffic.sent.length >= wanted : performance.now() > end);
-  while (!isOver() || traffic.sent.some(({ accepted }) => !accepted)) await delay(200);
+  const isTaken = (): boolean => traffic.sent.every(({ accepted }) => accepted);
+  const few = groups / 4;
+  while (!isOver() || !isTaken() || traffic.unanswered.length > few) await delay(200);
 }
 
 /** As a service manager does it: what has ended is started again. */
