@@ -99,12 +99,7 @@ export async function startApp(options: AppOptions): Promise<App> {
   });
   const interventions = createInterventions(context, { runner, outbox, pool: containers.pool });
   const signs = stack.use(createSigns(groups, doors));
-  const busy = new Set((await store.turns.running()).map((turn) => turn.session));
-  const prepare = async (): Promise<void> => {
-    await containers.prepare();
-    await reconcile(context, { groups, containers, busy });
-  };
-  const engineWait = stack.use(await EngineWait.begin({ prepare, mayWait: options.terminal === undefined, logger }));
+  const engineWait = stack.use(await openEngineWait(context, { groups, containers, terminal: options.terminal }));
   const queue = createQueue(context, groups, { runner, interventions, signs, engineWait });
   live.queue = queue;
   await interventions.afterAbsence(groups);
@@ -161,8 +156,8 @@ function createQueue(
       const group = groups.byName(name);
       if (group) await parts.interventions.runCommands(group);
       await parts.engineWait.ready(signal);
-      if (signal.aborted) return;
-      if (group && (await parts.runner.run(group, signal)) && !signal.aborted) queue.wake(name);
+      if (signal.aborted || !group) return;
+      if (await parts.runner.run(group, signal)) queue.wake(name);
     },
     onError: (group, error) => {
       logger.error({ error: toError(error), group }, "a turn could not be run; it is tried again");
@@ -170,6 +165,19 @@ function createQueue(
     },
   });
   return queue;
+}
+
+async function openEngineWait(
+  context: AppContext,
+  parts: { groups: GroupRegistry; containers: Containers; terminal: TerminalUse | undefined },
+): Promise<EngineWait> {
+  // Asked now: a turn that is given up before the engine is there still had its agent at work.
+  const busy = new Set((await context.store.turns.running()).map((turn) => turn.session));
+  const prepare = async (): Promise<void> => {
+    await parts.containers.prepare();
+    await reconcile(context, { ...parts, busy });
+  };
+  return EngineWait.begin({ prepare, mayWait: parts.terminal === undefined, logger: context.logger });
 }
 
 /** Takes over or removes what an earlier life of the host has left. */

@@ -17,9 +17,6 @@ import { hostUid } from "./context.ts";
 import type { AppContext } from "./context.ts";
 import { createPoolEvents } from "./events.ts";
 
-/** An agent needs so long at most from the start of its container until it has attested it. */
-const readyTimeoutMs = 60_000;
-
 export interface Containers {
   readonly engine: ContainerEngine;
   /** Resolves once the engine has answered, may be used, and has the agent's image; rejects with what is missing. */
@@ -132,7 +129,7 @@ function createPool(context: AppContext, launcher: ContainerLauncher): SessionPo
     limits: {
       maxHot: config.sessions.maxHot,
       idleStopMs: config.sessions.idleStopMinutes * 60_000,
-      readyTimeoutMs,
+      readyTimeoutMs: config.sessions.silenceTimeoutSeconds * 1000,
     },
     now: () => clock.now(),
     logger,

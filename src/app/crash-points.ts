@@ -38,6 +38,8 @@ const auditTypes = {
   "turn-end": true,
   delivery: true,
   "limit-hit": true,
+  "intake-stopped": true,
+  "intake-resumed": true,
   "group-added": true,
   "group-removed": true,
   "model-request": true,

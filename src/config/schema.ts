@@ -126,7 +126,7 @@ export const configSchema = z.strictObject({
       silenceTimeoutSeconds: positive
         .max(3600)
         .default(60)
-        .describe("An agent that gives no sign of life for so long during a turn has lost its container."),
+        .describe("An agent that gives no sign of life for so long, at its start or during a turn, is replaced."),
       catchUpMinutes: minutes
         .default(60)
         .describe("Messages that are older than this when the host starts are not answered; one notice says so."),

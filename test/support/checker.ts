@@ -11,6 +11,7 @@ export interface ReceivedReply {
   readonly seq: number;
   readonly group: string;
   readonly kind: string;
+  readonly text?: string;
   readonly inReplyTo: readonly string[];
 }
 

@@ -144,6 +144,8 @@ export class TestHost implements AsyncDisposable {
     if (!child || child.exitCode !== null || child.signalCode !== null) return child?.exitCode ?? null;
     const exited = once(child, "exit");
     child.kill(signal);
+    // One that a test has frozen would not notice.
+    child.kill("SIGCONT");
     await exited;
     return child.exitCode;
   }
@@ -244,6 +246,18 @@ export class TestHost implements AsyncDisposable {
   async killContainers(): Promise<void> {
     await using engine = await this.openEngine();
     for (const id of await this.containers()) await engine.kill(id);
+  }
+
+  /** The group's container and the socket of its engine, as soon as there is one. */
+  async containerOf(group: string): Promise<{ id: string; socketPath: string }> {
+    await using engine = await this.openEngine();
+    const labels = { "crabpot.instance": await this.instance(), "crabpot.group": group };
+    for (const end = performance.now() + 60_000; performance.now() < end;) {
+      const [found] = (await engine.list(labels)).filter(({ running }) => running);
+      if (found) return { id: found.id, socketPath: (await engine.facts()).address.replace("unix://", "") };
+      await new Promise((next) => setTimeout(next, 10));
+    }
+    throw new Error(`${group} has no container:\n${this.output.join("")}`);
   }
 
   /** The engine that the host uses. */

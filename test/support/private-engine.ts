@@ -11,6 +11,7 @@ import { setTimeout as delay } from "node:timers/promises";
 
 import { openEngine } from "../../src/containers/catalog.ts";
 import type { ContainerEngine } from "../../src/containers/engine.ts";
+import { askEngine, openEngineAnswer } from "./engine-api.ts";
 import { engineWithAgentImage } from "./engine.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
@@ -64,7 +65,8 @@ export class PrivateEngine implements AsyncDisposable {
     for (const folder of Object.values(folders)) await mkdir(folder, { recursive: true });
     const places = ["--data-root", folders.data, "--exec-root", folders.exec, "--pidfile", join(this.#folder, "pid")];
     const options = [...places, "--host", this.url, "--bridge=none", "--iptables=false"];
-    this.#process = spawn("dockerd", options, {
+    // In namespaces of its own: without a bridge to use, dockerd deletes docker0, which is another Docker's.
+    this.#process = spawn("unshare", ["--net", "--mount", "dockerd", ...options], {
       stdio: ["ignore", log.fd, log.fd],
       env: { PATH: process.env["PATH"] },
     });
@@ -101,7 +103,7 @@ export class PrivateEngine implements AsyncDisposable {
 
   /** A request of the Engine API that the host itself never makes. */
   async ask(method: string, path: string): Promise<string> {
-    return text(await call(this.socket, method, path));
+    return askEngine(this.socket, method, path);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -114,8 +116,6 @@ export class PrivateEngine implements AsyncDisposable {
     await this.boot();
     await this.removeContainers();
     await this.end("SIGTERM");
-    // A killed daemon leaves its own mount of its data behind.
-    await once(spawn("umount", ["--recursive", "--lazy", join(this.#folder, "data")], { stdio: "ignore" }), "exit");
   }
 
   async #untilItAnswers(): Promise<void> {
@@ -132,18 +132,11 @@ export class PrivateEngine implements AsyncDisposable {
   async #loadAgentImage(): Promise<void> {
     const { engine, image } = await engineWithAgentImage();
     const { address } = await engine.facts();
-    const from = await call(address.replace("unix://", ""), "GET", `/images/${image}/get`);
+    const from = await openEngineAnswer(address.replace("unix://", ""), "GET", `/images/${image}/get`);
     const load = request({ socketPath: this.socket, method: "POST", path: "/images/load?quiet=1" });
     load.setHeader("content-type", "application/x-tar");
     const [[answer]] = await Promise.all([once(load, "response") as Promise<[IncomingMessage]>, pipeline(from, load)]);
     await text(answer);
     await engine[Symbol.asyncDispose]();
   }
-}
-
-async function call(socketPath: string, method: string, path: string): Promise<IncomingMessage> {
-  const asking = request({ socketPath, method, path }).end();
-  const [answer] = (await once(asking, "response")) as [IncomingMessage];
-  if ((answer.statusCode ?? 500) < 400) return answer;
-  throw new Error(`${method} ${path}: ${answer.statusCode} ${await text(answer)}`);
 }

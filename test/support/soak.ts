@@ -7,7 +7,7 @@ import type { ModelScript, ModelServerRequest, ScriptedReply } from "./model-ser
 import { PrivateEngine } from "./private-engine.ts";
 import type { Random } from "./random.ts";
 import { seededRandom } from "./random.ts";
-import { endAndAudit, listTurns, Traffic } from "./traffic.ts";
+import { Client, endAndAudit, listTurns, speakInAll } from "./traffic.ts";
 import { troubles } from "./troubles.ts";
 import type { TroubleName } from "./troubles.ts";
 
@@ -53,34 +53,33 @@ export async function runSoak(options: SoakOptions): Promise<SoakResult> {
       },
     }),
   );
-  const traffic = new Traffic(host, planOf(options, groups, random), random);
+  const client = new Client(host);
   const chaos = new AbortController();
   const counts: Record<string, number> = {};
   const keeping = keepRunning(host, random, chaos.signal);
   const breaking = breakThings({ options, host, engine, random, counts, signal: chaos.signal });
-  const reporting = report(options, traffic, counts, chaos.signal);
-  const everythingSaid = traffic.run(answersWithinMs);
-  await Promise.race([everythingSaid, nearlyOver(options, traffic)]);
+  const reporting = report(options, client, counts, chaos.signal);
+  const reading = readOn(client, chaos.signal);
+  await speakInAll(client, planOf(options, groups, random), random);
+  await nearlyAnswered(client, options.groups / 4);
   chaos.abort();
   weather.modelTroublePercent = 0;
-  await Promise.all([keeping, breaking, reporting]);
+  await Promise.all([keeping, breaking, reporting, reading]);
   engine.thaw();
   await engine.boot();
   await bootIfNeeded(host);
   options.say("peace: waiting for the last answers");
-  await everythingSaid;
+  await client.readAll(answersWithinMs);
   const turns = await listTurns(host, groups);
   const end = await endAndAudit(host);
   await engine.removeContainers();
-  const violations = findViolations({ sent: traffic.sent, replies: traffic.replies, turns, ...end });
+  const violations = findViolations({ sent: client.sent, replies: client.replies, turns, ...end });
   if (end.exitCode !== 0) violations.push(`the host ended with ${end.exitCode}`);
   return {
     violations,
-    accepted: traffic.sent.filter(({ accepted }) => accepted).length,
-    replies: traffic.replies.length,
-    notices: traffic.replies
-      .filter(({ kind }) => kind === "notice")
-      .map((reply) => (reply as { text?: string }).text ?? ""),
+    accepted: client.sent.filter(({ accepted }) => accepted).length,
+    replies: client.replies.length,
+    notices: client.replies.filter(({ kind }) => kind === "notice").map(({ text }) => text ?? ""),
     faults: counts,
     hostOutput: host.output,
   };
@@ -110,14 +109,17 @@ function planOf({ minutes, messages }: SoakOptions, groups: readonly string[], r
   };
 }
 
-/** Resolves when no further message will come and all but a few are answered: the faults may go on until here. */
-async function nearlyOver({ minutes, messages, groups }: SoakOptions, traffic: Traffic): Promise<void> {
-  const end = performance.now() + (minutes ?? 0) * 60_000;
-  const wanted = messages === undefined ? Infinity : Math.ceil(messages / groups) * groups;
-  const isOver = (): boolean => (minutes === undefined ? traffic.sent.length >= wanted : performance.now() > end);
-  const isTaken = (): boolean => traffic.sent.every(({ accepted }) => accepted);
-  const few = groups / 4;
-  while (!isOver() || !isTaken() || traffic.unanswered.length > few) await delay(200);
+/** The faults go on until all but a few messages are answered, or for as long as all of them would need in peace. */
+async function nearlyAnswered(client: Client, few: number): Promise<void> {
+  const end = performance.now() + answersWithinMs;
+  while (client.unanswered.length > few && performance.now() < end) await delay(200);
+}
+
+async function readOn(client: Client, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    await client.read();
+    await delay(100);
+  }
 }
 
 /** As a service manager does it: what has ended is started again. */
@@ -150,18 +152,18 @@ async function breakThings(parts: {
 
 async function report(
   options: SoakOptions,
-  traffic: Traffic,
+  client: Client,
   counts: Readonly<Record<string, number>>,
   signal: AbortSignal,
 ): Promise<void> {
   const began = performance.now();
   while (!signal.aborted) {
     await delay(5_000, undefined, { signal }).catch(() => undefined);
-    const accepted = traffic.sent.filter((message) => message.accepted).length;
+    const accepted = client.sent.filter((message) => message.accepted).length;
     const faults = Object.values(counts).reduce((sum, count) => sum + count, 0);
     const seconds = Math.round((performance.now() - began) / 1000);
     options.say(
-      `${seconds} s: ${accepted} messages taken, ${accepted - traffic.unanswered.length} answered, ${faults} faults`,
+      `${seconds} s: ${accepted} messages taken, ${accepted - client.unanswered.length} answered, ${faults} faults`,
     );
   }
 }

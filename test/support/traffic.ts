@@ -8,39 +8,30 @@ import type { TestHost } from "./host.ts";
 import type { Random } from "./random.ts";
 
 const requestLimitMs = 8_000;
-const retryMs = 100;
+const retryMs = 50;
+
+interface NewMessage {
+  readonly group: string;
+  readonly id: string;
+  readonly text: string;
+}
 
 interface Sent extends SentMessage {
   accepted: boolean;
-}
-
-/** What each group says, one message after the other, and how many of a hundred requests are cut off when they are sent. */
-export interface Plan {
-  readonly groups: readonly string[];
-  /** The text of the group's next message; undefined: it has said everything. */
-  readonly next: (group: string, index: number) => string | undefined;
-  readonly cutPercent?: number;
-  /** Milliseconds between two messages of a group. */
-  readonly pauseMs?: () => number;
 }
 
 /**
  * An outside client of the HTTP channel that gives up nothing: each message is sent until it is acknowledged, replies are
  * read with `after=`, whatever happens to the host in between. It remembers what it gave in and what it got.
  */
-export class Traffic {
+export class Client {
   readonly sent: Sent[] = [];
   readonly replies: ReceivedReply[] = [];
   readonly #host: TestHost;
-  readonly #plan: Plan;
-  readonly #random: Random;
   readonly #answered = new Set<string>();
-  #finished = false;
 
-  constructor(host: TestHost, plan: Plan, random: Random) {
+  constructor(host: TestHost) {
     this.#host = host;
-    this.#plan = plan;
-    this.#random = random;
   }
 
   /** Messages that are acknowledged and not answered. */
@@ -48,56 +39,20 @@ export class Traffic {
     return this.sent.filter(({ id, accepted }) => accepted && !this.#answered.has(id)).map(({ id }) => id);
   }
 
-  /** Says everything and waits for the answers, at most so long after the last message was taken. */
-  async run(answersWithinMs: number): Promise<void> {
-    const reading = this.#read();
-    try {
-      await Promise.all(this.#plan.groups.map((group) => this.#speak(group)));
-      const deadline = performance.now() + answersWithinMs;
-      while (this.unanswered.length > 0 && performance.now() < deadline) await delay(retryMs);
-    } finally {
-      this.#finished = true;
-      await reading;
-    }
-  }
-
-  /** Reads what has come since, once. */
-  async readOn(): Promise<void> {
-    const after = this.replies.at(-1)?.seq ?? 0;
-    for (const reply of await this.#host.replies(after)) {
-      this.replies.push(reply);
-      for (const id of reply.inReplyTo) this.#answered.add(id);
-    }
-  }
-
-  async #speak(group: string): Promise<void> {
-    for (let index = 0; ; index += 1) {
-      const text = this.#plan.next(group, index);
-      if (text === undefined) return;
-      const message: Sent = { group, id: `${group}-${index}`, accepted: false };
-      this.sent.push(message);
-      if (this.#random.chance(this.#plan.cutPercent ?? 0)) await this.#sendAndHangUp(message, text);
-      while (!(await this.#send(message, text))) await delay(retryMs);
-      message.accepted = true;
-      await delay(this.#plan.pauseMs?.() ?? 0);
-    }
-  }
-
-  async #send({ group, id }: Sent, text: string): Promise<boolean> {
-    try {
-      const answer = await this.#host.post(bodyOf(group, id, text), AbortSignal.timeout(requestLimitMs));
-      await answer.arrayBuffer();
-      if ([400, 404, 413].includes(answer.status)) throw new Error(`${id} was refused for good: ${answer.status}`);
-      return answer.status === 202;
-    } catch (error) {
-      if (error instanceof Error && error.message.includes("for good")) throw error;
-      return false;
+  /** Sends a message until it is acknowledged, or until it is no use. One at a time for each group. */
+  async say(message: NewMessage, isNoUse: () => boolean = () => false): Promise<void> {
+    const known = this.sent.find(({ id }) => id === message.id);
+    const sent = known ?? { group: message.group, id: message.id, accepted: false };
+    if (!known) this.sent.push(sent);
+    while (!sent.accepted && !isNoUse()) {
+      sent.accepted = await this.#send(message);
+      if (!sent.accepted) await delay(retryMs);
     }
   }
 
   /** As a client whose machine dies when it has sent everything: the host may or may not have it. */
-  async #sendAndHangUp({ group, id }: Sent, text: string): Promise<void> {
-    const body = JSON.stringify(bodyOf(group, id, text));
+  async sayAndHangUp(message: NewMessage): Promise<void> {
+    const body = JSON.stringify(bodyOf(message));
     const { hostname, port } = new URL(this.#host.url);
     const socket = connect(Number(port), hostname);
     try {
@@ -118,16 +73,67 @@ export class Traffic {
     }
   }
 
-  async #read(): Promise<void> {
-    while (!this.#finished) {
-      await this.readOn().catch(() => undefined);
+  /** Reads what has come since, if the host answers. */
+  async read(): Promise<void> {
+    const after = this.replies.at(-1)?.seq ?? 0;
+    const replies = await this.#host.replies(after).catch(() => []);
+    for (const reply of replies) {
+      this.replies.push(reply);
+      for (const id of reply.inReplyTo) this.#answered.add(id);
+    }
+  }
+
+  /** Reads until everything that was acknowledged is answered, at most so long. */
+  async readAll(withinMs: number, isNoUse: () => boolean = () => false): Promise<void> {
+    for (const end = performance.now() + withinMs; performance.now() < end && !isNoUse();) {
+      await this.read();
+      if (this.unanswered.length === 0) return;
       await delay(retryMs);
     }
-    await this.readOn().catch(() => undefined);
+  }
+
+  async #send(message: NewMessage): Promise<boolean> {
+    const signal = AbortSignal.timeout(requestLimitMs);
+    const status = await this.#host.post(bodyOf(message), signal).then(
+      async (answer) => {
+        await answer.arrayBuffer();
+        return answer.status;
+      },
+      () => undefined,
+    );
+    if (status !== undefined && [400, 401, 404, 413].includes(status))
+      throw new Error(`${message.id} was refused for good, with ${status}`);
+    return status === 202;
   }
 }
 
-function bodyOf(group: string, id: string, text: string): object {
+/** What each group says, one message after the other. */
+export interface Plan {
+  readonly groups: readonly string[];
+  /** The text of the group's next message; undefined: it has said everything. */
+  readonly next: (group: string, index: number) => string | undefined;
+  /** So many of a hundred messages are first cut off when they have been sent. */
+  readonly cutPercent: number;
+  /** Milliseconds between two messages of a group. */
+  readonly pauseMs: () => number;
+}
+
+/** All groups speak at once; resolves when everything is acknowledged. */
+export async function speakInAll(client: Client, plan: Plan, random: Random): Promise<void> {
+  const speak = async (group: string): Promise<void> => {
+    for (let index = 0; ; index += 1) {
+      const text = plan.next(group, index);
+      if (text === undefined) return;
+      const message = { group, id: `${group}-${index}`, text };
+      if (random.chance(plan.cutPercent)) await client.sayAndHangUp(message);
+      await client.say(message);
+      await delay(plan.pauseMs());
+    }
+  };
+  await Promise.all(plan.groups.map(speak));
+}
+
+function bodyOf({ group, id, text }: NewMessage): object {
   return { id, group, sender: { id: "ann", name: "Ann" }, text };
 }
 

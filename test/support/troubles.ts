@@ -1,9 +1,11 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { readdir, readFile, truncate } from "node:fs/promises";
+import { readdir, truncate } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 
+import { containerTroubles } from "./container-troubles.ts";
+import type { ContainerTrouble } from "./container-troubles.ts";
 import type { TestHost } from "./host.ts";
 import type { PrivateEngine } from "./private-engine.ts";
 import type { Random } from "./random.ts";
@@ -24,23 +26,11 @@ export const troubles = {
     await delay(random.between(100, 1_500));
     process.kill(host.pid, "SIGCONT");
   },
-  "container killed": async (parts) => {
-    await askAboutOne(parts, "POST", "/kill");
-  },
-  "container removed": async (parts) => {
-    await askAboutOne(parts, "DELETE", "?force=1");
-  },
-  "container paused": async (parts) => {
-    await askAboutOne(parts, "POST", "/pause");
-  },
-  "agent hung": async ({ engine, random }) => {
-    const pid = await pidOfOne(engine, random);
-    if (pid !== undefined) process.kill(pid, "SIGSTOP");
-  },
-  "out of memory": async ({ engine, random }) => {
-    const pid = await pidOfOne(engine, random);
-    if (pid !== undefined) await takeMemory(pid);
-  },
+  "container killed": (parts) => breakOne(parts, "killed"),
+  "container removed": (parts) => breakOne(parts, "removed"),
+  "container paused": (parts) => breakOne(parts, "paused"),
+  "agent hung": (parts) => breakOne(parts, "hung"),
+  "out of memory": (parts) => breakOne(parts, "out-of-memory"),
   "engine killed": async ({ engine, random }) => {
     await engine.end("SIGKILL");
     await delay(random.between(0, 3_000));
@@ -66,31 +56,10 @@ export const troubles = {
 
 export type TroubleName = keyof typeof troubles;
 
-async function askAboutOne({ engine, random }: Breakable, method: string, rest: string): Promise<void> {
-  const id = random.pick(await runningContainers(engine));
-  if (id !== undefined) await engine.ask(method, `/containers/${id}${rest}`);
-}
-
-async function runningContainers(engine: PrivateEngine): Promise<string[]> {
+async function breakOne({ engine, random }: Breakable, trouble: ContainerTrouble): Promise<void> {
   const list = JSON.parse(await engine.ask("GET", "/containers/json")) as { Id: string }[];
-  return list.map(({ Id }) => Id).toSorted();
-}
-
-async function pidOfOne(engine: PrivateEngine, random: Random): Promise<number | undefined> {
-  const id = random.pick(await runningContainers(engine));
-  if (id === undefined) return undefined;
-  const { State } = JSON.parse(await engine.ask("GET", `/containers/${id}/json`)) as { State: { Pid: number } };
-  return State.Pid > 1 ? State.Pid : undefined;
-}
-
-/** A process in the memory cgroup of the container's that takes more than there is. */
-async function takeMemory(pid: number): Promise<void> {
-  const cgroups = await readFile(`/proc/${pid}/cgroup`, "utf8");
-  const path = /^\d+:memory:(.*)$/m.exec(cgroups)?.[1];
-  const unified = /^0::(.*)$/m.exec(cgroups)?.[1];
-  const folder = path === undefined ? `/sys/fs/cgroup${unified ?? ""}` : `/sys/fs/cgroup/memory${path}`;
-  const script = `echo $$ > ${folder}/cgroup.procs && exec tail -c 1000000000 /dev/zero`;
-  await once(spawn("sh", ["-c", script], { stdio: "ignore" }), "exit");
+  const id = random.pick(list.map(({ Id }) => Id).toSorted());
+  if (id !== undefined) await containerTroubles[trouble]({ socketPath: engine.socket, id });
 }
 
 /** Messages that lie in mailboxes at this moment; empty most of the time, because they are taken at once. */
