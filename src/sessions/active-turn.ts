@@ -24,6 +24,8 @@ export type Outcome =
 /** Answers in a row whose every tool call was denied, before the turn is given up. */
 const deniedRounds = 8;
 const cancelGraceMs = 5_000;
+/** Pings within the longest silence. */
+const pingsPerSilence = 2;
 
 /** The host's side of one container's work on one turn. Every step is stored before it is acted on. */
 export class ActiveTurn implements TurnListener {
@@ -36,6 +38,7 @@ export class ActiveTurn implements TurnListener {
   #answering = false;
   #requests = 0;
   #silence: NodeJS.Timeout | undefined;
+  #unansweredPings = 0;
   #cancelled: { readonly state: "failed" | "cancelled"; readonly reason: string } | undefined;
 
   constructor(scope: TurnScope, parts: TurnParts) {
@@ -55,6 +58,7 @@ export class ActiveTurn implements TurnListener {
     const timeout = setTimeout(() => {
       this.#onTimeout();
     }, this.#parts.turnTimeoutMs);
+    const pings = setInterval(() => this.#ping(), this.#parts.silenceTimeoutMs / pingsPerSilence);
     const suspend = (): void => this.#outcome.resolve({ kind: "suspended" });
     signal.addEventListener("abort", suspend, { once: true });
     try {
@@ -65,6 +69,7 @@ export class ActiveTurn implements TurnListener {
     } finally {
       clearTimeout(timeout);
       clearTimeout(this.#silence);
+      clearInterval(pings);
       signal.removeEventListener("abort", suspend);
       this.#modelCall.abort(new AppError("cancelled", "The turn has ended."));
       this.#parts.pool.release(session.id);
@@ -91,8 +96,11 @@ export class ActiveTurn implements TurnListener {
   }
 
   onMessage(payload: AgentPayload): void {
-    clearTimeout(this.#silence);
     if (!("turn" in payload) || payload.turn !== this.#scope.turn.id) return;
+    this.#unansweredPings = 0;
+    // That it lives does not say that it got what it has to react to.
+    if (payload.type === "pong") return;
+    clearTimeout(this.#silence);
     if (payload.type === "model-request") this.#background(this.#onModelRequest(payload.append));
     else if (payload.type === "tool-request") this.#background(this.#onToolRequest(payload));
     else if (payload.type === "progress") this.#parts.events.progress(this.#scope, payload.text);
@@ -238,15 +246,27 @@ export class ActiveTurn implements TurnListener {
     await this.#parts.store.turns.addStep(this.#scope.turn.id, step);
   }
 
+  /** Asks an agent that may be long at work, or waits for the model, whether it is there at all. */
+  #ping(): void {
+    const container = this.#container;
+    if (!container) return;
+    if (this.#unansweredPings >= pingsPerSilence) return this.#fallSilent(container);
+    this.#unansweredPings += 1;
+    container.send({ type: "ping", turn: this.#scope.turn.id }).catch((error: unknown) => {
+      this.#parts.logger.warn({ error }, "the agent cannot be asked whether it is there");
+    });
+  }
+
+  #fallSilent(container: HotContainer): void {
+    void container.close(`the agent gave no sign of life for ${this.#parts.silenceTimeoutMs} ms`);
+  }
+
   /** Sends something that the agent must react to at once; an agent that stays silent has lost its container. */
   async #say(payload: Parameters<HotContainer["send"]>[0]): Promise<void> {
     const container = this.#container;
     if (!container) return;
     clearTimeout(this.#silence);
-    this.#silence = setTimeout(
-      () => void container.close(`the agent did not react for ${this.#parts.silenceTimeoutMs} ms`),
-      this.#parts.silenceTimeoutMs,
-    );
+    this.#silence = setTimeout(() => this.#fallSilent(container), this.#parts.silenceTimeoutMs);
     await container.send(payload);
   }
 }

@@ -6,6 +6,7 @@ import type { HotContainer as HotContainerView, Session } from "../domain/sessio
 import { toError } from "../lib/app-error.ts";
 import { HotContainer } from "./hot-container.ts";
 import type { HotContainerParts, Mailbox, MailboxEvents, TurnListener } from "./hot-container.ts";
+import { Leftovers } from "./leftovers.ts";
 import type { FoundContainer, Launcher, RunningContainer } from "./launch.ts";
 
 /** What is opened for a container's life: see the mailbox. */
@@ -61,11 +62,19 @@ export class SessionPool implements AsyncDisposable {
   readonly #hot = new Map<string, HotContainer>();
   readonly #idleTimers = new Map<string, NodeJS.Timeout>();
   readonly #closing = new Set<Promise<void>>();
-  /** Places promised to containers that are being started. */
-  readonly #starting = new Set<string>();
+  /** Places promised to containers that are being started, and their generations as soon as they have one. */
+  readonly #starting = new Map<string, number | undefined>();
+  readonly #leftovers: Leftovers;
 
   constructor(parts: PoolParts) {
     this.#parts = parts;
+    this.#leftovers = new Leftovers({
+      found: () => parts.launcher.found(),
+      inUse: ({ session, generation }) =>
+        this.#hot.get(session)?.view().generation === generation || this.#starting.get(session) === generation,
+      removed: (name, reason) => parts.events.orphanRemoved(name, reason),
+      logger: parts.logger,
+    });
   }
 
   list(): HotContainerView[] {
@@ -83,7 +92,7 @@ export class SessionPool implements AsyncDisposable {
       return hot;
     }
     if (hot) await this.#close(hot, hot.state === "idle" ? "its configuration changed" : "it was being closed");
-    this.#starting.add(session.id);
+    this.#starting.set(session.id, undefined);
     try {
       await this.#makeRoom();
       return await this.#start(group, session, { fingerprint, listener });
@@ -131,6 +140,7 @@ export class SessionPool implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await Promise.all([...this.#hot.values()].map((hot) => this.#close(hot, "the host is stopping")));
     await Promise.all(this.#closing);
+    await this.#leftovers[Symbol.asyncDispose]();
   }
 
   async #start(
@@ -141,9 +151,12 @@ export class SessionPool implements AsyncDisposable {
     const { launcher, sessions, events, limits } = this.#parts;
     const begun = performance.now();
     const plan = await launcher.plan(group, session);
+    // Two containers of one session would share its folder, and the older one may still run what a turn began in it.
+    await this.#leftovers.removeOf(session.id);
     for (const refused of plan.refusedMounts)
       this.#parts.containerLog(session.id, group.name, "warn", `mount refused: ${refused}`);
     const generation = await sessions.nextGeneration(session.id);
+    this.#starting.set(session.id, generation);
     const parts = await this.#containerParts(group, session, { fingerprint, generation, uid: plan.uid });
     const folder = this.#parts.mailFolder(session.id, generation);
     try {
@@ -153,6 +166,7 @@ export class SessionPool implements AsyncDisposable {
       await events.started(hot.view(), performance.now() - begun);
       return hot;
     } catch (error) {
+      this.#leftovers.suspect();
       await events.refused(group.name, session.id, error instanceof Error ? error.message : String(error));
       throw error;
     }
@@ -180,6 +194,7 @@ export class SessionPool implements AsyncDisposable {
       onLog: (level, text) => this.#parts.containerLog(session.id, group.name, level, text),
       onGone: (container, reason) => this.#gone(session.id, container, reason),
       onLimit: (container, hit) => this.#track(this.#parts.events.limitHit(group, container.view(), hit)),
+      onLeftBehind: () => this.#leftovers.suspect(),
       now: this.#parts.now,
     };
   }
@@ -199,6 +214,7 @@ export class SessionPool implements AsyncDisposable {
         { error, container: found.name },
         "a container of an earlier start could not be removed",
       );
+      this.#leftovers.suspect();
     }
   }
 
@@ -207,6 +223,7 @@ export class SessionPool implements AsyncDisposable {
     found: FoundContainer,
     owner: { group: Group; session: Session; busy: boolean } | undefined,
   ): Promise<string | undefined> {
+    if (this.#hot.get(found.session)?.view().generation === found.generation) return undefined;
     if (!owner) return "its session or group does not exist any more";
     if (!found.running) return "it had ended";
     if (found.generation !== owner.session.generation) return "a newer one exists";

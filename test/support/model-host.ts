@@ -1,4 +1,5 @@
 import { TestHost } from "./host.ts";
+import type { HostOptions } from "./host.ts";
 import type { ModelScript, ModelServer, ModelServerRequest } from "./model-servers/model-server.ts";
 import { startOpenAiServer } from "./model-servers/openai.ts";
 
@@ -11,10 +12,7 @@ export interface ModelHost extends AsyncDisposable {
   readonly model: ModelServer;
 }
 
-export async function startModelHost(
-  script: ModelScript,
-  options: Parameters<typeof TestHost.start>[0] = {},
-): Promise<ModelHost> {
+export async function startModelHost(script: ModelScript, options: HostOptions = {}): Promise<ModelHost> {
   await using stack = new AsyncDisposableStack();
   const model = stack.use(await startOpenAiServer(script));
   const models = {
