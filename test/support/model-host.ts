@@ -12,13 +12,17 @@ export interface ModelHost extends AsyncDisposable {
   readonly model: ModelServer;
 }
 
-export async function startModelHost(script: ModelScript, options: HostOptions = {}): Promise<ModelHost> {
+export async function startModelHost(
+  script: ModelScript,
+  options: HostOptions & { readonly models?: object } = {},
+): Promise<ModelHost> {
   await using stack = new AsyncDisposableStack();
   const model = stack.use(await startOpenAiServer(script));
   const models = {
     routes: { main: ["gpt/test-model"] },
     providers: { gpt: { kind: "openai", apiKey: modelKey, baseUrl: model.url } },
     attempts: 2,
+    ...options.models,
   };
   const host = stack.use(await TestHost.start({ ...options, config: { models, ...options.config } }));
   const owned = stack.move();

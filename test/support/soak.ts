@@ -22,6 +22,8 @@ export interface SoakOptions {
   readonly faultEveryMs: number;
   /** Left out: all of them. */
   readonly faults?: readonly TroubleName[] | undefined;
+  /** Left out: one is made. */
+  readonly engine?: PrivateEngine;
   readonly say: (line: string) => void;
 }
 
@@ -41,7 +43,7 @@ export async function runSoak(options: SoakOptions): Promise<SoakResult> {
   const random = seededRandom(options.seed);
   const groups = Array.from({ length: options.groups }, (_, index) => `group-${index}`);
   await using stack = new AsyncDisposableStack();
-  const engine = stack.use(await PrivateEngine.start());
+  const engine = options.engine ?? stack.use(await PrivateEngine.start());
   const weather: Weather = { modelTroublePercent: 8 };
   const { host } = stack.use(
     await startModelHost(fickleModel(weather, random), {
