@@ -33,6 +33,7 @@ function container(options: { readonly remove?: () => Promise<void> } = {}) {
     onLog: () => undefined,
     onGone: (_container, reason) => void log.push(`gone: ${reason}`),
     onLeftBehind: () => void log.push("left behind"),
+    stop: new AbortController().signal,
     now: () => 0,
   };
   return { exit, attestation, log, running, parts };
