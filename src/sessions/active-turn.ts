@@ -32,6 +32,7 @@ export class ActiveTurn implements TurnListener {
   readonly #scope: TurnScope;
   readonly #parts: TurnParts;
   readonly #outcome = Promise.withResolvers<Outcome>();
+  readonly #suspended = Promise.withResolvers<undefined>();
   readonly #modelCall = new AbortController();
   readonly #hostTools: HostTools;
   #container: HotContainer | undefined;
@@ -59,10 +60,15 @@ export class ActiveTurn implements TurnListener {
       this.#onTimeout();
     }, this.#parts.turnTimeoutMs);
     const pings = setInterval(() => this.#ping(), this.#parts.silenceTimeoutMs / pingsPerSilence);
-    const suspend = (): void => this.#outcome.resolve({ kind: "suspended" });
+    const suspend = (): void => {
+      this.#outcome.resolve({ kind: "suspended" });
+      this.#suspended.resolve(undefined);
+    };
     signal.addEventListener("abort", suspend, { once: true });
     try {
-      this.#container = await this.#parts.pool.acquire(group, session, this);
+      const acquiring = this.#parts.pool.acquire(group, session, this);
+      this.#container = await Promise.race([acquiring, this.#suspended.promise]);
+      if (!this.#container) return await this.#leave(acquiring);
       if (this.#cancelled) return { kind: "ended", state: this.#cancelled.state, text: this.#cancelled.reason };
       await this.#say({ type: "turn-start", turn: turn.id, resumed });
       return await this.#outcome.promise;
@@ -74,6 +80,15 @@ export class ActiveTurn implements TurnListener {
       this.#modelCall.abort(new AppError("cancelled", "The turn has ended."));
       this.#parts.pool.release(session.id);
     }
+  }
+
+  /** The host stops before there is a container. The pool sees to what becomes of one that is being made. */
+  async #leave(acquiring: Promise<HotContainer>): Promise<Outcome> {
+    acquiring.then(
+      () => this.#parts.pool.release(this.#scope.session.id),
+      (error: unknown) => this.#parts.logger.debug({ error }, "a container was not needed any more"),
+    );
+    return { kind: "suspended" };
   }
 
   /** Stops the turn: the agent gets a moment to stop its tools, then its container is ended. */

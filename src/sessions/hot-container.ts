@@ -37,6 +37,8 @@ export interface HotContainerParts {
   readonly onLimit: (container: HotContainer, hit: LimitHit) => void;
   /** Called when it could not be removed. */
   readonly onLeftBehind: () => void;
+  /** The host stops: one that is being started is not waited for. */
+  readonly stop: AbortSignal;
   readonly now: () => number;
 }
 
@@ -70,6 +72,8 @@ export class HotContainer {
     readyTimeoutMs: number,
   ): Promise<HotContainer> {
     const container = new HotContainer(parts);
+    const stop = (): void => void container.close("the host is stopping");
+    parts.stop.addEventListener("abort", stop, { once: true });
     try {
       await container.#openMailbox();
       await container.#watch(await launch());
@@ -80,6 +84,8 @@ export class HotContainer {
     } catch (error) {
       await container.close(error instanceof Error ? error.message : String(error));
       throw error;
+    } finally {
+      parts.stop.removeEventListener("abort", stop);
     }
   }
 

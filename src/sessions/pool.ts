@@ -1,9 +1,11 @@
+import { once } from "node:events";
+
 import type { Logger } from "pino";
 
 import type { Group } from "../domain/group.ts";
 import type { LimitHit } from "../domain/limit.ts";
 import type { HotContainer as HotContainerView, Session } from "../domain/session.ts";
-import { toError } from "../lib/app-error.ts";
+import { AppError, toError } from "../lib/app-error.ts";
 import { HotContainer } from "./hot-container.ts";
 import type { HotContainerParts, Mailbox, MailboxEvents, TurnListener } from "./hot-container.ts";
 import { Leftovers } from "./leftovers.ts";
@@ -52,6 +54,9 @@ export interface PoolParts {
 
 /** Ids that one mailbox block spans; a container's life never needs as many. */
 const mailboxBlockSize = 1_000_000;
+/** What an engine gets to end all containers when the host stops. */
+const endMs = 20_000;
+const stopping = "the host is stopping";
 
 /**
  * The hot containers, at most one per session and `maxHot` in all. Callers make sure that no more turns than `maxHot` run
@@ -65,6 +70,7 @@ export class SessionPool implements AsyncDisposable {
   /** Places promised to containers that are being started, and their generations as soon as they have one. */
   readonly #starting = new Map<string, number | undefined>();
   readonly #leftovers: Leftovers;
+  readonly #stop = new AbortController();
 
   constructor(parts: PoolParts) {
     this.#parts = parts;
@@ -83,6 +89,7 @@ export class SessionPool implements AsyncDisposable {
 
   /** The session's hot container, or a new one, busy with the listener's turn until `release`. */
   async acquire(group: Group, session: Session, listener: TurnListener): Promise<HotContainer> {
+    if (this.#stop.signal.aborted) throw new AppError("container_lost", "The host is stopping.");
     await this.#admit(group.name, session.id);
     const fingerprint = await this.#parts.launcher.fingerprint(group);
     const hot = this.#hot.get(session.id);
@@ -95,7 +102,9 @@ export class SessionPool implements AsyncDisposable {
     this.#starting.set(session.id, undefined);
     try {
       await this.#makeRoom();
-      return await this.#start(group, session, { fingerprint, listener });
+      const start = this.#start(group, session, { fingerprint, listener });
+      this.#track(start.then(noResult, noResult));
+      return await start;
     } finally {
       this.#starting.delete(session.id);
     }
@@ -137,8 +146,16 @@ export class SessionPool implements AsyncDisposable {
     await Promise.all(found.map((container) => this.#reconcileOne(container, find)));
   }
 
+  /** Ends all containers. Those that an engine which hangs does not end in time are found at the next start. */
   async [Symbol.asyncDispose](): Promise<void> {
-    await Promise.all([...this.#hot.values()].map((hot) => this.#close(hot, "the host is stopping")));
+    this.#stop.abort();
+    const late = AbortSignal.timeout(endMs);
+    await Promise.race([this.#endAll(), once(late, "abort")]);
+    if (late.aborted) this.#parts.logger.error("the engine did not end all containers in time");
+  }
+
+  async #endAll(): Promise<void> {
+    await Promise.all([...this.#hot.values()].map((hot) => this.#close(hot, stopping)));
     await Promise.all(this.#closing);
     await this.#leftovers[Symbol.asyncDispose]();
   }
@@ -161,6 +178,7 @@ export class SessionPool implements AsyncDisposable {
     const folder = this.#parts.mailFolder(session.id, generation);
     try {
       const hot = await HotContainer.start(parts, () => plan.start(generation, folder), limits.readyTimeoutMs);
+      if (this.#stop.signal.aborted) await hot.close(stopping);
       hot.occupy(listener);
       this.#hot.set(session.id, hot);
       await events.started(hot.view(), performance.now() - begun);
@@ -194,6 +212,7 @@ export class SessionPool implements AsyncDisposable {
       onLog: (level, text) => this.#parts.containerLog(session.id, group.name, level, text),
       onGone: (container, reason) => this.#gone(session.id, container, reason),
       onLimit: (container, hit) => this.#track(this.#parts.events.limitHit(group, container.view(), hit)),
+      stop: this.#stop.signal,
       onLeftBehind: () => this.#leftovers.suspect(),
       now: this.#parts.now,
     };
@@ -291,3 +310,5 @@ export class SessionPool implements AsyncDisposable {
     this.#closing.add(tracked);
   }
 }
+
+function noResult(): void {}

@@ -108,6 +108,25 @@ test("a container that the engine could not remove when it was away is removed w
   await expect.poll(() => host.containers(), { timeout: 40_000 }).toEqual([]);
 }, 120_000);
 
+test("a host that is told to stop while the engine hangs ends in time and answers after the next start", async ({
+  engine,
+}) => {
+  await using running = await startModelHost(model, { variables: { DOCKER_HOST: engine.url } });
+  const { host } = running;
+  const client = new Client(host);
+
+  engine.freeze();
+  await client.say({ group: "family", id: "one", text: "@crab hello" });
+  // Well before the engine's hanging requests are given up.
+  const code = await host.end("SIGTERM");
+  engine.thaw();
+  await host.boot();
+  await client.readAll(30_000);
+
+  expect(code).toBe(0);
+  expect(client.replies).toMatchObject([{ kind: "reply", text: "done", inReplyTo: ["one"] }]);
+}, 58_000);
+
 test("in a mix of all faults at random, every message is answered once, in order", async ({ engine }) => {
   const seed = Math.floor(Math.random() * 2 ** 31);
   const lines: string[] = [`seed ${seed}`];
