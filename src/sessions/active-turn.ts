@@ -5,6 +5,7 @@ import { limits } from "../protocol/limits.ts";
 import { refusalOfValue } from "../protocol/mailbox-file.ts";
 import type { AgentPayload } from "../protocol/messages.ts";
 import type { HotContainer, TurnListener } from "./hot-container.ts";
+import { finalAnswer, interrupted } from "./answers.ts";
 import { HostTools } from "./host-tools.ts";
 import type { HostToolRequest } from "./host-tools.ts";
 import { collectIntake } from "./turn-intake.ts";
@@ -286,22 +287,8 @@ export class ActiveTurn implements TurnListener {
   }
 }
 
-/** The last answer of a turn; one that is not what it could have been says so. */
-function finalAnswer({ text, stop }: ModelAnswer): Pick<ModelAnswer, "text" | "toolCalls"> {
-  const remarks = {
-    length: "[The answer was cut: the model had reached its output limit.]",
-    refusal: "[The model declined.]",
-  };
-  const remark = stop === "length" || stop === "refusal" ? remarks[stop] : "";
-  return { text: [text, remark].filter((part) => part.trim() !== "").join("\n\n"), toolCalls: [] };
-}
-
 function spokenMinutes(ms: number): string {
   const minutes = Math.round(ms / 60_000);
   if (minutes < 1) return `${Math.round(ms / 1000)} seconds`;
   return minutes === 1 ? "one minute" : `${minutes} minutes`;
-}
-
-function interrupted(callId: string): ToolResult {
-  return { callId, output: "interrupted, result unknown", isError: true };
 }

@@ -19,6 +19,7 @@ function container(options: { readonly remove?: () => Promise<void> } = {}) {
     mailFolder: "",
     exited: exit.promise,
     attest: () => attestation.promise,
+    limitCounters: async () => undefined,
     remove: options.remove ?? (async () => undefined),
   };
   const parts: HotContainerParts = {
@@ -32,6 +33,7 @@ function container(options: { readonly remove?: () => Promise<void> } = {}) {
     },
     onLog: () => undefined,
     onGone: (_container, reason) => void log.push(`gone: ${reason}`),
+    onLimit: () => undefined,
     onLeftBehind: () => void log.push("left behind"),
     stop: new AbortController().signal,
     now: () => 0,
