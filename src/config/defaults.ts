@@ -25,7 +25,7 @@ const vendors: readonly Vendor[] = [
     kind: "openai",
     keyVariable: "OPENAI_API_KEY",
     urlVariable: "OPENAI_BASE_URL",
-    model: "gpt-6.1-terra",
+    model: "gpt-6.1-sol",
   },
 ];
 

@@ -29,7 +29,7 @@ describe("without a file", () => {
   test.for([
     [{}, ["offline/scripted"], /no ANTHROPIC_API_KEY or OPENAI_API_KEY.*scripted model/],
     [{ ANTHROPIC_API_KEY: "k" }, ["anthropic/claude-sonnet-5-5"], /ANTHROPIC_API_KEY is set: anthropic\//],
-    [{ OPENAI_API_KEY: "k" }, ["openai/gpt-6.1-terra"], /OPENAI_API_KEY is set: openai\//],
+    [{ OPENAI_API_KEY: "k" }, ["openai/gpt-6.1-sol"], /OPENAI_API_KEY is set: openai\//],
     [{ OPENAI_API_KEY: "k", ANTHROPIC_API_KEY: "k" }, ["anthropic/claude-sonnet-5-5"], /ANTHROPIC_API_KEY/],
     [{ OPENAI_API_KEY: "" }, ["offline/scripted"], /scripted model/],
   ] as const)("the key in %j decides which model answers, and the start says so", async ([variables, route, said]) => {
