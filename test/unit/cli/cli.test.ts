@@ -153,7 +153,13 @@ describe("mounts check", () => {
 
     expect(denied.code).toBe(1);
     expect(jsonLines(denied.stdout)).toEqual([
-      { source: "~/docs", target: "docs", verdict: "denied", rule: "allowlist", reason: expect.stringContaining("mounts.json") },
+      {
+        source: "~/docs",
+        target: "docs",
+        verdict: "denied",
+        rule: "allowlist",
+        reason: expect.stringContaining("mounts.json"),
+      },
     ]);
     expect(granted.code).toBe(0);
     expect(jsonLines(granted.stdout)).toMatchObject([{ source: "~/docs", target: "docs", verdict: "ro" }]);
