@@ -63,7 +63,14 @@ test("an empty file means the defaults: a terminal with the group main and the s
 
   expect(config.channels).toEqual({ terminal: {} });
   expect(config.groups["main"]).toMatchObject({ channel: "terminal", chat: "main", trigger: "always", main: true });
-  expect(config.sandbox).toEqual({ runtime: "runc", memoryMb: 1024, cpus: 1, pids: 256, network: "none" });
+  expect(config.sandbox).toEqual({
+    runtime: "runc",
+    memoryMb: 1024,
+    cpus: 1,
+    pids: 256,
+    workspaceMb: 4096,
+    network: "none",
+  });
 });
 
 test("the scripted model and the terminal are there even if only others are configured", async () => {
