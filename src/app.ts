@@ -5,7 +5,6 @@ import type { Containers } from "./app/containers.ts";
 import type { AppContext } from "./app/context.ts";
 import { buildDoors, openDoors } from "./app/doors.ts";
 import type { Doors, TerminalUse } from "./app/doors.ts";
-import { EngineWait } from "./app/engine-wait.ts";
 import { openFoundation } from "./app/foundation.ts";
 import type { FoundationParts } from "./app/foundation.ts";
 import { createHostOperations } from "./app/operations.ts";
@@ -95,9 +94,9 @@ export async function startApp(options: AppOptions): Promise<App> {
   });
   const interventions = createInterventions(context, { runner, outbox, pool: containers.pool });
   const signs = stack.use(createSigns(groups, doors));
-  const engineWait = stack.use(await openEngineWait(context, { groups, containers, terminal: options.terminal }));
-  const queue = createQueue(context, groups, { runner, interventions, signs, engineWait });
+  const queue = createQueue(context, groups, { runner, interventions, signs });
   live.queue = queue;
+  await reconcile(context, groups, containers);
   await interventions.afterAbsence(groups);
   const accept = createIntake(context, { groups, queue, outbox, guard, interventions, state: intake });
   const operations = createHostOperations(context, { groups, containers, doors, queue, outbox, intake, interventions });
@@ -155,17 +154,15 @@ async function openGroups({ config, store, home, environment, logger }: AppConte
 function createQueue(
   { config, logger }: AppContext,
   groups: GroupRegistry,
-  parts: { runner: TurnRunner; interventions: Interventions; signs: SignsOfLife; engineWait: EngineWait },
+  { runner, interventions, signs }: { runner: TurnRunner; interventions: Interventions; signs: SignsOfLife },
 ): GroupQueue {
   const queue: GroupQueue = new GroupQueue({
     concurrency: config.sessions.maxHot,
-    onChange: (group, activity) => parts.signs.note(group, activity),
+    onChange: (group, activity) => signs.note(group, activity),
     run: async (name, signal) => {
       const group = groups.byName(name);
-      if (group) await parts.interventions.runCommands(group);
-      await parts.engineWait.ready(signal);
-      if (signal.aborted || !group) return;
-      if (await parts.runner.run(group, signal)) queue.wake(name);
+      if (group) await interventions.runCommands(group);
+      if (group && (await runner.run(group, signal)) && !signal.aborted) queue.wake(name);
     },
     onError: (group, error) => {
       logger.error({ error: toError(error), group }, "a turn could not be run; it is tried again");
@@ -175,25 +172,10 @@ function createQueue(
   return queue;
 }
 
-async function openEngineWait(
-  context: AppContext,
-  parts: { groups: GroupRegistry; containers: Containers; terminal: TerminalUse | undefined },
-): Promise<EngineWait> {
-  // Asked now: a turn that is given up before the engine is there still had its agent at work.
-  const busy = new Set((await context.store.turns.running()).map((turn) => turn.session));
-  const prepare = async (): Promise<void> => {
-    await parts.containers.prepare();
-    await reconcile(context, { ...parts, busy });
-  };
-  return EngineWait.begin({ prepare, mayWait: parts.terminal === undefined, logger: context.logger });
-}
-
 /** Takes over or removes what an earlier life of the host has left. */
-async function reconcile(
-  { config, home, store, logger }: AppContext,
-  { groups, containers, busy }: { groups: GroupRegistry; containers: Containers; busy: ReadonlySet<string> },
-): Promise<void> {
-  const { pool } = containers;
+async function reconcile(context: AppContext, groups: GroupRegistry, { pool }: Containers): Promise<void> {
+  const { config, home, store, logger } = context;
+  const busy = new Set((await store.turns.running()).map((turn) => turn.session));
   const sessions = await store.sessions.list();
   const keyOf = sessionKeyOf(config.assistant.name);
   await pool.reconcile(async (id) => {

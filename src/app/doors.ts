@@ -43,7 +43,7 @@ export async function buildDoors(
     readonly ready: () => Promise<Readiness>;
   },
 ): Promise<Doors> {
-  const { config, clock, logger, store, crashPoints } = context;
+  const { config, clock, logger, store } = context;
   const { host, port, token } = config.gateway;
   const server =
     token === undefined
@@ -73,7 +73,7 @@ export async function buildDoors(
   const use = parts.terminal;
   const terminal = use && stack.use(await catalog.terminal({ ...use, assistantName: config.assistant.name, clock }));
   if (terminal) supervise(terminal);
-  return { channels: channels.map((channel) => crashPoints.channel(channel)), terminal, server, recordState };
+  return { channels, terminal, server, recordState };
 }
 
 function recordRefusal({ record, logger }: AppContext, refusal: HttpRefusal): void {

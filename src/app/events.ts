@@ -4,7 +4,7 @@ import type { ToolCall } from "../domain/model.ts";
 import type { LimitReporter } from "./limits.ts";
 import type { Metrics } from "../gateway/metrics.ts";
 import type { SessionLogs } from "../lib/session-log.ts";
-import type { PoolEvents } from "../sessions/pool-parts.ts";
+import type { PoolEvents } from "../sessions/pool.ts";
 import type { TurnEvents, TurnScope } from "../sessions/turn-parts.ts";
 
 /** A record of the audit log, as the parts of the host write it. */

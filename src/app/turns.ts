@@ -19,6 +19,8 @@ import type { AppContext } from "./context.ts";
 import { createTurnEvents } from "./events.ts";
 import { createFormatReply } from "./replies.ts";
 
+/** An agent answers what it must answer at once within milliseconds; this is for machines under heavy load. */
+const silenceTimeoutMs = 60_000;
 const instructionsBytes = 256 * 1024;
 
 /** A session's key: `agent:channel:peer`. */
@@ -57,7 +59,7 @@ export async function createTurns(
     clock,
     logger,
     turnTimeoutMs: config.sessions.turnTimeoutMinutes * 60_000,
-    silenceTimeoutMs: config.sessions.silenceTimeoutSeconds * 1000,
+    silenceTimeoutMs,
     sessionKey: sessionKeyOf(agentName),
   });
 }

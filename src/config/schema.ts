@@ -179,10 +179,6 @@ export const configSchema = z.strictObject({
       idleStopMinutes: positive.default(30),
       maxHot: z.number().int().min(1).max(1024).default(16),
       turnTimeoutMinutes: positive.default(60),
-      silenceTimeoutSeconds: positive
-        .max(3600)
-        .default(60)
-        .describe("An agent that gives no sign of life for so long, at its start or during a turn, is replaced."),
       catchUpMinutes: minutes
         .default(60)
         .describe("Messages that are older than this when the host starts are not answered; one notice says so."),

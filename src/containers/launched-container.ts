@@ -1,8 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 
 import type { LimitCounters } from "../domain/limit.ts";
-import { AppError } from "../lib/app-error.ts";
-import { rememberSuccess } from "../lib/remember-success.ts";
 import type { ProbeReport } from "../protocol/messages.ts";
 import { attest } from "./attestation.ts";
 import { readHostView } from "./attestation-host.ts";
@@ -37,7 +35,7 @@ export class LaunchedContainer {
   readonly exited: Promise<ContainerExit>;
   readonly #parts: LaunchedParts;
   readonly #watching = new AbortController();
-  readonly #remove: () => Promise<void>;
+  #removed: Promise<void> | undefined;
   #pid: number | undefined;
 
   constructor(parts: LaunchedParts) {
@@ -47,18 +45,14 @@ export class LaunchedContainer {
     this.generation = parts.generation;
     this.uid = parts.uid;
     this.mailFolder = parts.mailFolder;
-    this.#remove = rememberSuccess(() => parts.engine.remove(parts.id).finally(() => this.#watching.abort()));
     this.exited = this.#watch();
   }
 
-  /**
-   * Every difference between what runs and what was asked for, a sentence each; see `attest`. Throws `container_lost` when
-   * it does not run any more: that says nothing about what it was.
-   */
+  /** Every difference between what runs and what was asked for, a sentence each; see `attest`. */
   async attest(probe: ProbeReport | undefined): Promise<readonly string[]> {
     const { engine, id, body, granted } = this.#parts;
     const inspection = await engine.inspect(id);
-    if (inspection === undefined || !isRunning(inspection)) throw endedEarly(this.name);
+    if (inspection === undefined) return ["The container is gone."];
     this.#pid = pidOf(inspection);
     const folders = granted.map(({ target, device, inode }) => ({
       target: `${containerPaths.extra}/${target}`,
@@ -70,9 +64,7 @@ export class LaunchedContainer {
       ...granted.map((mount) => recheckMount(mount)),
     ]);
     const changed = changes.filter((change) => change !== undefined);
-    const surprises = [...changed, ...attest({ inspection, body, probe, hostView, folders })];
-    if (surprises.length > 0 && !(await this.#stillRuns())) throw endedEarly(this.name);
-    return surprises;
+    return [...changed, ...attest({ inspection, body, probe, hostView, folders })];
   }
 
   /** What the kernel has enforced so far; undefined before the attestation, and where the host cannot look. */
@@ -80,15 +72,10 @@ export class LaunchedContainer {
     return this.#pid === undefined ? undefined : readLimitCounters(this.#pid, this.id);
   }
 
-  /** Ends and removes it; later calls wait for the first one, or try again if that has failed. */
+  /** Ends and removes it; later calls wait for the first one. */
   async remove(): Promise<void> {
-    await this.#remove();
-  }
-
-  /** One that died while it was looked at looks strange from some sides. */
-  async #stillRuns(): Promise<boolean> {
-    const inspection = await this.#parts.engine.inspect(this.id);
-    return inspection !== undefined && isRunning(inspection);
+    this.#removed ??= this.#parts.engine.remove(this.id).finally(() => this.#watching.abort());
+    await this.#removed;
   }
 
   async #watch(): Promise<ContainerExit> {
@@ -106,10 +93,6 @@ export class LaunchedContainer {
       if (state !== "engine-away" && !isRunning(state)) return exitOf(state);
     }
   }
-}
-
-function endedEarly(name: string): AppError {
-  return new AppError("container_lost", `Container ${name} ended before it could be looked at.`);
 }
 
 const removedExit: ContainerExit = { code: 137, oomKilled: false };

@@ -66,12 +66,7 @@ export class GroupQueue {
   #enqueue(group: string): void {
     this.#states.set(group, "waiting");
     this.#parts.onChange?.(group, "waiting");
-    this.#line
-      .add(() => this.#run(group))
-      .catch((error: unknown) => {
-        // A line that is cleared rejects what stood in it; that is kept in the store.
-        if (!this.#stopped) this.#parts.onError(group, error);
-      });
+    this.#line.add(() => this.#run(group)).catch((error: unknown) => this.#parts.onError(group, error));
   }
 
   async #run(group: string): Promise<void> {

@@ -21,8 +21,6 @@ export interface Mailbox extends AsyncDisposable {
 export interface MailboxEvents {
   readonly onMessage: (message: AgentMessage) => void;
   readonly onViolation: (reason: string) => void;
-  /** A message of the agent could not be read and will not come again. */
-  readonly onDropped: (reason: string) => void;
 }
 
 export interface HotContainerParts {
@@ -35,10 +33,6 @@ export interface HotContainerParts {
   readonly onGone: (container: HotContainer, reason: string) => void;
   /** It has reached one of its limits. */
   readonly onLimit: (container: HotContainer, hit: LimitHit) => void;
-  /** Called when it could not be removed. */
-  readonly onLeftBehind: () => void;
-  /** The host stops: one that is being started is not waited for. */
-  readonly stop: AbortSignal;
   readonly now: () => number;
 }
 
@@ -72,20 +66,16 @@ export class HotContainer {
     readyTimeoutMs: number,
   ): Promise<HotContainer> {
     const container = new HotContainer(parts);
-    const stop = (): void => void container.close("the host is stopping");
-    parts.stop.addEventListener("abort", stop, { once: true });
     try {
       await container.#openMailbox();
       await container.#watch(await launch());
       const probe = await container.#waitUntilReady(readyTimeoutMs);
       await container.#attest(probe);
-      container.#becomeIdle();
+      container.#state = "idle";
       return container;
     } catch (error) {
       await container.close(error instanceof Error ? error.message : String(error));
       throw error;
-    } finally {
-      parts.stop.removeEventListener("abort", stop);
     }
   }
 
@@ -98,7 +88,7 @@ export class HotContainer {
       // What it hit in an earlier life of the host has been told.
       container.#counted = (await running.limitCounters().catch(() => undefined)) ?? container.#counted;
       await container.#openMailbox();
-      container.#becomeIdle();
+      container.#state = "idle";
       return container;
     } catch (error) {
       await container.close(error instanceof Error ? error.message : String(error));
@@ -172,25 +162,14 @@ export class HotContainer {
       await this.#mailbox?.removeFiles();
     } catch (error) {
       this.#parts.onLog("error", `ending the container (${reason}) failed: ${String(error)}`);
-      this.#parts.onLeftBehind();
     } finally {
       this.#closed.resolve();
     }
   }
 
-  /** It may have ended while it was attested: what is closing never comes back. */
-  #becomeIdle(): void {
-    if (this.#state === "closing") throw new AppError("container_lost", "The container ended while it was attested.");
-    this.#state = "idle";
-  }
-
   async #openMailbox(): Promise<void> {
     this.#mailbox = await this.#parts.openMailbox({
       onMessage: (message) => this.#receive(message.payload),
-      onDropped: (reason) => {
-        // A turn would wait for it for ever. Without a turn, it only counts as a violation.
-        if (this.#listener) void this.close(`a message of the agent could not be read (${reason})`);
-      },
       onViolation: (reason) => {
         this.#parts.onLog("error", `the agent broke the mailbox protocol: ${reason}`);
         void this.close(`mailbox violation: ${reason}`);

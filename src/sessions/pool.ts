@@ -1,19 +1,56 @@
-import { once } from "node:events";
+import type { Logger } from "pino";
 
 import type { Group } from "../domain/group.ts";
+import type { LimitHit } from "../domain/limit.ts";
 import type { HotContainer as HotContainerView, Session } from "../domain/session.ts";
-import { AppError, toError } from "../lib/app-error.ts";
+import { toError } from "../lib/app-error.ts";
 import { HotContainer } from "./hot-container.ts";
-import type { HotContainerParts, TurnListener } from "./hot-container.ts";
-import type { PoolParts } from "./pool-parts.ts";
-import { Leftovers } from "./leftovers.ts";
-import type { FoundContainer, RunningContainer } from "./launch.ts";
+import type { HotContainerParts, Mailbox, MailboxEvents, TurnListener } from "./hot-container.ts";
+import type { FoundContainer, Launcher, RunningContainer } from "./launch.ts";
+
+/** What is opened for a container's life: see the mailbox. */
+export interface MailboxRequest extends MailboxEvents {
+  readonly session: string;
+  readonly group: string;
+  readonly generation: number;
+  readonly firstId: number;
+  readonly containerUid: number;
+}
+
+/** Things that happen to containers, for the audit log. Each resolves when it is on record. */
+export interface PoolEvents {
+  started(container: HotContainerView, elapsedMs: number): Promise<void>;
+  adopted(container: HotContainerView): Promise<void>;
+  refused(group: string, session: string, reason: string): Promise<void>;
+  stopped(container: HotContainerView, reason: string): Promise<void>;
+  limitHit(group: Group, container: HotContainerView, hit: LimitHit): Promise<void>;
+  orphanRemoved(name: string, reason: string): Promise<void>;
+}
+
+export interface PoolParts {
+  readonly launcher: Launcher;
+  readonly sessions: {
+    nextGeneration(id: string): Promise<number>;
+    nextMailboxBlock(id: string): Promise<number>;
+  };
+  readonly openMailbox: (request: MailboxRequest) => Promise<Mailbox>;
+  readonly mailFolder: (session: string, generation: number) => string;
+  readonly containerLog: (
+    session: string,
+    group: string,
+    level: "debug" | "info" | "warn" | "error",
+    text: string,
+  ) => void;
+  readonly events: PoolEvents;
+  /** The quota of groups' folders: `admit` throws when a group may not have a container now. */
+  readonly workspaces: { admit(group: string): Promise<void>; released(group: string): void };
+  readonly limits: { readonly maxHot: number; readonly idleStopMs: number; readonly readyTimeoutMs: number };
+  readonly now: () => number;
+  readonly logger: Logger;
+}
 
 /** Ids that one mailbox block spans; a container's life never needs as many. */
 const mailboxBlockSize = 1_000_000;
-/** What an engine gets to end all containers when the host stops. */
-const endMs = 20_000;
-const stopping = "the host is stopping";
 
 /**
  * The hot containers, at most one per session and `maxHot` in all. Callers make sure that no more turns than `maxHot` run
@@ -24,20 +61,11 @@ export class SessionPool implements AsyncDisposable {
   readonly #hot = new Map<string, HotContainer>();
   readonly #idleTimers = new Map<string, NodeJS.Timeout>();
   readonly #closing = new Set<Promise<void>>();
-  /** Places promised to containers that are being started, and their generations as soon as they have one. */
-  readonly #starting = new Map<string, number | undefined>();
-  readonly #leftovers: Leftovers;
-  readonly #stop = new AbortController();
+  /** Places promised to containers that are being started. */
+  readonly #starting = new Set<string>();
 
   constructor(parts: PoolParts) {
     this.#parts = parts;
-    this.#leftovers = new Leftovers({
-      found: () => parts.launcher.found(),
-      inUse: ({ session, generation }) =>
-        this.#hot.get(session)?.view().generation === generation || this.#starting.get(session) === generation,
-      removed: (name, reason) => parts.events.orphanRemoved(name, reason),
-      logger: parts.logger,
-    });
   }
 
   list(): HotContainerView[] {
@@ -46,7 +74,6 @@ export class SessionPool implements AsyncDisposable {
 
   /** The session's hot container, or a new one, busy with the listener's turn until `release`. */
   async acquire(group: Group, session: Session, listener: TurnListener): Promise<HotContainer> {
-    if (this.#stop.signal.aborted) throw new AppError("container_lost", "The host is stopping.");
     await this.#admit(group.name, session.id);
     const fingerprint = await this.#parts.launcher.fingerprint(group);
     const hot = this.#hot.get(session.id);
@@ -56,12 +83,10 @@ export class SessionPool implements AsyncDisposable {
       return hot;
     }
     if (hot) await this.#close(hot, hot.state === "idle" ? "its configuration changed" : "it was being closed");
-    this.#starting.set(session.id, undefined);
+    this.#starting.add(session.id);
     try {
       await this.#makeRoom();
-      const start = this.#start(group, session, { fingerprint, listener });
-      this.#track(start.then(noResult, noResult));
-      return await start;
+      return await this.#start(group, session, { fingerprint, listener });
     } finally {
       this.#starting.delete(session.id);
     }
@@ -103,18 +128,9 @@ export class SessionPool implements AsyncDisposable {
     await Promise.all(found.map((container) => this.#reconcileOne(container, find)));
   }
 
-  /** Ends all containers. Those that an engine which hangs does not end in time are found at the next start. */
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#stop.abort();
-    const late = AbortSignal.timeout(endMs);
-    await Promise.race([this.#endAll(), once(late, "abort")]);
-    if (late.aborted) this.#parts.logger.error("the engine did not end all containers in time");
-  }
-
-  async #endAll(): Promise<void> {
-    await Promise.all([...this.#hot.values()].map((hot) => this.#close(hot, stopping)));
+    await Promise.all([...this.#hot.values()].map((hot) => this.#close(hot, "the host is stopping")));
     await Promise.all(this.#closing);
-    await this.#leftovers[Symbol.asyncDispose]();
   }
 
   async #start(
@@ -125,23 +141,18 @@ export class SessionPool implements AsyncDisposable {
     const { launcher, sessions, events, limits } = this.#parts;
     const begun = performance.now();
     const plan = await launcher.plan(group, session);
-    // Two containers of one session would share its folder, and the older one may still run what a turn began in it.
-    await this.#leftovers.removeOf(session.id);
     for (const refused of plan.refusedMounts)
       this.#parts.containerLog(session.id, group.name, "warn", `mount refused: ${refused}`);
     const generation = await sessions.nextGeneration(session.id);
-    this.#starting.set(session.id, generation);
     const parts = await this.#containerParts(group, session, { fingerprint, generation, uid: plan.uid });
     const folder = this.#parts.mailFolder(session.id, generation);
     try {
       const hot = await HotContainer.start(parts, () => plan.start(generation, folder), limits.readyTimeoutMs);
-      if (this.#stop.signal.aborted) await hot.close(stopping);
       hot.occupy(listener);
       this.#hot.set(session.id, hot);
       await events.started(hot.view(), performance.now() - begun);
       return hot;
     } catch (error) {
-      this.#leftovers.suspect();
       await events.refused(group.name, session.id, error instanceof Error ? error.message : String(error));
       throw error;
     }
@@ -169,8 +180,6 @@ export class SessionPool implements AsyncDisposable {
       onLog: (level, text) => this.#parts.containerLog(session.id, group.name, level, text),
       onGone: (container, reason) => this.#gone(session.id, container, reason),
       onLimit: (container, hit) => this.#track(this.#parts.events.limitHit(group, container.view(), hit)),
-      stop: this.#stop.signal,
-      onLeftBehind: () => this.#leftovers.suspect(),
       now: this.#parts.now,
     };
   }
@@ -190,7 +199,6 @@ export class SessionPool implements AsyncDisposable {
         { error, container: found.name },
         "a container of an earlier start could not be removed",
       );
-      this.#leftovers.suspect();
     }
   }
 
@@ -199,7 +207,6 @@ export class SessionPool implements AsyncDisposable {
     found: FoundContainer,
     owner: { group: Group; session: Session; busy: boolean } | undefined,
   ): Promise<string | undefined> {
-    if (this.#hot.get(found.session)?.view().generation === found.generation) return undefined;
     if (!owner) return "its session or group does not exist any more";
     if (!found.running) return "it had ended";
     if (found.generation !== owner.session.generation) return "a newer one exists";
@@ -267,5 +274,3 @@ export class SessionPool implements AsyncDisposable {
     this.#closing.add(tracked);
   }
 }
-
-function noResult(): void {}

@@ -62,7 +62,7 @@ export interface TurnParts {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly turnTimeoutMs: number;
-  /** Longest silence of an agent during a turn: after a message that it must react to at once, and to pings. */
+  /** Longest silence after a message to the agent that it must react to at once. */
   readonly silenceTimeoutMs: number;
 }
 

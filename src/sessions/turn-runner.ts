@@ -148,8 +148,7 @@ export class TurnRunner {
     const { turn, group } = scope;
     const messages = await store.messages.ofTurn(turn.id);
     const at = clock.now();
-    // The clock may have been set back.
-    const elapsedMs = Math.max(0, at - (messages[0]?.receivedAt ?? turn.startedAt));
+    const elapsedMs = at - (messages[0]?.receivedAt ?? turn.startedAt);
     const { kind, text } = this.#wording(end, scope);
     const inReplyTo = messages.map((message) => message.id);
     const outgoing = text === "" ? [] : [draftFor(group, { kind, text, inReplyTo, turn: turn.id, elapsedMs })];

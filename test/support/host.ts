@@ -9,9 +9,8 @@ import { join } from "node:path";
 import { parse, stringify } from "yaml";
 
 import { openEngine } from "../../src/containers/catalog.ts";
-import type { ContainerEngine } from "../../src/containers/engine.ts";
 import { crabpot, startCrabpot } from "./crabpot.ts";
-import type { CommandResult } from "./crabpot.ts";
+import type { CommandOptions, CommandResult } from "./crabpot.ts";
 import { surroundings } from "./engine.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
@@ -44,49 +43,37 @@ export interface SayOptions {
   readonly replyTo?: unknown;
 }
 
-export interface HostOptions {
-  readonly groups?: Record<string, object>;
-  readonly config?: object;
-  readonly mounts?: object;
-  /** Where its home is made. */
-  readonly parent?: string;
-  /** Started in place of the command line. */
-  readonly program?: string | undefined;
-  /** Environment variables of the process, such as DOCKER_HOST. */
-  readonly variables?: Readonly<Record<string, string>>;
-}
-
 /** A real host process with a home of its own, spoken to as an outside program does: HTTP and the command line. */
 export class TestHost implements AsyncDisposable {
   readonly home: string;
   readonly url: string;
   readonly output: string[] = [];
   #process: ChildProcess | undefined;
-  readonly #program: string | undefined;
+  readonly #start: Pick<CommandOptions, "program" | "variables">;
   readonly #folder: AsyncDisposable;
-  readonly #variables: Readonly<Record<string, string>>;
 
   private constructor(
     home: string,
     port: number,
-    owned: { folder: AsyncDisposable; program: string | undefined; variables: Record<string, string> },
+    folder: AsyncDisposable,
+    start: Pick<CommandOptions, "program" | "variables">,
   ) {
+    this.#start = start;
     this.home = home;
     this.url = `http://127.0.0.1:${port}`;
-    this.#folder = owned.folder;
-    this.#program = owned.program;
-    this.#variables = owned.variables;
+    this.#folder = folder;
   }
 
   /** Groups by name get the HTTP channel and the trigger `mention` unless they say otherwise. */
-  static async start(options: HostOptions = {}): Promise<TestHost> {
-    const host = await TestHost.prepare(options);
-    await host.boot();
-    return host;
-  }
-
-  /** Everything but the process. */
-  static async prepare(options: HostOptions = {}): Promise<TestHost> {
+  static async start(
+    options: {
+      groups?: Record<string, object>;
+      config?: object;
+      mounts?: object;
+      parent?: string;
+      start?: Pick<CommandOptions, "program" | "variables">;
+    } = {},
+  ): Promise<TestHost> {
     const folder = await temporaryFolder(options.parent);
     const port = await freePort();
     const home = join(folder.path, "home");
@@ -103,7 +90,9 @@ export class TestHost implements AsyncDisposable {
     };
     await writeFile(join(home, "config.yaml"), stringify(config), { mode: 0o600 });
     if (options.mounts) await writeFile(join(home, "mounts.json"), JSON.stringify(options.mounts), { mode: 0o600 });
-    return new TestHost(home, port, { folder, program: options.program, variables: { ...options.variables } });
+    const host = new TestHost(home, port, folder, options.start ?? {});
+    await host.boot();
+    return host;
   }
 
   get pid(): number {
@@ -112,36 +101,17 @@ export class TestHost implements AsyncDisposable {
 
   /** Starts the process (again) and waits until it is ready. */
   async boot(): Promise<void> {
-    const child = this.launch();
-    if (await this.isReadyWithin(60_000)) return;
-    const what = child.exitCode === null ? "was not ready in time" : `ended with ${child.exitCode}`;
-    throw new Error(`the host ${what}:\n${this.output.join("")}`);
-  }
-
-  /** Starts the process and waits for nothing. It may be told more than the others: where to crash, say. */
-  launch(variables: Readonly<Record<string, string>> = {}): ChildProcess {
-    const program = this.#program === undefined ? {} : { program: this.#program };
-    const options = { home: this.home, variables: { ...this.#variables, ...variables }, ...program };
-    const child = startCrabpot(options, "start");
+    const child = startCrabpot({ home: this.home, ...this.#start }, "start");
     this.#process = child;
     child.stdout.on("data", (chunk: Buffer) => this.output.push(chunk.toString()));
     child.stderr.on("data", (chunk: Buffer) => this.output.push(chunk.toString()));
-    return child;
-  }
-
-  /** False when it has ended, or is not ready in time. */
-  async isReadyWithin(limitMs: number): Promise<boolean> {
-    for (const end = performance.now() + limitMs; this.isRunning && performance.now() < end;) {
+    for (let tries = 0; tries < 1_500; tries += 1) {
+      if (child.exitCode !== null) throw new Error(`the host ended with ${child.exitCode}:\n${this.output.join("")}`);
       const ready = await fetch(`${this.url}/health/ready`).catch(() => undefined);
-      if (ready?.ok) return true;
+      if (ready?.ok) return;
       await new Promise((next) => setTimeout(next, 20));
     }
-    return false;
-  }
-
-  get isRunning(): boolean {
-    const child = this.#process;
-    return child !== undefined && child.exitCode === null && child.signalCode === null;
+    throw new Error(`the host was not ready in time:\n${this.output.join("")}`);
   }
 
   /** Ends the process with a signal and waits for it. Returns the exit code, null after a fatal signal. */
@@ -150,8 +120,6 @@ export class TestHost implements AsyncDisposable {
     if (!child || child.exitCode !== null || child.signalCode !== null) return child?.exitCode ?? null;
     const exited = once(child, "exit");
     child.kill(signal);
-    // One that a test has frozen would not notice.
-    child.kill("SIGCONT");
     await exited;
     return child.exitCode;
   }
@@ -164,17 +132,11 @@ export class TestHost implements AsyncDisposable {
     return { status: answer.status, retryAfter, id, body: (await answer.json()) as Said["body"] };
   }
 
-  /** What goes with each posted message. */
-  get headers(): Record<string, string> {
-    return { authorization: `Bearer ${token}`, "content-type": "application/json" };
-  }
-
-  async post(body: unknown, signal: AbortSignal | null = null): Promise<Response> {
+  async post(body: unknown): Promise<Response> {
     return fetch(`${this.url}/v1/channels/http/messages`, {
       method: "POST",
-      headers: this.headers,
+      headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
       body: JSON.stringify(body),
-      signal,
     });
   }
 
@@ -207,7 +169,7 @@ export class TestHost implements AsyncDisposable {
   }
 
   async cli(...args: string[]): Promise<CommandResult> {
-    return crabpot({ home: this.home, variables: this.#variables }, ...args);
+    return crabpot({ home: this.home }, ...args);
   }
 
   /** Changes top-level keys of the configuration; it counts from the next start on. */
@@ -239,7 +201,7 @@ export class TestHost implements AsyncDisposable {
 
   /** Ids of the containers that carry this home's label, running or not. */
   async containers(): Promise<string[]> {
-    await using engine = await this.openEngine();
+    await using engine = await openEngine(surroundings);
     const found = await engine.list({ "crabpot.instance": await this.instance() });
     return found.map((container) => container.id).toSorted();
   }
@@ -250,25 +212,8 @@ export class TestHost implements AsyncDisposable {
   }
 
   async killContainers(): Promise<void> {
-    await using engine = await this.openEngine();
+    await using engine = await openEngine(surroundings);
     for (const id of await this.containers()) await engine.kill(id);
-  }
-
-  /** The group's container and the socket of its engine, as soon as there is one. */
-  async containerOf(group: string): Promise<{ id: string; socketPath: string }> {
-    await using engine = await this.openEngine();
-    const labels = { "crabpot.instance": await this.instance(), "crabpot.group": group };
-    for (const end = performance.now() + 60_000; performance.now() < end;) {
-      const [found] = (await engine.list(labels)).filter(({ running }) => running);
-      if (found) return { id: found.id, socketPath: (await engine.facts()).address.replace("unix://", "") };
-      await new Promise((next) => setTimeout(next, 10));
-    }
-    throw new Error(`${group} has no container:\n${this.output.join("")}`);
-  }
-
-  /** The engine that the host uses. */
-  openEngine(): Promise<ContainerEngine> {
-    return openEngine({ ...surroundings, env: { ...surroundings.env, ...this.#variables } });
   }
 
   /** A file of a group's folder; empty when it is not there. */

@@ -6,9 +6,6 @@ import { AppError, toError } from "../../lib/app-error.ts";
 import type { EngineAddress } from "./locate.ts";
 
 const pingLimitMs = 5_000;
-/** What a daemon says of which the other half, the part that runs containers, has ended already or is not there yet. */
-const partsAway =
-  /client connection is closing|transport is closing|context canceled|error reading from server|connection refused|shutting down/;
 
 /** A request of the Engine API. */
 export interface EngineRequest {
@@ -98,10 +95,6 @@ export class EngineConnection {
     if (statusCode === undefined || (statusCode >= 502 && statusCode <= 504)) {
       const message = `The container engine at ${this.url} did not answer when asked to ${action}: ${cause.message.trim()}`;
       return new AppError("engine_unavailable", message, { cause, fix: "npm run setup" });
-    }
-    if (statusCode === 500 && partsAway.test(cause.message)) {
-      const message = `The container engine at ${this.url} is going down or coming up and could not ${action}: ${cause.message.trim()}`;
-      return new AppError("engine_unavailable", message, { cause });
     }
     const words = cause.message.replace(/^\(HTTP code \d+\) \S+ - /, "").trim();
     return new AppError("engine_refused", `The container engine refused to ${action}: ${words}`, { cause });

@@ -4,10 +4,8 @@ import SQLite from "better-sqlite3";
 import {
   CompiledQuery,
   type DatabaseConnection,
-  type DialectAdapter,
   type Driver,
   Kysely,
-  SqliteAdapter,
   SqliteDialect,
   SqliteDriver,
   type Transaction,
@@ -82,23 +80,12 @@ class ImmediateDialect extends SqliteDialect {
     this.#busyTimeoutMs = busyTimeoutMs;
   }
 
-  override createAdapter(): DialectAdapter {
-    return new TransactionalAdapter();
-  }
-
   override createDriver(): Driver {
     return new ImmediateDriver(this.#connection, this.#busyTimeoutMs);
   }
 }
 
 const busyRetryMs = 20;
-
-/** SQLite can take back changes of its schema; told so, the library makes each start's changes all at once or not at all. */
-class TransactionalAdapter extends SqliteAdapter {
-  override get supportsTransactionalDdl(): boolean {
-    return true;
-  }
-}
 
 class ImmediateDriver extends SqliteDriver {
   readonly #connection: SQLite.Database;
