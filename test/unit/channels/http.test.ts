@@ -136,11 +136,12 @@ describe("a posted message", () => {
     expect(answer.body).toEqual({ error: { code, message: expect.any(String) } });
   });
 
-  test("that is larger than a megabyte gets 413, and one that is not JSON is not taken", async () => {
+  test("that is too large, or of too many values, gets 413, and one that is not JSON is not taken", async () => {
     await using rig = await openStarted();
     const path = "/v1/channels/http/messages";
 
-    const large = await rig.post({ ...hello, text: "x".repeat(1024 * 1024) });
+    const large = await rig.post({ ...hello, text: "x".repeat(16 * 1024 * 1024) });
+    const nested = await rig.post("[".repeat(200_000));
     const form = await rig.fetch(path, { method: "POST", body: new URLSearchParams({ text: "x" }) });
     const plain = await rig.fetch(path, {
       method: "POST",
@@ -148,7 +149,7 @@ describe("a posted message", () => {
       headers: { "content-type": "text/plain" },
     });
 
-    expect([large.status, form.status, plain.status]).toEqual([413, 415, 415]);
+    expect([large.status, nested.status, form.status, plain.status]).toEqual([413, 413, 415, 415]);
     expect(large.body).toMatchObject({ error: { code: "too_large" } });
   });
 

@@ -243,3 +243,15 @@ test("Ctrl-D ends the conversation", async () => {
 
   await rig.channel.ended;
 });
+
+test("a file is a line that says where it lies, and its name cannot look like anything else", async () => {
+  await using rig = openRig();
+  await rig.channel.start(async () => stored);
+  const file = { path: "/home/x/outgoing/abc", name: "a\u001b[2J.pdf", mimeType: "application/pdf", bytes: 12_000 };
+
+  await rig.channel.send({ ...reply(1, "here"), file }, inTime);
+  await rig.channel.send({ ...reply(2, ""), file }, inTime);
+
+  expect(rig.seen()).toContain("crab: [file: a\\u{1b}[2J.pdf, 12 kB, /home/x/outgoing/abc] here\n");
+  expect(rig.seen()).toContain("/home/x/outgoing/abc]\n");
+});

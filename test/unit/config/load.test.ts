@@ -167,6 +167,8 @@ describe("YAML that could mean two things, or too much, is refused", () => {
 
   test("a key that would reach into the program's objects is just unknown", async () => {
     expect((await faultsOf("__proto__: { main: true }")).join()).toMatch(/^__proto__: unknown key/);
+    const group = 'groups: { "__proto__": { channel: terminal, chat: main } }';
+    expect((await faultsOf(group)).join()).toMatch(/^groups\.__proto__: unknown key/);
   });
 });
 

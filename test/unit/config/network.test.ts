@@ -28,6 +28,10 @@ test.each([
     'groups: { a: { channel: terminal, chat: x, network: { allow: ["registry.example"] } } }',
     /^groups\.a\.network\.allow\[0\]: write host:port/,
   ],
+  [
+    'sandbox: { network: { allow: ["a.b:443"], allowPrivate: ["c.d:443"] } }',
+    /^sandbox\.network\.allowPrivate\[0\]: c\.d:443 is not in allow/,
+  ],
   ['sandbox: { network: { allow: ["*.example.com:443"] } }', /^sandbox\.network\.allow\[0\]: write host:port/],
   ["sandbox: { network: bridge }", /^sandbox\.network: must be none or/],
   [

@@ -1,0 +1,51 @@
+import type { Clock } from "../../lib/clock.ts";
+import type { ChannelStateStore } from "../../stores/store.ts";
+import { Directory } from "./directory.ts";
+import { Recent } from "./outlet.ts";
+import { Sent } from "./sent.ts";
+
+/** Keys of the account in the store: the credentials are there when, and only when, an account is linked. */
+interface AccountKeys {
+  read(keys: readonly string[]): Promise<ReadonlyMap<string, Uint8Array>>;
+  apply(changes: ReadonlyMap<string, Uint8Array | null>): Promise<void>;
+}
+
+/** What outlives a connection, in the store and in memory. */
+export class AccountState {
+  readonly keys: AccountKeys;
+  readonly journal: { readonly store: ChannelStateStore; readonly space: string };
+  readonly recent = new Recent();
+  readonly directory: Directory;
+  readonly sent: Sent;
+  /** How often in a row the server has refused the version of the client. */
+  refusedVersions = 0;
+  readonly #store: ChannelStateStore;
+  readonly #space: string;
+
+  private constructor(store: ChannelStateStore, space: string, loaded: { directory: Directory; sent: Sent }) {
+    this.#store = store;
+    this.#space = space;
+    this.directory = loaded.directory;
+    this.sent = loaded.sent;
+    this.journal = { store, space: `${space}/journal` };
+    this.keys = {
+      read: (keys) => store.read(space, keys),
+      apply: (changes) => store.apply(space, changes),
+    };
+  }
+
+  static async load(store: ChannelStateStore, space: string, clock: Pick<Clock, "now">): Promise<AccountState> {
+    const directory = await Directory.load(store, `${space}/names`);
+    const sent = await Sent.load(store, `${space}/sent`, clock);
+    return new AccountState(store, space, { directory, sent });
+  }
+
+  async isLinked(): Promise<boolean> {
+    return (await this.keys.read(["credentials"])).size > 0;
+  }
+
+  /** Keeps the keys of an account that was unlinked where nobody uses them. */
+  async setAside(): Promise<void> {
+    await this.#store.rename(this.#space, `${this.#space}/unlinked`);
+  }
+}

@@ -1,0 +1,166 @@
+import type { OutgoingMessage, Sign } from "../../domain/message.ts";
+import { type Connection, type ConnectionEnd, type ConnectionHost } from "../channel.ts";
+import { type Account, type Arrival, type GroupFacts, type MediaReference, userOf } from "./arrival.ts";
+import type { EndReport, HostCalls, StartOrder } from "./calls.ts";
+import type { AccountState } from "./account-state.ts";
+import { connectionEnd } from "./ends.ts";
+import { Intake } from "./intake.ts";
+import { fetchMedia } from "./media.ts";
+import { WhatsAppOutlet } from "./outlet.ts";
+import type { WhatsAppParts } from "./parts.ts";
+import { WorkerProcess } from "./worker-process.ts";
+
+/** A number that cannot be reached any more: a device that was removed on the phone. */
+const unlinked = 401;
+/** How long a message waits for what its group is called. */
+const groupMs = 5_000;
+
+/** One connection to WhatsApp, which is one worker process. */
+export class WhatsAppConnection implements Connection {
+  readonly ended: Promise<Error>;
+  readonly #host: ConnectionHost;
+  readonly #parts: WhatsAppParts;
+  readonly #state: AccountState;
+  readonly #worker: WorkerProcess;
+  readonly #intake: Intake;
+  readonly #outlet: WhatsAppOutlet;
+  readonly #opened = Promise.withResolvers<void>();
+  readonly #end = Promise.withResolvers<Error>();
+  #account: Account | undefined;
+  #endReport: EndReport | undefined;
+  #isOver = false;
+
+  constructor(parts: WhatsAppParts, state: AccountState, host: ConnectionHost) {
+    this.#parts = parts;
+    this.#state = state;
+    this.#host = host;
+    this.ended = this.#end.promise;
+    const { variables, logger, limits } = parts;
+    this.#worker = new WorkerProcess({ calls: this.#calls(), variables, logger, limits });
+    this.#intake = this.#createIntake();
+    this.#outlet = new WhatsAppOutlet({
+      ...parts,
+      sent: state.sent,
+      recent: state.recent,
+      directory: state.directory,
+      peer: this.#worker.peer,
+      readReceipts: parts.settings.readReceipts,
+    });
+    void this.#worker.exited.then((reason) => this.#end.resolve(reason));
+    // Nobody may be waiting for it when it fails.
+    this.#opened.promise.catch(() => undefined);
+  }
+
+  /** Whose account it is. */
+  get remark(): string | undefined {
+    const account = this.#account && `account +${userOf(this.#account.pn)}`;
+    return [account, this.#parts.remark].filter((part) => part !== undefined).join(", ") || undefined;
+  }
+
+  /** Resolves when messages can be sent. Rejects with the reason when it comes to nothing, or when the signal aborts. */
+  async open(order: StartOrder, signal: AbortSignal): Promise<void> {
+    await this.#intake.recover();
+    const giveUp = (): void => this.#opened.reject(signal.reason);
+    signal.addEventListener("abort", giveUp);
+    void this.ended.then((reason) => this.#opened.reject(reason));
+    try {
+      signal.throwIfAborted();
+      await Promise.race([this.#worker.peer.call("start", order), this.ended]);
+      await this.#opened.promise;
+    } finally {
+      signal.removeEventListener("abort", giveUp);
+    }
+  }
+
+  async send(message: OutgoingMessage, signal: AbortSignal): Promise<void> {
+    await this.#outlet.send(message, signal);
+  }
+
+  async signal(chat: string, sign: Sign): Promise<void> {
+    await this.#outlet.signal(chat, sign);
+  }
+
+  async probe(): Promise<void> {
+    await this.#worker.peer.call("probe", undefined);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isOver = true;
+    await Promise.all([this.#worker[Symbol.asyncDispose](), this.#intake[Symbol.asyncDispose]()]);
+    if (this.#endReport?.code === unlinked) await this.#state.setAside();
+  }
+
+  #createIntake(): Intake {
+    const { channel, assistantName, wait, logger } = this.#parts;
+    return new Intake({
+      channel,
+      assistantName,
+      wait,
+      logger,
+      accept: this.#host.accept,
+      account: () => this.#account,
+      directory: this.#state.directory,
+      journal: this.#state.journal,
+      group: (chat) => this.#group(chat),
+      fetchMedia: (media, path, limitBytes, signal) => this.#fetch(media, { path, limitBytes }, signal),
+      taken: (arrival) => this.#state.recent.noteArrival(arrival),
+    });
+  }
+
+  #calls(): Omit<HostCalls, "heartbeat"> {
+    const { keys, sent, recent, directory } = this.#state;
+    return {
+      qr: async () => undefined,
+      pairingCode: async () => undefined,
+      opened: async (account) => this.#open(account),
+      ended: async (report) => this.#ended(report),
+      arrived: (arrival: Arrival) => this.#intake.keep(arrival),
+      isOwn: async (id) => sent.has(id),
+      delivered: async (ids) => {
+        for (const seq of ids.map((id) => recent.takeSeq(id)))
+          if (seq !== undefined && !this.#isOver) this.#host.delivered(seq);
+      },
+      groupChanged: async (facts) => this.#learnGroup(facts),
+      named: (names) => directory.learnNames(names),
+      readKeys: (names) => keys.read(names),
+      applyKeys: (changes) => keys.apply(changes),
+      sentBody: (id) => sent.body(id),
+      keepSent: ({ id, body }) => sent.keep(id, body),
+      log: async ({ level, text }) => this.#parts.logger[level]({ channel: this.#parts.channel }, text),
+    };
+  }
+
+  #open(account: Account): void {
+    this.#account = account;
+    this.#state.refusedVersions = 0;
+    this.#intake.open();
+    this.#opened.resolve();
+  }
+
+  #ended(report: EndReport): void {
+    this.#endReport ??= report;
+    const end: ConnectionEnd = connectionEnd(report, this.#state.refusedVersions);
+    if (report.code === 405) this.#state.refusedVersions += 1;
+    this.#end.resolve(end);
+  }
+
+  #learnGroup(facts: GroupFacts): void {
+    const learned = this.#state.directory.learnGroup(facts, this.#account);
+    if (!this.#isOver) this.#host.chatChanged?.(learned);
+  }
+
+  async #group(chat: string): Promise<GroupFacts | undefined> {
+    const { promise: late, resolve: giveUp } = Promise.withResolvers<undefined>();
+    const patience = setTimeout(() => giveUp(undefined), groupMs);
+    try {
+      return await Promise.race([this.#worker.peer.call("group", chat).catch(() => undefined), late]);
+    } finally {
+      clearTimeout(patience);
+    }
+  }
+
+  async #fetch(media: MediaReference, to: { path: string; limitBytes: number }, signal: AbortSignal): Promise<void> {
+    const hosts = await this.#worker.peer.call("mediaHosts", undefined);
+    await fetchMedia(media, { ...to, hosts }, signal);
+  }
+}

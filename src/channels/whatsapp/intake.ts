@@ -1,0 +1,177 @@
+import type { Logger } from "pino";
+
+import type { IncomingAttachment, IncomingMessage } from "../../domain/message.ts";
+import { toError } from "../../lib/app-error.ts";
+import type { Wait } from "../../lib/wait.ts";
+import type { ChannelStateStore } from "../../stores/store.ts";
+import type { AcceptMessage } from "../channel.ts";
+import {
+  type Account,
+  type Arrival,
+  type GroupFacts,
+  isGroupChat,
+  isSame,
+  type MediaReference,
+  userOf,
+} from "./arrival.ts";
+import { type Directory, displayOf } from "./directory.ts";
+
+export interface IntakeParts {
+  readonly channel: string;
+  readonly assistantName: string;
+  readonly accept: AcceptMessage;
+  readonly account: () => Account | undefined;
+  readonly directory: Directory;
+  readonly journal: { readonly store: ChannelStateStore; readonly space: string };
+  /** Asks the platform about a group. */
+  readonly group: (chat: string) => Promise<GroupFacts | undefined>;
+  readonly fetchMedia: (media: MediaReference, path: string, limitBytes: number, signal: AbortSignal) => Promise<void>;
+  /** The host has it. */
+  readonly taken: (arrival: Arrival) => void;
+  readonly wait: Wait;
+  readonly logger: Logger;
+}
+
+const storeRetryMs = 2_000;
+const longestRetryMs = 60_000;
+
+/**
+ * The way of messages into the host: into the journal, from where the platform may forget them; then, in the order of each
+ * chat, to the host; out of the journal when the host has them. What is left at an end is taken up at the next start.
+ */
+export class Intake implements AsyncDisposable {
+  readonly #parts: IntakeParts;
+  readonly #stop = new AbortController();
+  readonly #chats = new Map<string, Promise<void>>();
+  readonly #open = Promise.withResolvers<void>();
+  #lastEntry = 0;
+
+  constructor(parts: IntakeParts) {
+    this.#parts = parts;
+  }
+
+  /** From now on messages are handed over; before, the platform could not be asked about them. */
+  open(): void {
+    this.#open.resolve();
+  }
+
+  /** Takes up what an earlier connection has left. Comes before anything else. */
+  async recover(): Promise<void> {
+    const { store, space } = this.#parts.journal;
+    for (const [entry, value] of await store.list(space)) {
+      this.#lastEntry = Number(entry);
+      this.#hand(entry, JSON.parse(Buffer.from(value).toString("utf8")) as Arrival);
+    }
+  }
+
+  /** Resolves when the message is on disk. Tries until it is: a message that is not kept must not be acknowledged. */
+  async keep(arrival: Arrival): Promise<void> {
+    const { journal, wait, logger } = this.#parts;
+    this.#lastEntry += 1;
+    const entry = String(this.#lastEntry).padStart(16, "0");
+    const value = Buffer.from(JSON.stringify(arrival));
+    for (;;) {
+      this.#stop.signal.throwIfAborted();
+      try {
+        await journal.store.apply(journal.space, new Map([[entry, value]]));
+        this.#hand(entry, arrival);
+        return;
+      } catch (error) {
+        logger.warn({ err: toError(error) }, "a message cannot be stored; WhatsApp keeps it");
+        await wait(storeRetryMs, this.#stop.signal);
+      }
+    }
+  }
+
+  /** Gives up what waits; it stays in the journal. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stop.abort(new Error("the connection has ended"));
+    this.#open.resolve();
+    await Promise.all(this.#chats.values());
+  }
+
+  #hand(entry: string, arrival: Arrival): void {
+    const { chat } = arrival;
+    const inTurn = async (before: Promise<void> | undefined): Promise<void> => {
+      await before;
+      await this.#handOver(entry, arrival);
+      if (this.#chats.get(chat) === handing) this.#chats.delete(chat);
+    };
+    const handing = inTurn(this.#chats.get(chat));
+    this.#chats.set(chat, handing);
+  }
+
+  async #handOver(entry: string, arrival: Arrival): Promise<void> {
+    const { journal, logger, wait } = this.#parts;
+    await this.#open.promise;
+    for (let failures = 0; !this.#stop.signal.aborted; failures += 1) {
+      try {
+        const retryMs = await this.#offer(arrival);
+        if (retryMs === undefined) {
+          await journal.store.apply(journal.space, new Map([[entry, null]]));
+          return;
+        }
+        await wait(Math.min(longestRetryMs, retryMs * 2 ** Math.min(failures, 6)), this.#stop.signal);
+      } catch (error) {
+        logger.warn({ err: toError(error) }, "a message could not be handed over; it is tried again");
+        await wait(Math.min(longestRetryMs, storeRetryMs * 2 ** Math.min(failures, 6)), this.#stop.signal);
+      }
+    }
+  }
+
+  /** When to offer it again; undefined when the host has decided about it. */
+  async #offer(arrival: Arrival): Promise<number | undefined> {
+    const { directory, accept, taken } = this.#parts;
+    await directory.learnFrom(arrival);
+    const receipt = await accept(await this.#toMessage(arrival));
+    if (receipt.outcome === "stored") taken(arrival);
+    if (receipt.outcome !== "refused" || receipt.retryAfterS === 0) return undefined;
+    return receipt.retryAfterS * 1_000;
+  }
+
+  async #toMessage(arrival: Arrival): Promise<IncomingMessage> {
+    const { channel, directory } = this.#parts;
+    const { chat, id, sender, quote } = arrival;
+    const group = isGroupChat(chat) ? (directory.group(chat) ?? (await this.#parts.group(chat))) : undefined;
+    const name = arrival.senderName ?? directory.nameOf(sender) ?? displayOf(arrival.senderAlias ?? sender);
+    return {
+      channel,
+      chat,
+      id,
+      sender: { id: sender, name },
+      text: this.#withNames(arrival.text, arrival.mentions),
+      mention: arrival.toAgent,
+      quote: quote && { ...quote, author: quote.author === undefined ? undefined : this.#nameOf(quote.author) },
+      attachments: arrival.media.map((media) => this.#toAttachment(media)),
+      chatTitle: isGroupChat(chat) ? group?.title : name,
+      sentAt: arrival.sentAt,
+    };
+  }
+
+  /** `@4915…` as the platform writes it → `@Ann`. */
+  #withNames(text: string, mentions: readonly string[]): string {
+    let named = text;
+    for (const person of mentions) {
+      const name = this.#nameOf(person).replaceAll("$", "$$$$");
+      named = named.replaceAll(new RegExp(`@${RegExp.escape(userOf(person))}(?!\\d)`, "g"), `@${name}`);
+    }
+    return named;
+  }
+
+  #nameOf(person: string): string {
+    const { account, assistantName, directory } = this.#parts;
+    const me = account();
+    return me && isSame(me, person) ? assistantName : (directory.nameOf(person) ?? displayOf(person));
+  }
+
+  #toAttachment(media: MediaReference): IncomingAttachment {
+    const { kind, name, mimeType, bytes } = media;
+    return {
+      kind,
+      name,
+      mimeType,
+      bytes,
+      fetch: (path, limitBytes, signal) => this.#parts.fetchMedia(media, path, limitBytes, signal),
+    };
+  }
+}

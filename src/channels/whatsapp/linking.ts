@@ -1,0 +1,97 @@
+import type { LoginEvent } from "../channel.ts";
+import type { AccountState } from "./account-state.ts";
+import type { EndReport, HostCalls, StartOrder } from "./calls.ts";
+import type { WhatsAppParts } from "./parts.ts";
+import { WorkerProcess } from "./worker-process.ts";
+
+/** The server has accepted the new device and wants it to log in. */
+const linked = 515;
+
+const reasons: Readonly<Record<number, string>> = {
+  408: "nobody linked the account in time; begin again",
+  405: "WhatsApp refuses this client's version; update crabpot, or set channels.whatsapp.version",
+};
+
+/** Shows codes until the account is linked or WhatsApp has no more of them; rejects with the reason if it comes to nothing. */
+export async function* linkAccount(
+  parts: WhatsAppParts,
+  state: AccountState,
+  order: StartOrder,
+  signal: AbortSignal,
+): AsyncGenerator<LoginEvent> {
+  const events = new Events();
+  const { variables, logger, limits } = parts;
+  await using worker = new WorkerProcess({ calls: callsFor(events, state, parts), variables, logger, limits });
+  void worker.exited.then((reason) => events.end({ code: 0, reason: reason.message }));
+  const leave = (): void => events.end({ code: 0, reason: "it was given up" });
+  signal.addEventListener("abort", leave);
+  if (signal.aborted) leave();
+  try {
+    worker.peer.call("start", order).catch((error: unknown) => events.end({ code: 0, reason: String(error) }));
+    for (let event = await events.next(); event !== undefined && !signal.aborted; event = await events.next())
+      yield event;
+  } finally {
+    signal.removeEventListener("abort", leave);
+  }
+  const { code, reason } = await events.ended;
+  if (code !== linked && !signal.aborted)
+    throw new Error(reasons[code] ?? `the account could not be linked: ${reason}`);
+}
+
+const nothing = async (): Promise<void> => undefined;
+
+function callsFor(events: Events, { keys }: AccountState, { logger }: WhatsAppParts): Omit<HostCalls, "heartbeat"> {
+  return {
+    qr: async (qr) => events.add({ qr }),
+    pairingCode: async (pairingCode) => events.add({ pairingCode }),
+    ended: async (report) => events.end(report),
+    readKeys: (names) => keys.read(names),
+    applyKeys: (changes) => keys.apply(changes),
+    log: async ({ level, text }) => logger[level]({ channel: "whatsapp" }, text),
+    opened: nothing,
+    // A device that has not logged in gets no messages and sends none.
+    arrived: async () => new Promise<never>(() => undefined),
+    isOwn: async () => false,
+    delivered: nothing,
+    groupChanged: nothing,
+    named: nothing,
+    sentBody: async () => undefined,
+    keepSent: nothing,
+  };
+}
+
+/** What the worker tells, for somebody who asks for one after the other. */
+class Events {
+  readonly ended: Promise<EndReport>;
+  readonly #waiting: LoginEvent[] = [];
+  readonly #end = Promise.withResolvers<EndReport>();
+  #isEnded = false;
+  #news = Promise.withResolvers<void>();
+
+  constructor() {
+    this.ended = this.#end.promise;
+  }
+
+  add(event: LoginEvent): void {
+    this.#waiting.push(event);
+    this.#tell();
+  }
+
+  /** The first end counts. */
+  end(report: EndReport): void {
+    this.#isEnded = true;
+    this.#end.resolve(report);
+    this.#tell();
+  }
+
+  /** Undefined at the end. */
+  async next(): Promise<LoginEvent | undefined> {
+    while (this.#waiting.length === 0 && !this.#isEnded) await this.#news.promise;
+    return this.#waiting.shift();
+  }
+
+  #tell(): void {
+    this.#news.resolve();
+    this.#news = Promise.withResolvers();
+  }
+}

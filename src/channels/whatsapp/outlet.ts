@@ -1,0 +1,152 @@
+import { createHash } from "node:crypto";
+
+import type { Logger } from "pino";
+
+import type { OutgoingMessage, Sign } from "../../domain/message.ts";
+import { toError } from "../../lib/app-error.ts";
+import type { Wait } from "../../lib/wait.ts";
+import { SendError } from "../channel.ts";
+import type { Arrival } from "./arrival.ts";
+import type { HostCalls, SendOrder, SendOutcome, WorkerCalls } from "./calls.ts";
+import type { Directory } from "./directory.ts";
+import { sendError } from "./ends.ts";
+import type { IpcPeer } from "./ipc.ts";
+import { toWhatsApp } from "./markup.ts";
+import { withMentions } from "./mentions.ts";
+import type { Pacing } from "./pacing.ts";
+import type { Sent } from "./sent.ts";
+import { splitText } from "./split.ts";
+
+/** Where messages came from, to mark them as read when they are answered; and which of our messages is which. */
+export class Recent {
+  readonly #addresses = new Map<string, Arrival["address"]>();
+  readonly #seqs = new Map<string, number>();
+
+  noteArrival({ chat, id, address }: Arrival): void {
+    remember(this.#addresses, `${chat} ${id}`, address);
+  }
+
+  /** Each one once. */
+  takeAddresses(chat: string, ids: readonly string[]): { id: string; address: Arrival["address"] }[] {
+    return ids.flatMap((id) => {
+      const address = this.#addresses.get(`${chat} ${id}`);
+      this.#addresses.delete(`${chat} ${id}`);
+      return address ? [{ id, address }] : [];
+    });
+  }
+
+  noteSent(id: string, seq: number): void {
+    remember(this.#seqs, id, seq);
+  }
+
+  /** Once for each message: every member's phone tells that it has arrived. */
+  takeSeq(id: string): number | undefined {
+    const seq = this.#seqs.get(id);
+    this.#seqs.delete(id);
+    return seq;
+  }
+}
+
+const remembered = 2_000;
+
+function remember<Value>(map: Map<string, Value>, key: string, value: Value): void {
+  map.set(key, value);
+  const [oldest] = map.keys();
+  if (map.size > remembered && oldest !== undefined) map.delete(oldest);
+}
+
+export interface OutletParts {
+  readonly peer: IpcPeer<HostCalls, WorkerCalls>;
+  readonly instance: string;
+  readonly sent: Sent;
+  readonly recent: Recent;
+  readonly directory: Directory;
+  readonly pacing: Pacing;
+  readonly readReceipts: boolean;
+  readonly wait: Wait;
+  readonly logger: Logger;
+}
+
+type Content = SendOrder["content"];
+
+/** Longer captions are hidden behind "read more" or cut by some apps. */
+const captionChars = 1_000;
+
+/** Sends messages of the host: as many of the platform's as they need, at a person's pace, each under an id of our own. */
+export class WhatsAppOutlet {
+  readonly #parts: OutletParts;
+
+  constructor(parts: OutletParts) {
+    this.#parts = parts;
+  }
+
+  /** Parts that the server has accepted before are not sent again. */
+  async send(message: OutgoingMessage, signal: AbortSignal): Promise<void> {
+    const { sent, recent } = this.#parts;
+    const contents = partsOf(message);
+    await this.#markRead(message);
+    for (const [index, content] of contents.entries()) {
+      const id = this.#idOf(message.seq, index);
+      if (sent.isAccepted(id)) continue;
+      if (index === contents.length - 1) recent.noteSent(id, message.seq);
+      await this.#sendOne({ chat: message.chat, id, content: this.#withMentions(message.chat, content) }, signal);
+    }
+  }
+
+  async signal(chat: string, sign: Sign): Promise<void> {
+    await this.#parts.peer.call("typing", { chat, on: sign !== "idle" });
+  }
+
+  async #sendOne(order: SendOrder, signal: AbortSignal): Promise<void> {
+    const { pacing, wait, sent, logger } = this.#parts;
+    await wait(pacing.take(order.chat), signal);
+    if (signal.aborted) throw new SendError("it was not its turn in time", { retryAfterMs: 1_000 });
+    const failure = sendError(await this.#relay(order, signal));
+    if (failure) throw failure;
+    await sent.accepted(order.id).catch((error: unknown) => {
+      logger.warn({ err: toError(error) }, "that a part of a message was accepted could not be stored");
+    });
+  }
+
+  async #relay(order: SendOrder, signal: AbortSignal): Promise<SendOutcome> {
+    const givenUp = Promise.withResolvers<SendOutcome>();
+    const giveUp = (): void => givenUp.resolve({ outcome: "cut" });
+    signal.addEventListener("abort", giveUp);
+    try {
+      const sending = this.#parts.peer.call("send", order).catch((): SendOutcome => ({ outcome: "cut" }));
+      return await Promise.race([sending, givenUp.promise]);
+    } finally {
+      signal.removeEventListener("abort", giveUp);
+    }
+  }
+
+  async #markRead({ chat, inReplyTo }: OutgoingMessage): Promise<void> {
+    const { readReceipts, recent, peer } = this.#parts;
+    if (!readReceipts) return;
+    const read = recent.takeAddresses(chat, inReplyTo).map(({ id, address }) => ({ ...address, id }));
+    if (read.length > 0) await peer.call("markRead", read).catch(() => undefined);
+  }
+
+  #withMentions(chat: string, content: Content): Content {
+    const members = this.#parts.directory.nameable(chat);
+    if (content.kind === "text") return { ...content, ...withMentions(content.text, members) };
+    if (content.kind === "reaction") return content;
+    const { text: caption, mentions } = withMentions(content.caption, members);
+    return { ...content, caption, mentions };
+  }
+
+  /** The same for every attempt, so that members see a message once; of the form that WhatsApp's own clients use. */
+  #idOf(seq: number, part: number): string {
+    const hash = createHash("sha256").update(`${this.#parts.instance}/${seq}/${part}`).digest("hex");
+    return `3EB0${hash.slice(0, 18).toUpperCase()}`;
+  }
+}
+
+function partsOf({ text, file, reaction }: OutgoingMessage): Content[] {
+  if (reaction) return [{ kind: "reaction", ...reaction }];
+  const said = toWhatsApp(text);
+  const fits = file !== undefined && said.length <= captionChars && !file.mimeType.startsWith("audio/");
+  const texts = said === "" || fits ? [] : splitText(said);
+  const asText = texts.map((part): Content => ({ kind: "text", text: part, mentions: [] }));
+  return file ? [{ kind: "file", file, caption: fits ? said : "", mentions: [] }, ...asText] : asText;
+}

@@ -1,0 +1,125 @@
+import { type ChildProcess, fork } from "node:child_process";
+import { once } from "node:events";
+
+import type { Logger } from "pino";
+
+import type { HostCalls, WorkerCalls } from "./calls.ts";
+import { IpcPeer } from "./ipc.ts";
+
+export interface WorkerLimits {
+  readonly heartbeatMs: number;
+  /** A worker that was silent for so long is killed. */
+  readonly silenceMs: number;
+  /** What a worker gets to end by itself. */
+  readonly endMs: number;
+}
+
+export const workerLimits: WorkerLimits = { heartbeatMs: 10_000, silenceMs: 60_000, endMs: 2_000 };
+
+/** Variables that say how to reach the network and what to trust; nothing else of ours gets to the worker. */
+const passedVariables = [
+  "NODE_EXTRA_CA_CERTS",
+  "NODE_OPTIONS",
+  "TZ",
+  "LANG",
+  "TMPDIR",
+  "HTTP_PROXY",
+  "HTTPS_PROXY",
+  "NO_PROXY",
+  "http_proxy",
+  "https_proxy",
+  "no_proxy",
+  "NODE_USE_ENV_PROXY",
+] as const;
+
+export interface WorkerParts {
+  readonly calls: Omit<HostCalls, "heartbeat">;
+  readonly variables: Readonly<Record<string, string | undefined>>;
+  readonly logger: Logger;
+  readonly limits?: WorkerLimits | undefined;
+}
+
+/**
+ * The process in which the WhatsApp library runs: its arithmetic holds a process up, it prints keys, and a connection of
+ * it can hang. What it prints is counted and dropped. Killed when it is silent, and when this is disposed at the latest.
+ */
+export class WorkerProcess implements AsyncDisposable {
+  readonly peer: IpcPeer<HostCalls, WorkerCalls>;
+  /** Resolves when the process has ended, with the reason. */
+  readonly exited: Promise<Error>;
+  readonly #child: ChildProcess;
+  readonly #limits: WorkerLimits;
+  readonly #logger: Logger;
+  #silence: NodeJS.Timeout;
+  #silenced = false;
+  #droppedBytes = 0;
+
+  constructor({ calls, variables, logger, limits = workerLimits }: WorkerParts) {
+    this.#limits = limits;
+    this.#logger = logger;
+    const env = Object.fromEntries(
+      passedVariables.flatMap((name) => (variables[name] ? [[name, variables[name]]] : [])),
+    );
+    const child = fork(new URL("worker.ts", import.meta.url), [String(limits.heartbeatMs)], {
+      env,
+      execArgv: [],
+      serialization: "advanced",
+      stdio: ["ignore", "pipe", "pipe", "ipc"],
+    });
+    this.#child = child;
+    for (const stream of [child.stdout, child.stderr]) {
+      stream?.on("data", (chunk: Buffer) => (this.#droppedBytes += chunk.length));
+    }
+    const post = (message: object): boolean => {
+      if (child.connected) child.send(message, () => undefined);
+      return child.connected;
+    };
+    this.peer = new IpcPeer<HostCalls, WorkerCalls>({ send: post }, { ...calls, heartbeat: async () => this.#heard() });
+    child.on("message", (message) => this.peer.receive(message));
+    this.#silence = this.#expectHeartbeat();
+    this.exited = this.#end();
+  }
+
+  get pid(): number | undefined {
+    return this.#child.pid;
+  }
+
+  /** Lets it end by itself for a moment. When this has resolved there is no process, and no call of it is being served. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    const patience = setTimeout(() => this.#kill(), this.#limits.endMs);
+    await this.peer.call("end", undefined).catch(() => undefined);
+    if (this.#child.connected) this.#child.disconnect();
+    await this.exited;
+    clearTimeout(patience);
+    await this.peer.idle();
+  }
+
+  async #end(): Promise<Error> {
+    const [code, signal] = await Promise.race([
+      once(this.#child, "exit") as Promise<[number | null, string | null]>,
+      once(this.#child, "error").then(([error]): [string, null] => [(error as Error).message, null]),
+    ]);
+    clearTimeout(this.#silence);
+    const why = this.#silenced ? "it gave no sign of life" : (signal ?? `code ${code}`);
+    const reason = new Error(`the WhatsApp process has ended (${why})`);
+    this.peer.close(reason);
+    this.#logger.debug({ droppedBytes: this.#droppedBytes, code, signal }, "the WhatsApp process has ended");
+    return reason;
+  }
+
+  #heard(): void {
+    clearTimeout(this.#silence);
+    this.#silence = this.#expectHeartbeat();
+  }
+
+  #expectHeartbeat(): NodeJS.Timeout {
+    return setTimeout(() => {
+      this.#silenced = true;
+      this.#kill();
+    }, this.#limits.silenceMs);
+  }
+
+  #kill(): void {
+    this.#child.kill("SIGKILL");
+  }
+}

@@ -1,0 +1,54 @@
+import type { HostCalls, WorkerCalls } from "./calls.ts";
+import { IpcPeer } from "./ipc.ts";
+import { Session } from "./worker/session.ts";
+
+/*
+ * The process that talks to WhatsApp. It has no files and no settings of its own: everything comes from the host and goes
+ * back to it, and it ends with the host. What the library prints goes nowhere; only calls cross over.
+ */
+
+const heartbeatMs = Number(process.argv[2]);
+let session: Promise<Session | undefined> | undefined;
+
+async function running(): Promise<Session> {
+  const started = await session;
+  if (!started) throw new Error("there is no session");
+  return started;
+}
+
+const calls: WorkerCalls = {
+  start: async (order) => {
+    session ??= Session.start(host, order);
+    await session;
+  },
+  send: async (order) => (await running()).send(order),
+  typing: async (order) => (await running()).typing(order),
+  markRead: async (messages) => (await running()).markRead(messages),
+  group: async (chat) => (await running()).group(chat),
+  mediaHosts: async () => (await running()).mediaHosts(),
+  probe: async () => (await running()).probe(),
+  end: async () => (await session)?.end(),
+};
+
+const host: IpcPeer<WorkerCalls, HostCalls> = new IpcPeer({ send: post }, calls);
+
+function post(message: object): boolean {
+  if (process.connected) process.send?.(message);
+  return process.connected;
+}
+
+function failed(thrown: unknown): void {
+  const { name, stack = "" } = thrown instanceof Error ? thrown : new Error("no error was thrown");
+  // Not its message: that may hold what it failed with.
+  const place = /\(?([^()\s]+:\d+:\d+)\)?$/m.exec(stack)?.[1] ?? "an unknown place";
+  host.tell("log", { level: "warn", text: `${name} at ${place.replace(/^.*\/(?=[^/]+\/[^/]+$)/, "")}` });
+}
+
+process.on("message", (message) => host.receive(message));
+process.on("disconnect", () => process.exit(0));
+process.on("unhandledRejection", failed);
+process.on("uncaughtException", (error) => {
+  failed(error);
+  process.exit(1);
+});
+setInterval(() => host.tell("heartbeat", undefined), heartbeatMs);

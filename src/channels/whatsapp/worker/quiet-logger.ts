@@ -1,0 +1,27 @@
+import type { SocketConfig } from "@whiskeysockets/baileys";
+
+import type { HostCalls } from "../calls.ts";
+
+/** What a template may have put between the words. */
+const data = /[\w+/=@.:-]*\d{5}[\w+/=@.:-]*|[A-Za-z0-9+/=]{24,}/g;
+
+type LogEntry = Parameters<HostCalls["log"]>[0];
+
+const ignore = (): void => undefined;
+
+/** The library logs keys, messages and whole stanzas: only the fixed words of its warnings are passed on. */
+export function quietLogger(write: (entry: LogEntry) => void): SocketConfig["logger"] {
+  const say = (_data: unknown, text?: string): void => {
+    if (typeof text === "string") write({ level: "debug", text: text.replaceAll(data, "…").slice(0, 160) });
+  };
+  const logger: SocketConfig["logger"] = {
+    level: "warn",
+    child: () => logger,
+    trace: ignore,
+    debug: ignore,
+    info: ignore,
+    warn: say,
+    error: say,
+  };
+  return logger;
+}

@@ -1,0 +1,157 @@
+import { generateWAMessageContent, generateWAMessageFromContent, proto } from "@whiskeysockets/baileys";
+import type { AnyMessageContent, BinaryNode, WASocket } from "@whiskeysockets/baileys";
+
+import { isGroupChat } from "../arrival.ts";
+import type { SendOrder, SendOutcome } from "../calls.ts";
+import type { Groups } from "./groups.ts";
+
+export interface SendingParts {
+  readonly socket: WASocket;
+  readonly groups: Groups;
+  /** What was sent under an id before. */
+  readonly body: (id: string) => Promise<Uint8Array | undefined>;
+  /** Resolves when it is on disk: members who cannot read a message ask for it again. */
+  readonly keep: (id: string, body: Uint8Array) => Promise<void>;
+  /** Aborts when the connection has ended. */
+  readonly over: AbortSignal;
+}
+
+/** Longest wait for the server's word on a message. */
+const ackMs = 45_000;
+/** The server does not know a device or an address that the message was encrypted for. */
+const staleDevices = 479;
+
+type Ack = { readonly error: number | undefined };
+
+/** Sends messages and tells what the server said: the library itself only tells that the bytes have left. */
+export class Sending {
+  readonly #parts: SendingParts;
+  readonly #waiting = new Map<string, (ack: Ack) => void>();
+
+  constructor(parts: SendingParts) {
+    this.#parts = parts;
+    parts.socket.ws.on("CB:ack,class:message", ({ attrs }: BinaryNode) => {
+      const { id, error } = attrs;
+      if (id !== undefined) this.#waiting.get(id)?.({ error: error === undefined ? undefined : Number(error) });
+    });
+  }
+
+  async send(order: SendOrder): Promise<SendOutcome> {
+    const outcome = await this.#attempt(order);
+    if (outcome.outcome !== "accepted") await this.#shareKeyAgain(order.chat);
+    return outcome;
+  }
+
+  async #attempt(order: SendOrder): Promise<SendOutcome> {
+    try {
+      const message = await this.#message(order);
+      const first = await this.#relay(order, message, true);
+      if (first !== "cut" && first.error === staleDevices) {
+        this.#parts.groups.forget(order.chat);
+        await this.#shareKeyAgain(order.chat);
+        return describe(await this.#relay(order, message, false));
+      }
+      return describe(first);
+    } catch (error) {
+      if (this.#parts.over.aborted) return { outcome: "cut" };
+      return { outcome: "refused", code: codeOf(error), reason: error instanceof Error ? error.message : "it failed" };
+    }
+  }
+
+  /**
+   * The key that a group's messages are encrypted with goes to its members with the first message. When nobody knows that this
+   * message has arrived, the key goes with the next one again; without it members could not read that.
+   */
+  async #shareKeyAgain(chat: string): Promise<void> {
+    if (!isGroupChat(chat)) return;
+    const { keys } = this.#parts.socket.authState;
+    await Promise.resolve(keys.set({ "sender-key-memory": { [chat]: null } })).catch(() => undefined);
+  }
+
+  /** What was made for this id before is sent as it was. */
+  async #message(order: SendOrder): Promise<proto.IMessage> {
+    const kept = await this.#parts.body(order.id);
+    if (kept) {
+      await this.#shareKeyAgain(order.chat);
+      return proto.Message.decode(kept);
+    }
+    const { socket, groups } = this.#parts;
+    const content = await this.#content(order);
+    const upload = socket.waUploadToServer;
+    const made = await generateWAMessageContent(content, { upload, jid: order.chat });
+    const ephemeralExpiration = groups.cached(order.chat)?.ephemeralDuration;
+    const { message } = generateWAMessageFromContent(order.chat, made, {
+      userJid: socket.user?.id ?? "",
+      messageId: order.id,
+      ...(ephemeralExpiration !== undefined && { ephemeralExpiration }),
+    });
+    if (!message) throw new Error("there is nothing to send");
+    await this.#parts.keep(order.id, proto.Message.encode(message).finish());
+    return message;
+  }
+
+  async #content({ chat, content }: SendOrder): Promise<AnyMessageContent> {
+    if (content.kind === "text") return { text: content.text, mentions: [...content.mentions] };
+    if (content.kind === "file") return fileContent(content);
+    return { react: { text: content.emoji, key: await this.#keyOf(chat, content) } };
+  }
+
+  /** Groups name their members by LID or by phone number; the host knows people by LID. */
+  async #keyOf(chat: string, { message, sender }: { message: string; sender: string }): Promise<proto.IMessageKey> {
+    const key = { remoteJid: chat, id: message, fromMe: false };
+    if (!isGroupChat(chat)) return key;
+    const group = await this.#parts.groups.facts(chat);
+    const member = group?.members.find(({ lid, pn }) => lid === sender || pn === sender);
+    return { ...key, participant: (group && member?.[group.addressing]) ?? sender };
+  }
+
+  async #relay({ chat, id }: SendOrder, message: proto.IMessage, useCaches: boolean): Promise<Ack | "cut"> {
+    const answer = Promise.withResolvers<Ack | "cut">();
+    const cut = (): void => answer.resolve("cut");
+    const patience = setTimeout(cut, ackMs);
+    this.#waiting.set(id, answer.resolve);
+    this.#parts.over.addEventListener("abort", cut);
+    try {
+      const options = { useUserDevicesCache: useCaches, useCachedGroupMetadata: useCaches };
+      await this.#parts.socket.relayMessage(chat, message, { messageId: id, ...options });
+      return await answer.promise;
+    } finally {
+      clearTimeout(patience);
+      this.#waiting.delete(id);
+      this.#parts.over.removeEventListener("abort", cut);
+    }
+  }
+}
+
+function describe(ack: Ack | "cut"): SendOutcome {
+  if (ack === "cut") return { outcome: "cut" };
+  if (ack.error === undefined) return { outcome: "accepted" };
+  return { outcome: "refused", code: ack.error, reason: `the server refused it with ${ack.error}` };
+}
+
+/** The number of an error that the server answered a question with. */
+function codeOf(error: unknown): number | undefined {
+  if (typeof error !== "object" || error === null) return undefined;
+  const { data, output } = error as { data?: unknown; output?: { statusCode?: number } };
+  return typeof data === "number" ? data : output?.statusCode;
+}
+
+type FileOrder = Extract<SendOrder["content"], { kind: "file" }>;
+
+/** What apps show by itself, up to what size; everything else is a document. */
+const shownBytes: Readonly<Record<string, number>> = {
+  "image/jpeg": 16 * 1024 * 1024,
+  "image/png": 16 * 1024 * 1024,
+  "video/mp4": 64 * 1024 * 1024,
+};
+
+/** Thumbnails and lengths are given, empty: the library would decode the file for them. */
+function fileContent({ file, caption, mentions }: FileOrder): AnyMessageContent {
+  const media = { url: file.path };
+  const said = { mimetype: file.mimeType, mentions: [...mentions], ...(caption !== "" && { caption }) };
+  const isShown = file.bytes <= (shownBytes[file.mimeType] ?? -1);
+  if (isShown && file.mimeType.startsWith("image/")) return { image: media, jpegThumbnail: "", ...said };
+  if (isShown) return { video: media, jpegThumbnail: "", ...said };
+  if (file.mimeType.startsWith("audio/")) return { audio: media, seconds: 0, mimetype: file.mimeType };
+  return { document: media, fileName: file.name, ...said };
+}

@@ -1,0 +1,108 @@
+import { isJidGroup, isLidUser, isPnUser, jidNormalizedUser, normalizeMessageContent } from "@whiskeysockets/baileys";
+import type { proto, WAMessage } from "@whiskeysockets/baileys";
+
+import { type Account, type Arrival, isSame } from "../arrival.ts";
+import { type Content, readContent } from "./content.ts";
+
+export interface Translation {
+  readonly me: Account;
+  /** Did we send the message with this id? */
+  readonly isOwn: (id: string) => Promise<boolean>;
+  /** The LID of a phone number, if it was told before. */
+  readonly lidOf: (pn: string) => Promise<string | undefined>;
+}
+
+/** More people than this are not named in a text: a message may claim to mention any number. */
+const namedMentions = 128;
+
+/** What a message says to the host; undefined for all that is not for it: status updates, own echoes, the platform's own talk. */
+export async function translate(message: WAMessage, parts: Translation): Promise<Arrival | undefined> {
+  const place = await readPlace(message, parts);
+  const content = readSaid(message, parts.me);
+  if (!place || !content) return undefined;
+  const people = await readPeople(message, place.isGroup, parts);
+  if (!people) return undefined;
+  const context = content.context ?? {};
+  const mentions = [...new Set((context.mentionedJid ?? []).map((person) => jidNormalizedUser(person)))];
+  return {
+    chat: place.isGroup ? jidNormalizedUser(place.chat) : people.chat,
+    id: place.id,
+    sender: people.sender,
+    senderAlias: people.alias,
+    senderName: message.pushName ?? undefined,
+    address: { chat: place.chat, participant: message.key.participant ?? undefined },
+    text: content.text,
+    mentions: mentions.slice(0, namedMentions),
+    toAgent: !place.isGroup || mentions.some((person) => isSame(parts.me, person)),
+    quote: readQuote(context, parts.me),
+    media: content.media,
+    sentAt: Number(message.messageTimestamp ?? 0) * 1000 || undefined,
+  };
+}
+
+function readSaid(message: WAMessage, me: Account): Content | undefined {
+  const inner = normalizeMessageContent(message.message);
+  const content = inner && readContent(inner, (other) => isOwnKey(other, me));
+  return content && (content.text !== "" || content.media.length > 0) ? content : undefined;
+}
+
+interface Place {
+  readonly chat: string;
+  readonly id: string;
+  readonly isGroup: boolean;
+}
+
+/** Where it was said, if that is a place that concerns the host. What the account itself has said counts in its own chat only. */
+async function readPlace({ key }: WAMessage, { me, isOwn }: Translation): Promise<Place | undefined> {
+  const { remoteJid: chat, id, fromMe } = key;
+  if (!chat || !id) return undefined;
+  const isGroup = isJidGroup(chat) === true;
+  if (!isGroup && !isLidUser(chat) && !isPnUser(chat)) return undefined;
+  const isSelf = !isGroup && isSame(me, chat);
+  if (fromMe && (!isSelf || (await isOwn(id)))) return undefined;
+  return { chat, id, isGroup };
+}
+
+interface People {
+  readonly sender: string;
+  readonly alias: string | undefined;
+  /** Whose chat it is, where it is no group. */
+  readonly chat: string;
+}
+
+async function readPeople(
+  { key }: WAMessage,
+  isGroup: boolean,
+  { me, lidOf }: Translation,
+): Promise<People | undefined> {
+  const [raw, alternative] = isGroup ? [key.participant, key.participantAlt] : [key.remoteJid, key.remoteJidAlt];
+  if (!raw) return undefined;
+  const ids = [raw, alternative].filter((one) => one != null && one !== "").map((one) => jidNormalizedUser(one ?? ""));
+  const pn = ids.find((one) => isPnUser(one));
+  const lid = ids.find((one) => isLidUser(one)) ?? (pn === undefined ? undefined : await lidOf(pn));
+  const known = lid ?? pn;
+  if (known === undefined) return undefined;
+  if (isSame(me, known)) {
+    const own = me.lid ? jidNormalizedUser(me.lid) : jidNormalizedUser(me.pn);
+    return { sender: own, alias: jidNormalizedUser(me.pn), chat: own };
+  }
+  return { sender: known, alias: lid === undefined ? undefined : pn, chat: known };
+}
+
+function readQuote(context: proto.IContextInfo, me: Account): Arrival["quote"] {
+  const { stanzaId, participant, quotedMessage } = context;
+  if (!stanzaId) return undefined;
+  const inner = normalizeMessageContent(quotedMessage ?? undefined);
+  const text = inner && readContent(inner, () => false)?.text;
+  return {
+    id: stanzaId,
+    author: participant ? jidNormalizedUser(participant) : undefined,
+    text: text === "" ? undefined : text,
+    toAgent: participant ? isSame(me, participant) : false,
+  };
+}
+
+/** Is a message that another one speaks of ours? */
+function isOwnKey({ participant }: proto.IMessageKey, me: Account): boolean {
+  return participant != null && participant !== "" && isSame(me, participant);
+}

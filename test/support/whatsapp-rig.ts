@@ -1,0 +1,183 @@
+import { readFile } from "node:fs/promises";
+import { Writable } from "node:stream";
+import { getCACertificates, setDefaultCACertificates } from "node:tls";
+
+import { channels } from "../../src/channels/catalog.ts";
+import type { AcceptMessage, ChatFacts, ChannelState, LoginEvent } from "../../src/channels/channel.ts";
+import { SupervisedChannel } from "../../src/channels/supervisor.ts";
+import { supervisorLimits, type SupervisorLimits } from "../../src/channels/supervisor-parts.ts";
+import type { WhatsAppOptions, WhatsAppSettings } from "../../src/channels/whatsapp/parts.ts";
+import type { IncomingMessage, OutgoingMessage } from "../../src/domain/message.ts";
+import { systemClock } from "../../src/lib/clock.ts";
+import { createLogger } from "../../src/lib/logger.ts";
+import { waitOnTimer } from "../../src/lib/wait.ts";
+import type { ChannelStateStore, Store } from "../../src/stores/store.ts";
+import { openTestStore } from "./open-test-store.ts";
+import { type FakeGroup, type FakeUser, type FakeWhatsApp, openFakeWhatsApp } from "./whatsapp/fake-whatsapp.ts";
+
+export interface WhatsAppRigOptions {
+  readonly settings?: Partial<WhatsAppSettings>;
+  readonly supervisor?: Partial<SupervisorLimits>;
+  readonly worker?: WhatsAppOptions["limits"];
+  readonly accept?: AcceptMessage;
+  /** Gives the channel another store than the one that there is. */
+  readonly around?: (store: ChannelStateStore) => ChannelStateStore;
+}
+
+/** The WhatsApp channel, supervised, with a store of its own and a server of its own at the other end. */
+export class WhatsAppRig implements AsyncDisposable {
+  readonly whatsapp: FakeWhatsApp;
+  readonly store: Store;
+  /** What the host has taken, each message once. */
+  readonly accepted: IncomingMessage[] = [];
+  readonly states: ChannelState[] = [];
+  readonly alarms: string[] = [];
+  readonly delivered: number[] = [];
+  readonly chats: ChatFacts[] = [];
+  /** All that was logged. */
+  log = "";
+  channel: SupervisedChannel;
+  readonly #options: WhatsAppRigOptions;
+  readonly #owned: AsyncDisposable;
+
+  private constructor(
+    whatsapp: FakeWhatsApp,
+    store: Store,
+    parts: { options: WhatsAppRigOptions; owned: AsyncDisposable },
+  ) {
+    this.whatsapp = whatsapp;
+    this.store = store;
+    this.#options = parts.options;
+    this.#owned = parts.owned;
+    this.channel = undefined as unknown as SupervisedChannel;
+  }
+
+  /** The channel runs; nothing is linked yet. */
+  static async open(options: WhatsAppRigOptions = {}): Promise<WhatsAppRig> {
+    await using stack = new AsyncDisposableStack();
+    const whatsapp = stack.use(await openFakeWhatsApp());
+    setDefaultCACertificates([...getCACertificates(), await readFile(whatsapp.caFile, "utf8")]);
+    const { store } = stack.use(await openTestStore());
+    const rig = new WhatsAppRig(whatsapp, store, { options, owned: stack.move() });
+    await rig.start();
+    return rig;
+  }
+
+  /** The same, linked and open. */
+  static async linked(options: WhatsAppRigOptions = {}): Promise<WhatsAppRig> {
+    const rig = await WhatsAppRig.open(options);
+    const events = await rig.link();
+    if (events.at(-1) !== undefined && rig.channel.state().state === "open") return rig;
+    await rig[Symbol.asyncDispose]();
+    throw new Error(`not linked: ${JSON.stringify(events)}\n${rig.log}`);
+  }
+
+  /** Makes the channel (again), as a host does that starts. */
+  async start(more: WhatsAppRigOptions = {}): Promise<void> {
+    const { settings, supervisor, worker, accept, around = unchanged } = { ...this.#options, ...more };
+    const sink = new Writable({
+      write: (chunk: Buffer, _encoding, done) => {
+        this.log += chunk.toString();
+        done();
+      },
+    });
+    const common = {
+      clock: systemClock,
+      wait: waitOnTimer,
+      random: () => 0.5,
+      logger: createLogger({ level: "debug", output: sink, format: "json", secrets: [] }),
+    };
+    const connector = await channels.whatsapp({
+      ...common,
+      settings: {
+        webSocketUrl: this.whatsapp.url,
+        readReceipts: true,
+        pacing: { perChatPerSecond: 1_000, perMinute: 100_000 },
+        ...settings,
+      },
+      assistantName: "crab",
+      instance: "test",
+      store: around(this.store.channelState),
+      variables: { NODE_EXTRA_CA_CERTS: this.whatsapp.caFile, ANTHROPIC_API_KEY: "sk-canary" },
+      limits: worker,
+    });
+    const limits = { ...supervisorLimits, firstMs: 10, conflictMs: 100, ...supervisor };
+    this.channel = new SupervisedChannel(connector, { ...common, limits });
+    await this.channel.start(
+      async (message) => {
+        const receipt = await (accept ?? takeAll)(message);
+        const isNew = this.accepted.every(({ id, sender }) => id !== message.id || sender.id !== message.sender.id);
+        if (receipt.outcome !== "refused" && isNew) this.accepted.push(message);
+        return receipt;
+      },
+      {
+        changed: (state) => this.states.push(state),
+        delivered: (seq) => this.delivered.push(seq),
+        chatChanged: (facts) => this.chats.push(facts),
+        needsOperator: (reason) => this.alarms.push(reason),
+      },
+    );
+  }
+
+  /** Links the account by whatever the channel shows. */
+  async link(phoneNumber?: string): Promise<LoginEvent[]> {
+    const events: LoginEvent[] = [];
+    for await (const event of this.channel.login(AbortSignal.timeout(40_000), { phoneNumber })) {
+      events.push(event);
+      if ("qr" in event) await this.whatsapp.scan(event.qr);
+      if ("pairingCode" in event) await this.whatsapp.enterPairingCode(event.pairingCode);
+    }
+    return events;
+  }
+
+  /** Ann and Bob, and a group of them with the account. */
+  async family(addressing: "lid" | "pn" = "lid"): Promise<{ ann: FakeUser; bob: FakeUser; group: FakeGroup }> {
+    const ann = await this.whatsapp.addUser({ name: "Ann", pn: "15550000011", lid: "90000000000011" });
+    const bob = await this.whatsapp.addUser({ name: "Bob", pn: "15550000012", lid: "90000000000012" });
+    const group = await this.whatsapp.addGroup({
+      subject: "Family",
+      members: [ann, bob, this.whatsapp.bot],
+      addressing,
+    });
+    return { ann, bob, group };
+  }
+
+  async send(message: OutgoingMessage): Promise<void> {
+    await this.channel.send(message, AbortSignal.timeout(30_000));
+  }
+
+  async stop(): Promise<void> {
+    await this.channel[Symbol.asyncDispose]();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop();
+    await this.#owned[Symbol.asyncDispose]();
+  }
+}
+
+const unchanged = (store: ChannelStateStore): ChannelStateStore => store;
+const takeAll: AcceptMessage = async () => ({ outcome: "stored", duplicate: false });
+
+/** A message on its way out to a chat. */
+export function outgoing(
+  chat: string,
+  seq: number,
+  text: string,
+  more: Partial<OutgoingMessage> = {},
+): OutgoingMessage {
+  return {
+    seq,
+    group: "family",
+    channel: "whatsapp",
+    chat,
+    kind: "reply",
+    text,
+    inReplyTo: [],
+    turn: undefined,
+    state: "sending",
+    attempts: 1,
+    createdAt: 0,
+    ...more,
+  };
+}

@@ -1,0 +1,29 @@
+/** What the server does wrong until it is told otherwise. */
+export interface Faults {
+  /** `refuse`: 503 to the WebSocket upgrade; `hang`: TCP, and then nothing; `mute`: a WebSocket, and then nothing. */
+  upgrade: "accept" | "refuse" | "hang" | "mute";
+  /** Every login is refused for this reason: 401, 403, 405, 503, … */
+  loginFailure: number | null;
+  /** Open connections stay open and nothing is sent over them. */
+  silent: boolean;
+  /**
+   * What becomes of messages of clients: `lost`: the line is cut and nobody gets them; `cut`: the members get them and
+   * the line is cut before the acknowledgement; `withhold`: the members get them and nothing is acknowledged; a number:
+   * refused with this code.
+   */
+  message: "lost" | "cut" | "withhold" | number | null;
+  /** How many messages the fault meets; then all is well again. */
+  messageCount: number;
+}
+
+/** A server without faults. */
+export function noFaults(): Faults {
+  return { upgrade: "accept", loginFailure: null, silent: false, message: null, messageCount: 0 };
+}
+
+/** What the next message of a client meets. */
+export function takeMessageFault(faults: Faults): Faults["message"] {
+  if (faults.messageCount <= 0) return null;
+  faults.messageCount -= 1;
+  return faults.message;
+}
