@@ -16,7 +16,10 @@ export const residualRisks: readonly { readonly risk: string; readonly why: stri
     risk: "the inside of allowed tunnels (D9 to D12, D18: server names, byte limits, requests with secrets)",
     why: "the attacked host has no public server to speak to; the unit tests attack these parts with servers of their own",
   },
-  { risk: "attachments (F7, J2 to J4)", why: "no channel takes any yet" },
+  {
+    risk: "what is in a file (J2 to J4)",
+    why: "the host looks at its first bytes only; programs in the container read it",
+  },
   { risk: "webhooks, web pages, web sockets (H2, I5, I7, I10, J1)", why: "there are none" },
   { risk: "schedules, approvals, shared memory and skills (B22, G5 to G7, H10, L3)", why: "there are none" },
   { risk: "configuration that is reloaded while the host runs (K3)", why: "it is read at the start alone" },

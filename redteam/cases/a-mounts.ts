@@ -27,7 +27,7 @@ function told(output: string): ToldVerdict[] {
 /** What a home of its own with this allowlist would grant: the verdicts of `crabpot mounts check`. */
 async function checkWith(stage: Stage, prepare: (home: string, userHome: string) => Promise<void>): Promise<Evidence> {
   const { PATH = "", DOCKER_HOST = "" } = stage.playground.environment;
-  await using playground = await openPlayground({ PATH, DOCKER_HOST });
+  await using playground = await openPlayground({ PATH, DOCKER_HOST }, stage.playground.userHome);
   const { home, userHome, environment } = playground;
   const source = join(userHome, "projects/app");
   await mkdir(source, { recursive: true });

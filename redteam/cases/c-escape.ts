@@ -132,9 +132,9 @@ echo done`,
     expected: "the root is read-only",
     quick: true,
     program: `
-for place in /usr/bin/x /etc/passwd /etc/ld.so.preload /opt/crabpot/agent.mjs /opt/crabpot/x /lib/x /root/x /var/lib/x /workspace/x /mail/x /; do
+for place in /usr/bin/x /etc/passwd /etc/ld.so.preload /opt/crabpot/agent.cjs /opt/crabpot/agent.cache /opt/crabpot/x /lib/x /root/x /var/lib/x /workspace/x /mail/x /; do
   (: > $place) 2>/dev/null && echo OPEN $place; done
-mv /opt/crabpot/agent.mjs /opt/crabpot/old 2>/dev/null && echo OPEN move
+mv /opt/crabpot/agent.cjs /opt/crabpot/old 2>/dev/null && echo OPEN move
 echo done`,
   }),
   pythonAttack({

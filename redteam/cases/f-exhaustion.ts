@@ -136,7 +136,7 @@ find /tmp -maxdepth 1 -name 'i*' -delete; echo done`,
     title: "output without end: of a command, and of a process that goes on in the background",
     from: "container",
     expected: "the model gets a bounded part; the host stays awake; logs stay small",
-    audit: { type: "tool-call", where: ({ group }) => group === "red" },
+    audit: limitHit("output-rate"),
     hostStaysAwake: true,
     attempt: async (stage) => {
       const { output } = await stage.shell(

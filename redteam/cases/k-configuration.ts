@@ -17,7 +17,7 @@ async function refusedStarts(stage: Stage, cases: readonly Spoilt[]): Promise<Ev
   const { PATH = "", DOCKER_HOST = "" } = stage.playground.environment;
   const started: string[] = [];
   for (const [name, prepare] of cases) {
-    await using playground = await openPlayground({ PATH, DOCKER_HOST });
+    await using playground = await openPlayground({ PATH, DOCKER_HOST }, stage.playground.userHome);
     await prepare(playground);
     const { code, output } = await runCommand(playground.environment, ["start"]);
     if (code === 0 || code === null || !output.includes("fix:")) started.push(`${name}: ${code} ${output.slice(-200)}`);

@@ -1,8 +1,11 @@
-import { appendFile, cp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { execFile } from "node:child_process";
+import { appendFile, cp, mkdir, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { promisify } from "node:util";
 
 import type { Attack } from "../suite/attack.ts";
 import { runCommand } from "../suite/host.ts";
+import type { CommandEnd } from "../suite/host.ts";
 import { shellAttack } from "../suite/programs.ts";
 import type { Stage } from "../suite/stage.ts";
 
@@ -19,33 +22,75 @@ const tamperings: readonly Tampering[] = [
   ["emptied", () => []],
 ];
 
-/** Whether `crabpot audit verify` finds each change in a copy of the home. */
-async function unnoticed(stage: Stage): Promise<string[]> {
-  const missed: string[] = [];
-  for (const [name, change] of tamperings) {
-    const copy = join(stage.playground.userHome, "copy");
-    await cp(stage.home, copy, {
-      recursive: true,
-      filter: (path) => !path.endsWith(".sock") && !path.includes("/mail"),
-    });
-    const [file = ""] = (await readdir(join(copy, "audit"))).filter((entry) => entry.endsWith(".jsonl"));
-    const path = join(copy, "audit", file);
-    const lines = (await readFile(path, "utf8")).split("\n").filter((line) => line !== "");
+function isOfTheLog(path: string): boolean {
+  return !path.endsWith(".sock") && !/\/(?:mail|groups|global)(?:\/|$)/.test(path);
+}
+
+function isNamed({ code, output }: CommandEnd): boolean {
+  return code === 1 && output.includes("firstBadSeq");
+}
+
+/** What `crabpot audit verify` says of a copy of the home whose log was changed: its exit code and words. */
+async function verifyCopy(
+  stage: Stage,
+  change: (paths: { audit: string; file: string; keys: string }) => Promise<void>,
+): Promise<CommandEnd> {
+  const copy = join(stage.playground.userHome, "copy");
+  await cp(stage.home, copy, { recursive: true, filter: isOfTheLog });
+  try {
+    const audit = join(copy, "audit");
+    const [file = ""] = (await readdir(audit)).filter((entry) => entry.endsWith(".jsonl"));
+    await change({ audit, file: join(audit, file), keys: join(copy, "keys") });
+    return await runCommand({ ...stage.playground.environment, CRABPOT_HOME: copy }, ["audit", "verify", "--json"]);
+  } finally {
+    await rm(copy, { recursive: true });
+  }
+}
+
+function inLines(change: (lines: string[]) => string[]) {
+  return async ({ file }: { file: string }): Promise<void> => {
+    const lines = (await readFile(file, "utf8")).split("\n").filter((line) => line !== "");
     await writeFile(
-      path,
+      file,
       change(lines)
         .map((line) => `${line}\n`)
         .join(""),
     );
-    const { code, output } = await runCommand({ ...stage.playground.environment, CRABPOT_HOME: copy }, [
-      "audit",
-      "verify",
-      "--json",
-    ]);
-    if (code !== 1 || !output.includes("firstBadSeq")) missed.push(name);
-    await rm(copy, { recursive: true });
-  }
+  };
+}
+
+/** Names of those changes that were not found, or whose search did not end. */
+async function unnoticed(
+  stage: Stage,
+  changes: readonly Change[],
+  wanted: (end: CommandEnd) => boolean,
+): Promise<string[]> {
+  const missed: string[] = [];
+  for (const [name, change] of changes) if (!wanted(await verifyCopy(stage, change))) missed.push(name);
   return missed;
+}
+
+type Change = readonly [name: string, change: Parameters<typeof verifyCopy>[1]];
+
+/** What is done to files instead of lines. */
+const exchanges: readonly Change[] = [
+  [
+    "the log and its checkpoints as they were ten records ago",
+    async ({ audit, file }) => {
+      await inLines((lines) => lines.slice(0, -10))({ file });
+      await rm(join(audit, "checkpoints"), { force: true });
+    },
+  ],
+  ["the log is a FIFO", async ({ file }) => replaceBy(file, () => promisify(execFile)("mkfifo", [file]))],
+  ["the log is a link to another file", async ({ file }) => replaceBy(file, () => symlink("/etc/passwd", file))],
+  ["the log is a folder", async ({ file }) => replaceBy(file, () => mkdir(file))],
+  ["a line of thirty megabytes", async ({ file }) => appendFile(file, `${"x".repeat(30_000_000)}\n`)],
+  ["NULs and bytes that are no text", async ({ file }) => appendFile(file, new Uint8Array([0, 0, 0xff, 0xfe, 10]))],
+];
+
+async function replaceBy(file: string, make: () => Promise<unknown>): Promise<void> {
+  await rm(file);
+  await make();
 }
 
 export const attacks: readonly Attack[] = [
@@ -57,8 +102,25 @@ export const attacks: readonly Attack[] = [
     audit: { type: "message-in" },
     attempt: async (stage) => {
       await stage.ask("red", "@crab hello");
-      const missed = await unnoticed(stage);
+      const changes = tamperings.map(([name, change]) => [name, inLines(change)] as const);
+      const missed = await unnoticed(stage, changes, isNamed);
       return { seen: missed.join(", ") || `${tamperings.length} found`, holds: missed.length === 0 };
+    },
+  },
+  {
+    id: "M10",
+    title: "the log rolled back with its checkpoints, exchanged for a FIFO, a link, a folder, with giant lines",
+    from: "program",
+    expected: "`crabpot audit verify` ends, and never says that it is intact",
+    audit: { type: "message-in" },
+    attempt: async (stage) => {
+      await stage.ask("red", "@crab hello");
+      const missed = await unnoticed(
+        stage,
+        exchanges,
+        ({ code, output }) => code !== null && code !== 0 && !output.includes('"ok":true'),
+      );
+      return { seen: missed.join(", ") || `${exchanges.length} found`, holds: missed.length === 0 };
     },
   },
   {
@@ -96,19 +158,7 @@ echo done`,
     audit: { type: "message-in" },
     attempt: async (stage) => {
       await stage.ask("red", "@crab hello");
-      const copy = join(stage.playground.userHome, "copy");
-      await cp(stage.home, copy, {
-        recursive: true,
-        filter: (path) => !path.endsWith(".sock") && !path.includes("/mail"),
-      });
-      const [file = ""] = (await readdir(join(copy, "audit"))).filter((entry) => entry.endsWith(".jsonl"));
-      await appendFile(join(copy, "audit", file), '{"v":1,"seq":999999}\n');
-      const { code } = await runCommand({ ...stage.playground.environment, CRABPOT_HOME: copy }, [
-        "audit",
-        "verify",
-        "--json",
-      ]);
-      await rm(copy, { recursive: true });
+      const { code } = await verifyCopy(stage, ({ file }) => appendFile(file, '{"v":1,"seq":999999}\n'));
       return { seen: `exit ${code}`, holds: code === 1 };
     },
   },

@@ -17,6 +17,8 @@ export interface Evidence {
 export interface WantedRecord {
   readonly type: AuditType;
   readonly where?: (record: AuditRecord) => boolean;
+  /** The record has to tell of this very command of the tool `shell`, by its keyed hash. */
+  readonly command?: string;
 }
 
 /** The host process does not run during the attack, so nobody writes records; the sentence says what stands in for them. */

@@ -11,6 +11,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { stringify } from "yaml";
 
 import { AppError } from "../../src/lib/app-error.ts";
+import { markPlayground, playgroundPrefix } from "./leftovers.ts";
 
 const entryPoint = resolve(import.meta.dirname, "../../src/cli.ts");
 const startMs = 60_000;
@@ -30,15 +31,21 @@ export interface Playground extends AsyncDisposable {
   readonly environment: Readonly<Record<string, string>>;
 }
 
-export async function openPlayground(variables: Readonly<Record<string, string>>): Promise<Playground> {
-  const userHome = await mkdtemp(join(await realpath(tmpdir()), "crabpot-redteam-"));
+/** `parent`: that of the whole suite, so that nothing is left when an attack is interrupted. */
+export async function openPlayground(
+  variables: Readonly<Record<string, string>>,
+  parent?: string,
+): Promise<Playground> {
+  const userHome = await mkdtemp(join(parent ?? (await realpath(tmpdir())), playgroundPrefix));
+  await markPlayground(userHome);
   const home = join(userHome, "crab");
   await mkdir(home, { mode: 0o700 });
   return {
     userHome,
     home,
     environment: { ...variables, HOME: userHome, CRABPOT_HOME: home },
-    [Symbol.asyncDispose]: () => rm(userHome, { recursive: true, force: true }),
+    // Something that an interrupted attack has started may still write.
+    [Symbol.asyncDispose]: () => rm(userHome, { recursive: true, force: true, maxRetries: 6, retryDelay: 300 }),
   };
 }
 
@@ -60,8 +67,11 @@ export async function runCommand(
   const collect = (chunk: Buffer): void => void (output += chunk.toString());
   child.stdout.on("data", collect);
   child.stderr.on("data", collect);
-  const limit = setTimeout(() => child.kill("SIGKILL"), startMs);
+  const kill = (): void => void child.kill("SIGKILL");
+  const limit = setTimeout(kill, startMs);
+  process.once("exit", kill);
   const [code] = (await once(child, "close")) as [number | null];
+  process.off("exit", kill);
   clearTimeout(limit);
   return { code, output };
 }
@@ -70,12 +80,14 @@ export async function runCommand(
 export class AttackedHost implements AsyncDisposable {
   readonly url: string;
   readonly #playground: Playground;
+  readonly #kill = (): void => void this.#process.kill("SIGKILL");
   #process: ChildProcess;
   #output = "";
 
   private constructor(playground: Playground, port: number) {
     this.#playground = playground;
     this.url = `http://127.0.0.1:${port}`;
+    process.once("exit", this.#kill);
     this.#process = this.#spawn();
   }
 
@@ -120,11 +132,17 @@ export class AttackedHost implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.end("SIGTERM");
+    process.off("exit", this.#kill);
   }
 
   #spawn(): ChildProcess {
     const env = { ...this.#playground.environment };
-    const child = spawn(process.execPath, [entryPoint, "start"], { env, stdio: ["ignore", "pipe", "pipe"] });
+    // Not in our process group: a Ctrl-C would reach it twice, and it would not clear up any more.
+    const child = spawn(process.execPath, [entryPoint, "start"], {
+      env,
+      stdio: ["ignore", "pipe", "pipe"],
+      detached: true,
+    });
     const collect = (chunk: Buffer): void => {
       if (this.#output.length < outputChars) this.#output += chunk.toString();
     };
@@ -134,6 +152,7 @@ export class AttackedHost implements AsyncDisposable {
   }
 
   async #ready(): Promise<void> {
+    await markPlayground(this.#playground.userHome, this.pid);
     const limit = AbortSignal.timeout(startMs);
     while (this.running && !limit.aborted) {
       const answer = await fetch(`${this.url}/health/ready`).catch(() => undefined);

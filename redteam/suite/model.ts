@@ -15,6 +15,8 @@ export interface AttackScript {
   readonly rounds: readonly (readonly AttackCall[])[];
   /** The turn's answer; what the tools gave when left out. */
   readonly say?: string;
+  /** Bodies that are sent first, one for each time that the model is asked, as they are. */
+  readonly raw?: readonly string[];
 }
 
 /** What the model was shown, for attacks that look at it. */
@@ -46,6 +48,7 @@ export class AttackModel implements AsyncDisposable {
   });
   readonly #scripts = new Map<string, AttackScript>();
   readonly #shown = new Map<string, ShownToModel>();
+  readonly #sentRaw = new Map<string, number>();
   #count = 0;
 
   static async start(): Promise<AttackModel> {
@@ -84,10 +87,25 @@ export class AttackModel implements AsyncDisposable {
       return;
     }
     const wire = JSON.parse(body) as Wire;
+    const raw = this.#nextRaw(wire);
+    if (raw !== undefined) {
+      response.writeHead(200, { "content-type": "text/event-stream" }).end(raw);
+      return;
+    }
     const { answer, calls } = this.#play(wire);
     this.#count += 1;
     const events = streamOf({ id: `attack-${this.#count}`, model: wire.model, answer, calls });
     response.writeHead(200, { "content-type": "text/event-stream" }).end(events);
+  }
+
+  #nextRaw({ messages }: Wire): string | undefined {
+    const name = messages
+      .map(({ role, content }) => (role === "user" ? scriptOf(content) : undefined))
+      .findLast(Boolean);
+    const raw = this.#scripts.get(name ?? "")?.raw ?? [];
+    const sent = this.#sentRaw.get(name ?? "") ?? 0;
+    this.#sentRaw.set(name ?? "", sent + 1);
+    return raw[sent];
   }
 
   #play({ messages }: Wire): { answer: string; calls: readonly AttackCall[] } {

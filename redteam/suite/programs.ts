@@ -36,6 +36,11 @@ export function allRefused(output: string): Evidence {
   return { seen: `${refused} refused`, holds: true };
 }
 
+/** Whether a text would steer the terminal that it is printed on, or turn a line's direction. */
+export function steersTerminal(text: string): boolean {
+  return ["\u001b", "\u009b", "\u0007", "\u202e"].some((character) => text.includes(character));
+}
+
 type InsideAttack = Pick<Attack, "id" | "title" | "expected"> &
   Partial<Pick<Attack, "audit" | "hostStaysAwake" | "quick" | "skip">> & {
     readonly program: string;
@@ -45,14 +50,12 @@ type InsideAttack = Pick<Attack, "id" | "title" | "expected"> &
 
 /** An attack that is one Python program in the container. Contained unless it prints a line that begins with `OPEN`. */
 export function pythonAttack({ program, group = "red", judge = allRefused, ...attack }: InsideAttack): Attack {
+  const command = `python3 -I - <<'REDTEAM'\n${prelude}${program}\nprint("done")\nREDTEAM`;
   return {
     from: "container",
-    audit: { type: "tool-call" },
+    audit: { type: "tool-call", where: (record) => record.group === group, command },
     ...attack,
-    attempt: async (stage) => {
-      const { output } = await stage.python(group, `${prelude}${program}\nprint("done")`);
-      return judge(output, stage);
-    },
+    attempt: async (stage) => judge((await stage.shell(group, command)).output, stage),
   };
 }
 
@@ -60,7 +63,7 @@ export function pythonAttack({ program, group = "red", judge = allRefused, ...at
 export function shellAttack({ program, group = "red", judge = allRefused, ...attack }: InsideAttack): Attack {
   return {
     from: "container",
-    audit: { type: "tool-call" },
+    audit: { type: "tool-call", where: (record) => record.group === group, command: program },
     ...attack,
     attempt: async (stage) => judge((await stage.shell(group, program)).output, stage),
   };

@@ -6,7 +6,9 @@ import { pathToFileURL } from "node:url";
 import type { AuditRecord } from "../../src/audit/record.ts";
 import { openEngine } from "../../src/containers/catalog.ts";
 import { AppError, toError } from "../../src/lib/app-error.ts";
+import { endSoon, listenForSignals } from "../../src/lib/listen-for-signals.ts";
 import type { Attack, Evidence, NoRecord, Verdict, WantedRecord } from "./attack.ts";
+import { clearLeftovers } from "./leftovers.ts";
 import { Stage } from "./stage.ts";
 
 /** The host's event loop must not be kept for longer, whatever the attacker does. */
@@ -51,15 +53,45 @@ function isNamed({ id }: Attack, name: string): boolean {
   return id.toLowerCase() === name || (name.length === 1 && id.toLowerCase().startsWith(name));
 }
 
-/** Plays the attacks against one host and tells each verdict as soon as it is there. The host and its home are gone at the end. */
-export async function* runAttacks({ variables, homeFolder, attacks }: RunOptions): AsyncGenerator<Verdict> {
-  await using engine = await openEngine({ env: variables, homeFolder });
-  await using stage = await Stage.open(engine, variables["PATH"] ?? "/usr/bin:/bin");
-  await Promise.all([stage.ask("red", "@crab hello"), stage.ask("blue", "@crab hello")]);
-  for (const attack of attacks) {
-    const skipped = attack.skip?.();
-    yield skipped === undefined ? await playFairly(stage, attack) : skip(attack, skipped);
+/**
+ * Plays the attacks against one host and tells each verdict as soon as it is there. The host and its home are gone at the
+ * end, also when a signal ends it, which is `cancelled`; what a run that was killed has left is cleared first.
+ */
+export async function* runAttacks(options: RunOptions): AsyncGenerator<Verdict> {
+  using signals = listenForSignals();
+  const interrupted = signals.received.then(() => "interrupted" as const);
+  for await (const verdict of playAll(options, interrupted)) {
+    if (verdict !== "interrupted") {
+      yield verdict;
+      continue;
+    }
+    // An attack that was left in the middle may still wait for something.
+    endSoon();
+    throw new AppError("cancelled", "The suite was interrupted; what it had started is ended and removed.");
   }
+}
+
+async function* playAll(
+  { variables, homeFolder, attacks }: RunOptions,
+  interrupted: Promise<"interrupted">,
+): AsyncGenerator<Verdict | "interrupted"> {
+  {
+    await using engine = await openEngine({ env: variables, homeFolder });
+    await clearLeftovers(engine);
+    await using stage = await Stage.open(engine, variables["PATH"] ?? "/usr/bin:/bin");
+    const greeted = Promise.all([stage.ask("red", "@crab hello"), stage.ask("blue", "@crab hello")]);
+    let last: unknown = await Promise.race([greeted, interrupted]);
+    for (const attack of attacks) {
+      if (last === "interrupted") break;
+      const skipped = attack.skip?.();
+      const playing = skipped === undefined ? playFairly(stage, attack) : Promise.resolve(skip(attack, skipped));
+      const verdict = await Promise.race([playing, interrupted]);
+      last = verdict;
+      if (verdict !== "interrupted") yield verdict;
+    }
+    if (last !== "interrupted") return;
+  }
+  yield "interrupted";
 }
 
 /**
@@ -134,17 +166,19 @@ function judgeLag({ hostStaysAwake }: Attack, lagMs: number): string[] {
 /** What stands in the log, shortly; undefined when the wanted record does not come. */
 async function findRecord(stage: Stage, wanted: WantedRecord | NoRecord, after: number): Promise<string | undefined> {
   if ("none" in wanted) return `none: ${wanted.none}`;
+  const hash = wanted.command === undefined ? undefined : await stage.hashOfCommand(wanted.command);
   const limit = AbortSignal.timeout(recordWaitMs);
   for (;;) {
-    const found = (await stage.recordsAfter(after)).find((record) => fits(record, wanted));
+    const found = (await stage.recordsAfter(after)).find((record) => fits(record, wanted, hash));
     if (found) return `${found.type} #${found.seq}`;
     if (limit.aborted) return undefined;
     await delay(50);
   }
 }
 
-function fits(record: AuditRecord, { type, where }: WantedRecord): boolean {
-  return record.type === type && (where?.(record) ?? true);
+function fits(record: AuditRecord, { type, where }: WantedRecord, hash: string | undefined): boolean {
+  const tellsOfIt = hash === undefined || JSON.stringify(record.data["input"] ?? "").includes(hash);
+  return record.type === type && tellsOfIt && (where?.(record) ?? true);
 }
 
 function skip({ id, title, from, expected }: Attack, why: string): Verdict {

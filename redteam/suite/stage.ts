@@ -1,7 +1,8 @@
 import { randomBytes, randomUUID } from "node:crypto";
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
+import { fingerprint } from "../../src/audit/fingerprint.ts";
 import { readAudit } from "../../src/audit/read.ts";
 import type { AuditRecord } from "../../src/audit/record.ts";
 import type { ContainerEngine } from "../../src/containers/engine.ts";
@@ -167,11 +168,6 @@ export class Stage implements AsyncDisposable {
     );
   }
 
-  /** Runs a Python program in the group's container; see `pythonAttack` for what it can use. */
-  async python(group: StageGroup, program: string): Promise<InContainer> {
-    return this.shell(group, `python3 -I - <<'REDTEAM'\n${program}\nREDTEAM`);
-  }
-
   /** A command of crabpot on this home. */
   async command(...args: readonly string[]): Promise<CommandEnd> {
     return runCommand(this.playground.environment, args);
@@ -190,6 +186,12 @@ export class Stage implements AsyncDisposable {
     const text = await (await this.request("/metrics", { headers: this.authorization })).text();
     const seconds = /^crabpot_event_loop_lag_seconds (\S+)$/m.exec(text)?.[1];
     return Number(seconds ?? Number.NaN) * 1000;
+  }
+
+  /** What stands in the audit log for the input of a tool call with this command. */
+  async hashOfCommand(command: string): Promise<string> {
+    const salt = Buffer.from((await readFile(join(this.home, "keys/audit-salt"), "utf8")).trim(), "hex");
+    return fingerprint(salt, JSON.stringify({ command })).sha256;
   }
 
   /** Names of the containers of this home. */

@@ -16,16 +16,19 @@ const extension = { serverName: 0, encryptedHello: 0xfe0d } as const;
  * exactly one host name is refused, and so is an encrypted one, whose real name nobody here could see.
  */
 export function readClientHello(bytes: Buffer): HelloVerdict {
-  const handshake = joinRecords(bytes);
-  if (handshake === undefined) return notTls("the first bytes are not a TLS handshake");
+  const records = joinRecords(bytes);
+  if (records === undefined) return notTls("the first bytes are not a TLS handshake");
+  const { handshake, announced } = records;
   if (handshake.length > 0 && handshake[0] !== clientHello)
     return notTls("the handshake does not begin with a ClientHello");
   if (handshake.length < 4) return moreOrTooMuch(bytes);
-  const length = handshake.readUIntBE(1, 3);
-  if (length + 4 > maxHelloBytes) return notTls("the ClientHello is too long");
-  if (handshake.length < length + 4) return moreOrTooMuch(bytes);
+  const length = handshake.readUIntBE(1, 3) + 4;
+  if (length > maxHelloBytes) return notTls("the ClientHello is too long");
+  // Another message in the same record would be read by the server alone.
+  if (announced > length) return notTls("there is more than a ClientHello");
+  if (handshake.length < length) return moreOrTooMuch(bytes);
   try {
-    return readExtensions(handshake.subarray(4, length + 4));
+    return readExtensions(handshake.subarray(4));
   } catch (error) {
     if (error instanceof RangeError) return notTls("the ClientHello is malformed");
     throw error;
@@ -36,26 +39,32 @@ function moreOrTooMuch(bytes: Buffer): HelloVerdict {
   return bytes.length >= maxHelloBytes ? notTls("the ClientHello does not end") : { kind: "incomplete" };
 }
 
-/** The contents of the handshake records at the front, the last of them perhaps in part; undefined when it is not TLS. */
-function joinRecords(bytes: Buffer): Buffer | undefined {
-  const parts: Buffer[] = [];
-  let at = 0;
-  while (at < bytes.length) {
+/** Honest clients need one or two; with thousands of them, each byte of the handshake would cost the reader a record. */
+const maxRecords = 16;
+
+/**
+ * What the handshake records at the front hold as far as it is there, and how many bytes they announce: no record behind
+ * the one in which the first message ends. Undefined when it is not TLS.
+ */
+function joinRecords(bytes: Buffer): { handshake: Buffer; announced: number } | undefined {
+  let handshake = Buffer.alloc(0);
+  let announced = 0;
+  for (let at = 0, count = 0; at < bytes.length && !isWhole(handshake); count += 1) {
     const header = bytes.subarray(at, at + 5);
-    if (header[0] !== recordHandshake || (header.length > 1 && header[1] !== 3)) return undefined;
+    if (count === maxRecords || header[0] !== recordHandshake || (header.length > 1 && header[1] !== 3))
+      return undefined;
     if (header.length < 5) break;
     const length = header.readUInt16BE(3);
     if (length === 0 || length > 16_384) return undefined;
-    parts.push(bytes.subarray(at + 5, at + 5 + length));
+    handshake = Buffer.concat([handshake, bytes.subarray(at + 5, at + 5 + length)]);
+    announced += length;
     at += 5 + length;
-    if (isWhole(parts)) break;
   }
-  return Buffer.concat(parts);
+  return { handshake, announced };
 }
 
-function isWhole(parts: readonly Buffer[]): boolean {
-  const joined = Buffer.concat(parts);
-  return joined.length >= 4 && joined.length >= joined.readUIntBE(1, 3) + 4;
+function isWhole(handshake: Buffer): boolean {
+  return handshake.length >= 4 && handshake.length >= handshake.readUIntBE(1, 3) + 4;
 }
 
 function readExtensions(hello: Buffer): HelloVerdict {

@@ -1,7 +1,7 @@
 import { lookup } from "node:dns/promises";
 import { chmod, mkdir, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { rootCertificates } from "node:tls";
+import { getCACertificates, rootCertificates } from "node:tls";
 
 import type { Logger } from "pino";
 
@@ -14,12 +14,13 @@ import { Inspector } from "./inspector.ts";
 import { defaultEgressLimits, EgressMeter } from "./meter.ts";
 import type { EgressLimits } from "./meter.ts";
 import type { AddressRules } from "./pinned-address.ts";
-import { publicAddressCheck } from "./public-address.ts";
+import { privateAddressCheck, publicAddressCheck } from "./public-address.ts";
+import { orderlyResolver } from "./system-resolver.ts";
 import type { EgressEvent } from "./replies.ts";
 
 /** What a program that embeds the host may set, and no configuration: with it, doors lead to places that are not public. */
 export interface EgressOverrides {
-  readonly addresses?: AddressRules;
+  readonly addresses?: Partial<AddressRules>;
   readonly trusted?: readonly string[];
   readonly limits?: Partial<EgressLimits>;
 }
@@ -34,6 +35,8 @@ export interface DoorsParts {
   readonly logger: Logger;
   readonly now: () => number;
   readonly overrides?: EgressOverrides | undefined;
+  /** Authorities that the host trusts besides those that everybody does. Left out: those of NODE_EXTRA_CA_CERTS. */
+  readonly extraAuthorities?: readonly string[] | undefined;
 }
 
 /** What a container of the group gets to see. */
@@ -47,18 +50,22 @@ export class EgressDoors implements AsyncDisposable {
   readonly #parts: DoorsParts;
   readonly #open = new Map<string, Promise<DoorPlace>>();
   readonly #owned = new AsyncDisposableStack();
-  readonly #mayConnect = publicAddressCheck();
+  readonly #isPublic = publicAddressCheck();
+  readonly #isPrivate = privateAddressCheck();
+  readonly #resolve = orderlyResolver(resolveBySystem);
+  readonly #extra: readonly string[];
   #authority: Promise<Authority> | undefined;
 
   constructor(parts: DoorsParts) {
     this.#parts = parts;
+    this.#extra = parts.extraAuthorities ?? getCACertificates("extra");
   }
 
   /** Changes with what a container of the group is made with. */
   kindOf(group: string): string {
     const { allow, secrets } = this.#parts.networkOf(group);
     if (allow.length === 0) return "none";
-    return secrets.length === 0 ? "door" : "door and certificates";
+    return secrets.length > 0 || this.#extra.length > 0 ? "door and certificates" : "door";
   }
 
   /** Undefined for a group that may not go anywhere. */
@@ -83,10 +90,11 @@ export class EgressDoors implements AsyncDisposable {
     await chmod(folder, 0o755);
     const limits = { ...defaultEgressLimits, ...overrides?.limits };
     const meter = new EgressMeter(limits, now);
-    const addresses = overrides?.addresses ?? { resolve: resolveBySystem, mayConnect: this.#mayConnect };
+    const addresses = { ...this.#rulesFor(network), ...overrides?.addresses };
     const report = async (event: EgressEvent): Promise<void> => record(group, event);
     const inspector = await this.#inspect(network, { meter, addresses, report });
-    await this.#placeCertificates(folder, inspector !== undefined);
+    const certificates = inspector !== undefined || this.#extra.length > 0;
+    await this.#placeCertificates(folder, { certificates, ours: inspector !== undefined });
     const door = await EgressDoor.open(
       {
         group,
@@ -102,7 +110,16 @@ export class EgressDoors implements AsyncDisposable {
       join(folder, egressDoor.socketName),
     );
     this.#owned.use(door);
-    return { folder, certificates: inspector !== undefined };
+    return { folder, certificates };
+  }
+
+  #rulesFor({ allowPrivate }: GroupNetwork): AddressRules {
+    const vouchedFor = new Set(allowPrivate);
+    return {
+      resolve: this.#resolve,
+      mayConnect: (address, { host, port }) =>
+        this.#isPublic(address) || (vouchedFor.has(`${host}:${port}`) && this.#isPrivate(address)),
+    };
   }
 
   async #inspect(
@@ -125,15 +142,16 @@ export class EgressDoors implements AsyncDisposable {
   }
 
   /** Programs take one file for all: so it holds those that everybody trusts as well. Renamed into place. */
-  async #placeCertificates(folder: string, wanted: boolean): Promise<void> {
+  async #placeCertificates(folder: string, wanted: { certificates: boolean; ours: boolean }): Promise<void> {
     const path = join(folder, egressDoor.certificatesName);
-    if (!wanted) {
+    if (!wanted.certificates) {
       await rm(path, { force: true });
       return;
     }
-    const { certificate } = await this.#openAuthority();
+    const ours = wanted.ours ? [(await this.#openAuthority()).certificate] : [];
     const everybody = this.#parts.overrides?.trusted ?? rootCertificates;
-    await writeFile(`${path}.new`, [certificate, ...everybody].join("\n"), { mode: 0o644 });
+    const all = [...ours, ...this.#extra, ...everybody];
+    await writeFile(`${path}.new`, [...new Set(all)].join("\n"), { mode: 0o644 });
     await chmod(`${path}.new`, 0o644);
     await rename(`${path}.new`, path);
   }

@@ -10,6 +10,7 @@ import type { SecureContext } from "node:tls";
 import type { Destination, InjectedSecret } from "../domain/egress.ts";
 import type { Authority } from "./authority.ts";
 import { requestHeaders, responseHeaders } from "./inspected-headers.ts";
+import { defaultEgressLimits } from "./meter.ts";
 import type { EgressMeter } from "./meter.ts";
 import { pinAddress } from "./pinned-address.ts";
 import type { AddressRules } from "./pinned-address.ts";
@@ -27,7 +28,7 @@ export interface InspectorParts {
   readonly now: () => number;
 }
 
-const idleMs = 120_000;
+const { connectMs, idleMs } = defaultEgressLimits;
 const leafRenewMs = 86_400_000;
 
 /**
@@ -40,6 +41,7 @@ export class Inspector implements AsyncDisposable {
   readonly #contexts = new Map<string, { readonly context: SecureContext; readonly madeAt: number }>();
   readonly #destinations = new WeakMap<object, Destination>();
   readonly #connections = new Set<TLSSocket>();
+  readonly #answering = new WeakMap<object, ServerResponse>();
 
   constructor(parts: InspectorParts) {
     this.#parts = parts;
@@ -92,6 +94,13 @@ export class Inspector implements AsyncDisposable {
   async #answer(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
     const destination = this.#destinations.get(incoming.socket);
     if (!destination) throw new Error("a request came from a connection that was not made here");
+    // One at a time: otherwise a single tunnel is as many connections upstream as it has requests.
+    if (this.#answering.get(incoming.socket)?.writableEnded === false) {
+      incoming.socket.destroy();
+      await this.#parts.report({ verdict: "refused", rule: "pipelining", destination });
+      return;
+    }
+    this.#answering.set(incoming.socket, response);
     const refusal = refusalOf(incoming, destination);
     if (refusal) {
       await this.#parts.report({ verdict: "refused", rule: refusal.rule, destination });
@@ -102,7 +111,7 @@ export class Inspector implements AsyncDisposable {
       say(response, 429, "too many requests in this minute; try again in the next one");
       return;
     }
-    const pinned = await pinAddress(destination.host, this.#parts.addresses);
+    const pinned = await pinAddress(destination, this.#parts.addresses, AbortSignal.timeout(connectMs));
     if (!pinned.ok) {
       await this.#parts.report({ verdict: "failed", rule: pinned.rule, destination });
       say(response, 502, pinned.detail);
@@ -164,8 +173,11 @@ export class Inspector implements AsyncDisposable {
     }
     response.sendDate = false;
     response.writeHead(answer.statusCode ?? 502, mask.text(answer.statusMessage ?? ""), responseHeaders(answer, mask));
-    await pipeline(answer, mask.stream(), response);
-    if (mask.hits > 0) await this.#parts.report({ verdict: "masked", rule: "secret-in-answer", destination });
+    try {
+      await pipeline(answer, mask.stream(), response);
+    } finally {
+      if (mask.hits > 0) await this.#parts.report({ verdict: "masked", rule: "secret-in-answer", destination });
+    }
   }
 
   async #failed({ response, destination }: Exchange): Promise<void> {

@@ -32,8 +32,6 @@ export interface PassageParts {
   readonly elapsed: () => number;
 }
 
-type Upstream = { readonly stream: Duplex; readonly address: string | undefined; readonly inspected: boolean };
-
 /** One request to get through: judged, connected, looked at, and carried until its end. */
 export class Passage {
   readonly #parts: PassageParts;
@@ -60,19 +58,25 @@ export class Passage {
     }
     await using held = new AsyncDisposableStack();
     held.use(place);
-    const upstream = await this.#reach(signal);
-    if ("rule" in upstream) {
-      await this.#refuse(socket, upstream);
+    const way = await this.#find(signal);
+    if ("rule" in way) {
+      await this.#refuse(socket, way);
       return;
     }
-    try {
-      const { address, inspected } = upstream;
-      const rule = inspected ? `${this.#name} (inspected)` : this.#name;
-      await report({ verdict: "allowed", rule, destination: this.#destination, address });
-      await this.#carry(socket, upstream, signal);
-    } finally {
-      upstream.stream.destroy();
+    const { to } = way;
+    const isInspected = typeof to !== "string";
+    if (isInspected) held.defer(() => void to.destroy());
+    const rule = isInspected ? `${this.#name} (inspected)` : this.#name;
+    const address = isInspected ? undefined : to;
+    await report({ verdict: "allowed", rule, destination: this.#destination, address });
+    const upstream = isInspected ? to : await this.#connect(to, signal);
+    if (upstream === undefined) {
+      const detail = `no connection to ${this.#name} could be made`;
+      await this.#refuse(socket, { status: 502, rule: "connect", detail });
+      return;
     }
+    held.defer(() => void upstream.destroy());
+    await this.#carry(socket, upstream, signal);
   }
 
   #notAllowed(): string {
@@ -84,27 +88,32 @@ export class Passage {
     await refuse(socket, this.#parts, { ...refusal, destination: this.#destination });
   }
 
-  async #reach(signal: AbortSignal): Promise<Upstream | Refusal> {
+  /** The address to connect to, or what speaks for the destination. */
+  async #find(signal: AbortSignal): Promise<{ readonly to: string | Duplex } | Refusal> {
     const { inspector, addresses, limits } = this.#parts;
-    const { host, port } = this.#destination;
     const inspected = inspector(this.#destination);
-    if (inspected) return { stream: inspected, address: undefined, inspected: true };
-    const pinned = await pinAddress(host, addresses);
-    if (!pinned.ok) return { status: pinned.rule === "dns" ? 502 : 403, rule: pinned.rule, detail: pinned.detail };
-    const { address } = pinned;
-    const stream = connect({ host: address, port, allowHalfOpen: true });
+    if (inspected) return { to: inspected };
+    const patience = AbortSignal.any([signal, AbortSignal.timeout(limits.connectMs)]);
+    const pinned = await pinAddress(this.#destination, addresses, patience);
+    if (pinned.ok) return { to: pinned.address };
+    return { status: pinned.rule === "dns" ? 502 : 403, rule: pinned.rule, detail: pinned.detail };
+  }
+
+  async #connect(address: string, signal: AbortSignal): Promise<Socket | undefined> {
+    const stream = connect({ host: address, port: this.#destination.port, allowHalfOpen: true });
     stream.on("error", () => stream.destroy());
     try {
-      await once(stream, "connect", { signal: AbortSignal.any([signal, AbortSignal.timeout(limits.connectMs)]) });
-      return { stream, address, inspected: false };
+      const patience = AbortSignal.timeout(this.#parts.limits.connectMs);
+      await once(stream, "connect", { signal: AbortSignal.any([signal, patience]) });
+      return stream;
     } catch {
       stream.destroy();
-      return { status: 502, rule: "connect", detail: `no connection to ${this.#name} could be made` };
+      return undefined;
     }
   }
 
   /** Nothing that the client sends goes further before it has said, in its ClientHello, that it wants this host. */
-  async #carry(client: Socket, { stream: upstream }: Upstream, signal: AbortSignal): Promise<void> {
+  async #carry(client: Socket, upstream: Duplex, signal: AbortSignal): Promise<void> {
     const { limits, meter, elapsed } = this.#parts;
     const began = elapsed();
     client.write("HTTP/1.1 200 Connection established\r\n\r\n");

@@ -1,10 +1,13 @@
+import type { Destination } from "../domain/egress.ts";
+import { rejectAt } from "../lib/wait.ts";
+
 /** All addresses of a host name, as the system's resolver writes them. */
 export type Resolve = (host: string) => Promise<readonly string[]>;
 
 /** How names become addresses, and which addresses may be connected to. */
 export interface AddressRules {
   readonly resolve: Resolve;
-  readonly mayConnect: (address: string) => boolean;
+  readonly mayConnect: (address: string, destination: Destination) => boolean;
 }
 
 export type PinnedAddress =
@@ -15,16 +18,16 @@ export type PinnedAddress =
  * Asks the resolver once. One address among the answers that must not be connected to is enough to refuse the name:
  * whoever mixes them wants us to choose wrongly. The address that is returned is the one to connect to.
  */
-export async function pinAddress(host: string, { resolve, mayConnect }: AddressRules): Promise<PinnedAddress> {
-  let addresses: readonly string[];
-  try {
-    addresses = await resolve(host);
-  } catch {
-    addresses = [];
-  }
+export async function pinAddress(
+  destination: Destination,
+  { resolve, mayConnect }: AddressRules,
+  patience: AbortSignal,
+): Promise<PinnedAddress> {
+  const { host } = destination;
+  const addresses = await Promise.race([resolve(host), rejectAt(patience)]).catch(() => []);
   const [address] = addresses;
   if (address === undefined) return { ok: false, rule: "dns", detail: `the name ${host} has no address` };
-  if (!addresses.every((candidate) => mayConnect(candidate))) {
+  if (!addresses.every((candidate) => mayConnect(candidate, destination))) {
     return {
       ok: false,
       rule: "private-address",

@@ -1,12 +1,7 @@
 import { Transform } from "node:stream";
 import type { TransformCallback } from "node:stream";
 
-/** How a value looks when it comes back as it is, in JSON, in a URL or in base64. */
-export function secretForms(value: string): readonly string[] {
-  const json = JSON.stringify(value).slice(1, -1);
-  const base64 = Buffer.from(value).toString("base64").replaceAll("=", "");
-  return [...new Set([value, json, encodeURIComponent(value), base64])];
-}
+import { secretForms } from "../lib/secret-forms.ts";
 
 /** Replaces values by as many asterisks, so that lengths stay as they were announced. */
 export class SecretMask {
@@ -15,7 +10,9 @@ export class SecretMask {
   hits = 0;
 
   constructor(values: readonly string[]) {
-    this.#forms = values.flatMap(secretForms).map((form) => Buffer.from(form));
+    // The longest first: one form may be a part of another.
+    const forms = [...new Set(values.flatMap(secretForms))].toSorted((one, other) => other.length - one.length);
+    this.#forms = forms.map((form) => Buffer.from(form));
   }
 
   text(text: string): string {

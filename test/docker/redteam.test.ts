@@ -1,6 +1,13 @@
-import { expect, test } from "vitest";
+import { once } from "node:events";
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
 
-import { crabpot, jsonLines, newHome } from "../support/crabpot.ts";
+import { afterAll, expect, test } from "vitest";
+
+import { crabpot, jsonLines, newHome, startCrabpot } from "../support/crabpot.ts";
+import type { CommandOptions } from "../support/crabpot.ts";
+import { engineWithAgentImage } from "../support/engine.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 interface Summary {
   readonly kind: string;
@@ -33,4 +40,55 @@ test("an attack or family that does not exist is named, and nothing is played", 
 
   expect(code).not.toBe(0);
   expect(stderr).toContain('There is no attack "q9"');
+});
+
+const { engine } = await engineWithAgentImage();
+afterAll(() => engine[Symbol.asyncDispose]());
+
+/** What a run of the suite has made so far: the folders in its temporary folder, its containers, its host's home. */
+async function traces(folder: string): Promise<{ folders: string[]; containers: string[]; instance: string }> {
+  const folders = await readdir(folder);
+  const instance = await readFile(join(folder, folders[0] ?? "", "crab/instance"), "utf8").catch(() => "");
+  const found = instance === "" ? [] : await engine.list({ "crabpot.instance": instance.trim() });
+  return { folders, containers: found.map(({ name }) => name), instance: instance.trim() };
+}
+
+/** Begins the suite and waits until its containers are there. */
+async function begin(place: CommandOptions, folder: string): Promise<ReturnType<typeof startCrabpot>> {
+  const run = startCrabpot(place, "redteam", "--only", "F9,C");
+  await expect.poll(async () => (await traces(folder)).containers.length, { timeout: 30_000 }).toBe(2);
+  return run;
+}
+
+test("a suite that is interrupted ends what it had started and leaves nothing", { timeout: 120_000 }, async () => {
+  await using home = await newHome();
+  await using folder = await temporaryFolder();
+  const run = await begin({ ...home, variables: { TMPDIR: folder.path } }, folder.path);
+  const { instance } = await traces(folder.path);
+
+  const ended = once(run, "exit");
+  run.kill("SIGINT");
+  const [code] = (await ended) as [number | null];
+
+  expect(code).toBe(1);
+  expect(await readdir(folder.path)).toEqual([]);
+  expect(await engine.list({ "crabpot.instance": instance })).toEqual([]);
+});
+
+test("what a suite that was killed has left is ended and removed by the next one", { timeout: 120_000 }, async () => {
+  await using home = await newHome();
+  await using folder = await temporaryFolder();
+  const place = { ...home, variables: { TMPDIR: folder.path } };
+  const run = await begin(place, folder.path);
+  const { instance } = await traces(folder.path);
+  const ended = once(run, "exit");
+  run.kill("SIGKILL");
+  await ended;
+  expect((await traces(folder.path)).containers).toHaveLength(2);
+
+  const { code } = await crabpot(place, "redteam", "--only", "C6");
+
+  expect(code).toBe(0);
+  expect(await readdir(folder.path)).toEqual([]);
+  expect(await engine.list({ "crabpot.instance": instance })).toEqual([]);
 });

@@ -99,7 +99,7 @@ test("curl, git, pip, npm and node reach an allowed host, and nothing else", asy
       `curl -sv https://other.test/ 2>&1 | grep -i 'X-Crabpot-Rule\\|403'; curl -sS http://${target}/ 2>&1`,
       "ip addr 2>/dev/null; tail -n +3 /proc/net/dev | cut -d: -f1; ls -l /egress; touch /egress/x 2>&1",
     ),
-    { groups: { family: { network: { allow: [target] } } }, start: { program } },
+    { groups: { family: { network: { allow: [target] } } }, program },
   );
   await placeCertificate(running.host);
 
@@ -149,7 +149,7 @@ test("a token is used by the agent's requests and is nowhere in its container; o
               },
             ],
           },
-    { groups: { family }, start: { program, variables: { TEST_UPSTREAM_CA: ca, API_TOKEN: value } } },
+    { groups: { family }, program, variables: { TEST_UPSTREAM_CA: ca, API_TOKEN: value } },
   );
 
   const { text } = await running.host.ask("family", "@crab go");
@@ -170,7 +170,7 @@ test("after a restart of the host the container that was taken over still gets o
       request.messages.at(-1)?.role === "tool"
         ? { text: request.messages.at(-1)?.text ?? "" }
         : { toolCalls: [{ name: "shell", input: { command } }] },
-    { groups: { family: { network: { allow: [target] } } }, start: { program } },
+    { groups: { family: { network: { allow: [target] } } }, program },
   );
   const { host } = running;
   await placeCertificate(host);

@@ -32,7 +32,11 @@ export const onLoopback: EgressOverrides = {
   addresses: { resolve: async () => Promise.resolve(["127.0.0.1"]), mayConnect: () => true },
 };
 
-export async function egressRig(network: Partial<GroupNetwork>, overrides: EgressOverrides = {}): Promise<EgressRig> {
+export async function egressRig(
+  network: Partial<GroupNetwork>,
+  overrides: EgressOverrides = {},
+  extraAuthorities: readonly string[] = [],
+): Promise<EgressRig> {
   await using stack = new AsyncDisposableStack();
   const { path } = stack.use(await temporaryFolder());
   const events: EgressEvent[] = [];
@@ -40,7 +44,7 @@ export async function egressRig(network: Partial<GroupNetwork>, overrides: Egres
     new EgressDoors({
       folder: path,
       keyFolder: path,
-      networkOf: () => ({ allow: [], secrets: [], ...network }),
+      networkOf: () => ({ allow: [], allowPrivate: [], secrets: [], ...network }),
       record: async (_group, event) => {
         events.push(event);
         await Promise.resolve();
@@ -48,6 +52,7 @@ export async function egressRig(network: Partial<GroupNetwork>, overrides: Egres
       logger: pino({ level: "silent" }),
       now: () => Date.now(),
       overrides: { ...onLoopback, ...overrides },
+      extraAuthorities,
     }),
   );
   const place = await doors.open("family");

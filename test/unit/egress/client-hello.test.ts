@@ -20,20 +20,33 @@ async function helloFor(servername: string): Promise<Buffer> {
 
 const hello = await helloFor("registry.test");
 
-test("the name in a real ClientHello is found, also when it is cut into records of a few bytes", () => {
-  const content = hello.subarray(5);
-  const records: Buffer[] = [];
-  for (let at = 0; at < content.length; at += 7) {
-    const part = content.subarray(at, at + 7);
-    records.push(Buffer.from([22, 3, 1, 0, part.length]), part);
-  }
+test("the name in a real ClientHello is found, also when it is cut into several records", () => {
+  const cut = inRecords(hello.subarray(5), 250);
 
   expect(readClientHello(hello)).toEqual({ kind: "named", host: "registry.test" });
-  expect(readClientHello(Buffer.concat(records))).toEqual({ kind: "named", host: "registry.test" });
+  expect(readClientHello(cut)).toEqual({ kind: "named", host: "registry.test" });
   expect(readClientHello(Buffer.concat([hello, Buffer.from("more")]))).toEqual({
     kind: "named",
     host: "registry.test",
   });
+});
+
+/** A handshake in as many records as it takes when each has `size` bytes. */
+function inRecords(content: Buffer, size: number): Buffer {
+  const records: Buffer[] = [];
+  for (let at = 0; at < content.length; at += size) {
+    const part = content.subarray(at, at + size);
+    records.push(Buffer.from([22, 3, 1, 0, part.length]), part);
+  }
+  return Buffer.concat(records);
+}
+
+test("a ClientHello in hundreds of tiny records, which keeps its reader busy, is refused after the first few", () => {
+  const content = Buffer.alloc(5_000);
+  content.writeUInt32BE(0x01_00_7f_f0);
+
+  expect(readClientHello(inRecords(content, 1))).toMatchObject({ kind: "refused", rule: "not-tls" });
+  expect(readClientHello(inRecords(hello.subarray(5), 1))).toMatchObject({ kind: "refused", rule: "not-tls" });
 });
 
 test("every beginning of it is incomplete, never something else", () => {
@@ -75,6 +88,11 @@ function nameList(...names: readonly string[]): Buffer {
   return Buffer.concat([Buffer.from([joined.length >> 8, joined.length & 255]), joined]);
 }
 
+/** A record with more bytes in it. */
+function withMore(record: Buffer, more: Buffer): Buffer {
+  return Buffer.concat([record.subarray(0, 3), block(2, Buffer.concat([record.subarray(5), more]))]);
+}
+
 test.each([
   ["two names in the list", made([0, nameList("a.test", "b.test")]), "not-tls"],
   ["two lists of names", made([0, nameList("a.test")], [0, nameList("b.test")]), "not-tls"],
@@ -83,6 +101,7 @@ test.each([
   ["SSL 2", Buffer.from([0x80, 0x2e, 1, 0, 2]), "not-tls"],
   ["plain HTTP", Buffer.from("GET / HTTP/1.1\r\n\r\n"), "not-tls"],
   ["another handshake message", Buffer.from([22, 3, 1, 0, 4, 2, 0, 0, 0]), "not-tls"],
+  ["a second message behind it, in the same record", withMore(hello, Buffer.from([1, 0, 0, 0])), "not-tls"],
   ["an empty record", Buffer.from([22, 3, 1, 0, 0]), "not-tls"],
   ["one that is announced as endless", Buffer.from([22, 3, 1, 0, 4, 1, 255, 255, 255]), "not-tls"],
 ])("refused: %s", (_what, bytes, rule) => {

@@ -1,9 +1,10 @@
 import { once } from "node:events";
+import { readFile, readdir } from "node:fs/promises";
 import { connect, createServer } from "node:net";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { buffer, text } from "node:stream/consumers";
-import { connect as connectTls } from "node:tls";
+import { connect as connectTls, rootCertificates } from "node:tls";
 
 import { expect, test } from "vitest";
 
@@ -93,15 +94,66 @@ test.each([
   ["::ffff:10.0.0.1"],
   ["fd00::1"],
 ])("an allowed name that leads to %s is refused, also when another of its addresses is public", async (address) => {
-  const { publicAddressCheck } = await import("../../../src/egress/public-address.ts");
   const resolve = async (): Promise<string[]> => Promise.resolve(["93.184.216.34", address]);
-  const addresses = { resolve, mayConnect: publicAddressCheck() };
-  await using rig = await egressRig({ allow: ["registry.test:443"] }, { addresses });
+  await using rig = await egressRig({ allow: ["registry.test:443"] }, { addresses: { resolve } });
 
   const answer = await rig.answer(connectTo("registry.test:443"));
 
   expect(answer).toMatch(/^HTTP\/1\.1 403 /);
   expect(rig.events).toMatchObject([{ verdict: "refused", rule: "private-address" }]);
+});
+
+test("a host that the operator names as private is reached there, on this port only", async () => {
+  await using here = await listener();
+  await using other = await listener();
+  const entries = [here, other].map(({ port }) => `registry.test:${port}`);
+  const addresses = { resolve: async () => Promise.resolve(["127.0.0.1"]) };
+  await using rig = await egressRig({ allow: entries, allowPrivate: entries.slice(0, 1) }, { addresses });
+
+  const socket = await rig.tunnel(entries[0] ?? "");
+  socket.destroy();
+  const refused = await rig.answer(connectTo(entries[1] ?? ""));
+
+  expect(refused).toMatch(/^HTTP\/1\.1 403 /);
+});
+
+test.each([["169.254.169.254"], ["0.0.0.0"], ["168.63.129.16"], ["224.0.0.1"], ["fe80::1"], ["::ffff:127.0.0.1"]])(
+  "%s is refused also for a host that the operator names as private",
+  async (address) => {
+    const resolve = async (): Promise<string[]> => Promise.resolve([address]);
+    const allow = ["registry.test:443"];
+    await using rig = await egressRig({ allow, allowPrivate: allow }, { addresses: { resolve } });
+
+    expect(await rig.answer(connectTo("registry.test:443"))).toMatch(/^HTTP\/1\.1 403 /);
+  },
+);
+
+test("a name whose resolver does not answer is given up like a connection that is not made", async () => {
+  const never = new Promise<string[]>(() => undefined);
+  const addresses = { resolve: () => never, mayConnect: () => true };
+  await using rig = await egressRig({ allow: ["registry.test:443"] }, { addresses, limits: { connectMs: 100 } });
+
+  const answer = await rig.answer(connectTo("registry.test:443"));
+
+  expect(answer).toMatch(/^HTTP\/1\.1 502 /);
+  expect(rig.events).toMatchObject([{ verdict: "failed", rule: "dns" }]);
+});
+
+test("that a connection may be made is on record before it is made", async () => {
+  let port = 0;
+  {
+    await using gone = await listener();
+    port = gone.port;
+  }
+  await using rig = await egressRig({ allow: [`registry.test:${port}`] });
+
+  const answer = await rig.answer(connectTo(`registry.test:${port}`));
+
+  expect(answer).toMatch(/^HTTP\/1\.1 502 /);
+  expect(rig.events).toMatchObject([
+    { verdict: "allowed", address: "127.0.0.1" },
+    { verdict: "failed", rule: "connect" },
+  ]);
 });
 
 /** Counts what reaches it. */
@@ -210,4 +262,16 @@ test("requests beyond the limit of a minute are refused with one record for all 
 
   expect(answers.filter((answer) => answer.startsWith("HTTP/1.1 429"))).toHaveLength(4);
   expect(rig.events).toHaveLength(3);
+});
+
+test("authorities that the host trusts besides the usual ones are trusted in containers, too", async () => {
+  const allow = ["registry.test:443"];
+  await using usual = await egressRig({ allow });
+  await using own = await egressRig({ allow }, {}, ["-----BEGIN CERTIFICATE-----\nours"]);
+
+  const trusted = await readFile(join(own.folder, "certificates.pem"), "utf8");
+
+  expect(await readdir(usual.folder)).toEqual(["proxy.sock"]);
+  expect(trusted).toContain("-----BEGIN CERTIFICATE-----\nours");
+  expect(trusted).toContain(rootCertificates[0]);
 });

@@ -1,3 +1,5 @@
+import { networkInterfaces } from "node:os";
+
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 
@@ -97,4 +99,18 @@ test.each([
   ["not an address", false],
 ])("the address %s is public: %s", (address, expected) => {
   expect(publicAddressCheck()(address)).toBe(expected);
+});
+
+test("what is on a network of this machine is not public, whatever its address looks like", () => {
+  const check = publicAddressCheck(() => ["93.184.216.1/29", "2606:4700:1:2::77/64", "fe80::1/64"]);
+
+  const addresses = ["93.184.216.6", "2606:4700:1:2::1", "93.184.216.9", "2606:4700:1:3::1"];
+
+  expect(addresses.map(check)).toEqual([false, false, true, true]);
+});
+
+test("addresses of this machine's own interfaces are never public", () => {
+  const own = Object.values(networkInterfaces()).flatMap((list) => list?.map(({ address }) => address) ?? []);
+
+  expect(own.filter(publicAddressCheck())).toEqual([]);
 });

@@ -1,0 +1,74 @@
+import { protocolVersion } from "../../src/protocol/messages.ts";
+import type { Attack, Evidence } from "./attack.ts";
+import type { Stage } from "./stage.ts";
+
+/** The record of a message of the red group that was refused for such a reason. */
+export const violation = (reason: RegExp): Attack["audit"] => ({
+  type: "mailbox-violation",
+  where: ({ group, data }) => group === "red" && reason.test(String(data["reason"])),
+});
+
+/** In Python: `box` is the mailbox, `name(n)` a message's name far ahead of the agent's own, `forge(n, payload)` a message. */
+const forgery = `
+import json, os, re, signal, time
+box = "/mail/to-host/"
+version = ${protocolVersion}
+generation = int(re.search(r"CRABPOT_GENERATION=(\\d+)", open("/proc/1/environ", errors="replace").read()).group(1))
+def name(n): return box + "%012d.json" % (900000 + n)
+def put(path, data):
+    with open(box + ".000000900000.json.part", "wb") as f: f.write(data if isinstance(data, bytes) else data.encode())
+    os.rename(box + ".000000900000.json.part", path)
+def forge(n, payload, **more): put(name(n), json.dumps({"version": version, "id": 900000 + n, "generation": generation, "acked": 0, "payload": payload, **more}))
+`;
+
+/** The agent's own messages come too late after forged ones, so its container is ended; the turn goes on in a new one. */
+const suicide = `
+for i in range(100):
+    if not any(n.startswith("0000009") for n in os.listdir(box)): break
+    time.sleep(0.05)
+time.sleep(0.2)
+os.kill(-1, signal.SIGKILL)
+`;
+
+/** What a message of the host says is gone as soon as the agent has read it; who looks all the time sees one of several. */
+const watchTurn = `rm -f /tmp/turn; (setsid python3 - >/dev/null 2>&1 <<'REDTEAM' &
+import glob, re, time
+end = time.time() + 10
+while time.time() < end:
+    for path in glob.glob("/mail/to-agent/*.json"):
+        try: found = re.search(r'"turn":"([^"]+)"', open(path).read())
+        except OSError: continue
+        if found: open("/tmp/turn", "w").write(found[1]); raise SystemExit
+REDTEAM
+); sleep 0.4`;
+
+const messagesToSee = Array.from({ length: 10 }, () => "[ -e /tmp/turn ] || sleep 0.05");
+
+type Forged = Pick<Attack, "id" | "title" | "expected" | "audit"> & {
+  readonly program: string;
+  /** The program needs to know the turn: a process in the background reads it from the host's messages first. */
+  readonly knowsTurn?: boolean;
+  readonly hostStaysAwake?: boolean;
+  readonly judge?: (stage: Stage) => Promise<Evidence> | Evidence;
+};
+
+/** An attack that writes messages which the agent's own cannot follow. The next turn must work. */
+export function forgedAttack({ program, judge, knowsTurn = false, ...attack }: Forged): Attack {
+  return {
+    from: "container",
+    ...attack,
+    attempt: async (stage) => {
+      const { output: trace } = await stage.shell(
+        "red",
+        ...(knowsTurn ? [watchTurn, ...messagesToSee] : []),
+        `python3 - <<'REDTEAM'\n${forgery}${program}${suicide}\nREDTEAM`,
+      );
+      if (trace.includes("Traceback")) return { seen: `the attack itself failed: ${trace.slice(-300)}`, holds: false };
+      const { output } = await stage.shell("red", "echo alive");
+      if (!output.includes("alive")) return { seen: `the next turn gave: ${output}`, holds: false };
+      const leaked = stage.host.output.includes(stage.canaries.file);
+      if (leaked) return { seen: "the secret is in the host's log", holds: false };
+      return judge ? judge(stage) : { seen: "refused; the next turn works", holds: true };
+    },
+  };
+}
