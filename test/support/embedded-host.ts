@@ -1,0 +1,59 @@
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+
+import pino from "pino";
+import { stringify } from "yaml";
+
+import { startApp } from "../../src/app.ts";
+import { unconnected } from "../../src/channels/unconnected.ts";
+import { readEnvironment } from "../../src/config/environment.ts";
+import { prepareHome } from "../../src/config/home.ts";
+import { loadConfig } from "../../src/config/load.ts";
+import { systemClock } from "../../src/lib/clock.ts";
+import { FakeChannel } from "../fakes/fake-channel.ts";
+import { crabpot, newHome, type CommandResult } from "./crabpot.ts";
+
+/** A whole host in the test's own process, with a channel `fake` on which strangers turn up; its chat `home` is the main group. */
+export interface EmbeddedHost extends AsyncDisposable {
+  readonly channel: FakeChannel;
+  cli(...args: string[]): Promise<CommandResult>;
+  end(): Promise<void>;
+  /** Files below the home that hold this text. */
+  find(text: string): Promise<string[]>;
+}
+
+export async function openEmbeddedHost(config: object = {}): Promise<EmbeddedHost> {
+  await using stack = new AsyncDisposableStack();
+  const place = stack.use(await newHome({ "config.yaml": stringify(config) }));
+  const environment = readEnvironment({ ...process.env, CRABPOT_HOME: place.home });
+  const home = await prepareHome(environment.crabpotHome);
+  const channel = new FakeChannel();
+  channel.traits = { onboards: true };
+  const app = stack.use(
+    await startApp({
+      environment,
+      home,
+      loaded: await loadConfig(home.paths.config, environment.variables),
+      version: "test",
+      clock: systemClock,
+      logger: pino({ level: "silent" }),
+      terminal: undefined,
+      channels: [unconnected(channel)],
+    }),
+  );
+  const cli = (...args: string[]) => crabpot(place, ...args);
+  await cli("groups", "add", "office", "--channel", "fake", "--chat", "home", "--main");
+  const owned = stack.move();
+  return {
+    channel,
+    cli,
+    end: async () => {
+      await app[Symbol.asyncDispose]();
+    },
+    find: async (text) => {
+      const found = await promisify(execFile)("grep", ["-rlaF", text, place.home]).catch(() => ({ stdout: "" }));
+      return found.stdout.split("\n").filter((line) => line !== "");
+    },
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}
