@@ -6,6 +6,7 @@ import { isMentioned } from "./mention.ts";
 export type AddressRule =
   | "main-group"
   | "trigger-always"
+  | "direct-chat"
   | "platform-mention"
   | "reply-to-agent"
   | "text-mention"
@@ -22,6 +23,7 @@ export async function addressRule(parts: AddressParts, group: Group, message: In
   const { quote } = message;
   if (group.main) return "main-group";
   if (group.trigger === "always") return "trigger-always";
+  if (message.direct === true) return "direct-chat";
   if (message.mention) return "platform-mention";
   if (isMentioned(message.text, parts.assistantName)) return "text-mention";
   if (quote?.toAgent === true) return "reply-to-agent";

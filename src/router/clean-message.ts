@@ -16,6 +16,7 @@ export function cleanMessage(message: IncomingMessage): IncomingMessage {
     sender: { id: clean(sender.id), name: cut(clean(sender.name), nameChars) },
     text: clean(message.text),
     quote: quote && cleanQuote(quote),
+    chatTitle: message.chatTitle === undefined ? undefined : cut(clean(message.chatTitle), nameChars),
   };
 }
 

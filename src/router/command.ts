@@ -14,3 +14,13 @@ export function parseCommand(text: string, assistantName: string): ChatCommand |
       return undefined;
   }
 }
+
+/** The answer to a request that a message of a main group consists of: `/approve CODE [name]` or `/deny CODE`. */
+export function parseAnswer(
+  text: string,
+  assistantName: string,
+): { readonly command: "approve" | "deny"; readonly argument: string } | undefined {
+  const said = /^\/(approve|deny)(?:\s+(.*))?$/is.exec(withoutLeadingMention(text, assistantName));
+  if (!said) return undefined;
+  return { command: said[1]?.toLowerCase() === "approve" ? "approve" : "deny", argument: said[2]?.trim() ?? "" };
+}

@@ -16,6 +16,6 @@ export const routerLimits: RouterLimits = {
   textChars: 65_536,
   waitingPerGroup: 1_000,
   waitingTotal: 10_000,
-  perSenderPerMinute: 60,
+  perSenderPerMinute: 6000,
   retryAfterS: 5,
 };

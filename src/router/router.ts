@@ -1,11 +1,18 @@
 import type { AcceptMessage, IntakeState, Receipt } from "../channels/channel.ts";
 import type { Group } from "../domain/group.ts";
-import type { ChatCommand, IncomingMessage, MessageState, OutgoingDraft } from "../domain/message.ts";
+import type {
+  ChatCommand,
+  IncomingAttachment,
+  IncomingMessage,
+  MessageState,
+  OutgoingDraft,
+  StoredAttachment,
+} from "../domain/message.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Store } from "../stores/store.ts";
 import { type AddressParts, addressRule } from "./address.ts";
 import { cleanMessage } from "./clean-message.ts";
-import { parseCommand } from "./command.ts";
+import { parseAnswer, parseCommand } from "./command.ts";
 import type { GroupRegistry } from "./group-registry.ts";
 import { createInOrder } from "./in-order.ts";
 import { IntakeLimits } from "./intake-limits.ts";
@@ -30,8 +37,16 @@ export interface RouterParts {
   readonly intake: () => IntakeState;
   /** Makes a group of a chat that has none, where that is wanted. */
   readonly autoRegister?: ((message: IncomingMessage) => Promise<Group | undefined>) | undefined;
-  /** Something waits for the agent in this group. Must not throw. */
-  readonly wake: (group: string) => void;
+  /** Something was said in a chat that is no group. What was said is not kept. */
+  readonly onStranger?: ((message: IncomingMessage) => Promise<void>) | undefined;
+  /** Brings files of members into their group's folder. A rejection means that the message is not to be taken yet. */
+  readonly fetchAll?:
+    | ((group: string, attachments: readonly IncomingAttachment[]) => Promise<readonly StoredAttachment[]>)
+    | undefined;
+  /** Something waits for the agent in this group; `late`: it waited elsewhere for long, and more of the kind may follow. Must not throw. */
+  readonly wake: (group: string, late: boolean) => void;
+  /** What was sent longer ago than this, in this group, is late. */
+  readonly lateMs?: ((group: string) => number) | undefined;
   /** A command was stored in this group: carries out what has not been carried out there. Must not reject. */
   readonly runCommands: (group: Group) => Promise<void>;
   /** Sends a notice of the host. */
@@ -46,6 +61,7 @@ interface Decision {
   readonly state: MessageState;
   readonly rule: string;
   readonly command: ChatCommand | undefined;
+  readonly argument?: string | undefined;
 }
 
 const unknownChat: Receipt = { outcome: "unknown-chat" };
@@ -69,7 +85,9 @@ export function createRouter(parts: RouterParts): AcceptMessage {
     const message = cleanMessage(incoming);
     const group = parts.registry.find(message.channel, message.chat) ?? (await parts.autoRegister?.(message));
     if (!group) {
-      await parts.store.chats.seen(message.channel, message.chat, undefined, parts.clock.now());
+      const { channel, chat, chatTitle: title } = message;
+      await parts.store.chats.seen({ channel, chat, group: undefined, at: parts.clock.now(), title });
+      await parts.onStranger?.(message);
       return unknownChat;
     }
     // A group may be found by its name too; under one chat a message is the same one whichever way it came.
@@ -85,16 +103,19 @@ async function takeIn(
   message: IncomingMessage,
 ): Promise<Receipt> {
   const decision = await decide(parts, group, message);
-  const { state, command } = decision;
+  const { state, command, argument } = decision;
   const refusal = await limits.refusal(group, message, state);
   if (refusal) return refusal;
+  const attachments = command ? [] : await fetchNew(parts, group, message);
   const at = parts.clock.now();
-  const { seq, duplicate } = await parts.store.messages.insert(message, { group: group.name, state, at, command });
+  const late = state === "waiting" && isLate(parts, group, { sentAt: message.sentAt, at });
+  const placed = { group: group.name, state, at, command, argument, late, attachments };
+  const { seq, duplicate } = await parts.store.messages.insert(message, placed);
   if (duplicate) return { outcome: "stored", duplicate };
   limits.taken(group, message, state);
   try {
     const noted = note(parts, group, message, { ...decision, seq, at });
-    if (state === "waiting") parts.wake(group.name);
+    if (state === "waiting") parts.wake(group.name, late);
     await noted;
   } finally {
     if (command) await parts.runCommands(group);
@@ -102,9 +123,30 @@ async function takeIn(
   return { outcome: "stored", duplicate };
 }
 
+function isLate(
+  { lateMs }: RouterParts,
+  group: Group,
+  { sentAt, at }: { readonly sentAt: number | undefined; readonly at: number },
+): boolean {
+  return sentAt !== undefined && lateMs !== undefined && sentAt < at - lateMs(group.name);
+}
+
+/** Messages of the group that came later wait meanwhile, so that they stay behind this one. */
+async function fetchNew(
+  { store, fetchAll }: RouterParts,
+  group: Group,
+  message: IncomingMessage,
+): Promise<readonly StoredAttachment[]> {
+  const { attachments = [] } = message;
+  if (!fetchAll || attachments.length === 0 || (await store.messages.isKnown(message))) return [];
+  return fetchAll(group.name, attachments);
+}
+
 async function decide(parts: RouterParts, group: Group, message: IncomingMessage): Promise<Decision> {
   const command = parseCommand(message.text, parts.assistantName);
   if (command) return { state: "handled", rule: "command", command };
+  const answer = group.main ? parseAnswer(message.text, parts.assistantName) : undefined;
+  if (answer) return { state: "handled", rule: "command", ...answer };
   const { assistantName, store } = parts;
   const isOwn: AddressParts["isOwn"] = (channel, chat, reference) => store.outbox.isOwn(channel, chat, reference);
   const rule = await addressRule({ assistantName, isOwn }, group, message);
@@ -120,10 +162,11 @@ async function note(
 ): Promise<void> {
   const { channel, chat, id, sender } = message;
   const { seq, at, rule, state } = taken;
-  const data = { channel, chat, id, seq, rule, state, chars: message.text.length };
+  const attachments = message.attachments?.length ?? 0;
+  const data = { channel, chat, id, seq, rule, state, chars: message.text.length, attachments };
   await Promise.all([
     parts.audit({ type: "message-in", group: group.name, actor: sender.id, data }),
-    parts.store.chats.seen(channel, chat, group.name, at),
+    parts.store.chats.seen({ channel, chat, group: group.name, at, title: message.chatTitle }),
     parts.store.chats.memberSeen(group.name, sender, at),
   ]);
 }

@@ -214,6 +214,31 @@ test("nothing is taken in while the intake is stopped", async () => {
   expect(await rig.store.messages.after("family", 0, 10)).toEqual([]);
 });
 
+test("a request is answered in a main group only; elsewhere the same words are a message like any other", async () => {
+  await using rig = await openRig({ runCommands: async () => undefined });
+
+  await rig.accept(said("/approve K7Q2M family", { chat: main.chat }));
+  await rig.accept(said("@crab /DENY k7q2m", { chat: main.chat, id: "2" }));
+  await rig.accept(said("/approve K7Q2M", { id: "3" }));
+  await rig.accept(said("/approved", { chat: main.chat, id: "4" }));
+
+  expect(await rig.store.interventions.commands()).toMatchObject([
+    { command: "approve", argument: "K7Q2M family", message: { group: "main" } },
+    { command: "deny", argument: "k7q2m" },
+  ]);
+  expect(rig.records.map(({ data }) => data["rule"])).toEqual(["command", "command", "unaddressed", "main-group"]);
+});
+
+test("what a stranger says leaves the name of the chat, and is shown to who onboards", async () => {
+  const strangers: string[] = [];
+  await using rig = await openRig({ onStranger: async ({ chat }) => void strangers.push(chat) });
+
+  await rig.accept(said("my secret", { chat: "elsewhere", chatTitle: "Bowling\u0000" }));
+
+  expect(strangers).toEqual(["elsewhere"]);
+  expect(await rig.store.chats.list()).toMatchObject([{ chat: "elsewhere", title: "Bowling", group: undefined }]);
+});
+
 test("a full queue refuses what is for the agent, says so once in the chat, and takes chatter and commands still", async () => {
   await using rig = await openRig({ limits: { ...routerLimits, waitingPerGroup: 2 } });
   for (const text of ["@crab 1", "@crab 2"]) await rig.accept(said(text));

@@ -1,0 +1,103 @@
+/** What a file is by its first bytes. */
+export interface FileType {
+  readonly mimeType: string;
+  /** Without the dot. */
+  readonly extension: string;
+}
+
+/** As many bytes as `sniffFileType` looks at. */
+export const sniffedBytes = 4_096;
+
+interface Signature extends FileType {
+  /** Bytes as Latin-1 text, each at its place. */
+  readonly marks: readonly (readonly [offset: number, bytes: string])[];
+}
+
+function type(mimeType: string, extension: string, ...marks: Signature["marks"]): Signature {
+  return { mimeType, extension, marks };
+}
+
+const signatures: readonly Signature[] = [
+  type("image/jpeg", "jpg", [0, "\xff\xd8\xff"]),
+  type("image/png", "png", [0, "\x89PNG\r\n\x1a\n"]),
+  type("image/gif", "gif", [0, "GIF8"]),
+  type("image/webp", "webp", [0, "RIFF"], [8, "WEBP"]),
+  type("image/bmp", "bmp", [0, "BM"], [6, "\0\0\0\0"]),
+  type("image/tiff", "tiff", [0, "II*\0"]),
+  type("image/tiff", "tiff", [0, "MM\0*"]),
+  type("image/heic", "heic", [4, "ftyphei"]),
+  type("image/heic", "heic", [4, "ftypmif1"]),
+  type("image/avif", "avif", [4, "ftypavif"]),
+  type("audio/mp4", "m4a", [4, "ftypM4A"]),
+  type("video/quicktime", "mov", [4, "ftypqt"]),
+  type("video/3gpp", "3gp", [4, "ftyp3g"]),
+  type("video/mp4", "mp4", [4, "ftyp"]),
+  type("video/webm", "webm", [0, "\x1a\x45\xdf\xa3"]),
+  type("audio/ogg", "ogg", [0, "OggS"]),
+  type("audio/mpeg", "mp3", [0, "ID3"]),
+  type("audio/mpeg", "mp3", [0, "\xff\xfb"]),
+  type("audio/aac", "aac", [0, "\xff\xf1"]),
+  type("audio/flac", "flac", [0, "fLaC"]),
+  type("audio/wav", "wav", [0, "RIFF"], [8, "WAVE"]),
+  type("audio/amr", "amr", [0, "#!AMR"]),
+  type("application/pdf", "pdf", [0, "%PDF-"]),
+  type("application/zip", "zip", [0, "PK\x03\x04"]),
+  type("application/gzip", "gz", [0, "\x1f\x8b"]),
+  type("application/x-7z-compressed", "7z", [0, "7z\xbc\xaf\x27\x1c"]),
+  type("application/x-xz", "xz", [0, "\xfd7zXZ\0"]),
+  type("application/zstd", "zst", [0, "\x28\xb5\x2f\xfd"]),
+  type("application/vnd.sqlite3", "sqlite", [0, "SQLite format 3\0"]),
+];
+
+const unknownType: FileType = { mimeType: "application/octet-stream", extension: "bin" };
+const plainText: FileType = { mimeType: "text/plain", extension: "txt" };
+
+const office = "application/vnd.openxmlformats-officedocument";
+/** What a name may say more precisely of a content that we know in general: by the general type. */
+const finerTypes: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  "application/zip": {
+    docx: `${office}.wordprocessingml.document`,
+    xlsx: `${office}.spreadsheetml.sheet`,
+    pptx: `${office}.presentationml.presentation`,
+    odt: "application/vnd.oasis.opendocument.text",
+    ods: "application/vnd.oasis.opendocument.spreadsheet",
+    epub: "application/epub+zip",
+  },
+  "text/plain": {
+    csv: "text/csv",
+    json: "application/json",
+    md: "text/markdown",
+    html: "text/html",
+    svg: "image/svg+xml",
+    ics: "text/calendar",
+    vcf: "text/vcard",
+  },
+};
+
+/**
+ * What a content is, by its first bytes; its name only says which kind of archive or text it is. What is not known is
+ * `application/octet-stream`, `.bin`.
+ */
+export function sniffFileType(head: Buffer, name = ""): FileType {
+  const general = signatures.find(({ marks }) => marks.every((mark) => hasMark(head, mark)));
+  const found = general ?? (isText(head) ? plainText : unknownType);
+  const extension = /\.([a-z0-9]{1,5})$/i.exec(name)?.[1]?.toLowerCase() ?? "";
+  const finer = finerTypes[found.mimeType];
+  const mimeType = finer && Object.hasOwn(finer, extension) ? finer[extension] : undefined;
+  return mimeType === undefined ? { mimeType: found.mimeType, extension: found.extension } : { mimeType, extension };
+}
+
+function hasMark(head: Buffer, [offset, bytes]: Signature["marks"][number]): boolean {
+  return head.subarray(offset, offset + bytes.length).equals(Buffer.from(bytes, "latin1"));
+}
+
+/** UTF-8 without control characters but for those of a terminal; the last character may be cut. */
+function isText(head: Buffer): boolean {
+  if (head.length === 0 || head.some((byte) => byte < 9 || (byte > 13 && byte < 32 && byte !== 27))) return false;
+  try {
+    new TextDecoder("utf-8", { fatal: true }).decode(head, { stream: true });
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,117 @@
+import { type ChatRequest, type Group, isGroupName } from "../domain/group.ts";
+import type { OutgoingDraft } from "../domain/message.ts";
+import { AppError, isPassing } from "../lib/app-error.ts";
+import type { PendingCommand, Store } from "../stores/store.ts";
+import type { GroupRegistry } from "./group-registry.ts";
+import { createInOrder } from "./in-order.ts";
+import { plainWords } from "./plain-words.ts";
+
+export interface ApprovalParts {
+  readonly store: { readonly requests: Pick<Store["requests"], "get"> };
+  readonly registry: Pick<GroupRegistry, "find" | "add">;
+  /** Nothing is left of an earlier group of this name: no folder, no messages. */
+  readonly isNameFree: (name: string) => Promise<boolean>;
+  /** What a group gets that says nothing of its own. */
+  readonly defaults: Pick<Group, "policy" | "budget">;
+  readonly assistantName: string;
+  /** A group was added because this member said so. */
+  readonly added: (group: Group, by: { readonly actor: string; readonly code: string }) => Promise<void>;
+}
+
+/** What comes of an answer: a text for who gave it, what is said elsewhere, and what becomes of the request. */
+export interface AnswerOutcome {
+  readonly text: string;
+  readonly outgoing: readonly OutgoingDraft[];
+  readonly settles?: { readonly code: string; readonly as: "approved" | "denied" } | undefined;
+}
+
+const titleChars = 60;
+const namesTried = 1_000;
+
+/**
+ * Carries out `/approve` and `/deny`, one at a time. May be called again for the same answer as long as the outcome was not
+ * written: a group that is there already is not added twice. Rejects only for what may work later.
+ */
+export function createApprovals(parts: ApprovalParts): (pending: PendingCommand) => Promise<AnswerOutcome> {
+  const inOrder = createInOrder();
+  return (pending) => inOrder("", () => answer(parts, pending));
+}
+
+async function answer(parts: ApprovalParts, pending: PendingCommand): Promise<AnswerOutcome> {
+  const { command, argument = "" } = pending;
+  const [said = "", name, ...more] = argument.split(/\s+/);
+  const code = said.toUpperCase();
+  const request = await parts.store.requests.get(code);
+  if (!request || more.length > 0) {
+    const what = request ? "A name is one word" : "There is no request with this code";
+    return { text: `${what}. Write: /approve CODE [name] or /deny CODE`, outgoing: [] };
+  }
+  const called = describeChat(request);
+  if (command === "deny") {
+    const text = `${called} stays silent. /approve ${code} would still make it a group.`;
+    return { text, outgoing: [], settles: { code, as: "denied" } };
+  }
+  try {
+    const group = await makeGroup(parts, request, { name, actor: pending.message.sender.id });
+    const text = `${called} is the group "${group.name}" now. I answer there when I am mentioned.`;
+    return { text, outgoing: [greeting(parts, group)], settles: { code, as: "approved" } };
+  } catch (error) {
+    if (!(error instanceof AppError) || isPassing(error)) throw error;
+    return { text: `${called} is no group yet: ${error.message}`, outgoing: [] };
+  }
+}
+
+function describeChat({ title, sender, channel }: ChatRequest): string {
+  return `"${plainWords(title ?? sender.name, titleChars)}" on ${channel}`;
+}
+
+async function makeGroup(
+  parts: ApprovalParts,
+  request: ChatRequest,
+  wish: { readonly name: string | undefined; readonly actor: string },
+): Promise<Group> {
+  const { channel, chat, code } = request;
+  const known = parts.registry.find(channel, chat);
+  if (known) return known;
+  const name = wish.name === undefined ? await freeName(parts, request) : await wishedName(parts, wish.name);
+  const plain = { trigger: "mention", main: false, mounts: [], model: undefined } as const;
+  const group = await parts.registry.add({ name, channel, chat, ...plain, ...parts.defaults });
+  await parts.added(group, { actor: wish.actor, code });
+  return group;
+}
+
+/** An earlier group's folder and messages must not come to a chat by a name alone. */
+async function wishedName({ isNameFree }: ApprovalParts, name: string): Promise<string> {
+  if (!isGroupName(name)) {
+    throw new AppError(
+      "bad_input",
+      "a name has lower case letters, digits, - and _, and begins with one of the first two.",
+    );
+  }
+  if (await isNameFree(name)) return name;
+  throw new AppError("conflict", `the name "${name}" is or was that of another group; choose another one.`);
+}
+
+async function freeName({ isNameFree }: ApprovalParts, { title, sender, channel, code }: ChatRequest): Promise<string> {
+  const wanted = slug(title ?? sender.name) || `${slug(channel)}-${code.toLowerCase()}`;
+  for (let count = 1; count <= namesTried; count += 1) {
+    const name = count === 1 ? wanted : `${wanted}-${count}`;
+    if (isGroupName(name) && (await isNameFree(name))) return name;
+  }
+  throw new AppError("conflict", `all names like "${wanted}" are taken; give it another one.`);
+}
+
+/** `Família Müller 🏡` → `familia-muller` */
+function slug(text: string): string {
+  const plain = text.normalize("NFKD").replaceAll(/\p{M}/gu, "").toLowerCase();
+  return plain
+    .replaceAll(/[^a-z0-9]+/g, "-")
+    .slice(0, 40)
+    .replaceAll(/^-+|-+$/g, "");
+}
+
+function greeting({ assistantName }: ApprovalParts, group: Group): OutgoingDraft {
+  const text = `Hello, I am ${assistantName}, an AI agent. From now on I read what is written here, and answer when you write @${assistantName}.`;
+  const { name, channel, chat } = group;
+  return { group: name, channel, chat, kind: "notice", text, inReplyTo: [], turn: undefined };
+}

@@ -1,0 +1,75 @@
+import type { Group, RequestLimits } from "../domain/group.ts";
+import type { IncomingMessage, OutgoingDraft } from "../domain/message.ts";
+import type { Clock } from "../lib/clock.ts";
+import type { Store } from "../stores/store.ts";
+import { isMentioned } from "./mention.ts";
+import { plainWords } from "./plain-words.ts";
+
+export interface OnboardingParts {
+  readonly store: { readonly requests: Pick<Store["requests"], "open"> };
+  /** Do chats of this channel ask to become groups? */
+  readonly onboards: (channel: string) => boolean;
+  /** Where requests are told. None: there is nobody to ask. */
+  readonly mainGroups: () => readonly Group[];
+  readonly assistantName: string;
+  /** A number below the one that is given, not to be guessed. */
+  readonly randomBelow: (limit: number) => number;
+  readonly deliver: () => void;
+  readonly clock: Pick<Clock, "now">;
+  readonly audit: (record: {
+    readonly type: "chat-request";
+    readonly actor: string;
+    readonly data: Readonly<Record<string, string>>;
+  }) => Promise<void>;
+  readonly limits?: RequestLimits;
+}
+
+const requestLimits: RequestLimits = { open: 10, openOfSender: 3, perHour: 6, lifetimeMs: 7 * 24 * 3_600_000 };
+
+/** Without those that are taken for one another. */
+const codeLetters = "2346789ABCDEFGHJKMNPQRTUVWXYZ";
+const codeLength = 5;
+const nameChars = 40;
+const titleChars = 60;
+
+/**
+ * Who addresses the agent in a chat that is no group makes one request for it in the main groups, in the host's words.
+ * Nothing of what was said is kept, and strangers can neither flood a main group nor speak in it.
+ */
+export function createOnboarding(parts: OnboardingParts): (message: IncomingMessage) => Promise<void> {
+  return async (message) => {
+    if (!parts.onboards(message.channel) || !isForAgent(message, parts.assistantName)) return;
+    const mainGroups = parts.mainGroups();
+    if (mainGroups.length === 0) return;
+    const code = Array.from({ length: codeLength }, () => codeLetters[parts.randomBelow(codeLetters.length)]).join("");
+    const { channel, chat, sender, chatTitle: title } = message;
+    const text = wording(message, code);
+    const outgoing = mainGroups.map((group): OutgoingDraft => ({
+      group: group.name,
+      channel: group.channel,
+      chat: group.chat,
+      kind: "notice",
+      text,
+      inReplyTo: [],
+      turn: undefined,
+    }));
+    const request = { code, channel, chat, title, sender, at: parts.clock.now() };
+    if (!(await parts.store.requests.open(request, { limits: parts.limits ?? requestLimits, outgoing }))) return;
+    parts.deliver();
+    await parts.audit({ type: "chat-request", actor: sender.id, data: { channel, chat, code } });
+  };
+}
+
+function isForAgent({ direct, mention, quote, text }: IncomingMessage, assistantName: string): boolean {
+  return direct === true || mention || quote?.toAgent === true || isMentioned(text, assistantName);
+}
+
+function wording({ channel, chat, sender, direct, chatTitle = "" }: IncomingMessage, code: string): string {
+  const who = `Somebody called "${plainWords(sender.name, nameChars)}"`;
+  const where = direct === true ? "wrote to me" : `mentioned me in "${plainWords(chatTitle, titleChars)}"`;
+  const id = chat
+    .slice(0, 80)
+    .replaceAll("@", " at ")
+    .replaceAll(/[^\w .:+-]/g, "_");
+  return `${who} ${where} (${channel}, ${id}). Answer: /approve ${code} [name] or /deny ${code}`;
+}

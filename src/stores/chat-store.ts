@@ -1,0 +1,44 @@
+import type { Chat, ChatRequest, RequestLimits } from "../domain/group.ts";
+import type { OutgoingDraft, Sender } from "../domain/message.ts";
+
+export interface ChatStore {
+  /** Counts a message of a chat and notes when it was seen; `group` as registered at that moment. A title that is not known stays. */
+  seen(message: {
+    channel: string;
+    chat: string;
+    group: string | undefined;
+    at: number;
+    title?: string | undefined;
+  }): Promise<void>;
+  /** Notes what a platform says of a chat; what is not known stays as it was. */
+  changed(facts: {
+    channel: string;
+    chat: string;
+    at: number;
+    title?: string | undefined;
+    members?: readonly Sender[] | undefined;
+    left?: boolean | undefined;
+  }): Promise<void>;
+  get(channel: string, chat: string): Promise<Chat | undefined>;
+  /** Those seen last first, with what has become of their requests. */
+  list(): Promise<Chat[]>;
+  /** Notes the member's newest name. */
+  memberSeen(group: string, sender: { id: string; name: string }, at: number): Promise<void>;
+}
+
+/** Chats that ask to become groups. */
+export interface RequestStore {
+  /**
+   * In one transaction, notes a request and writes the rows that tell of it. False, and no effect, when the chat has one,
+   * waiting or denied, or a limit is reached.
+   */
+  open(
+    request: Omit<ChatRequest, "state">,
+    words: { readonly limits: RequestLimits; readonly outgoing: readonly OutgoingDraft[] },
+  ): Promise<boolean>;
+  get(code: string): Promise<ChatRequest | undefined>;
+  /** How many wait for an answer. */
+  waiting(): Promise<number>;
+  /** The chat has become a group in another way. */
+  forget(channel: string, chat: string): Promise<void>;
+}
