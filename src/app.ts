@@ -1,10 +1,14 @@
 import { Registry } from "prom-client";
 
+import { createAlert } from "./app/alerts.ts";
+import { ChatBook } from "./app/chat-book.ts";
 import { openContainers } from "./app/containers.ts";
 import type { Containers } from "./app/containers.ts";
 import type { AppContext } from "./app/context.ts";
-import { buildDoors, openDoors } from "./app/doors.ts";
+import { buildDoors, hasTrait, openDoors } from "./app/doors.ts";
 import type { Doors, TerminalUse } from "./app/doors.ts";
+import { EngineWait } from "./app/engine-wait.ts";
+import { openOutgoingFiles } from "./app/files.ts";
 import { openFoundation } from "./app/foundation.ts";
 import type { FoundationParts } from "./app/foundation.ts";
 import { createHostOperations } from "./app/operations.ts";
@@ -12,10 +16,11 @@ import { createIntake } from "./app/intake.ts";
 import { IntakeGuard } from "./app/intake-guard.ts";
 import { createInterventions } from "./app/interventions.ts";
 import type { Interventions } from "./app/interventions.ts";
+import { createAnswers } from "./app/onboarding.ts";
 import { Patience } from "./app/patience.ts";
 import { createSigns } from "./app/signs.ts";
 import { createTurns, sessionKeyOf } from "./app/turns.ts";
-import type { IntakeState } from "./channels/channel.ts";
+import type { Connector, IntakeState } from "./channels/channel.ts";
 import { configuredGroups } from "./config/groups.ts";
 import { ensureGroupFolder } from "./config/group-folders.ts";
 import { Outbox } from "./delivery/outbox.ts";
@@ -34,7 +39,8 @@ import type { TurnRunner } from "./sessions/turn-runner.ts";
 export interface AppOptions extends FoundationParts {
   /** Undefined: there is no terminal channel. */
   readonly terminal: TerminalUse | undefined;
-  /** For programs that embed the host; nothing in the configuration leads here. */
+  /** For programs that embed the host; nothing in the configuration leads to these. */
+  readonly channels?: readonly Connector[] | undefined;
   readonly egress?: EgressOverrides | undefined;
 }
 
@@ -83,27 +89,34 @@ export async function startApp(options: AppOptions): Promise<App> {
   live.pool = containers.pool;
   const doors = await buildDoors(context, stack, {
     terminal: options.terminal,
+    more: options.channels ?? [],
     registry,
     ready: () => readiness(containers, intake()),
   });
   const outbox = stack.use(createOutbox(context, doors));
   Object.assign(live, { doors, outbox } satisfies Partial<Live>);
-  const runner = await createTurns(patient, containers, {
+  const files = stack.use(await openOutgoingFiles(context, doors));
+  const runner = createTurns(patient, containers, {
     deliver: () => outbox.wake(),
+    keepFile: (group, path) => files.keep(group, path),
+    canReact: (channel) => hasTrait(doors, channel, "reactions"),
     untilWritable: (signal) => guard.untilWritable(signal),
   });
-  const interventions = createInterventions(context, { runner, outbox, pool: containers.pool });
+  const chats = stack.use(new ChatBook(context, groups));
+  const answer = createAnswers(context, { groups, chats });
+  const interventions = createInterventions(context, { runner, outbox, pool: containers.pool, answer });
   const signs = stack.use(createSigns(groups, doors));
-  const queue = createQueue(context, groups, { runner, interventions, signs });
+  const engineWait = stack.use(await openEngineWait(context, { groups, containers, terminal: options.terminal }));
+  const queue = createQueue(context, groups, { runner, interventions, signs, engineWait });
   live.queue = queue;
-  await reconcile(context, groups, containers);
   await interventions.afterAbsence(groups);
-  const accept = createIntake(context, { groups, queue, outbox, guard, interventions, state: intake });
-  const operations = createHostOperations(context, { groups, containers, doors, queue, outbox, intake, interventions });
+  const shared = { groups, queue, outbox, interventions, doors };
+  const accept = await createIntake(context, stack, { ...shared, guard, state: intake });
+  const operations = createHostOperations(context, { ...shared, containers, intake, chats });
   const onFault = (error: Error) => logger.error({ error }, "a request on the control socket failed");
   const audit = (data: object) => record({ type: "control-request", actor: "operator", data: { ...data } });
   stack.use(await startControlServer({ socketPath: context.home.paths.controlSocket, operations, audit, onFault }));
-  await openDoors(context, doors, { accept, outbox });
+  await openDoors(context, doors, { accept, outbox, chats, alert: createAlert(context, { groups, doors, outbox }) });
   await resume(context, groups, queue);
   outbox.wake();
   return finishApp(stack.move(), { doors, queue, outbox, live, patience });
@@ -116,7 +129,10 @@ function createOutbox({ store, logger, clock, record, metrics }: AppContext, { c
     logger,
     clock,
     audit: record,
-    count: (channel, outcome) => metrics.delivery(channel, outcome),
+    count: (channel, outcome, sinceMs) => {
+      metrics.delivery(channel, outcome);
+      if (outcome === "accepted") metrics.turnPhase("send", Math.max(0, sinceMs));
+    },
   });
 }
 
@@ -154,15 +170,18 @@ async function openGroups({ config, store, home, environment, logger }: AppConte
 function createQueue(
   { config, logger }: AppContext,
   groups: GroupRegistry,
-  { runner, interventions, signs }: { runner: TurnRunner; interventions: Interventions; signs: SignsOfLife },
+  parts: { runner: TurnRunner; interventions: Interventions; signs: SignsOfLife; engineWait: EngineWait },
 ): GroupQueue {
   const queue: GroupQueue = new GroupQueue({
     concurrency: config.sessions.maxHot,
-    onChange: (group, activity) => signs.note(group, activity),
+    onChange: (group, activity) => parts.signs.note(group, activity),
     run: async (name, signal) => {
       const group = groups.byName(name);
-      if (group) await interventions.runCommands(group);
-      if (group && (await runner.run(group, signal)) && !signal.aborted) queue.wake(name);
+      if (group) await parts.interventions.runCommands(group);
+      await parts.engineWait.ready(signal);
+      if (signal.aborted || !group) return;
+      await parts.interventions.giveUpLate(group);
+      if (await parts.runner.run(group, signal)) queue.wake(name);
     },
     onError: (group, error) => {
       logger.error({ error: toError(error), group }, "a turn could not be run; it is tried again");
@@ -172,10 +191,25 @@ function createQueue(
   return queue;
 }
 
+async function openEngineWait(
+  context: AppContext,
+  parts: { groups: GroupRegistry; containers: Containers; terminal: TerminalUse | undefined },
+): Promise<EngineWait> {
+  // Asked now: a turn that is given up before the engine is there still had its agent at work.
+  const busy = new Set((await context.store.turns.running()).map((turn) => turn.session));
+  const prepare = async (): Promise<void> => {
+    await parts.containers.prepare();
+    await reconcile(context, { ...parts, busy });
+  };
+  return EngineWait.begin({ prepare, mayWait: parts.terminal === undefined, logger: context.logger });
+}
+
 /** Takes over or removes what an earlier life of the host has left. */
-async function reconcile(context: AppContext, groups: GroupRegistry, { pool }: Containers): Promise<void> {
-  const { config, home, store, logger } = context;
-  const busy = new Set((await store.turns.running()).map((turn) => turn.session));
+async function reconcile(
+  { config, home, store, logger }: AppContext,
+  { groups, containers, busy }: { groups: GroupRegistry; containers: Containers; busy: ReadonlySet<string> },
+): Promise<void> {
+  const { pool } = containers;
   const sessions = await store.sessions.list();
   const keyOf = sessionKeyOf(config.assistant.name);
   await pool.reconcile(async (id) => {

@@ -1,3 +1,5 @@
+import { setFlagsFromString } from "node:v8";
+
 import { startApp } from "./app.ts";
 import type { App } from "./app.ts";
 import { readEnvironment } from "./config/environment.ts";
@@ -6,6 +8,7 @@ import { prepareHome } from "./config/home.ts";
 import { loadConfig } from "./config/load.ts";
 import { systemClock } from "./lib/clock.ts";
 import type { EgressOverrides } from "./egress/doors.ts";
+import { listenForSignals } from "./lib/listen-for-signals.ts";
 import { createLogger } from "./lib/logger.ts";
 import { readVersion } from "./lib/version.ts";
 import { lockHome } from "./stores/catalog.ts";
@@ -25,6 +28,8 @@ const drainMs = 10_000;
 
 /** Runs the host until it is told to stop, or until the terminal's input has ended and everything in it is answered. */
 export async function run(options: RunOptions): Promise<number> {
+  // Where there is much memory V8 lets rubbish grow to several times what is alive before it collects it.
+  setFlagsFromString("--heap-growing-percent=50");
   const environment = readEnvironment(options.env);
   const home = await prepareHome(environment.crabpotHome);
   const loaded = await loadConfig(home.paths.config, environment.variables);
@@ -64,23 +69,4 @@ export async function run(options: RunOptions): Promise<number> {
 async function waitForTheEnd(app: App, interactive: boolean, signal: Promise<void>): Promise<void> {
   const answered = app.inputEnded.then(() => (interactive ? undefined : app.settled()));
   await Promise.race([signal, answered]);
-}
-
-/** The first signal resolves `received`; the second one ends the process at once, as if it had been killed. */
-function listenForSignals(): Disposable & { readonly received: Promise<void> } {
-  const first = Promise.withResolvers<void>();
-  let count = 0;
-  const onSignal = (): void => {
-    count += 1;
-    first.resolve();
-    if (count > 1) process.exit(130);
-  };
-  const names = ["SIGTERM", "SIGINT", "SIGHUP"] as const;
-  for (const name of names) process.on(name, onSignal);
-  return {
-    received: first.promise,
-    [Symbol.dispose]: () => {
-      for (const name of names) process.off(name, onSignal);
-    },
-  };
 }

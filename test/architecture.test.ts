@@ -31,6 +31,7 @@ const allowed: Record<string, readonly string[]> = {
   "src/delivery": ["src/domain", ...interfaces],
   "src/router": ["src/domain", ...interfaces],
   "src/gateway": ["src/domain", ...interfaces],
+  "src/files": ["src/domain", "src/protocol/paths.ts", ...interfaces],
   "src/egress": ["src/domain", "src/protocol/paths.ts"],
   "src/sessions": ["src/domain", "src/protocol", "src/context", "src/policy", ...interfaces],
   // Commands that work without a running host read what is on disk themselves.
@@ -131,6 +132,18 @@ test("the folders at the bottom use only the packages that they may", () => {
   expect(violations).toEqual([]);
 });
 
+function isWorker(file: string): boolean {
+  return /^src\/channels\/whatsapp\/worker[./]/.test(file);
+}
+
+test("the WhatsApp library, and with it the GPL, is loaded by the worker of its channel only", () => {
+  const users = packages.filter(({ to }) => to.startsWith("@whiskeysockets/"));
+  const reachWorker = files.filter(({ to }) => isWorker(to));
+
+  expect(users.length).toBeGreaterThan(0);
+  expect([...users, ...reachWorker].filter(({ from }) => !isWorker(from))).toEqual([]);
+});
+
 test("no file imports itself over others", () => {
   const graph = Map.groupBy(files, ({ from }) => from);
   const done = new Set<string>();
@@ -148,7 +161,7 @@ test("no file imports itself over others", () => {
 
 test("no source or test file is longer than 300 lines", async () => {
   const long: string[] = [];
-  for await (const file of glob(["{src,container,redteam,test,scripts}/**/*.{ts,py,mjs}"], { cwd: checkout })) {
+  for await (const file of glob(["{src,container,redteam,bench,test,scripts}/**/*.{ts,py,mjs}"], { cwd: checkout })) {
     const lines = readFileSync(join(checkout, file), "utf8").split("\n").length - 1;
     if (lines > 300) long.push(`${file}: ${lines}`);
   }

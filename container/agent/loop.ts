@@ -30,6 +30,8 @@ export class AgentLoop {
     else if (payload.type === "turn-start") this.#start(payload.turn);
     else if (payload.turn !== this.#turn?.id) return;
     else if (payload.type === "cancel") this.#turn.cancel(payload.reason);
+    else if (payload.type === "ping")
+      this.#options.send({ type: "pong", turn: payload.turn }).catch(this.#options.onFailure);
     else this.#turn.deliver(payload);
   }
 

@@ -1,6 +1,5 @@
-import { watch } from "node:fs";
+import { readFileSync, readdirSync, watch } from "node:fs";
 import type { FSWatcher } from "node:fs";
-import { readFile, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 
@@ -18,6 +17,8 @@ export interface AgentMailboxOptions {
   onMessage(payload: HostPayload): void;
   /** A turn is running, so that a missed file event is made up for sooner. */
   isBusy(): boolean;
+  /** How often to look where file events do not arrive; undefined where they do. */
+  readonly rescanMs: number | undefined;
   /** The mailbox cannot be used any more. */
   onFailure(error: unknown): void;
   readonly log: (text: string) => void;
@@ -76,12 +77,12 @@ export class AgentMailbox implements Disposable {
     const encoded = encodeMessage({ version: protocolVersion, id, generation, acked: this.#handled, payload });
     if (!encoded.ok) throw new Error(encoded.reason);
     if (id % maxUntaken === 0) await this.#hostHasTaken();
-    await writeMessageFile(toHost, id, encoded.text);
+    writeMessageFile(toHost, id, encoded.text);
     this.#sent = id;
   }
 
   async #hostHasTaken(): Promise<void> {
-    while (!this.#closed && (await readdir(this.#options.toHost)).length >= maxUntaken) await delay(untakenCheckMs);
+    while (!this.#closed && readdirSync(this.#options.toHost).length >= maxUntaken) await delay(untakenCheckMs);
   }
 
   #planRescan(): void {
@@ -91,7 +92,7 @@ export class AgentMailbox implements Disposable {
         this.#wake();
         this.#planRescan();
       },
-      this.#options.isBusy() ? busyRescanMs : idleRescanMs,
+      this.#options.rescanMs ?? (this.#options.isBusy() ? busyRescanMs : idleRescanMs),
     );
   }
 
@@ -117,7 +118,7 @@ export class AgentMailbox implements Disposable {
   }
 
   async #unhandledIds(): Promise<number[]> {
-    const ids = (await readdir(this.#options.toAgent)).map((name) => messageFileId(name));
+    const ids = readdirSync(this.#options.toAgent).map((name) => messageFileId(name));
     const unhandled = ids.filter((id) => id !== undefined).filter((id) => id > this.#handled);
     return unhandled.toSorted((one, other) => one - other);
   }
@@ -125,7 +126,7 @@ export class AgentMailbox implements Disposable {
   async #take(id: number): Promise<void> {
     if (this.#closed) return;
     this.#handled = id;
-    const bytes = await readFile(join(this.#options.toAgent, messageFileName(id)));
+    const bytes = readFileSync(join(this.#options.toAgent, messageFileName(id)));
     const reading = decodeMessage(bytes, hostMessage, id);
     if (!reading.ok) this.#options.log(`message ${id} of the host was ignored: ${reading.reason}`);
     else if (reading.message.generation !== this.#options.generation) this.#options.log(`message ${id} is not for us`);

@@ -1,3 +1,6 @@
+// First: see there.
+import { options, probeOutput } from "./beginning.ts";
+
 import { existsSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 
@@ -7,9 +10,7 @@ import { StandardEngine } from "./engines/standard.ts";
 import { startForwarder } from "./forwarder.ts";
 import { AgentLoop } from "./loop.ts";
 import { AgentMailbox } from "./mailbox.ts";
-import { readOptions } from "./options.ts";
-import type { AgentOptions } from "./options.ts";
-import { runProbe } from "./probe.ts";
+import { readProbeReport } from "./probe.ts";
 import { PersistentShell } from "./shell/persistent-shell.ts";
 import { ToolOutputFolder } from "./tool-output-folder.ts";
 import { createTools } from "./tools/catalog.ts";
@@ -19,7 +20,7 @@ import { join } from "node:path";
 const endMs = 3_000;
 
 /** Tells the host that we are ready and works until it says stop. Resolves with the exit code. */
-async function runAgent(options: AgentOptions): Promise<number> {
+async function runAgent(): Promise<number> {
   const { promise: ended, resolve: end } = Promise.withResolvers<number>();
   const shell = new PersistentShell({
     workingDirectory: options.workspace,
@@ -51,7 +52,7 @@ async function runAgent(options: AgentOptions): Promise<number> {
     if (existsSync(options.egressSocket)) {
       await startForwarder({ port: egressDoor.port, socketPath: options.egressSocket });
     }
-    await mailbox.send({ type: "ready", probe: await runProbe(options.probe, options.environment) });
+    await mailbox.send({ type: "ready", probe: readProbeReport(await probeOutput) });
     mailbox.listen();
   } catch (error) {
     const text = `The agent cannot start: ${toError(error).message}`.slice(0, 4_000);
@@ -68,4 +69,4 @@ function log(text: string): void {
   process.stderr.write(`${text}\n`);
 }
 
-process.exit(await runAgent(readOptions(process.argv.slice(2), process.env)));
+void runAgent().then((code) => process.exit(code));

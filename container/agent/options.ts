@@ -15,6 +15,8 @@ export interface AgentOptions {
   readonly egressSocket: string;
   /** The image's own paths are used: we are in our container, alone but for what we start. */
   readonly inContainer: boolean;
+  /** How often to look for messages where file events do not arrive. */
+  readonly rescanMs: number | undefined;
   /** What tools inherit: ours, without what is meant for the agent alone. */
   readonly environment: Readonly<Record<string, string>>;
 }
@@ -38,14 +40,16 @@ export function readOptions(parameters: readonly string[], variables: NodeJS.Pro
     probe: values.probe ?? containerPaths.probe,
     egressSocket: join(containerPaths.egress, egressDoor.socketName),
     inContainer: Object.keys(values).length === 0,
+    rescanMs: Number(variables[agentEnvironment.rescanMs]) || undefined,
     environment: toolEnvironment(variables, home),
   };
 }
 
 function toolEnvironment(variables: NodeJS.ProcessEnv, home: string): Record<string, string> {
+  const own: readonly string[] = Object.values(agentEnvironment);
   const environment: Record<string, string> = {};
   for (const [name, value] of Object.entries(variables)) {
-    if (value !== undefined && name !== agentEnvironment.generation) environment[name] = value;
+    if (value !== undefined && !own.includes(name)) environment[name] = value;
   }
   return { ...environment, HOME: home };
 }

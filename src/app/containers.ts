@@ -7,11 +7,14 @@ import { openEngine } from "../containers/catalog.ts";
 import { judgeEngine, judgeRuntime } from "../containers/engine-versions.ts";
 import type { ContainerEngine } from "../containers/engine.ts";
 import { measureFolder } from "../containers/folder-usage.ts";
+import { LateEngine } from "../containers/late-engine.ts";
 import { giveFolderTo } from "../containers/folder-owner.ts";
 import { ContainerLauncher } from "../containers/launcher.ts";
 import type { EgressDoors, EgressOverrides } from "../egress/doors.ts";
 import type { ImageFacts } from "../containers/spec.ts";
 import { AppError } from "../lib/app-error.ts";
+import { availableMemoryMb } from "../lib/available-memory.ts";
+import { rememberSuccess } from "../lib/remember-success.ts";
 import { HostMailbox } from "../sessions/host-mailbox.ts";
 import { SessionPool } from "../sessions/pool.ts";
 import { draftFor } from "../sessions/turn-parts.ts";
@@ -21,34 +24,40 @@ import type { AppContext } from "./context.ts";
 import { createEgress } from "./egress.ts";
 import { createPoolEvents } from "./events.ts";
 
-/** An agent needs so long at most from the start of its container until it has attested it. */
-const readyTimeoutMs = 60_000;
 /** Between two looks at the free space, each a single system call. */
 const watchIntervalMs = 2_000;
 
 export interface Containers {
   readonly engine: ContainerEngine;
+  /** Resolves once the engine has answered, may be used, and has the agent's image; rejects with what is missing. */
+  readonly prepare: () => Promise<void>;
   readonly launcher: ContainerLauncher;
   readonly pool: SessionPool;
 }
 
-/** The engine, if it is one that can be trusted with agents, and the image that belongs to this checkout. */
+/** Everything that makes containers. Nothing is asked of the engine before `prepare`: it may be away for now. */
 export async function openContainers(
   context: AppContext,
   stack: AsyncDisposableStack,
   { deliver, egress: overrides }: { readonly deliver: () => void; readonly egress?: EgressOverrides | undefined },
 ): Promise<Containers> {
   const { environment, home, config } = context;
-  const engine = stack.use(await openEngine({ env: environment.variables, homeFolder: environment.userHome }));
-  await refuseUnfitEngine(context, engine);
-  const image = await findImage(engine, environment.checkout);
+  const surroundings = { env: environment.variables, homeFolder: environment.userHome };
+  const engine = context.crashPoints.engine(stack.use(new LateEngine(() => openEngine(surroundings))));
+  const image = rememberSuccess(async () => {
+    await refuseUnfitEngine(context, engine);
+    return findImage(engine, environment.checkout);
+  });
   await ensureGlobalFolder(home.paths.global, environment.checkout);
   const egress = stack.use(createEgress(context, overrides));
   const launcher = createLauncher(context, { engine, image, egress });
   const watch = stack.use(createWatch(context, () => pool));
   const pool: SessionPool = stack.use(createPool(context, { launcher, watch, deliver }));
-  context.logger.debug({ image: image.id, maxHot: config.sessions.maxHot }, "containers can be started");
-  return { engine, launcher, pool };
+  const prepare = async (): Promise<void> => {
+    const { id } = await image();
+    context.logger.debug({ image: id, maxHot: config.sessions.maxHot }, "containers can be started");
+  };
+  return { engine, prepare, launcher, pool };
 }
 
 async function refuseUnfitEngine({ config, logger, record }: AppContext, engine: ContainerEngine): Promise<void> {
@@ -75,7 +84,7 @@ async function findImage(engine: ContainerEngine, checkout: string): Promise<Ima
 
 function createLauncher(
   context: AppContext,
-  { engine, image, egress }: { engine: ContainerEngine; image: ImageFacts; egress: EgressDoors },
+  { engine, image, egress }: { engine: ContainerEngine; image: () => Promise<ImageFacts>; egress: EgressDoors },
 ): ContainerLauncher {
   const { config, home, environment, store, logs, record } = context;
   const { memoryMb, cpus, pids, runtime } = config.sandbox;
@@ -111,9 +120,9 @@ function createWatch({ config, home, limits, logger }: AppContext, pool: () => S
   return new WorkspaceWatch({
     limitBytes: config.sandbox.workspaceMb * 1024 * 1024,
     measure: (group, signal) => measureFolder(join(home.paths.groups, group), signal),
-    freeBytes: async () => {
-      const { bavail, bsize } = await statfs(home.paths.groups);
-      return bavail * bsize;
+    free: async () => {
+      const { bavail, bsize, ffree } = await statfs(home.paths.groups);
+      return { bytes: bavail * bsize, entries: ffree };
     },
     hot: () =>
       pool()
@@ -132,22 +141,21 @@ function createPool(
   context: AppContext,
   { launcher, watch, deliver }: { launcher: ContainerLauncher; watch: WorkspaceWatch; deliver: () => void },
 ): SessionPool {
-  const { config, home, store, logs, clock, logger, record } = context;
+  const { config, home, store, logs, clock, logger, record, crashPoints } = context;
   const mailFolder = (session: string, generation: number): string =>
     join(home.paths.sessions, session, "mail", String(generation));
   return new SessionPool({
     launcher,
     sessions: store.sessions,
     mailFolder,
-    openMailbox: ({ session, group, generation, firstId, containerUid, onMessage, onViolation }) =>
-      HostMailbox.open({
+    openMailbox: async ({ session, group, generation, firstId, containerUid, ...events }) => {
+      const mailbox = await HostMailbox.open({
         folder: mailFolder(session, generation),
         generation,
         firstId,
         containerUid,
         hostUid: hostUid(),
-        onMessage,
-        onViolation,
+        ...events,
         onRejected: (reason) => {
           logs.of({ id: session, group }).write("host", "warn", `a message of the agent was refused: ${reason}`);
           record({ type: "mailbox-violation", group, session, actor: "agent", data: { reason, generation } }).catch(
@@ -155,7 +163,9 @@ function createPool(
           );
         },
         logger,
-      }),
+      });
+      return crashPoints.mailbox(mailbox);
+    },
     containerLog: (session, group, level, text) => logs.of({ id: session, group }).write("agent", level, text),
     events: createPoolEvents({
       ...context,
@@ -168,8 +178,11 @@ function createPool(
     limits: {
       maxHot: config.sessions.maxHot,
       idleStopMs: config.sessions.idleStopMinutes * 60_000,
-      readyTimeoutMs,
+      freezeMs: config.sessions.freezeSeconds * 1000,
+      memoryReserveMb: config.sessions.memoryReserveMb,
+      readyTimeoutMs: config.sessions.silenceTimeoutSeconds * 1000,
     },
+    availableMemoryMb,
     now: () => clock.now(),
     logger,
   });

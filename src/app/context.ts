@@ -7,6 +7,7 @@ import type { Metrics } from "../gateway/metrics.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { SessionLogs } from "../lib/session-log.ts";
 import type { Store } from "../stores/store.ts";
+import type { CrashPoints } from "./crash-points.ts";
 import type { PutOnRecord } from "./events.ts";
 import type { LimitReporter } from "./limits.ts";
 
@@ -26,6 +27,7 @@ export interface AppContext {
   readonly limits: LimitReporter;
   readonly fingerprint: (text: string) => unknown;
   readonly metrics: Metrics;
+  readonly crashPoints: CrashPoints;
 }
 
 /** Id of the host's own user; 0 where the system has no such thing. */

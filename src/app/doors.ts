@@ -1,7 +1,7 @@
 import type { Registry } from "prom-client";
 
 import { channels as catalog } from "../channels/catalog.ts";
-import type { AcceptMessage, Channel, ChannelState } from "../channels/channel.ts";
+import type { AcceptMessage, Channel, ChannelState, ChannelTraits, Connector } from "../channels/channel.ts";
 import { SupervisedChannel } from "../channels/supervisor.ts";
 import { unconnected } from "../channels/unconnected.ts";
 import type { Outbox } from "../delivery/outbox.ts";
@@ -11,6 +11,7 @@ import { createGatewayServer } from "../gateway/server.ts";
 import type { GatewayServer } from "../gateway/server.ts";
 import { toError } from "../lib/app-error.ts";
 import { waitOnTimer } from "../lib/wait.ts";
+import type { ChatBook } from "./chat-book.ts";
 import type { AppContext } from "./context.ts";
 
 type TerminalChannel = Awaited<ReturnType<(typeof catalog)["terminal"]>>;
@@ -39,11 +40,12 @@ export async function buildDoors(
   stack: AsyncDisposableStack,
   parts: {
     readonly terminal: TerminalUse | undefined;
+    readonly more: readonly Connector[];
     readonly registry: Registry;
     readonly ready: () => Promise<Readiness>;
   },
 ): Promise<Doors> {
-  const { config, clock, logger, store } = context;
+  const { config, clock, logger, store, crashPoints } = context;
   const { host, port, token } = config.gateway;
   const server =
     token === undefined
@@ -62,18 +64,46 @@ export async function buildDoors(
         );
   const recordState = createStateRecorder(context, stack);
   const channels: Channel[] = [];
-  const supervise = (channel: Channel): void => {
+  const supervise = (connector: Connector): void => {
     const supervisor = { clock, logger, wait: waitOnTimer, random: Math.random };
-    channels.push(stack.use(new SupervisedChannel(unconnected(channel), supervisor)));
+    channels.push(stack.use(new SupervisedChannel(connector, supervisor)));
   };
   if (config.channels.http && server) {
     const repliesAfter = (seq: number, limit: number) => store.outbox.ofChannel("http", seq, limit);
-    supervise(stack.use(await catalog.http({ routes: server.routes, repliesAfter, clock })));
+    const reply = async (seq: number) => {
+      const row = await store.outbox.get(seq);
+      return row?.channel === "http" ? row : undefined;
+    };
+    supervise(unconnected(stack.use(await catalog.http({ routes: server.routes, repliesAfter, reply, clock }))));
   }
+  if (config.channels.whatsapp) supervise(await openWhatsApp(context, config.channels.whatsapp));
   const use = parts.terminal;
   const terminal = use && stack.use(await catalog.terminal({ ...use, assistantName: config.assistant.name, clock }));
-  if (terminal) supervise(terminal);
-  return { channels, terminal, server, recordState };
+  if (terminal) supervise(unconnected(terminal));
+  for (const connector of parts.more) supervise(connector);
+  return { channels: channels.map((channel) => crashPoints.channel(channel)), terminal, server, recordState };
+}
+
+async function openWhatsApp(
+  { config, home, store, environment, clock, logger }: AppContext,
+  settings: NonNullable<AppContext["config"]["channels"]["whatsapp"]>,
+): Promise<Connector> {
+  return catalog.whatsapp({
+    settings,
+    assistantName: config.assistant.name,
+    instance: home.instance,
+    store: store.channelState,
+    variables: environment.variables,
+    clock,
+    wait: waitOnTimer,
+    random: Math.random,
+    logger,
+  });
+}
+
+/** Can the channel of this name do that? One that does not run cannot. */
+export function hasTrait({ channels }: Pick<Doors, "channels">, name: string, trait: keyof ChannelTraits): boolean {
+  return channels.find((channel) => channel.name === name)?.traits?.[trait] ?? false;
 }
 
 function recordRefusal({ record, logger }: AppContext, refusal: HttpRefusal): void {
@@ -86,13 +116,21 @@ function recordRefusal({ record, logger }: AppContext, refusal: HttpRefusal): vo
 export async function openDoors(
   { logger }: Pick<AppContext, "logger">,
   doors: Doors,
-  parts: { readonly accept: AcceptMessage; readonly outbox: Pick<Outbox, "wake" | "confirm"> },
+  parts: {
+    readonly accept: AcceptMessage;
+    readonly outbox: Pick<Outbox, "wake" | "confirm">;
+    readonly chats: Pick<ChatBook, "changed">;
+    /** A channel cannot help itself any more. */
+    readonly alert?: (channel: string, reason: string) => void;
+  },
 ): Promise<void> {
-  const { accept, outbox } = parts;
+  const { accept, outbox, chats, alert } = parts;
   for (const channel of doors.channels) {
     const { name } = channel;
     await channel.start(accept, {
       delivered: (seq) => outbox.confirm(name, seq),
+      chatChanged: (facts) => chats.changed(name, facts),
+      needsOperator: (reason) => alert?.(name, reason),
       changed: (state) => {
         doors.recordState(name, state);
         if (state.state === "open") outbox.wake();

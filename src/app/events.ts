@@ -1,10 +1,11 @@
 import type { AuditType } from "../audit/types.ts";
 import type { Group } from "../domain/group.ts";
 import type { ToolCall } from "../domain/model.ts";
+import type { TurnPhase } from "../domain/turn.ts";
 import type { LimitReporter } from "./limits.ts";
 import type { Metrics } from "../gateway/metrics.ts";
 import type { SessionLogs } from "../lib/session-log.ts";
-import type { PoolEvents } from "../sessions/pool.ts";
+import type { PoolEvents } from "../sessions/pool-parts.ts";
 import type { TurnEvents, TurnScope } from "../sessions/turn-parts.ts";
 
 /** A record of the audit log, as the parts of the host write it. */
@@ -22,7 +23,7 @@ export type PutOnRecord = (record: EventRecord) => Promise<void>;
 
 export interface EventParts {
   readonly record: PutOnRecord;
-  readonly metrics: Pick<Metrics, "turnEnded">;
+  readonly metrics: Pick<Metrics, "turnEnded" | "turnPhase">;
   readonly limits: LimitReporter;
   readonly logs: SessionLogs;
   /** Length and keyed hash of a text: proof of what was said without saying it. */
@@ -49,6 +50,9 @@ export function createPoolEvents({ record, logs, limits, notify }: PoolEventPart
       say(session, group, `container ${name} of an earlier start is taken over`);
       await record({ type: "container-adopted", group, session, actor: "host", data: { name, container, generation } });
     },
+    froze: ({ session, group, name }) => say(session, group, `container ${name} is frozen until the next message`),
+    thawed: ({ session, group, name }, elapsedMs) =>
+      say(session, group, `container ${name} goes on after ${Math.round(elapsedMs)} ms`),
     refused: async (group, session, reason) => {
       say(session, group, `a container could not be started: ${reason}`);
       await record({ type: "container-refused", group, session, actor: "host", data: { reason } });
@@ -103,10 +107,15 @@ export function createTurnEvents({ record, metrics, logs, limits, fingerprint }:
     limitHit: async (scope, hit) => {
       await limits.report(about(scope), hit);
     },
-    ended: async (scope, { state, reason, elapsedMs }) => {
+    overstepped: async (scope, reason) => {
+      log(scope, `the agent overstepped: ${reason}`);
+      await record({ type: "mailbox-violation", ...about(scope), actor: "agent", data: { reason } });
+    },
+    ended: async (scope, { state, reason, elapsedMs, times }) => {
       const seconds = (elapsedMs / 1000).toFixed(1);
       log(scope, `turn ${scope.turn.id} is ${state} after ${seconds} s${reason === undefined ? "" : `: ${reason}`}`);
       metrics.turnEnded(state, elapsedMs);
+      for (const [phase, ms] of Object.entries(times)) metrics.turnPhase(phase as TurnPhase, ms);
       await record({ type: "turn-end", ...about(scope), actor: "host", data: { state, reason, elapsedMs } });
     },
   };

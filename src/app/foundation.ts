@@ -11,6 +11,7 @@ import { createRedaction } from "../lib/logger.ts";
 import { SessionLogs } from "../lib/session-log.ts";
 import { openStore } from "../stores/catalog.ts";
 import type { AppContext } from "./context.ts";
+import { createCrashPoints } from "./crash-points.ts";
 import type { PutOnRecord } from "./events.ts";
 import { LimitReporter } from "./limits.ts";
 
@@ -31,7 +32,8 @@ export async function openFoundation(
 ): Promise<Omit<AppContext, "metrics">> {
   const { home, loaded, clock, logger, version } = parts;
   const { config, secrets } = loaded;
-  const store = stack.use(await openStore({ kind: "sqlite", path: home.paths.database }));
+  const crashPoints = createCrashPoints(parts.environment.crashAt);
+  const store = crashPoints.store(stack.use(await openStore({ kind: "sqlite", path: home.paths.database })));
   const audit = stack.use(
     await AuditLog.open({
       folder: home.paths.audit,
@@ -43,14 +45,14 @@ export async function openFoundation(
       redact: createRedaction(secrets),
     }),
   );
-  await audit.append({
+  const record: PutOnRecord = crashPoints.record((entry) => audit.append(entry));
+  await record({
     type: "host-start",
     actor: "host",
     data: { version, node: process.version, pid: process.pid, instance: home.instance },
   });
   const hash = createHash("sha256").update(JSON.stringify(config)).digest("hex");
-  await audit.append({ type: "config-loaded", actor: "host", data: { sha256: hash, fromFile: loaded.fromFile } });
-  const record: PutOnRecord = (entry) => audit.append(entry);
+  await record({ type: "config-loaded", actor: "host", data: { sha256: hash, fromFile: loaded.fromFile } });
   const logs: SessionLogs = new SessionLogs(home.paths.sessions, clock, (session, value) => {
     const text = "The container's output came too fast for the log; lines were left out.";
     limits.report(session, { limit: "output-rate", value, text }).catch((error: unknown) => {
@@ -71,5 +73,6 @@ export async function openFoundation(
     record,
     limits,
     fingerprint: (text) => audit.fingerprint(text),
+    crashPoints,
   };
 }

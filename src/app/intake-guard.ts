@@ -1,11 +1,11 @@
 import { statfsSync } from "node:fs";
-import { setTimeout as delay } from "node:timers/promises";
 
 import type { Logger } from "pino";
 
 import type { IntakeState } from "../channels/channel.ts";
 import { AppError, isPassing, toError } from "../lib/app-error.ts";
 import type { Clock } from "../lib/clock.ts";
+import { waitOnTimer } from "../lib/wait.ts";
 import type { Store } from "../stores/store.ts";
 import type { PutOnRecord } from "./events.ts";
 
@@ -67,7 +67,7 @@ export class IntakeGuard implements Disposable {
         if (!isPassing(error)) return;
         this.failed(error);
       }
-      await delay(lookEveryMs, undefined, { signal }).catch(() => undefined);
+      await waitOnTimer(lookEveryMs, signal);
     }
   }
 

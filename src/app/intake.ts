@@ -1,16 +1,19 @@
 import type { AcceptMessage, IntakeState } from "../channels/channel.ts";
-import { groupDefaults } from "../config/groups.ts";
+import { catchUpMinutes, groupDefaults } from "../config/groups.ts";
 import type { Group } from "../domain/group.ts";
 import type { Outbox } from "../delivery/outbox.ts";
-import { isPassing } from "../lib/app-error.ts";
+import { AppError, isPassing } from "../lib/app-error.ts";
 import type { GroupQueue } from "../queue/group-queue.ts";
 import { createAutoRegister } from "../router/auto-register.ts";
 import type { GroupRegistry } from "../router/group-registry.ts";
 import { routerLimits } from "../router/limits.ts";
 import { createRouter } from "../router/router.ts";
 import type { AppContext } from "./context.ts";
+import type { Doors } from "./doors.ts";
+import { openInbox } from "./files.ts";
 import type { IntakeGuard } from "./intake-guard.ts";
 import type { Interventions } from "./interventions.ts";
+import { createStrangers } from "./onboarding.ts";
 
 export interface IntakeParts {
   readonly groups: GroupRegistry;
@@ -18,15 +21,23 @@ export interface IntakeParts {
   readonly outbox: Outbox;
   readonly guard: IntakeGuard;
   readonly interventions: Interventions;
+  readonly doors: Doors;
   readonly state: () => IntakeState;
 }
 
 const commandRetryMs = 2_000;
+/** What a platform kept comes all at once: it gets one notice together, not one for each message. */
+const backlogMs = 2_000;
 
 /** From the channels to the queue: the router with what it needs, and a count of what came in. */
-export function createIntake(context: AppContext, parts: IntakeParts): AcceptMessage {
+export async function createIntake(
+  context: AppContext,
+  stack: AsyncDisposableStack,
+  parts: IntakeParts,
+): Promise<AcceptMessage> {
   const { config, store, clock, record, metrics } = context;
   const { groups, queue, outbox, guard } = parts;
+  const inbox = stack.use(await openInbox(context));
   const { perSenderPerMinute, waitingTotal } = config.intake;
   const accept = createRouter({
     registry: groups,
@@ -36,7 +47,10 @@ export function createIntake(context: AppContext, parts: IntakeParts): AcceptMes
     autoRegister: config.channels.http?.autoRegister
       ? createAutoRegister({ channel: "http", registry: groups, defaults: groupDefaults(config) })
       : undefined,
-    wake: (group) => queue.wake(group),
+    onStranger: createStrangers(context, parts),
+    fetchAll: (group, attachments) => inbox.fetchAll(group, attachments),
+    wake: createWake(queue),
+    lateMs: (group) => catchUpMinutes(config, group) * 60_000,
     runCommands: (group) => runCommands(parts, group),
     notify: async (draft) => {
       await store.outbox.add(draft, clock.now());
@@ -51,8 +65,9 @@ export function createIntake(context: AppContext, parts: IntakeParts): AcceptMes
       return await accept(message);
     } catch (error) {
       if (!isPassing(error)) throw error;
-      guard.failed(error);
-      const state = guard.state();
+      const isStopping = error instanceof AppError && error.code === "intake_stopped";
+      if (!isStopping) guard.failed(error);
+      const state = isStopping ? whileStopping : guard.state();
       const { code, reason } = state.open ? whileOpen : state;
       return { outcome: "refused", code, reason, retryAfterS: routerLimits.retryAfterS, stopped: true };
     }
@@ -64,6 +79,22 @@ export function createIntake(context: AppContext, parts: IntakeParts): AcceptMes
   };
 }
 
+/** Late messages wait until no more have come for a while: what is said to them is said once. */
+function createWake(queue: Pick<GroupQueue, "wake">): (group: string, late: boolean) => void {
+  const timers = new Map<string, NodeJS.Timeout>();
+  return (group, late) => {
+    clearTimeout(timers.get(group));
+    timers.delete(group);
+    if (!late) return queue.wake(group);
+    const wake = (): void => {
+      timers.delete(group);
+      queue.wake(group);
+    };
+    timers.set(group, setTimeout(wake, backlogMs).unref());
+  };
+}
+
+const whileStopping: IntakeState = { open: false, code: "stopping", reason: "the host is stopping" };
 /** The trouble was over before it could be told. */
 const whileOpen = { code: "store-failed", reason: "the store cannot be written" } as const;
 

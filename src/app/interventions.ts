@@ -1,4 +1,5 @@
 import { estimateStepTokens } from "../context/tokens.ts";
+import { catchUpMinutes } from "../config/groups.ts";
 import type { Outbox } from "../delivery/outbox.ts";
 import type { Group } from "../domain/group.ts";
 import type { Turn } from "../domain/turn.ts";
@@ -6,7 +7,7 @@ import { isPassing } from "../lib/app-error.ts";
 import { dayOf } from "../llm/budget.ts";
 import type { GroupRegistry } from "../router/group-registry.ts";
 import { createCatchUp } from "../sessions/catch-up.ts";
-import { createChatCommands } from "../sessions/chat-commands.ts";
+import { type ChatCommandParts, createChatCommands } from "../sessions/chat-commands.ts";
 import type { SessionPool } from "../sessions/pool.ts";
 import type { TurnRunner } from "../sessions/turn-runner.ts";
 import type { AppContext } from "./context.ts";
@@ -17,6 +18,7 @@ export interface InterventionParts {
   readonly runner: TurnRunner;
   readonly outbox: Outbox;
   readonly pool: SessionPool;
+  readonly answer: ChatCommandParts["answer"];
 }
 
 /** What the host does to a group's work without the agent. */
@@ -28,6 +30,8 @@ export interface Interventions {
   runCommands(group: Group): Promise<void>;
   /** Gives up what the group said too long ago, with a notice. */
   catchUp(group: Group): Promise<void>;
+  /** The same for what reached the host too long after it was sent. */
+  giveUpLate(group: Group): Promise<void>;
   /** Both, for all groups, before anything else is done in them. Groups that are not registered any more are left alone. */
   afterAbsence(groups: Pick<GroupRegistry, "list">): Promise<void>;
 }
@@ -38,11 +42,12 @@ export function createInterventions(context: AppContext, parts: InterventionPart
   const carryOut = createChatCommands({
     store,
     sessionKey: sessionKeyOf(config.assistant.name),
-    announce: (group, { command, message }) => {
-      const data = { command, id: message.id };
+    announce: (group, { command, argument, message }) => {
+      const data = { command, argument, id: message.id };
       return record({ type: "command", group: group.name, actor: message.sender.id, data });
     },
     turnEnded,
+    answer: parts.answer,
     describe: (group) => describe(context, parts, group),
     estimateTokens: estimateStepTokens,
     deliver: () => parts.outbox.wake(),
@@ -50,7 +55,7 @@ export function createInterventions(context: AppContext, parts: InterventionPart
   });
   const catchUp = createCatchUp({
     store,
-    limitMinutes: (group) => config.groups[group]?.catchUpMinutes ?? config.sessions.catchUpMinutes,
+    limitMinutes: (group) => catchUpMinutes(config, group),
     turnEnded,
     gaveUp: (group, messages, limitMinutes) => {
       const data = { limit: "catch-up-minutes", allowed: limitMinutes, messages };
@@ -69,11 +74,15 @@ export function createInterventions(context: AppContext, parts: InterventionPart
   };
   return {
     runCommands,
-    catchUp,
+    catchUp: catchUp.waitedHere,
+    giveUpLate: async (group) => {
+      await catchUp.cameLate(group);
+      parts.outbox.wake();
+    },
     afterAbsence: async (groups) => {
       for (const group of groups.list()) {
         await runCommands(group);
-        await catchUp(group);
+        await catchUp.waitedHere(group);
       }
     },
   };

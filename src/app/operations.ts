@@ -6,6 +6,7 @@ import { toError } from "../lib/app-error.ts";
 import type { GroupQueue } from "../queue/group-queue.ts";
 import type { GroupRegistry } from "../router/group-registry.ts";
 import type { IntakeState } from "../channels/channel.ts";
+import type { ChatBook } from "./chat-book.ts";
 import type { Containers } from "./containers.ts";
 import type { AppContext } from "./context.ts";
 import type { Doors } from "./doors.ts";
@@ -13,21 +14,21 @@ import type { Interventions } from "./interventions.ts";
 
 const engineTimeoutMs = 5_000;
 
+export interface HostOperationParts {
+  readonly groups: GroupRegistry;
+  readonly containers: Containers;
+  readonly doors: Doors;
+  readonly queue: GroupQueue;
+  readonly outbox: Outbox;
+  readonly intake: () => IntakeState;
+  readonly interventions: Pick<Interventions, "catchUp">;
+  readonly chats: Pick<ChatBook, "registered">;
+}
+
 /** What the operator can ask for, made of the parts that do it. */
-export function createHostOperations(
-  context: AppContext,
-  parts: {
-    readonly groups: GroupRegistry;
-    readonly containers: Containers;
-    readonly doors: Doors;
-    readonly queue: GroupQueue;
-    readonly outbox: Outbox;
-    readonly intake: () => IntakeState;
-    readonly interventions: Pick<Interventions, "catchUp">;
-  },
-): Operations {
-  const { config, home, store, clock, record, version } = context;
-  const { groups, containers, doors, queue } = parts;
+export function createHostOperations(context: AppContext, parts: HostOperationParts): Operations {
+  const { config, home, store, clock, version } = context;
+  const { containers, doors, queue } = parts;
   return createOperations({
     host: {
       version,
@@ -40,23 +41,7 @@ export function createHostOperations(
       maxHot: config.sessions.maxHot,
     },
     store,
-    groups: {
-      list: () => groups.list(),
-      add: async (group) => {
-        const added = await groups.add(group);
-        // A group of this name may have been here before and may have left something unanswered.
-        await parts.interventions.catchUp(added);
-        queue.wake(added.name);
-        const data = { name: group.name, channel: group.channel, chat: group.chat };
-        await record({ type: "group-added", group: group.name, actor: "operator", data });
-        return added;
-      },
-      remove: async (name) => {
-        const removed = await groups.remove(name);
-        await record({ type: "group-removed", group: name, actor: "operator", data: {} });
-        return removed;
-      },
-    },
+    groups: groupOperations(context, parts),
     groupDefaults: groupDefaults(config),
     routes: Object.keys(config.models.routes),
     pool: containers.pool,
@@ -72,6 +57,30 @@ export function createHostOperations(
     },
     clock,
   });
+}
+
+function groupOperations(
+  { record }: AppContext,
+  { groups, queue, chats, interventions }: HostOperationParts,
+): Parameters<typeof createOperations>[0]["groups"] {
+  return {
+    list: () => groups.list(),
+    add: async (group) => {
+      const added = await groups.add(group);
+      await chats.registered(added);
+      // A group of this name may have been here before and may have left something unanswered.
+      await interventions.catchUp(added);
+      queue.wake(added.name);
+      const { name, channel, chat } = group;
+      await record({ type: "group-added", group: name, actor: "operator", data: { name, channel, chat } });
+      return added;
+    },
+    remove: async (name) => {
+      const removed = await groups.remove(name);
+      await record({ type: "group-removed", group: name, actor: "operator", data: {} });
+      return removed;
+    },
+  };
 }
 
 async function viewEngine({ engine }: Containers): Promise<EngineView> {

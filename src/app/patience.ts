@@ -1,8 +1,7 @@
-import { setTimeout as delay } from "node:timers/promises";
-
 import type { Logger } from "pino";
 
 import { isPassing, toError } from "../lib/app-error.ts";
+import { waitOnTimer } from "../lib/wait.ts";
 import type { Store } from "../stores/store.ts";
 import type { AppContext } from "./context.ts";
 
@@ -67,7 +66,7 @@ export class Patience {
         if (!isPassing(error) || this.#over.signal.aborted) throw error;
         this.#onTrouble(error);
         this.#logger.debug({ err: toError(error), retryInMs: delayMs }, "it is tried again");
-        await delay(delayMs, undefined, { signal: this.#over.signal }).catch(() => undefined);
+        await waitOnTimer(delayMs, this.#over.signal);
       }
     }
   }

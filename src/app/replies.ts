@@ -5,10 +5,11 @@ import type { TurnParts } from "../sessions/turn-parts.ts";
 import type { AppContext } from "./context.ts";
 
 /** What goes to a chat: formatted, and without any secret of the host. A secret in it is an alarm. */
-export function createFormatReply({ secrets, record, logger }: AppContext): TurnParts["formatReply"] {
+export function createFormatReply({ secrets, record, logger, home }: AppContext): TurnParts["formatReply"] {
   const redact = createReplyRedaction(secrets);
   return (text, { group, session, turn }) => {
-    const redacted = redact(formatReply(text));
+    // Where the home is concerns nobody in a chat; the reason of a failure may name it.
+    const redacted = redact(formatReply(text).replaceAll(home.paths.root, "<home>"));
     if (redacted.count === 0) return redacted.text;
     logger.error(
       { group: group.name, turn: turn.id },

@@ -2,6 +2,7 @@ import { join } from "node:path";
 
 import { estimatePromptTokens, estimateStepTokens } from "../context/tokens.ts";
 import { renderMessages } from "../context/render-messages.ts";
+import { LocalTime } from "../context/time-zone.ts";
 import { networkOf } from "../config/groups.ts";
 import type { Group } from "../domain/group.ts";
 import { HostileFolder } from "../lib/open-hostile-file.ts";
@@ -19,8 +20,6 @@ import type { AppContext } from "./context.ts";
 import { createTurnEvents } from "./events.ts";
 import { createFormatReply } from "./replies.ts";
 
-/** An agent answers what it must answer at once within milliseconds; this is for machines under heavy load. */
-const silenceTimeoutMs = 60_000;
 const instructionsBytes = 256 * 1024;
 
 /** A session's key: `agent:channel:peer`. */
@@ -28,26 +27,27 @@ export function sessionKeyOf(assistantName: string): (group: Group) => string {
   return (group) => `${assistantName}:${group.channel}:${group.chat}`;
 }
 
-export async function createTurns(
+export function createTurns(
   context: AppContext,
   { launcher, pool }: Containers,
-  work: Pick<TurnParts, "deliver" | "untilWritable">,
-): Promise<TurnRunner> {
+  work: Pick<TurnParts, "deliver" | "untilWritable" | "keepFile" | "canReact">,
+): TurnRunner {
   const { config, store, clock, logger } = context;
   const agentName = config.assistant.name;
-  const timeZone = config.timezone;
+  const timeZone = new LocalTime(config.timezone);
   const knownTools = new Set<string>(toolDefinitions.map((tool) => tool.name));
   return new TurnRunner({
     store,
     pool,
     ask: createAskModel({
       store,
-      gateway: await createGateway(context),
+      gateway: createGateway(context),
       tools: toolDefinitions,
       agentName,
       timeZone,
       instructionsOf: (group) => readInstructions(context, group.name),
       foldersOf: (group) => launcher.foldersOf(group.name),
+      chatOf: ({ channel, chat }) => store.chats.get(channel, chat),
       networkFor: (group) => networkOf(config, group.name).allow,
     }),
     render: (messages, omitted) => renderMessages({ messages, omitted, agentName, timeZone }),
@@ -59,16 +59,16 @@ export async function createTurns(
     clock,
     logger,
     turnTimeoutMs: config.sessions.turnTimeoutMinutes * 60_000,
-    silenceTimeoutMs,
+    silenceTimeoutMs: config.sessions.silenceTimeoutSeconds * 1000,
     sessionKey: sessionKeyOf(agentName),
   });
 }
 
-async function createGateway({ config, store, clock, logger, record, metrics }: AppContext): Promise<ModelGateway> {
+function createGateway({ config, store, clock, logger, record, metrics }: AppContext): ModelGateway {
   return createModelGateway({
     models: config.models,
     budgets: config.budgets,
-    providers: await openProviders(config.models),
+    providers: openProviders(config.models),
     usage: store.usage,
     estimateTokens: estimatePromptTokens,
     clock,

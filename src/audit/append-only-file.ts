@@ -1,9 +1,10 @@
-import { constants, type FileHandle, open } from "node:fs/promises";
+import { constants, type FileHandle } from "node:fs/promises";
 import { dirname } from "node:path";
 
+import { openLogFile } from "./log-files.ts";
 import { syncFolder } from "./sync-folder.ts";
 
-const flags = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NOFOLLOW;
+const flags = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT;
 
 /** A file that only grows, by whole writes: after a write that failed it is cut back to where it was. */
 export class AppendOnlyFile implements AsyncDisposable {
@@ -18,7 +19,7 @@ export class AppendOnlyFile implements AsyncDisposable {
 
   /** Makes the file, for its owner only, if it is new. */
   static async open(path: string): Promise<AppendOnlyFile> {
-    const handle = await open(path, flags, 0o600);
+    const handle = await openLogFile(path, flags);
     try {
       const { size } = await handle.stat();
       if (size === 0) await syncFolder(dirname(path));

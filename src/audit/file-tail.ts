@@ -1,7 +1,7 @@
 import { constants, type FileHandle, open } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 
-import { nothingIfMissing } from "./log-files.ts";
+import { nothingIfMissing, openLogFile } from "./log-files.ts";
 import { syncFolder } from "./sync-folder.ts";
 
 /** More than is written at once, all of which a loss of power can leave as zeros. */
@@ -57,7 +57,7 @@ export async function lastLines(path: string, count: number): Promise<Buffer[]> 
 }
 
 function openIfThere(path: string, mode: number): Promise<FileHandle | undefined> {
-  return open(path, mode | constants.O_NOFOLLOW).catch(nothingIfMissing);
+  return openLogFile(path, mode).catch(nothingIfMissing);
 }
 
 async function readTail(file: FileHandle): Promise<{ bytes: Buffer; offset: number }> {

@@ -1,5 +1,5 @@
 import { createPrivateKey, generateKeyPairSync, type KeyObject, randomBytes, sign } from "node:crypto";
-import { mkdir, open, readFile } from "node:fs/promises";
+import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
 import { AppError, toError } from "../lib/app-error.ts";
@@ -75,9 +75,11 @@ async function readOrMake(path: string, make: () => string): Promise<string> {
   const known = await readIfThere(path);
   if (known !== undefined) return known;
   const text = make();
-  await using file = await open(path, "wx", 0o600);
-  await file.writeFile(text);
-  await file.sync();
+  // Beside its place and renamed: half a key would be taken for one at the next start. The home is ours alone by now.
+  const draft = `${path}.new`;
+  await rm(draft, { force: true });
+  await writeFile(draft, text, { mode: 0o600, flag: "wx", flush: true });
+  await rename(draft, path);
   return text;
 }
 

@@ -1,4 +1,7 @@
-import { open, readdir } from "node:fs/promises";
+import { constants, open, readdir } from "node:fs/promises";
+import type { FileHandle } from "node:fs/promises";
+
+import { AppError } from "../lib/app-error.ts";
 
 /** The file of signed notes, beside the day files. */
 export const checkpointsFile = "checkpoints";
@@ -19,6 +22,25 @@ export async function listDayFiles(folder: string): Promise<string[]> {
   return names.filter((name) => namePattern.test(name)).toSorted();
 }
 
+/** Opens what is a file itself: a link is not followed, and a FIFO, which would keep the opener waiting, is refused. */
+export async function openLogFile(path: string, flags: number): Promise<FileHandle> {
+  const handle = await open(path, flags | constants.O_NOFOLLOW | constants.O_NONBLOCK, 0o600).catch(
+    (error: unknown) => {
+      const isOther =
+        error instanceof Error && "code" in error && ["ELOOP", "ENXIO", "EISDIR"].includes(String(error.code));
+      throw isOther ? notAFile(path, error) : error;
+    },
+  );
+  if ((await handle.stat()).isFile()) return handle;
+  await handle.close();
+  throw notAFile(path);
+}
+
+function notAFile(path: string, cause?: unknown): AppError {
+  const detail = `${path} is not a file: something else was put in the place of a part of the audit log.`;
+  return new AppError("audit_broken", detail, { cause });
+}
+
 /** Longer than any record; what is longer was not written by us, and is not read into memory either. */
 const maxLineBytes = 64 * 1024;
 
@@ -35,7 +57,7 @@ const lineFeed = 0x0a;
 
 /** The lines of a file in constant memory. A file that is not there has none. */
 export async function* readLines(path: string): AsyncGenerator<FileLine> {
-  const file = await open(path).catch(nothingIfMissing);
+  const file = await openLogFile(path, constants.O_RDONLY).catch(nothingIfMissing);
   if (file === undefined) return;
   let rest: Buffer = Buffer.alloc(0);
   let number = 1;

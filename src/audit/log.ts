@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { setTimeout as delay } from "node:timers/promises";
 
 import type { Logger } from "pino";
 
@@ -46,6 +47,8 @@ interface Sealed {
 
 /** Bounds of one write; records are at most 16 KiB, so it stays far below what recovery looks at. */
 const maxBatch = 64;
+/** Until the store is told of a record. */
+const tellAfterMs = 200;
 
 /**
  * The hash-chained log of everything the host does, one writer per home. Records are written in the order of the calls,
@@ -65,6 +68,7 @@ export class AuditLog implements AsyncDisposable {
   #lost = 0;
   #running: Promise<void> | undefined;
   #telling: Promise<void> | undefined;
+  readonly #closing = new AbortController();
   #closed = false;
 
   private constructor(
@@ -135,6 +139,7 @@ export class AuditLog implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closed = true;
     await this.#running;
+    this.#closing.abort();
     await this.#telling;
     if (this.#checkpoints.unsigned) await this.#checkpoints.sign();
     await this.#checkpoints[Symbol.asyncDispose]();
@@ -220,12 +225,13 @@ export class AuditLog implements AsyncDisposable {
   }
 
   /**
-   * Goes on beside the next batch. Never rejects: the log itself is on disk, so an index that fails only falls behind,
-   * and catches up with the next batch or at the next start.
+   * A moment later, many records at once: they are on disk, and telling each by itself would be most of what a record costs.
+   * Never rejects: an index that fails only falls behind, and catches up with the next batch or at the next start.
    */
   async #tellIndex(): Promise<void> {
     try {
       while (this.#unindexed.length > 0) {
+        await delay(tellAfterMs, undefined, { signal: this.#closing.signal, ref: false }).catch(() => undefined);
         const batch = this.#unindexed.slice();
         await this.#parts.index.append(batch);
         this.#unindexed.splice(0, batch.length);

@@ -17,6 +17,8 @@ export type AuditType =
   | "limit-hit"
   | "intake-stopped"
   | "intake-resumed"
+  | "chat-request"
+  | "chat-left"
   | "group-added"
   | "group-removed"
   // What the model and the agent did.

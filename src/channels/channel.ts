@@ -1,4 +1,4 @@
-import type { IncomingMessage, OutgoingMessage, Sign } from "../domain/message.ts";
+import type { IncomingMessage, OutgoingMessage, Sender, Sign } from "../domain/message.ts";
 
 /** What became of a message that a channel handed over. The channel tells its peer "received" only after `stored`. */
 export type Receipt =
@@ -43,12 +43,36 @@ export interface ChannelState {
   readonly detail?: string | undefined;
 }
 
-/** What a channel tells besides messages. Neither of the two throws. */
+/** What a platform says of a chat: at the first sight of it and when it changed. Absent = not known. */
+export interface ChatFacts {
+  readonly chat: string;
+  readonly title?: string | undefined;
+  readonly members?: readonly Sender[] | undefined;
+  /** The account is not in the chat any more. */
+  readonly left?: boolean | undefined;
+}
+
+/** What a channel tells while somebody links it to an account; `open` is the last one. */
+export type LoginEvent =
+  | { readonly qr: string }
+  | { readonly pairingCode: string }
+  | { readonly state: ChannelState["state"]; readonly detail?: string | undefined };
+
+export interface LoginOptions {
+  /** Digits only. With it the account is linked by a code to be typed instead of a picture to be scanned, where that exists. */
+  readonly phoneNumber?: string | undefined;
+}
+
+/** What a channel tells besides messages. None of it throws. */
 export interface ChannelEvents {
   /** The channel's state is this one from now on. */
   changed(state: ChannelState): void;
+  /** It cannot help itself any more: somebody has to look at it, for this reason. */
+  needsOperator?(reason: string): void;
   /** The platform confirms that a message which it had accepted arrived. */
   delivered(seq: number): void;
+  /** The platform told something of a chat. */
+  chatChanged?(facts: ChatFacts): void;
 }
 
 /** What a platform knows of a message that may have been sent before. */
@@ -67,13 +91,26 @@ export interface Outlet {
   signal?(chat: string, sign: Sign): Promise<void>;
 }
 
+/** What a platform is able to do besides texts; absent: no. */
+export interface ChannelTraits {
+  /** An emoji can be put on a message. */
+  readonly reactions?: boolean | undefined;
+  /** A file that was sent is fetched when somebody likes to: its copy is kept for a day. */
+  readonly fetchedLater?: boolean | undefined;
+  /** Chats come by themselves: who mentions the agent in one that is no group asks the owner to make it one. */
+  readonly onboards?: boolean | undefined;
+}
+
 /** A place where people talk. Receivers only transport: they parse, hand over, and acknowledge; they decide nothing. */
 export interface Channel extends AsyncDisposable, Outlet {
   readonly name: string;
+  readonly traits?: ChannelTraits | undefined;
   /** The same `seq` sent twice is seen once: what may have been sent can simply be sent again. */
   readonly idempotent: boolean;
   start(accept: AcceptMessage, events?: ChannelEvents): Promise<void>;
   state(): ChannelState;
+  /** Links the account, where there is one to link, or tries again after the channel had given up. */
+  login?(signal: AbortSignal, options?: LoginOptions): AsyncIterable<LoginEvent>;
 }
 
 /** Why a message was not accepted, as far as the platform told. */
@@ -103,18 +140,26 @@ export class SendError extends Error {
  */
 export interface Connector {
   readonly name: string;
+  readonly traits?: ChannelTraits | undefined;
   readonly idempotent: boolean;
   /**
    * Resolves when the platform can be talked to; rejects when not, soon after the signal aborted at the latest, and then
    * leaves nothing open. A rejection with a `ConnectionEnd` says what to do next; any other is a reason to try again.
    */
   connect(host: ConnectionHost, signal: AbortSignal): Promise<Connection>;
+  /**
+   * Links the account; ends when it is, and at once if it was already. Called only while there is no connection. Rejects with
+   * the reason when it did not work; when it has ended, nothing of it is open.
+   */
+  link?(options: LoginOptions, signal: AbortSignal): AsyncIterable<LoginEvent>;
 }
 
 /** Disposing it closes it; when that has resolved, nothing of it is open, listens or will ever call the host again. */
 export interface Connection extends AsyncDisposable, Outlet {
   /** Resolves when the connection is gone by itself, with the reason: a `ConnectionEnd` where more is known. */
   readonly ended: Promise<Error>;
+  /** What people should know of it while it is open. */
+  readonly remark?: string | undefined;
   /** A cheap question that only a live platform answers; asked after a long silence. Rejects when there is no answer. */
   probe?(signal: AbortSignal): Promise<void>;
 }
@@ -125,6 +170,7 @@ export interface ConnectionHost {
   /** Something that is no message has come: the platform is alive. */
   heard(): void;
   delivered(seq: number): void;
+  chatChanged?(facts: ChatFacts): void;
   /** It works only partly, for this reason; undefined: fully again. */
   degraded(reason: string | undefined): void;
 }
@@ -137,10 +183,17 @@ export class ConnectionEnd extends Error {
   override readonly name = "ConnectionEnd";
   readonly kind: "lost" | "restart" | "conflict" | "logged-out" | "closed";
   readonly retryAfterMs: number | undefined;
+  /** Somebody has to be told; unless it says otherwise, of everything that a new try does not mend. */
+  readonly isAlarm: boolean;
 
-  constructor(kind: ConnectionEnd["kind"], message: string, facts: { retryAfterMs?: number; cause?: unknown } = {}) {
+  constructor(
+    kind: ConnectionEnd["kind"],
+    message: string,
+    facts: { retryAfterMs?: number | undefined; isAlarm?: boolean; cause?: unknown } = {},
+  ) {
     super(message, facts.cause === undefined ? undefined : { cause: facts.cause });
     this.kind = kind;
     this.retryAfterMs = facts.retryAfterMs;
+    this.isAlarm = facts.isAlarm ?? (kind !== "lost" && kind !== "restart");
   }
 }

@@ -1,39 +1,22 @@
-import type { Logger } from "pino";
+import { once } from "node:events";
 
 import type { IncomingMessage, OutgoingMessage, Sign } from "../domain/message.ts";
-import { toError } from "../lib/app-error.ts";
-import type { Clock } from "../lib/clock.ts";
-import type { Wait } from "../lib/wait.ts";
+import { AppError, toError } from "../lib/app-error.ts";
 import { type AcceptMessage, type Channel, type ChannelEvents, type ChannelState, SendError } from "./channel.ts";
-import type { Connection, ConnectionHost, Connector, Found, Receipt } from "./channel.ts";
-import { type ReconnectLimits, ReconnectPolicy, reconnectLimits } from "./reconnect.ts";
-
-export interface SupervisorLimits extends ReconnectLimits {
-  /** A connection that is not there after so long is given up. */
-  readonly connectMs: number;
-  /** After so long a silence the platform is asked whether it is there. */
-  readonly silenceMs: number;
-  readonly probeMs: number;
-  /** How long the end of the channel waits for a connection that does not close. */
-  readonly closeMs: number;
-}
-
-export const supervisorLimits: SupervisorLimits = {
-  ...reconnectLimits,
-  connectMs: 60_000,
-  silenceMs: 120_000,
-  probeMs: 10_000,
-  closeMs: 5_000,
-};
-
-export interface SupervisorParts {
-  readonly clock: Clock;
-  readonly wait: Wait;
-  /** A number in 0..1. */
-  readonly random: () => number;
-  readonly logger: Logger;
-  readonly limits?: SupervisorLimits;
-}
+import type {
+  ChannelTraits,
+  Connection,
+  ConnectionHost,
+  Connector,
+  Found,
+  LoginEvent,
+  LoginOptions,
+  Receipt,
+} from "./channel.ts";
+import { ConnectionEnd } from "./channel.ts";
+import { ReconnectPolicy } from "./reconnect.ts";
+import { Silence } from "./silence.ts";
+import { type SupervisorLimits, type SupervisorParts, supervisorLimits } from "./supervisor-parts.ts";
 
 const closingRetryAfterS = 5;
 
@@ -46,6 +29,7 @@ const closingRetryAfterS = 5;
 export class SupervisedChannel implements Channel {
   readonly name: string;
   readonly idempotent: boolean;
+  readonly traits: ChannelTraits | undefined;
   readonly #connector: Connector;
   readonly #parts: SupervisorParts;
   readonly #limits: SupervisorLimits;
@@ -57,7 +41,11 @@ export class SupervisedChannel implements Channel {
   #running: Promise<void> | undefined;
   #connection: Connection | undefined;
   #state: ChannelState;
-  #lastHeard = 0;
+  readonly #silence: Silence;
+  /** Connecting, connected or waiting for the next try. */
+  #isActive = false;
+  #linking: Promise<void> | undefined;
+  #stateChange = Promise.withResolvers<void>();
   /** Since when the connection is well; undefined while it is not. */
   #wellSince: number | undefined;
   /** The longest time that the current connection was well. */
@@ -66,10 +54,12 @@ export class SupervisedChannel implements Channel {
   constructor(connector: Connector, parts: SupervisorParts) {
     this.name = connector.name;
     this.idempotent = connector.idempotent;
+    this.traits = connector.traits;
     this.#connector = connector;
     this.#parts = parts;
     this.#limits = parts.limits ?? supervisorLimits;
     this.#policy = new ReconnectPolicy(this.#limits);
+    this.#silence = new Silence({ ...parts, limits: this.#limits });
     this.#state = { state: "connecting", since: parts.clock.now() };
   }
 
@@ -82,13 +72,16 @@ export class SupervisedChannel implements Channel {
   }
 
   async send(message: OutgoingMessage, signal: AbortSignal): Promise<void> {
-    if (!this.#connection) throw new SendError(`The channel ${this.name} is not connected.`);
-    await this.#connection.send(message, signal);
+    await this.#connected().send(message, signal);
   }
 
   async reconcile(message: OutgoingMessage, signal: AbortSignal): Promise<Found> {
-    if (!this.#connection) throw new SendError(`The channel ${this.name} is not connected.`);
-    return (await this.#connection.reconcile?.(message, signal)) ?? "unknown";
+    return (await this.#connected().reconcile?.(message, signal)) ?? "unknown";
+  }
+
+  #connected(): Connection {
+    if (this.#connection) return this.#connection;
+    throw new SendError(`The channel ${this.name} is not connected.`);
   }
 
   async signal(chat: string, sign: Sign): Promise<void> {
@@ -99,12 +92,50 @@ export class SupervisedChannel implements Channel {
     return this.#state;
   }
 
+  /** One at a time. A channel that is connected, or still tries, only tells its state. */
+  async *login(signal: AbortSignal, options: LoginOptions = {}): AsyncGenerator<LoginEvent> {
+    const leave = AbortSignal.any([signal, this.#stop.signal]);
+    await this.#firstTry(leave);
+    if (this.#linking) throw new AppError("conflict", `Somebody is linking the channel ${this.name} already.`);
+    if (!this.#isActive && !leave.aborted && this.#accept) {
+      yield* this.#link(leave, options);
+      await this.#firstTry(leave);
+    }
+    const { state, detail } = this.#state;
+    yield { state, detail: detail ?? (this.#connector.link ? undefined : `The channel ${this.name} needs no login.`) };
+  }
+
+  /** Resolves when something has come of the attempt that is being made, if there is one. */
+  async #firstTry(leave: AbortSignal): Promise<void> {
+    const left = once(leave, "abort").catch(() => undefined);
+    while (this.#isActive && this.#state.state === "connecting" && !this.#state.detail && !leave.aborted) {
+      await Promise.race([this.#stateChange.promise, left]);
+    }
+  }
+
+  /** Begins to connect again at the end, also when nobody listens any more: it may have worked all the same. */
+  async *#link(leave: AbortSignal, options: LoginOptions): AsyncGenerator<LoginEvent> {
+    const linked = Promise.withResolvers<void>();
+    this.#linking = linked.promise;
+    let failure: string | undefined;
+    try {
+      if (this.#connector.link) yield* this.#connector.link(options, leave);
+    } catch (error) {
+      failure = toError(error).message;
+    } finally {
+      this.#linking = undefined;
+      linked.resolve();
+      this.#change(failure === undefined ? "connecting" : this.#state.state, failure);
+      if (failure === undefined && !this.#stop.signal.aborted) this.#running = this.#run();
+    }
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.#stop.signal.aborted) return;
     this.#stop.abort(new Error("the host is stopping"));
     const late = new AbortController();
     const tooLong = this.#parts.wait(this.#limits.closeMs, late.signal);
-    await Promise.race([this.#running, tooLong]);
+    await Promise.race([Promise.all([this.#running, this.#linking]), tooLong]);
     late.abort();
     await Promise.allSettled(this.#accepting);
     this.#change("closed");
@@ -112,6 +143,7 @@ export class SupervisedChannel implements Channel {
 
   async #run(): Promise<void> {
     const { signal } = this.#stop;
+    this.#isActive = true;
     for (let delayMs: number | undefined = 0; delayMs !== undefined;) {
       if (delayMs > 0) await this.#parts.wait(delayMs, signal);
       if (signal.aborted) return;
@@ -119,6 +151,7 @@ export class SupervisedChannel implements Channel {
       const end = await this.#live().catch((error: unknown) => toError(error));
       delayMs = this.#plan(end);
     }
+    this.#isActive = false;
   }
 
   /** Tells how a connection ended and says when to make the next one. */
@@ -126,9 +159,13 @@ export class SupervisedChannel implements Channel {
     if (this.#stop.signal.aborted) return undefined;
     const { state, delayMs, failures } = this.#policy.after(end, this.#wellMs, this.#parts.random());
     const facts = { channel: this.name, reason: end.message, failures };
+    const isAlarm = end instanceof ConnectionEnd && end.isAlarm;
+    if (isAlarm) this.#events?.needsOperator?.(end.message);
     if (delayMs === undefined) {
+      this.#isActive = false;
       this.#change(state, end.message);
-      this.#parts.logger.error({ ...facts, state }, "a channel is off and needs somebody to look at it");
+      const level = isAlarm ? "error" : "warn";
+      this.#parts.logger[level]({ ...facts, state }, "a channel is off and needs somebody to look at it");
       return undefined;
     }
     this.#change(state, `${end.message}; next try in ${Math.round(delayMs / 100) / 10} s, ${failures} failed in a row`);
@@ -145,10 +182,11 @@ export class SupervisedChannel implements Channel {
     try {
       const connection = await this.#connect(over.signal);
       this.#connection = connection;
-      this.#lastHeard = this.#parts.clock.monotonic();
+      this.#silence.heard();
       this.#well();
+      const silent = this.#silence.watch(connection, over.signal);
       try {
-        return await Promise.race([connection.ended, this.#stopped(over.signal), this.#watch(connection, over.signal)]);
+        return await Promise.race([connection.ended, this.#stopped(over.signal), silent]);
       } finally {
         this.#connection = undefined;
         this.#unwell();
@@ -162,10 +200,7 @@ export class SupervisedChannel implements Channel {
 
   async #stopped(over: AbortSignal): Promise<Error> {
     const { signal } = this.#stop;
-    await new Promise<void>((resolve) => {
-      if (signal.aborted) resolve();
-      else signal.addEventListener("abort", () => resolve(), { signal: over });
-    });
+    if (!signal.aborted) await once(signal, "abort", { signal: over }).catch(() => undefined);
     return toError(signal.reason);
   }
 
@@ -202,9 +237,7 @@ export class SupervisedChannel implements Channel {
   }
 
   #hostFor(over: AbortSignal): ConnectionHost {
-    const heard = (): void => {
-      this.#lastHeard = this.#parts.clock.monotonic();
-    };
+    const heard = (): void => this.#silence.heard();
     return {
       accept: async (message) => {
         heard();
@@ -214,6 +247,10 @@ export class SupervisedChannel implements Channel {
       delivered: (seq) => {
         heard();
         this.#events?.delivered(seq);
+      },
+      chatChanged: (facts) => {
+        heard();
+        this.#events?.chatChanged?.(facts);
       },
       degraded: (reason) => {
         if (over.aborted || !this.#connection) return;
@@ -236,42 +273,9 @@ export class SupervisedChannel implements Channel {
     }
   }
 
-  /** Resolves when a platform that has been silent for long does not answer either. A quiet chat is no dead link. */
-  async #watch(connection: Connection, over: AbortSignal): Promise<Error> {
-    const { silenceMs } = this.#limits;
-    if (!connection.probe) return new Promise<never>(() => undefined);
-    for (;;) {
-      const silentMs = this.#parts.clock.monotonic() - this.#lastHeard;
-      await this.#parts.wait(Math.max(0, Math.ceil(silenceMs - silentMs)), over);
-      if (over.aborted) return new Error("the connection has ended");
-      if (this.#parts.clock.monotonic() - this.#lastHeard < silenceMs) continue;
-      const failure = await this.#probe(connection, over);
-      if (failure) return new Error(`nothing was heard for a while, and ${failure.message}`);
-      this.#lastHeard = this.#parts.clock.monotonic();
-    }
-  }
-
-  async #probe(connection: Connection, over: AbortSignal): Promise<Error | undefined> {
-    const { probeMs } = this.#limits;
-    const answered = new AbortController();
-    const signal = AbortSignal.any([over, answered.signal]);
-    const silence = this.#parts.wait(probeMs, signal).then(() => new Error(`there was no answer within ${probeMs} ms`));
-    const answer = async (): Promise<Error | undefined> => {
-      await connection.probe?.(signal);
-      return undefined;
-    };
-    try {
-      return await Promise.race([silence, answer()]);
-    } catch (error) {
-      return toError(error);
-    } finally {
-      answered.abort();
-    }
-  }
-
   #well(): void {
     this.#wellSince ??= this.#parts.clock.monotonic();
-    this.#change("open");
+    this.#change("open", this.#connection?.remark);
   }
 
   /** Notes how long the connection was well; with a reason, it is there but works only partly. */
@@ -288,5 +292,7 @@ export class SupervisedChannel implements Channel {
     const since = before.state === state ? before.since : this.#parts.clock.now();
     this.#state = { state, since, detail };
     if (before.state !== state) this.#events?.changed(this.#state);
+    this.#stateChange.resolve();
+    this.#stateChange = Promise.withResolvers();
   }
 }

@@ -8,10 +8,12 @@ export function unconnected(channel: Channel): Connector {
   return {
     name: channel.name,
     idempotent: channel.idempotent,
+    traits: channel.traits,
     connect: async (host) => {
       const ended = Promise.withResolvers<Error>();
       await channel.start(host.accept, {
         delivered: (seq) => host.delivered(seq),
+        chatChanged: (facts) => host.chatChanged?.(facts),
         changed: ({ state, detail }) => {
           if (state === "closed") ended.resolve(new ConnectionEnd("closed", detail ?? "it has ended"));
           else host.degraded(state === "open" ? undefined : (detail ?? state));

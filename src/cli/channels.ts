@@ -1,6 +1,8 @@
 import type { Command } from "commander";
+import { renderUnicodeCompact } from "uqr";
 
-import type { LoginEvent } from "../gateway/operations.ts";
+import type { LoginEvent } from "../channels/channel.ts";
+import { AppError } from "../lib/app-error.ts";
 import type { CommandContext } from "./context.ts";
 import { addLeaf } from "./context.ts";
 import { formatTime } from "./formats.ts";
@@ -23,19 +25,29 @@ export function addChannelsCommand(program: Command, context: CommandContext): v
     },
   );
 
-  addLeaf(channels, "login <name>", "link a channel to an account, where it needs one").action(
-    async (name: string, _options: object, command: Command) => {
+  addLeaf(channels, "login <name>", "link a channel to an account, where it needs one")
+    .option("--phone <number>", "link by a code for this phone number, not by a picture")
+    .action(async (name: string, { phone }: { phone?: string }, command: Command) => {
       const output = context.outputOf(command);
-      for await (const event of context.host.login(name)) {
+      let last: LoginEvent | undefined;
+      for await (const event of context.host.login(name, phone?.replaceAll(/[\s+()-]/g, ""))) {
+        last = event;
         if (output.json) output.object(event);
         else output.line(describeEvent(event));
       }
-    },
-  );
+      if (!last || !("state" in last) || last.state !== "open") {
+        throw new AppError("unauthorized", `The channel ${name} is not linked.`, {
+          fix: "See `crabpot channels list`.",
+        });
+      }
+    });
 }
 
 function describeEvent(event: LoginEvent): string {
-  if ("qr" in event) return `Scan this code with the app:\n${event.qr}`;
+  if ("qr" in event) {
+    const picture = renderUnicodeCompact(event.qr, { border: 2 });
+    return `In the app on the phone: Settings, Linked devices, Link a device. Scan this; a new one comes when it is too old.\n${picture}`;
+  }
   if ("pairingCode" in event) return `Type this code into the app: ${event.pairingCode}`;
   return event.detail ?? `The channel is ${event.state}.`;
 }

@@ -81,6 +81,8 @@ async function createProgram(args: readonly string[], context: CommandContext): 
     .configureOutput({
       writeOut: (text) => stdout.write(text),
       writeErr: (text) => stderr.write(text),
+      // Errors repeat what was typed, or what a script took from elsewhere.
+      outputError: (text, write) => write(visibleLines(text)),
       getOutHasColors: () => stdout.isTTY === true,
       getErrHasColors: () => stderr.isTTY === true,
     });

@@ -2,11 +2,12 @@ import { request } from "node:http";
 import type { IncomingMessage } from "node:http";
 import { createInterface } from "node:readline";
 
+import type { LoginEvent } from "../channels/channel.ts";
 import type { Chat, Group } from "../domain/group.ts";
 import type {
   ChannelView,
+  GroupView,
   HostStatus,
-  LoginEvent,
   NewGroup,
   OutboxView,
   SessionView,
@@ -35,7 +36,7 @@ export class ControlClient {
     return this.#ask("GET", "/status");
   }
 
-  listGroups(): Promise<Group[]> {
+  listGroups(): Promise<GroupView[]> {
     return this.#ask("GET", "/groups");
   }
 
@@ -49,6 +50,10 @@ export class ControlClient {
 
   listChats(): Promise<Chat[]> {
     return this.#ask("GET", "/chats");
+  }
+
+  forgetRequest(code: string): Promise<{ forgotten: string }> {
+    return this.#ask("DELETE", `/chats/requests/${encodeURIComponent(code)}`);
   }
 
   listSessions(): Promise<SessionView[]> {
@@ -84,8 +89,9 @@ export class ControlClient {
   }
 
   /** Events as the channel tells them; ends when the login has, and ends the login when it is left early. */
-  async *login(channel: string): AsyncGenerator<LoginEvent> {
-    const answer = await this.#send("POST", `/channels/${encodeURIComponent(channel)}/login`, { silenceMs: 0 });
+  async *login(channel: string, phoneNumber?: string): AsyncGenerator<LoginEvent> {
+    const body = phoneNumber === undefined ? undefined : { phoneNumber };
+    const answer = await this.#send("POST", `/channels/${encodeURIComponent(channel)}/login`, { body, silenceMs: 0 });
     try {
       for await (const line of createInterface({ input: answer })) yield JSON.parse(line) as LoginEvent;
     } finally {

@@ -16,6 +16,7 @@ export function addGroupsCommand(program: Command, context: CommandContext): voi
           { title: "group", of: (group) => group.name },
           { title: "channel", of: (group) => group.channel },
           { title: "chat", of: (group) => group.chat },
+          { title: "title", of: (group) => [group.title, group.left === true ? "(left)" : undefined].join(" ").trim() },
           { title: "trigger", of: (group) => (group.main ? "always (main)" : group.trigger) },
           { title: "model", of: (group) => group.model },
           { title: "mounts", of: (group) => group.mounts.length },

@@ -1,6 +1,7 @@
 import { Option } from "commander";
 import type { Command } from "commander";
 
+import type { OutboxView } from "../gateway/operations.ts";
 import { AppError } from "../lib/app-error.ts";
 import { shorten } from "../lib/visible.ts";
 import type { CommandContext } from "./context.ts";
@@ -45,11 +46,16 @@ function addListCommand(outbox: Command, context: CommandContext): void {
           { title: "attempts", of: (message) => message.attempts },
           { title: "written (UTC)", of: (message) => formatTime(message.createdAt) },
           { title: "reason", of: (message) => message.error },
-          { title: "text", of: (message) => shorten(message.text, shownChars) },
+          { title: "text", of: (message) => shorten(contentOf(message), shownChars) },
         ],
         "There are no such messages.",
       );
     });
+}
+
+function contentOf({ text, file, reaction }: OutboxView): string {
+  if (reaction) return `[reaction: ${reaction.emoji}]`;
+  return file ? `[file: ${file.name}] ${text}` : text;
 }
 
 function whatToRetry(seq: string | undefined, allDead: boolean): { readonly seq: number } | { readonly allDead: true } {

@@ -36,6 +36,7 @@ function describeStatus(status: HostStatus): [string, string | number | undefine
       `${channel.state} since ${formatTime(channel.since)} UTC${channel.detail === undefined ? "" : ` (${channel.detail})`}`,
     ]),
     ["groups", status.groups],
+    ["requests", status.requests > 0 ? `${status.requests} of chats that ask to be groups: crabpot chats` : undefined],
     ["containers", `${containers.hot} hot, ${containers.busy} busy, at most ${containers.max}`],
     ["turns", `${turns.running} running, ${turns.waitingGroups} groups waiting`],
     ["waiting", describeWaiting(waiting)],

@@ -64,7 +64,19 @@ function describeWaiting({ waiting }: TurnView): string | undefined {
   return waiting && `${waiting.messages}, oldest ${formatDuration(Date.now() - waiting.oldestAt)}`;
 }
 
-function showReport(output: Output, { turn, elapsedMs, messages, steps, usage }: TurnReport): void {
+/** In the order in which they are first entered. */
+const phases = ["queue", "container", "context", "model", "tools", "mailbox", "send"] as const;
+
+function describeTimes(times: TurnReport["times"]): string {
+  const known = phases.flatMap((phase) => {
+    const ms = times[phase];
+    return ms === undefined ? [] : [`${phase} ${ms < 10 ? `${ms.toFixed(1)} ms` : formatDuration(ms)}`];
+  });
+  return known.join(", ");
+}
+
+function showReport(output: Output, report: TurnReport): void {
+  const { turn, elapsedMs, times, messages, steps, usage } = report;
   output.facts(turn, [
     ["turn", turn.id],
     ["group", turn.group],
@@ -72,6 +84,7 @@ function showReport(output: Output, { turn, elapsedMs, messages, steps, usage }:
     ["reason", turn.reason],
     ["started", `${formatTime(turn.startedAt)} UTC`],
     ["took", elapsedMs === undefined ? undefined : formatDuration(elapsedMs)],
+    ["of which", describeTimes(times)],
     ["containers", turn.attempts],
     ["waiting", describeWaiting(turn)],
     ["tokens", `${usage.inputTokens} in (${usage.cachedInputTokens} cached), ${usage.outputTokens} out`],

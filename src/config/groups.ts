@@ -36,5 +36,12 @@ export function networkOf(config: Config, name: string): GroupNetwork {
   const group = Object.hasOwn(config.groups, name) ? config.groups[name] : undefined;
   const network = group?.network ?? config.sandbox.network;
   const secrets = Object.entries(group?.secrets ?? {}).map(([secret, fields]) => ({ name: secret, ...fields }));
-  return { allow: network === "none" ? [] : network.allow, secrets };
+  const { allow, allowPrivate } = network === "none" ? { allow: [], allowPrivate: [] } : network;
+  return { allow, allowPrivate, secrets };
+}
+
+/** Older messages of this group are not answered after an absence. */
+export function catchUpMinutes(config: Config, name: string): number {
+  const group = Object.hasOwn(config.groups, name) ? config.groups[name] : undefined;
+  return group?.catchUpMinutes ?? config.sessions.catchUpMinutes;
 }

@@ -19,6 +19,10 @@ export interface HomePaths {
   readonly keys: string;
   /** Sockets of the groups that have a way out. */
   readonly egress: string;
+  /** Files of members on their way to a group's folder. */
+  readonly incoming: string;
+  /** Copies of the files that agents send. */
+  readonly outgoing: string;
   readonly logs: string;
   readonly hostLog: string;
   readonly controlSocket: string;
@@ -37,6 +41,8 @@ export function homePaths(root: string): HomePaths {
     audit: join(root, "audit"),
     keys: join(root, "keys"),
     egress: join(root, "egress"),
+    incoming: join(root, "incoming"),
+    outgoing: join(root, "outgoing"),
     logs: join(root, "logs"),
     hostLog: join(root, "logs", "host.log"),
     controlSocket: join(root, "control.sock"),
@@ -70,7 +76,8 @@ export async function prepareHome(wanted: string): Promise<Home> {
   if (fault !== undefined) throw new AppError("setup_required", fault.detail, { fix: fault.fix });
   const paths = homePaths(root);
   await chmod(root, 0o700);
-  for (const folder of [paths.sessions, paths.groups, paths.audit, paths.keys, paths.egress, paths.logs]) {
+  const { sessions, groups, audit, keys, egress, incoming, outgoing, logs } = paths;
+  for (const folder of [sessions, groups, audit, keys, egress, incoming, outgoing, logs]) {
     await mkdir(folder, { recursive: true, mode: 0o700 });
     await requireRealFolder(folder);
     await chmod(folder, 0o700);

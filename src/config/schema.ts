@@ -39,7 +39,23 @@ const destination = z
     "write host:port, such as registry.example:443: a lower-case name (no address, no wildcard) and always the port",
   );
 
-const network = z.union([z.literal("none"), z.strictObject({ allow: z.array(destination).max(256) })], {
+const openNetwork = z
+  .strictObject({
+    allow: z.array(destination).max(256),
+    allowPrivate: z
+      .array(destination)
+      .max(256)
+      .default([])
+      .describe("Those of `allow` that may be on a private network or on this machine."),
+  })
+  .superRefine(({ allow, allowPrivate }, context) => {
+    for (const [index, entry] of allowPrivate.entries()) {
+      if (allow.includes(entry)) continue;
+      context.addIssue({ code: "custom", path: ["allowPrivate", index], message: `${entry} is not in allow` });
+    }
+  });
+
+const network = z.union([z.literal("none"), openNetwork], {
   error: 'must be none or { allow: ["host:port", …] }',
 });
 
@@ -122,9 +138,48 @@ const models = z.strictObject({
   attempts: z.number().int().min(1).max(10).default(4).describe("Tries per model before the next one of the route."),
 });
 
+/** A WhatsApp account that is linked as a further device. The last three are for tests and for trouble. */
+const whatsapp = z.strictObject({
+  phoneNumber: z
+    .string()
+    .regex(/^\d{6,15}$/, "the account's number, digits only, with the country code")
+    .optional()
+    .describe("Link by a code that is typed on the phone, not by a picture."),
+  readReceipts: z.boolean().default(true).describe("Members see that what the agent answers was read."),
+  pacing: z
+    .strictObject({
+      perChatPerSecond: z.number().positive().max(1000).default(1),
+      perMinute: z.number().min(1).max(100_000).default(20),
+    })
+    .prefault({})
+    .describe("How fast messages are sent at most."),
+  version: z
+    .string()
+    .regex(/^\d+\.\d+\.\d+$/, "such as 2.3000.1043857760")
+    .optional()
+    .describe("The version of WhatsApp Web that the host says it is."),
+  webSocketUrl: z
+    .url({ protocol: /^wss?$/ })
+    .refine(
+      (url) => url.startsWith("wss:") || isLoopbackHost(new URL(url).hostname),
+      "ws: only to this machine; use wss:",
+    )
+    .optional(),
+  rootPublicKey: z
+    .string()
+    .regex(/^[0-9a-fA-F]{64}$/, "64 hex digits")
+    .optional()
+    .describe("Whose server is believed, in place of WhatsApp's own."),
+});
+
+function isLoopbackHost(host: string): boolean {
+  return host === "localhost" || host === "[::1]" || /^127(\.\d{1,3}){3}$/.test(host);
+}
+
 const channels = z.strictObject({
   terminal: z.strictObject({}).optional(),
   http: z.strictObject({ autoRegister: z.boolean().default(false) }).optional(),
+  whatsapp: whatsapp.optional(),
 });
 
 /** The whole of `config.yaml`. Strict: an unknown key is an error. */
@@ -177,8 +232,23 @@ export const configSchema = z.strictObject({
   sessions: z
     .strictObject({
       idleStopMinutes: positive.default(30),
+      freezeSeconds: z
+        .number()
+        .min(0)
+        .max(86_400)
+        .default(30)
+        .describe("An idle container is paused after so long and goes on with the next message; 0: never."),
+      memoryReserveMb: z
+        .number()
+        .min(0)
+        .default(256)
+        .describe("With less memory available than this, idle containers are ended, those used longest ago first."),
       maxHot: z.number().int().min(1).max(1024).default(16),
       turnTimeoutMinutes: positive.default(60),
+      silenceTimeoutSeconds: positive
+        .max(3600)
+        .default(60)
+        .describe("An agent that gives no sign of life for so long, at its start or during a turn, is replaced."),
       catchUpMinutes: minutes
         .default(60)
         .describe("Messages that are older than this when the host starts are not answered; one notice says so."),
@@ -191,7 +261,13 @@ export const configSchema = z.strictObject({
         .min(0)
         .default(64)
         .describe("With less free disk space than this, no messages are taken in."),
-      perSenderPerMinute: count.default(60).describe("Messages of one sender in one group."),
+      perSenderPerMinute: count.default(6000).describe("Messages of one sender in one group."),
+      attachmentMb: z
+        .number()
+        .min(0)
+        .max(2048)
+        .default(64)
+        .describe("Larger files that members send are not fetched; 0: none are."),
       waitingTotal: count.default(10_000).describe("Messages of all groups together that may wait for an answer."),
     })
     .prefault({}),

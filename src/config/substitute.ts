@@ -27,6 +27,9 @@ export function substitute(input: unknown, variables: EnvironmentVariables): Sub
     if (typeof value === "string") return replaceText(value, path);
     if (Array.isArray(value)) return value.map((item, index) => replace(item, [...path, index]));
     if (typeof value !== "object" || value === null) return value;
+    // Where keys are free, such as names of groups, the schema would leave this one out without a word.
+    if (Object.hasOwn(value, "__proto__"))
+      faults.push({ path: formatPath([...path, "__proto__"]), detail: "unknown key" });
     return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, replace(item, [...path, key])]));
   };
   return { value: replace(input, []), faults, fromVariable };

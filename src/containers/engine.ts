@@ -51,6 +51,9 @@ export interface ContainerEngine extends AsyncDisposable {
   /** SIGTERM, then SIGKILL after the seconds given. */
   stop(id: string, graceSeconds: number): Promise<void>;
   kill(id: string): Promise<void>;
+  /** Takes all processor time from a container that runs, and gives it back. Doing it twice succeeds. */
+  pause(id: string): Promise<void>;
+  unpause(id: string): Promise<void>;
   /** Removes it with its anonymous volumes, running or not. */
   remove(id: string): Promise<void>;
   list(labels: Readonly<Record<string, string>>): Promise<ContainerSummary[]>;

@@ -16,25 +16,31 @@ const timeoutMs = 60_000;
  */
 export async function measureFolder(folder: string, signal: AbortSignal): Promise<FolderUsage | undefined> {
   const life = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
-  const kilobytes = await du(["-skx"], folder, life);
-  // Only GNU's counts them.
-  const entries = await du(["-sx", "--inodes"], folder, life);
+  const answer = await run(folder, life);
   signal.throwIfAborted();
   if (life.aborted) return undefined;
-  if (kilobytes !== undefined) return { bytes: kilobytes * 1024, entries: entries ?? 0 };
+  const kilobytes = /^bytes (\d+)\s/m.exec(answer)?.[1];
+  const entries = /^entries (\d+)\s/m.exec(answer)?.[1];
+  if (kilobytes !== undefined) return { bytes: Number(kilobytes) * 1024, entries: Number(entries ?? 0) };
   if ((await lstat(folder).catch(() => undefined)) === undefined) return { bytes: 0, entries: 0 };
   throw new AppError("setup_required", `The size of ${folder} is unknown, because the program du gave no answer.`);
 }
 
-async function du(options: readonly string[], folder: string, signal: AbortSignal): Promise<number | undefined> {
-  const child = spawn("nice", ["-n", "10", "du", ...options, "--", folder], {
-    signal,
-    killSignal: "SIGKILL",
+/** One process of ours for both: starting it is what holds the host's loop up. Only GNU's `du` counts the entries. */
+const script = `printf 'bytes '; du -skx -- "$1"; printf '\\nentries '; du -sx --inodes -- "$1"`;
+
+async function run(folder: string, signal: AbortSignal): Promise<string> {
+  const child = spawn("nice", ["-n", "10", "sh", "-c", script, "sh", folder], {
+    // A group of its own, so that what the shell has started can be ended with it.
+    detached: true,
     stdio: ["ignore", "pipe", "ignore"],
   });
+  const kill = (): void => void (child.pid !== undefined && process.kill(-child.pid, "SIGKILL"));
   const ended = once(child, "close").catch(() => undefined);
+  signal.addEventListener("abort", kill, { once: true });
+  if (signal.aborted) kill();
   const output = await text(child.stdout).catch(() => "");
   await ended;
-  const total = /^(\d+)\s/.exec(output)?.[1];
-  return total === undefined || signal.aborted ? undefined : Number(total);
+  signal.removeEventListener("abort", kill);
+  return output;
 }

@@ -1,8 +1,11 @@
 import { setTimeout as delay } from "node:timers/promises";
 
 import type { LimitCounters } from "../domain/limit.ts";
+import { AppError } from "../lib/app-error.ts";
+import { rememberSuccess } from "../lib/remember-success.ts";
 import type { ProbeReport } from "../protocol/messages.ts";
 import { attest } from "./attestation.ts";
+import type { Evidence } from "./attestation.ts";
 import { readHostView } from "./attestation-host.ts";
 import type { ContainerEngine, ContainerExit, CreateBody, Inspection } from "./engine.ts";
 import { readLimitCounters } from "./limit-counters.ts";
@@ -21,6 +24,15 @@ export interface LaunchedParts {
   readonly granted: readonly MountGrant[];
 }
 
+/** What the engine and the kernel say about it. */
+interface OutsideView {
+  readonly inspection: Inspection;
+  readonly hostView: Evidence["hostView"];
+  readonly folders: Evidence["folders"];
+  /** Folders that are not what they were when they were judged. */
+  readonly changed: readonly string[];
+}
+
 /** Until the engine is asked again after it went away while it was watching the container. */
 const watchRetryMs = 2_000;
 
@@ -35,8 +47,10 @@ export class LaunchedContainer {
   readonly exited: Promise<ContainerExit>;
   readonly #parts: LaunchedParts;
   readonly #watching = new AbortController();
-  #removed: Promise<void> | undefined;
+  readonly #remove: () => Promise<void>;
   #pid: number | undefined;
+  #isPaused = false;
+  #outside: Promise<OutsideView> | undefined;
 
   constructor(parts: LaunchedParts) {
     this.#parts = parts;
@@ -45,15 +59,36 @@ export class LaunchedContainer {
     this.generation = parts.generation;
     this.uid = parts.uid;
     this.mailFolder = parts.mailFolder;
+    this.#remove = rememberSuccess(() => parts.engine.remove(parts.id).finally(() => this.#watching.abort()));
     this.exited = this.#watch();
   }
 
-  /** Every difference between what runs and what was asked for, a sentence each; see `attest`. */
+  /**
+   * Every difference between what runs and what was asked for, a sentence each; see `attest`. Throws `container_lost` when
+   * it does not run any more: that says nothing about what it was.
+   */
   async attest(probe: ProbeReport | undefined): Promise<readonly string[]> {
-    const { engine, id, body, granted } = this.#parts;
-    const inspection = await engine.inspect(id);
-    if (inspection === undefined) return ["The container is gone."];
+    const { body } = this.#parts;
+    const { inspection, hostView, changed, folders } = await this.lookFromOutside();
     this.#pid = pidOf(inspection);
+    this.#isPaused = stateOf(inspection)["Status"] === "paused";
+    const surprises = [...changed, ...attest({ inspection, body, probe, hostView, folders })];
+    if (surprises.length > 0 && !(await this.#stillRuns())) throw endedEarly(this.name);
+    return surprises;
+  }
+
+  /** Begins to look at what the attestation needs from outside, which does not change any more: its agent is still loading. */
+  lookFromOutside(): Promise<OutsideView> {
+    const looking = (this.#outside ??= this.#look());
+    // Whoever attests hears of a failure; until then nobody does.
+    looking.catch(() => undefined);
+    return looking;
+  }
+
+  async #look(): Promise<OutsideView> {
+    const { engine, id, granted } = this.#parts;
+    const inspection = await engine.inspect(id);
+    if (inspection === undefined || !isRunning(inspection)) throw endedEarly(this.name);
     const folders = granted.map(({ target, device, inode }) => ({
       target: `${containerPaths.extra}/${target}`,
       device,
@@ -63,8 +98,7 @@ export class LaunchedContainer {
       readHostView({ pid: pidOf(inspection), containerId: id, targets: folders.map((folder) => folder.target) }),
       ...granted.map((mount) => recheckMount(mount)),
     ]);
-    const changed = changes.filter((change) => change !== undefined);
-    return [...changed, ...attest({ inspection, body, probe, hostView, folders })];
+    return { inspection, hostView, folders, changed: changes.filter((change) => change !== undefined) };
   }
 
   /** What the kernel has enforced so far; undefined before the attestation, and where the host cannot look. */
@@ -72,10 +106,27 @@ export class LaunchedContainer {
     return this.#pid === undefined ? undefined : readLimitCounters(this.#pid, this.id);
   }
 
-  /** Ends and removes it; later calls wait for the first one. */
+  isFrozen(): boolean {
+    return this.#isPaused;
+  }
+
+  async freeze(): Promise<void> {
+    await this.#parts.engine.pause(this.id);
+  }
+
+  async thaw(): Promise<void> {
+    await this.#parts.engine.unpause(this.id);
+  }
+
+  /** Ends and removes it; later calls wait for the first one, or try again if that has failed. */
   async remove(): Promise<void> {
-    this.#removed ??= this.#parts.engine.remove(this.id).finally(() => this.#watching.abort());
-    await this.#removed;
+    await this.#remove();
+  }
+
+  /** One that died while it was looked at looks strange from some sides. */
+  async #stillRuns(): Promise<boolean> {
+    const inspection = await this.#parts.engine.inspect(this.id);
+    return inspection !== undefined && isRunning(inspection);
   }
 
   async #watch(): Promise<ContainerExit> {
@@ -93,6 +144,10 @@ export class LaunchedContainer {
       if (state !== "engine-away" && !isRunning(state)) return exitOf(state);
     }
   }
+}
+
+function endedEarly(name: string): AppError {
+  return new AppError("container_lost", `Container ${name} ended before it could be looked at.`);
 }
 
 const removedExit: ContainerExit = { code: 137, oomKilled: false };

@@ -28,7 +28,8 @@ export interface LaunchRecord {
 
 export interface LauncherParts {
   readonly engine: ContainerEngine;
-  readonly image: ImageFacts;
+  /** The image of the agent, as soon as the engine can be asked for it. */
+  readonly image: () => Promise<ImageFacts>;
   readonly instance: string;
   readonly sandbox: SandboxSize;
   readonly mountContext: MountContext;
@@ -47,6 +48,7 @@ export interface LauncherParts {
 }
 
 interface Prepared extends GroupMounts {
+  readonly image: ImageFacts;
   readonly specOf: (generation: number, mailFolder: string) => ContainerSpec;
 }
 
@@ -70,7 +72,8 @@ export class ContainerLauncher {
 
   /** Changes with anything that a container of this group is made from, without looking at the folders themselves. */
   async fingerprint(group: Group): Promise<string> {
-    const { mountContext, sandbox, image, egressOf } = this.#parts;
+    const { mountContext, sandbox, egressOf } = this.#parts;
+    const image = await this.#parts.image();
     const allowlist =
       group.mounts.length === 0 ? "" : await readFile(mountContext.allowlistPath, "utf8").catch(() => "");
     const inputs = JSON.stringify([image.id, sandbox, group.mounts, allowlist, egressOf?.(group.name)]);
@@ -130,7 +133,8 @@ export class ContainerLauncher {
   }
 
   async #prepare(group: Group, session: Session): Promise<Prepared> {
-    const { mountContext, instance, image, sandbox, globalFolder } = this.#parts;
+    const { mountContext, instance, sandbox, globalFolder } = this.#parts;
+    const image = await this.#parts.image();
     const { hostUid } = mountContext;
     const judged = await judgeMounts(group.mounts, mountContext);
     const settled = settleMounts(judged, { ordinal: await this.#parts.ordinal(group.name), instance, hostUid });
@@ -163,7 +167,7 @@ export class ContainerLauncher {
         egress,
       });
     };
-    return { ...settled, specOf };
+    return { ...settled, image, specOf };
   }
 
   async #start(
@@ -179,11 +183,13 @@ export class ContainerLauncher {
     }
     const mounts = prepared.granted.map(({ realPath, target, verdict }) => ({ realPath, target, verdict }));
     const bodyHash = createHash("sha256").update(JSON.stringify(body)).digest("hex");
-    const data = { name, spec: hash, body: bodyHash, image: this.#parts.image.id, uid: prepared.user.uid, mounts };
+    const data = { name, spec: hash, body: bodyHash, image: prepared.image.id, uid: prepared.user.uid, mounts };
     await record({ type: "container-create", ...about, data });
     const id = await engine.create(name, body);
+    let launched: LaunchedContainer | undefined;
     try {
-      const output = await engine.attach(id);
+      const begin = { type: "container-start", ...about, data: { name, container: id } } as const;
+      const [output] = await Promise.all([engine.attach(id), record(begin)]);
       pourOutput(output, this.#parts.output(about.session, about.group));
       const { generation, mailFolder } = life;
       const parts = {
@@ -196,12 +202,13 @@ export class ContainerLauncher {
         uid: prepared.user.uid,
         granted: prepared.granted,
       };
-      const launched = new LaunchedContainer(parts);
-      await record({ type: "container-start", ...about, data: { name, container: id } });
+      launched = new LaunchedContainer(parts);
       await engine.start(id);
+      void launched.lookFromOutside();
       return launched;
     } catch (error) {
-      await engine.remove(id);
+      // An engine that went away in between: what it keeps is looked for later, and the reason is the first error.
+      await (launched ? launched.remove() : engine.remove(id)).catch(() => undefined);
       throw error;
     }
   }

@@ -112,8 +112,12 @@ function createBody(wish: ContainerWish, hash: string): CreateBody {
   };
 }
 
+/** Runtimes whose containers hear of files that the host writes. A sandboxed one (gVisor, Kata) has a kernel of its own. */
+const sharesKernel: ReadonlySet<string> = new Set(["runc", "crun", "io.containerd.runc.v2"]);
+const rescanMs = 200;
+
 /** Constant and without secrets. A name without a value takes away what the image would add. */
-function environment({ image, generation, egress }: ContainerWish): string[] {
+function environment({ image, generation, sandbox, egress }: ContainerWish): string[] {
   const constant = {
     PATH: searchPath,
     HOME: containerPaths.home,
@@ -124,6 +128,7 @@ function environment({ image, generation, egress }: ContainerWish): string[] {
     GIT_COMMITTER_NAME: "crabpot agent",
     GIT_COMMITTER_EMAIL: "agent@crabpot.invalid",
     [agentEnvironment.generation]: String(generation),
+    ...(!sharesKernel.has(sandbox.runtime) && { [agentEnvironment.rescanMs]: String(rescanMs) }),
     ...(egress && egressEnvironment(egress)),
   };
   const ofImage = Array.isArray(image.config["Env"]) ? image.config["Env"].map(String) : [];

@@ -1,7 +1,8 @@
-import type { Quote, StoredMessage } from "../domain/message.ts";
+import type { Quote, StoredAttachment, StoredMessage } from "../domain/message.ts";
 import { cutMiddle } from "../lib/cut-middle.ts";
+import { spokenBytes } from "../lib/bytes.ts";
 import { escapeAttribute, escapeText } from "../lib/markup.ts";
-import { knownTimeZone, localTime } from "./time-zone.ts";
+import type { LocalTime } from "./time-zone.ts";
 
 const maxTextChars = 16_000;
 const maxQuoteChars = 1_000;
@@ -15,7 +16,8 @@ const maxAttributeChars = 256;
  *     <message id="12" from="Ann" sender="4917…" time="2026-01-15 13:30" for-you="yes" reply-to="A1"><quote from="Bo">old text</quote>new text</message>
  *     </messages>
  *
- * `id` and `time` are the host's, `from` is the name that the member chose, `sender` the channel's stable id, `for-you` stands
+ * Files that came with a message stand in front of its text, as `<attachment kind="image">/workspace/group/inbox/… (123 kB,
+ * image/jpeg, called "…")</attachment>`. `id` and `time` are the host's, `from` is the name that the member chose, `sender` the channel's stable id, `for-you` stands
  * only on messages to the agent. All that comes from members is escaped, so that it can neither forge an element, an
  * attribute or another sender, nor hide anything. Long texts are cut in the middle, where `<cut characters="…"/>` says so.
  */
@@ -24,26 +26,35 @@ export function renderMessages(input: {
   /** How many earlier messages there were that are not among these. */
   readonly omitted: number;
   readonly agentName: string;
-  readonly timeZone: string;
+  readonly timeZone: LocalTime;
 }): string {
-  const zone = knownTimeZone(input.timeZone);
-  const head = `<messages${attribute("for", input.agentName)}${attribute("timezone", zone)}>`;
+  const head = `<messages${attribute("for", input.agentName)}${attribute("timezone", input.timeZone.zone)}>`;
   const omitted = input.omitted > 0 ? [`<omitted count="${input.omitted}"/>`] : [];
-  const messages = input.messages.map((message) => renderMessage(message, zone));
+  const messages = input.messages.map((message) => renderMessage(message, input.timeZone));
   return [head, ...omitted, ...messages, "</messages>"].join("\n");
 }
 
-function renderMessage(message: StoredMessage, zone: string): string {
+function renderMessage(message: StoredMessage, timeZone: LocalTime): string {
   const { quote, sender } = message;
   const attributes = [
     attribute("id", String(message.seq)),
     attribute("from", sender.name),
     attribute("sender", sender.id),
-    attribute("time", localTime(message.receivedAt, zone)),
+    attribute("time", timeZone.at(message.sentAt ?? message.receivedAt)),
     message.state === "context" ? "" : attribute("for-you", "yes"),
     quote ? attribute("reply-to", quote.id) : "",
   ];
-  return `<message${attributes.join("")}>${quote ? renderQuote(quote) : ""}${renderText(message.text, maxTextChars)}</message>`;
+  const attachments = (message.attachments ?? []).map(renderAttachment).join("");
+  return `<message${attributes.join("")}>${quote ? renderQuote(quote) : ""}${attachments}${renderText(message.text, maxTextChars)}</message>`;
+}
+
+/** The path stands between `>` and a blank, for programs that look for it too. */
+function renderAttachment({ kind, name, file, failure }: StoredAttachment): string {
+  const called = name === undefined ? "" : `, called "${renderText(name, maxAttributeChars)}"`;
+  const what = file
+    ? `${escapeText(file.path)} (${spokenBytes(file.bytes)}, ${escapeText(file.mimeType)}${called})`
+    : `could not be fetched: ${renderText(failure ?? "unknown", maxAttributeChars)}${called}`;
+  return `<attachment kind="${kind}">${what}</attachment>`;
 }
 
 /** A quote of which only the id is known is told by the message's `reply-to` alone. */

@@ -43,7 +43,7 @@ export interface DeliveryParts {
     readonly actor: "host";
     readonly data: Readonly<Record<string, string | number>>;
   }) => Promise<void>;
-  readonly count?: ((channel: string, outcome: DeliveryOutcome) => void) | undefined;
+  readonly count?: ((channel: string, outcome: DeliveryOutcome, sinceMs: number) => void) | undefined;
   readonly logger: Logger;
   readonly clock: Pick<Clock, "now">;
   readonly wait: Wait;
@@ -177,22 +177,26 @@ export class Delivery {
 
   async #attempt(message: Underway, channel: OutgoingChannel): Promise<Progress> {
     const { row } = message;
-    await this.#store(message, "sending", message.attempts + 1);
-    if (this.#stop.aborted) {
-      await this.#store(message, "queued", message.attempts);
-      return "waits";
-    }
+    // Where sending twice does no harm, nobody has to know later that it may have been sent.
+    if (!channel.idempotent && !(await this.#announce(message))) return "waits";
     const failure = await this.#send(row, channel);
     message.lastError = failure?.message.slice(0, errorChars);
     const outcome = this.#judge(failure, message);
+    const patience = patienceOf(failure);
     // A host that stops, and a platform that asks for patience, say nothing about the message.
-    const patience = failure instanceof SendError ? failure.retryAfterMs : undefined;
     if (outcome !== "interrupted" && patience === undefined) message.attempts += 1;
     message.unsure = stateAfter[outcome] === "uncertain";
     const progress = await this.#conclude(message, this.#isLast(outcome, message) ? "dead" : outcome, failure);
     if (progress === "done") return progress;
     const hopeless = message.unsure && !channel.idempotent && !channel.reconcile;
     return hopeless ? "again" : this.#pause(message, patience ?? 0);
+  }
+
+  /** Stores that it is being sent. False when the host stopped meanwhile: then it is not. */
+  async #announce(message: Underway): Promise<boolean> {
+    await this.#store(message, "sending", message.attempts + 1);
+    if (this.#stop.aborted) await this.#store(message, "queued", message.attempts);
+    return !this.#stop.aborted;
   }
 
   #isLast(outcome: DeliveryOutcome, { attempts }: Underway): boolean {
@@ -245,7 +249,7 @@ export class Delivery {
     error: string | undefined,
   ): Promise<void> {
     const { seq, group, channel, chat, kind, turn } = row;
-    this.#parts.count?.(channel, outcome);
+    this.#parts.count?.(channel, outcome, this.#parts.clock.now() - row.createdAt);
     const data = { seq, channel, chat, kind, attempt, outcome, ...(error !== undefined && { error }) };
     try {
       await this.#parts.audit({ type: "delivery", group, turn, actor: "host", data });
@@ -270,6 +274,10 @@ export class Delivery {
       }
     }
   }
+}
+
+function patienceOf(failure: Error | undefined): number | undefined {
+  return failure instanceof SendError ? failure.retryAfterMs : undefined;
 }
 
 function about({ seq, group, channel }: OutgoingMessage): Record<string, string | number> {

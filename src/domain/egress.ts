@@ -20,6 +20,8 @@ export interface InjectedSecret {
 export interface GroupNetwork {
   /** As `host:port`. */
   readonly allow: readonly string[];
+  /** Those of `allow` that may have an address that is not of the public internet. */
+  readonly allowPrivate: readonly string[];
   readonly secrets: readonly InjectedSecret[];
 }
 

@@ -1,3 +1,5 @@
+import type { Sender } from "./message.ts";
+
 /** `mention`: only when addressed. `always`: every message is for the agent. */
 export type Trigger = "mention" | "always";
 
@@ -49,6 +51,38 @@ export interface Chat {
   readonly firstSeenAt: number;
   readonly lastSeenAt: number;
   readonly messages: number;
+  /** What people call it; hostile. */
+  readonly title?: string | undefined;
+  /** Who is in it, as far as its platform says so; kept for groups only. */
+  readonly members?: readonly Sender[] | undefined;
+  /** Our account is not in it any more. */
+  readonly left?: boolean | undefined;
+  /** It has asked to become a group: `requested` waits for an answer, `denied` is silent. */
+  readonly request?: { readonly state: RequestState; readonly code: string } | undefined;
+}
+
+export type RequestState = "requested" | "denied";
+
+/** A chat in which somebody wanted the agent although it is no group. `code` names it in commands. */
+export interface ChatRequest {
+  readonly code: string;
+  readonly channel: string;
+  readonly chat: string;
+  readonly title: string | undefined;
+  readonly sender: Sender;
+  readonly state: RequestState;
+  readonly at: number;
+}
+
+/** Bounds on what strangers can ask for. */
+export interface RequestLimits {
+  /** Requests that wait for an answer at a time; of one sender. */
+  readonly open: number;
+  readonly openOfSender: number;
+  /** New ones within an hour. */
+  readonly perHour: number;
+  /** One that was not answered for so long is forgotten. */
+  readonly lifetimeMs: number;
 }
 
 /** Folder names of groups: lower case, digits, `-` and `_`, at most 64, starting with a letter or digit. Not `global`, not `_template`. */

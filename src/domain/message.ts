@@ -13,6 +13,36 @@ export interface Quote {
   readonly toAgent?: boolean | undefined;
 }
 
+export type AttachmentKind = "image" | "audio" | "video" | "document";
+
+/** A file that comes with a message. All that it says of itself is the sender's word, and hostile. */
+export interface IncomingAttachment {
+  readonly kind: AttachmentKind;
+  readonly name?: string | undefined;
+  readonly mimeType: string;
+  /** As announced; `fetch` counts for itself. */
+  readonly bytes?: number | undefined;
+  /** Writes the content to a new file at `path`. Rejects when there is more than `limitBytes` or it cannot be had. */
+  fetch(path: string, limitBytes: number, signal: AbortSignal): Promise<void>;
+}
+
+/** What became of an attachment: a file in the group's folder, or (`failure`) why there is none. */
+export interface StoredAttachment {
+  readonly kind: AttachmentKind;
+  /** What its sender calls it. */
+  readonly name?: string | undefined;
+  readonly file?:
+    | {
+        /** As the group's container sees it. */
+        readonly path: string;
+        /** As its first bytes say, whatever the sender said. */
+        readonly mimeType: string;
+        readonly bytes: number;
+      }
+    | undefined;
+  readonly failure?: string | undefined;
+}
+
 /** What a channel hands over. `(channel, chat, sender.id, id)` names a message once and for all; the text is hostile. */
 export interface IncomingMessage {
   readonly channel: string;
@@ -23,6 +53,14 @@ export interface IncomingMessage {
   /** The channel itself says that the agent was mentioned (a platform mention, not text). */
   readonly mention: boolean;
   readonly quote?: Quote | undefined;
+  /** Fetched only when the chat is a group and the message is new. */
+  readonly attachments?: readonly IncomingAttachment[] | undefined;
+  /** The chat is one of this sender and the agent alone: whatever is said there is for the agent. */
+  readonly direct?: boolean | undefined;
+  /** What people call the chat, where it has a name. */
+  readonly chatTitle?: string | undefined;
+  /** When the platform says that it was sent, milliseconds since 1970; it may have waited there while the host was away. */
+  readonly sentAt?: number | undefined;
 }
 
 /**
@@ -41,14 +79,33 @@ export interface StoredMessage {
   readonly sender: Sender;
   readonly text: string;
   readonly quote: Quote | undefined;
+  readonly attachments?: readonly StoredAttachment[] | undefined;
   readonly state: MessageState;
   readonly turn: string | undefined;
   /** Host time at arrival, milliseconds since 1970. */
   readonly receivedAt: number;
+  /** When it was sent, where the platform says so; never after its arrival. */
+  readonly sentAt?: number | undefined;
 }
 
 /** `reply`: the agent speaks. `notice`: the host itself does. */
 export type OutgoingKind = "reply" | "notice";
+
+/** A file on its way out: the host's own copy. */
+export interface OutgoingFile {
+  readonly path: string;
+  /** As people see it. */
+  readonly name: string;
+  readonly mimeType: string;
+  readonly bytes: number;
+}
+
+/** An emoji on a member's message instead of a text. */
+export interface OutgoingReaction {
+  readonly message: string;
+  readonly sender: string;
+  readonly emoji: string;
+}
 
 /** A message on its way out, before the outbox gave it a number. */
 export interface OutgoingDraft {
@@ -60,6 +117,9 @@ export interface OutgoingDraft {
   /** Channel ids of the messages that this one answers. */
   readonly inReplyTo: readonly string[];
   readonly turn: string | undefined;
+  /** `text` is then its caption, and may be empty. */
+  readonly file?: OutgoingFile | undefined;
+  readonly reaction?: OutgoingReaction | undefined;
   /** Milliseconds from the arrival of the first answered message, where there is one. */
   readonly elapsedMs?: number | undefined;
 }
@@ -75,6 +135,8 @@ export interface OutgoingMessage extends OutgoingDraft {
   readonly createdAt: number;
   /** When the operator put it back in line; its lifetime counts from there. */
   readonly retriedAt?: number | undefined;
+  /** When the channel had it. */
+  readonly acceptedAt?: number | undefined;
   /** Why it is where it is, if the last attempt failed. */
   readonly error?: string | undefined;
 }
@@ -84,6 +146,7 @@ export type Sign = "queued" | "working" | "idle";
 
 /**
  * What members can ask of the host in the chat, without the model. `stop`: end the running turn and forget what waits.
- * `new`: a new conversation. `status`: what is going on.
+ * `new`: a new conversation. `status`: what is going on. `approve`, `deny`: in a main group, of a chat that asked to
+ * become a group.
  */
-export type ChatCommand = "stop" | "new" | "status";
+export type ChatCommand = "stop" | "new" | "status" | "approve" | "deny";

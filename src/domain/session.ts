@@ -19,6 +19,7 @@ export interface HotContainer {
   readonly generation: number;
   readonly container: string;
   readonly name: string;
-  readonly state: "starting" | "idle" | "busy" | "closing";
+  /** `frozen`: idle, and without processor time until the next message. */
+  readonly state: "starting" | "idle" | "frozen" | "busy" | "closing";
   readonly lastUsedAt: number;
 }

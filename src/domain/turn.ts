@@ -3,6 +3,15 @@ import type { ModelAnswer, ToolResult } from "./model.ts";
 /** `running → done | failed | cancelled`; the last three are final. */
 export type TurnState = "running" | "done" | "failed" | "cancelled";
 
+/**
+ * What a turn waits for: `queue` until it begins, `container`, `context` to put the prompt together and store what happens,
+ * the `model`, `tools` with their way to and fro, the `mailbox` between host and agent, `send` until the channel has the reply.
+ */
+export type TurnPhase = "queue" | "container" | "context" | "model" | "tools" | "mailbox" | "send";
+
+/** Milliseconds by phase. */
+export type TurnTimes = Readonly<Partial<Record<TurnPhase, number>>>;
+
 /** From the triggering messages to the reply. */
 export interface Turn {
   readonly id: string;
@@ -17,6 +26,8 @@ export interface Turn {
   readonly endedAt: number | undefined;
   /** Why it failed or was cancelled, as told in the chat. */
   readonly reason: string | undefined;
+  /** Of the host's life that ended it; undefined for one that runs or that ended without work. */
+  readonly times?: TurnTimes | undefined;
 }
 
 /** One thing that happened in a turn, stored before it is acted on. */

@@ -1,5 +1,5 @@
-import type { ChannelState } from "../channels/channel.ts";
-import type { BudgetLimits, Chat, Group, ToolPolicy } from "../domain/group.ts";
+import type { ChannelState, LoginEvent, LoginOptions } from "../channels/channel.ts";
+import type { BudgetLimits, Chat, ChatRequest, Group, ToolPolicy } from "../domain/group.ts";
 import type { StoredMessage } from "../domain/message.ts";
 import type { HotContainer, Session } from "../domain/session.ts";
 import type { Step, Turn } from "../domain/turn.ts";
@@ -11,8 +11,8 @@ import { reportTurn } from "./control-turn-report.ts";
 import type {
   ChannelView,
   EngineView,
+  GroupView,
   HostStatus,
-  LoginEvent,
   NewGroup,
   Operations,
   SessionView,
@@ -24,7 +24,7 @@ import type {
 export interface OperableChannel {
   readonly name: string;
   state(): ChannelState;
-  login?(signal: AbortSignal): AsyncIterable<LoginEvent>;
+  login?(signal: AbortSignal, options?: LoginOptions): AsyncIterable<LoginEvent>;
 }
 
 /** What the operations are made of: each is the smallest piece of the part that does the work. */
@@ -38,7 +38,15 @@ export interface OperationParts {
       ofTurn(turn: string): Promise<StoredMessage[]>;
       waitingByGroup(): Promise<WaitingView[]>;
     };
-    readonly chats: { list(): Promise<Chat[]> };
+    readonly chats: {
+      list(): Promise<Chat[]>;
+      get(channel: string, chat: string): Promise<Chat | undefined>;
+    };
+    readonly requests: {
+      waiting(): Promise<number>;
+      get(code: string): Promise<ChatRequest | undefined>;
+      forget(channel: string, chat: string): Promise<void>;
+    };
     readonly sessions: { list(): Promise<Session[]> };
     readonly turns: {
       get(id: string): Promise<Turn | undefined>;
@@ -46,7 +54,7 @@ export interface OperationParts {
       running(): Promise<Turn[]>;
       steps(turn: string): Promise<Step[]>;
     };
-    readonly outbox: Pick<OutboxStore, "counts" | "get" | "list">;
+    readonly outbox: Pick<OutboxStore, "counts" | "get" | "list" | "ofTurn">;
     readonly usage: Pick<UsageStore, "ofDay">;
   };
   /** They reject with `conflict` for groups of the configuration and for names or chats that are taken, with `not_found` for unknown names. */
@@ -72,10 +80,15 @@ export interface OperationParts {
 export function createOperations(parts: OperationParts): Operations {
   return {
     status: () => status(parts),
-    listGroups: () => Promise.resolve(parts.groups.list()),
+    listGroups: () => listGroups(parts),
     addGroup: (group) => addGroup(parts, group),
     removeGroup: (name) => removeGroup(parts, name),
     listChats: () => parts.store.chats.list(),
+    forgetRequest: async (code) => {
+      const request = await parts.store.requests.get(code.toUpperCase());
+      if (!request) throw new AppError("not_found", `There is no request "${code}".`, { fix: "crabpot chats" });
+      await parts.store.requests.forget(request.channel, request.chat);
+    },
     listSessions: () => listSessions(parts),
     stopSession: (target) => stopSession(parts, target),
     listTurns: async ({ group, state, limit }) => {
@@ -85,30 +98,32 @@ export function createOperations(parts: OperationParts): Operations {
     },
     showTurn: async (id, maxChars) => {
       const turn = await findTurn(parts, id);
-      const [messages, steps, waiting] = await Promise.all([
+      const [messages, steps, said, waiting] = await Promise.all([
         parts.store.messages.ofTurn(turn.id),
         parts.store.turns.steps(turn.id),
+        parts.store.outbox.ofTurn(turn.id),
         waitingIn(parts),
       ]);
-      return reportTurn({ ...turn, waiting: waiting.get(turn.group) }, messages, steps, maxChars);
+      return reportTurn({ ...turn, waiting: waiting.get(turn.group) }, { messages, steps, said }, maxChars);
     },
     retryTurn: (id) => retryTurn(parts, id),
     listOutbox: (filter) => listOutbox(parts, filter),
     retryOutbox: (what) => retryOutbox(parts, what),
     listChannels: () => Promise.resolve(parts.channels.map(viewChannel)),
-    login: (name, signal) => login(parts, name, signal),
+    login: (name, signal, options) => login(parts, name, signal, options),
   };
 }
 
 async function status(parts: OperationParts): Promise<HostStatus> {
   const { host, store, clock } = parts;
   const today = new Date(clock.now()).toISOString().slice(0, 10);
-  const [running, waiting, outbox, usage, engine] = await Promise.all([
+  const [running, waiting, outbox, usage, engine, requests] = await Promise.all([
     store.turns.running(),
     store.messages.waitingByGroup(),
     store.outbox.counts(),
     store.usage.ofDay(today),
     parts.engine(),
+    store.requests.waiting(),
   ]);
   const hot = parts.pool.list();
   const { maxHot, ...facts } = host;
@@ -119,6 +134,7 @@ async function status(parts: OperationParts): Promise<HostStatus> {
     engine,
     channels: parts.channels.map(viewChannel),
     groups: parts.groups.list().length,
+    requests,
     containers: { hot: hot.length, busy: hot.filter((container) => container.state === "busy").length, max: maxHot },
     turns: { running: running.length, waitingGroups: parts.waitingGroups() },
     waiting,
@@ -151,6 +167,15 @@ function sum(numbers: readonly number[]): number {
 
 function viewChannel(channel: OperableChannel): ChannelView {
   return { name: channel.name, ...channel.state() };
+}
+
+async function listGroups({ groups, store }: OperationParts): Promise<GroupView[]> {
+  return Promise.all(
+    groups.list().map(async (group) => {
+      const chat = await store.chats.get(group.channel, group.chat);
+      return { ...group, title: chat?.title, left: chat?.left };
+    }),
+  );
 }
 
 async function addGroup(parts: OperationParts, wanted: NewGroup): Promise<Group> {
@@ -218,10 +243,15 @@ async function retryTurn(parts: OperationParts, id: string): Promise<number> {
   return parts.requeue(turn);
 }
 
-async function* login(parts: OperationParts, name: string, signal: AbortSignal): AsyncGenerator<LoginEvent> {
+async function* login(
+  parts: OperationParts,
+  name: string,
+  signal: AbortSignal,
+  options: LoginOptions = {},
+): AsyncGenerator<LoginEvent> {
   const channel = findChannel(parts, name);
   if (channel.login !== undefined) {
-    yield* channel.login(signal);
+    yield* channel.login(signal, options);
     return;
   }
   yield { state: channel.state().state, detail: `The channel ${name} needs no login.` };

@@ -4,7 +4,8 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import * as z from "zod";
 
 import { AppError, toError } from "../lib/app-error.ts";
-import type { LoginEvent, Operations } from "./operations.ts";
+import type { LoginEvent } from "../channels/channel.ts";
+import type { Operations } from "./operations.ts";
 
 /** A request of the operator, for the audit log: once before it is done (`asked`), and for changes once more with how it ended. */
 export interface ControlRecord {
@@ -77,6 +78,16 @@ const routes: readonly Route<never>[] = [
   }),
   route({ method: "GET", path: "/chats", operation: "chats", parameters: nothing, run: (host) => host.listChats() }),
   route({
+    method: "DELETE",
+    path: "/chats/requests/:code",
+    operation: "chats.forget",
+    parameters: z.strictObject({ code: name }),
+    run: async (host, { code }) => {
+      await host.forgetRequest(code);
+      return { forgotten: code };
+    },
+  }),
+  route({
     method: "GET",
     path: "/sessions",
     operation: "sessions.list",
@@ -147,8 +158,14 @@ const routes: readonly Route<never>[] = [
     method: "POST",
     path: "/channels/:name/login",
     operation: "channels.login",
-    parameters: z.strictObject({ name }),
-    run: (host, parameters, signal) => firstOf(host.login(parameters.name, signal)),
+    parameters: z.strictObject({
+      name,
+      phoneNumber: z
+        .string()
+        .regex(/^\d{6,15}$/, "digits only")
+        .optional(),
+    }),
+    run: (host, parameters, signal) => firstOf(host.login(parameters.name, signal, parameters)),
   }),
 ];
 

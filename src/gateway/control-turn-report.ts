@@ -1,19 +1,22 @@
-import type { StoredMessage } from "../domain/message.ts";
+import type { OutgoingMessage, StoredMessage } from "../domain/message.ts";
 import type { ModelUsage, ToolResult } from "../domain/model.ts";
-import type { Step } from "../domain/turn.ts";
+import type { Step, TurnTimes } from "../domain/turn.ts";
 import { shorten } from "../lib/visible.ts";
 import type { StepView, ToolResultView, TurnReport, TurnView } from "./operations.ts";
 
+interface TurnParts {
+  readonly messages: readonly StoredMessage[];
+  readonly steps: readonly Step[];
+  /** Rows of the outbox. */
+  readonly said: readonly OutgoingMessage[];
+}
+
 /** A turn as an operator reads it: when each step happened, which model said what, which tools ran and what came out. */
-export function reportTurn(
-  turn: TurnView,
-  messages: readonly StoredMessage[],
-  steps: readonly Step[],
-  maxChars: number,
-): TurnReport {
+export function reportTurn(turn: TurnView, { messages, steps, said }: TurnParts, maxChars: number): TurnReport {
   return {
     turn,
     elapsedMs: turn.endedAt === undefined ? undefined : turn.endedAt - turn.startedAt,
+    times: { ...turn.times, ...sendTime(turn, said) },
     messages: messages.map((message) => ({
       id: message.id,
       sender: message.sender.name,
@@ -23,6 +26,12 @@ export function reportTurn(
     steps: steps.map((step) => viewStep(turn, step, maxChars)),
     usage: totalUsage(steps),
   };
+}
+
+/** From the end of the turn until the channel had its reply. */
+function sendTime({ endedAt }: TurnView, said: readonly OutgoingMessage[]): TurnTimes {
+  const acceptedAt = said.at(-1)?.acceptedAt;
+  return endedAt === undefined || acceptedAt === undefined ? {} : { send: Math.max(0, acceptedAt - endedAt) };
 }
 
 function viewStep(turn: TurnView, step: Step, maxChars: number): StepView {

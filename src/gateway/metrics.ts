@@ -5,13 +5,15 @@ import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 import type { ChannelState, Receipt } from "../channels/channel.ts";
 import type { OutboxState } from "../domain/message.ts";
 import type { ModelUsage } from "../domain/model.ts";
-import type { TurnState } from "../domain/turn.ts";
+import type { TurnPhase, TurnState } from "../domain/turn.ts";
 
 /** What is counted as it happens. */
 export interface Metrics {
   /** A channel handed over a message and was told this. */
   messageIn(channel: string, receipt: Receipt): void;
   turnEnded(state: Exclude<TurnState, "running">, elapsedMs: number): void;
+  /** What a turn spent on one thing; `send` is counted for each reply. */
+  turnPhase(phase: TurnPhase, ms: number): void;
   /** `outcome`: `answered`, or the kind of failure. */
   modelCall(model: string, outcome: string, elapsedMs: number): void;
   modelUsage(model: string, usage: ModelUsage): void;
@@ -35,6 +37,7 @@ const channelStates = ["connecting", "open", "degraded", "conflict", "logged-out
 /** How often the event loop is looked at; what is beyond that is lag. */
 const loopResolutionMs = 20;
 const turnSeconds = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1_800];
+const phaseSeconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 60, 600];
 const modelSeconds = [0.05, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
 
 /** Registers all metrics of the host. No label holds a group, a chat or a person: their number has no bound. */
@@ -42,7 +45,7 @@ export function createMetrics(registry: Registry, sources: MetricSources): Metri
   const registers = [registry];
   addGauges(registers, sources);
   addChannelGauge(registers, sources);
-  addLoopLag(registers);
+  addProcess(registers);
   const messages = new Counter({
     name: "crabpot_messages_in_total",
     help: "Messages that channels handed over, by what became of them",
@@ -87,6 +90,7 @@ export function createMetrics(registry: Registry, sources: MetricSources): Metri
       messages.inc({ channel, outcome: outcomeOf(receipt) });
       if (receipt.outcome === "refused") refused.inc({ channel, reason: receipt.code ?? "other" });
     },
+    turnPhase: timePhases(registers),
     turnEnded: (state, elapsedMs) => turns.observe({ state }, elapsedMs / 1000),
     modelCall: (model, outcome, elapsedMs) => calls.observe({ model, outcome }, elapsedMs / 1000),
     modelUsage: (model, usage) => {
@@ -96,6 +100,17 @@ export function createMetrics(registry: Registry, sources: MetricSources): Metri
     },
     egress: countEgress(registers),
   };
+}
+
+function timePhases(registers: Registry[]): Metrics["turnPhase"] {
+  const phases = new Histogram({
+    name: "crabpot_turn_phase_seconds",
+    help: "Where the time of turns goes: queue, container, context, model, tools, mailbox, send",
+    labelNames: ["phase"],
+    buckets: phaseSeconds,
+    registers,
+  });
+  return (phase, ms) => phases.observe({ phase }, ms / 1000);
 }
 
 function countEgress(registers: Registry[]): Metrics["egress"] {
@@ -169,17 +184,34 @@ function addChannelGauge(registers: Registry[], { channels }: MetricSources): vo
   });
 }
 
+function addProcess(registers: Registry[]): void {
+  addLoopLag(registers);
+  addHeap(registers);
+}
+
 /** The longest time that nothing could be done, since the last time that somebody asked. */
 function addLoopLag(registers: Registry[]): void {
   const delays = monitorEventLoopDelay({ resolution: loopResolutionMs });
-  delays.enable();
   void new Gauge({
     name: "crabpot_event_loop_lag_seconds",
-    help: "Longest pause of the host process since the last scrape",
+    help: "Longest pause of the host process since the last scrape; measured from the first scrape on",
     registers,
     collect() {
+      // Looking wakes the host fifty times a second: only where somebody wants to know.
+      delays.enable();
       this.set(Math.max(0, delays.max / 1e9 - loopResolutionMs / 1_000));
       delays.reset();
+    },
+  });
+}
+
+function addHeap(registers: Registry[]): void {
+  void new Gauge({
+    name: "crabpot_heap_used_bytes",
+    help: "What the host's objects take; rubbish that was not collected yet included",
+    registers,
+    collect() {
+      this.set(process.memoryUsage().heapUsed);
     },
   });
 }

@@ -1,9 +1,9 @@
-import type { ChannelState } from "../channels/channel.ts";
+import type { ChannelState, LoginEvent, LoginOptions } from "../channels/channel.ts";
 import type { Chat, Group, Trigger } from "../domain/group.ts";
 import type { ModelUsage, StopReason } from "../domain/model.ts";
 import type { OutboxState, OutgoingMessage } from "../domain/message.ts";
 import type { HotContainer } from "../domain/session.ts";
-import type { Turn, TurnState } from "../domain/turn.ts";
+import type { Turn, TurnState, TurnTimes } from "../domain/turn.ts";
 
 /** How a running host is doing. Times are milliseconds since 1970. */
 export interface HostStatus {
@@ -21,6 +21,8 @@ export interface HostStatus {
   readonly engine: EngineView;
   readonly channels: readonly ChannelView[];
   readonly groups: number;
+  /** Chats that have asked to become groups and wait for an answer. */
+  readonly requests: number;
   readonly containers: { readonly hot: number; readonly busy: number; readonly max: number };
   readonly turns: { readonly running: number; readonly waitingGroups: number };
   /** Messages that no turn has taken yet, by group, the group that has waited longest first. */
@@ -52,6 +54,12 @@ export interface ChannelView extends ChannelState {
   readonly name: string;
 }
 
+/** A group with what its platform says of its chat. */
+export interface GroupView extends Group {
+  readonly title: string | undefined;
+  readonly left: boolean | undefined;
+}
+
 /** A group that is added at run time; what is left out is as in the settings for everybody. Mounts are given only in `config.yaml`. */
 export interface NewGroup {
   readonly name: string;
@@ -76,6 +84,8 @@ export interface SessionView {
 export interface TurnReport {
   readonly turn: TurnView;
   readonly elapsedMs: number | undefined;
+  /** Where the time went, in milliseconds; as far as it is known. */
+  readonly times: TurnTimes;
   readonly messages: readonly {
     readonly id: string;
     readonly sender: string;
@@ -117,19 +127,15 @@ export interface ToolResultView {
 /** A message of the outbox, its text shortened. */
 export type OutboxView = OutgoingMessage;
 
-/** What a channel tells while somebody links it to an account; `open` is the last one. */
-export type LoginEvent =
-  | { readonly qr: string }
-  | { readonly pairingCode: string }
-  | { readonly state: ChannelState["state"]; readonly detail?: string | undefined };
-
 /** What an operator can ask of a running host. Rejects with AppErrors: `not_found`, `conflict`, `bad_input`. */
 export interface Operations {
   status(): Promise<HostStatus>;
-  listGroups(): Promise<readonly Group[]>;
+  listGroups(): Promise<readonly GroupView[]>;
   addGroup(group: NewGroup): Promise<Group>;
   removeGroup(name: string): Promise<void>;
   listChats(): Promise<readonly Chat[]>;
+  /** Forgets what a chat asked and how it was answered: it may ask again. */
+  forgetRequest(code: string): Promise<void>;
   listSessions(): Promise<readonly SessionView[]>;
   /** Ends the containers of a session or group, given by id, key or group name. Returns the names of the containers that were ended. */
   stopSession(target: string): Promise<readonly string[]>;
@@ -152,5 +158,5 @@ export interface Operations {
   retryOutbox(what: { readonly seq: number } | { readonly allDead: true }): Promise<readonly number[]>;
   listChannels(): Promise<readonly ChannelView[]>;
   /** Links a channel to an account. A channel that needs no login says so with its state. */
-  login(channel: string, signal: AbortSignal): AsyncIterable<LoginEvent>;
+  login(channel: string, signal: AbortSignal, options?: LoginOptions): AsyncIterable<LoginEvent>;
 }

@@ -38,7 +38,8 @@ const requestTimeoutMs = 30_000;
 /** Longest silence of a connection; longer than the longest poll. */
 const silenceTimeoutMs = 90_000;
 const keepAliveTimeoutMs = 30_000;
-const connections = 512;
+/** More are hung up on without a word, so a burst of as many programs as a machine runs has to fit. */
+const connections = 2_048;
 /** How long requests may go on after the server was told to close. */
 const closeGraceMs = 1_000;
 
@@ -57,7 +58,7 @@ export function createGatewayServer(parts: GatewayParts): GatewayServer {
     routes,
     listen: async () => {
       try {
-        await routes.listen({ host: parts.host, port: parts.port });
+        await routes.listen({ host: parts.host, port: parts.port, backlog: connections });
       } catch (error) {
         const reason = toError(error).message;
         throw new AppError("bad_input", `The gateway cannot listen on ${parts.host}:${parts.port}: ${reason}.`, {

@@ -1,4 +1,5 @@
 import { systemClock } from "../lib/clock.ts";
+import { LateProvider } from "./late-provider.ts";
 import type { ProviderConfig, ProviderOptions } from "./provider-options.ts";
 import type { Provider } from "./provider.ts";
 
@@ -21,14 +22,14 @@ export async function openProvider(
   return new OpenAiProvider(name, config, full);
 }
 
-/** Opens all providers of the configuration, by name. */
-export async function openProviders(models: {
+/** All providers of the configuration, by name; each is opened when it is needed, or a moment after the start. */
+export function openProviders(models: {
   readonly providers: Readonly<Record<string, ProviderConfig>>;
   readonly timeoutSeconds: number;
-}): Promise<ReadonlyMap<string, Provider>> {
+}): ReadonlyMap<string, Provider> {
   const silenceMs = models.timeoutSeconds * 1000;
   const entries = Object.entries(models.providers).map(
-    async ([name, config]) => [name, await openProvider(name, config, { silenceMs })] as const,
+    ([name, config]) => [name, new LateProvider(name, () => openProvider(name, config, { silenceMs }))] as const,
   );
-  return new Map(await Promise.all(entries));
+  return new Map(entries);
 }

@@ -22,6 +22,8 @@ export interface ModelCall {
   readonly system: readonly string[];
   readonly messages: readonly ModelMessage[];
   readonly tools: readonly ToolDefinition[];
+  /** What `estimateTokens` would say of the prompt, where the caller knows it: estimating a long one takes a while. */
+  readonly inputTokens?: number | undefined;
   readonly signal: AbortSignal;
   /** Text as it streams in. After a failed try it comes again from the beginning. */
   readonly onDelta?: OnDelta | undefined;
@@ -140,7 +142,7 @@ class RouteCall {
     const { perGroup, total } = parts.budgets;
     this.#parts = parts;
     this.#call = call;
-    this.#inputTokens = parts.estimateTokens(call);
+    this.#inputTokens = call.inputTokens ?? parts.estimateTokens(call);
     this.#groupLimits = {
       tokensPerDay: call.groupBudget.tokensPerDay ?? perGroup.tokensPerDay,
       usdPerDay: call.groupBudget.usdPerDay ?? perGroup.usdPerDay,
@@ -240,9 +242,11 @@ class RouteCall {
     } finally {
       const usd = used && costUsd(model.capability, used);
       const tokens = used ? used.inputTokens + used.outputTokens : 0;
-      await ledger.settle(reservation.id, { tokens, usd: usd ?? 0 });
       const elapsedMs = clock.monotonic() - startedAt;
-      await audit({ type: "model-response", ...record, outcome, usage: used, usd, elapsedMs });
+      await Promise.all([
+        ledger.settle(reservation.id, { tokens, usd: usd ?? 0 }),
+        audit({ type: "model-response", ...record, outcome, usage: used, usd, elapsedMs }),
+      ]);
     }
   }
 

@@ -4,7 +4,10 @@ import https from "node:https";
 import { Readable } from "node:stream";
 
 /** More than the longest answer of any model as server-sent events; what goes beyond is not an answer. */
-const maxResponseBytes = 128 * 1024 * 1024;
+const maxResponseBytes = 122 * 1024 * 1024;
+
+/** An event is one line, and is decoded and parsed in one go: a larger one keeps the whole host waiting. */
+const maxLineBytes = 2 * 1024 * 1024;
 
 /** The other side said nothing for too long. */
 export class SilenceError extends Error {
@@ -60,8 +63,12 @@ function headersFor(body: string | undefined): Record<string, string> {
 
 function toResponse(response: http.IncomingMessage): Response {
   let received = 0;
+  let line = 0;
   response.on("data", (chunk: Buffer) => {
     received += chunk.length;
+    const lineEnd = chunk.lastIndexOf("\n");
+    line = lineEnd === -1 ? line + chunk.length : chunk.length - lineEnd - 1;
+    if (line > maxLineBytes) response.destroy(new Error("a line of the answer is larger than 2 MiB"));
     if (received > maxResponseBytes) response.destroy(new Error("the answer is larger than 128 MiB"));
   });
   const status = response.statusCode ?? 502;

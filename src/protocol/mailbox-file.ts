@@ -1,5 +1,5 @@
 import { isUtf8 } from "node:buffer";
-import { open, rename, rm } from "node:fs/promises";
+import { closeSync, fchmodSync, openSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 import type * as z from "zod";
@@ -74,18 +74,27 @@ export function decodeMessage<Message extends { readonly id: number }>(
 
 /**
  * Makes a message appear: whole or not at all, readable by the other side's uid whatever the umask. Not synced to disk,
- * because neither side outlives the machine's boot.
+ * because neither side outlives the machine's boot. At once, not by the thread pool: five short calls of the kernel, which
+ * would each wait for a thread.
  */
-export async function writeMessageFile(folder: string, id: number, text: string): Promise<void> {
+export function writeMessageFile(folder: string, id: number, text: string): void {
   const name = messageFileName(id);
   const temporary = join(folder, `.${name}.part`);
   try {
-    await using file = await open(temporary, "wx", 0o644);
-    await file.chmod(0o644);
-    await file.writeFile(text);
+    writeNew(temporary, text);
+    renameSync(temporary, join(folder, name));
   } catch (error) {
-    await rm(temporary, { force: true });
+    rmSync(temporary, { force: true });
     throw error;
   }
-  await rename(temporary, join(folder, name));
+}
+
+function writeNew(path: string, text: string): void {
+  const descriptor = openSync(path, "wx", 0o644);
+  try {
+    fchmodSync(descriptor, 0o644);
+    writeFileSync(descriptor, text);
+  } finally {
+    closeSync(descriptor);
+  }
 }

@@ -3,7 +3,7 @@ import * as z from "zod";
 import { limits } from "./limits.ts";
 
 /** Raised by one when host and agent of different versions would misunderstand each other. */
-export const protocolVersion = 1;
+export const protocolVersion = 2;
 
 const turn = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/);
 const callId = z.string().min(1).max(256);
@@ -65,6 +65,8 @@ export const hostPayload = z.discriminatedUnion("type", [
   z.strictObject({ type: z.literal("tool-response"), turn, callId, output: z.string(), isError: z.boolean() }),
   /** Stop what runs for this turn and end it. */
   z.strictObject({ type: z.literal("cancel"), turn, reason: z.string() }),
+  /** Are you there? Answered at once, whatever the turn is busy with. */
+  z.strictObject({ type: z.literal("ping"), turn }),
   /** End the process in good order. */
   z.strictObject({ type: z.literal("shutdown") }),
 ]);
@@ -84,6 +86,7 @@ export const agentPayload = z.discriminatedUnion("type", [
   }),
   /** A sign of life during long work, such as a tool that has begun; shown to the operator. */
   z.strictObject({ type: z.literal("progress"), turn, text: z.string().max(500) }),
+  z.strictObject({ type: z.literal("pong"), turn }),
   z.strictObject({
     type: z.literal("turn-end"),
     turn,

@@ -8,7 +8,7 @@ export const containerPaths = {
   toAgent: "/mail/to-agent",
   toHost: "/mail/to-host",
   egress: "/egress",
-  agent: "/opt/crabpot/agent.mjs",
+  agent: "/opt/crabpot/start.cjs",
   probe: "/opt/crabpot/probe.py",
 } as const;
 
@@ -24,7 +24,11 @@ export function messageFileName(id: number): string {
 }
 
 /** The environment of the agent process: constant, without secrets. */
-export const agentEnvironment = { generation: "CRABPOT_GENERATION" } as const;
+export const agentEnvironment = {
+  generation: "CRABPOT_GENERATION",
+  /** Set where file events may not arrive: how often to look instead. */
+  rescanMs: "CRABPOT_RESCAN_MS",
+} as const;
 
 /**
  * The way out of a container that has one: a socket of the host's, and the port of the container's own loopback at which

@@ -39,6 +39,13 @@ export const toolInputs = {
   send_message: z.strictObject({
     text: z.string().min(1).max(64_000).describe("Text to send to the chat now, before the turn ends."),
   }),
+  send_file: z.strictObject({
+    path: z.string().min(1).max(4_096).describe("File below /workspace/group, at most 64 MB."),
+    caption: z.string().max(4_000).optional().describe("Text that goes with it."),
+  }),
+  react: z.strictObject({
+    emoji: z.string().min(1).max(64).describe("One emoji, put on the message that you are answering."),
+  }),
 } as const;
 
 export type ToolName = keyof typeof toolInputs;
@@ -53,6 +60,9 @@ const descriptions: Record<ToolName, string> = {
   search_files: "Search file contents with ripgrep.",
   send_message:
     "Send a message to the chat before the turn ends, for example progress on long work. The final answer needs no tool.",
+  send_file:
+    "Send a file to the chat, as it is now. People cannot look into your folders: what they should get is sent.",
+  react: "Put an emoji on the last message that was for you. Not all chats have that.",
 };
 
 /** Definitions in the vendors' tool format, in a fixed order so that prompts stay cacheable. */

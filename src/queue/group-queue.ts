@@ -1,3 +1,5 @@
+import { setTimeout as delay } from "node:timers/promises";
+
 import PQueue from "p-queue";
 
 /**
@@ -5,6 +7,14 @@ import PQueue from "p-queue";
  * `again` (woken while running) → back to the end of the line, so that a busy group cannot starve the others.
  */
 type GroupState = "waiting" | "running" | "again";
+
+/**
+ * A group that was woken so often within one run is flooding: it rests before its next one. The next message of a quick
+ * conversation and the run's own word that more is due are fewer.
+ */
+const floodingWakes = 3;
+/** What comes meanwhile is answered together; the other groups have the host's one thread to themselves. */
+const restMs = 50;
 
 export interface GroupQueueParts {
   /** How many groups may run at once. */
@@ -22,6 +32,9 @@ export interface GroupQueueParts {
  */
 export class GroupQueue {
   readonly #states = new Map<string, GroupState>();
+  /** How often a group was woken since its run began. */
+  readonly #wakes = new Map<string, number>();
+  readonly #rests = new Set<Promise<void>>();
   readonly #line: PQueue;
   readonly #parts: GroupQueueParts;
   readonly #abort = new AbortController();
@@ -36,8 +49,10 @@ export class GroupQueue {
   wake(group: string): void {
     if (this.#stopped) return;
     const state = this.#states.get(group);
-    if (state === "running") this.#states.set(group, "again");
-    if (state === undefined) this.#enqueue(group);
+    if (state === undefined) return this.#enqueue(group);
+    if (state === "waiting") return;
+    this.#states.set(group, "again");
+    this.#wakes.set(group, (this.#wakes.get(group) ?? 0) + 1);
   }
 
   /** Groups that wait for a place, and groups that run, in order. */
@@ -51,6 +66,10 @@ export class GroupQueue {
   /** Resolves when nothing runs or waits. */
   async idle(): Promise<void> {
     await this.#line.onIdle();
+    while (this.#rests.size > 0) {
+      await Promise.all(this.#rests);
+      await this.#line.onIdle();
+    }
   }
 
   /** Starts nothing more, waits for what runs, and after the deadline aborts it. */
@@ -66,7 +85,26 @@ export class GroupQueue {
   #enqueue(group: string): void {
     this.#states.set(group, "waiting");
     this.#parts.onChange?.(group, "waiting");
-    this.#line.add(() => this.#run(group)).catch((error: unknown) => this.#parts.onError(group, error));
+    const isFlooding = (this.#wakes.get(group) ?? 0) >= floodingWakes;
+    this.#wakes.delete(group);
+    if (!isFlooding) return this.#join(group);
+    const resting = this.#joinRested(group);
+    this.#rests.add(resting);
+    void resting.then(() => this.#rests.delete(resting));
+  }
+
+  async #joinRested(group: string): Promise<void> {
+    await delay(restMs);
+    if (!this.#stopped) this.#join(group);
+  }
+
+  #join(group: string): void {
+    this.#line
+      .add(() => this.#run(group))
+      .catch((error: unknown) => {
+        // A line that is cleared rejects what stood in it; that is kept in the store.
+        if (!this.#stopped) this.#parts.onError(group, error);
+      });
   }
 
   async #run(group: string): Promise<void> {
@@ -85,6 +123,7 @@ export class GroupQueue {
 
   #forget(group: string): void {
     this.#states.delete(group);
+    this.#wakes.delete(group);
     this.#parts.onChange?.(group, undefined);
   }
 }

@@ -1,12 +1,13 @@
 import type { ModelAnswer, ToolCall, ToolResult } from "../domain/model.ts";
 import type { Step, StepBody } from "../domain/turn.ts";
 import { AppError, isPassing, toError } from "../lib/app-error.ts";
+import { spokenMinutes } from "../lib/spoken-minutes.ts";
 import { limits } from "../protocol/limits.ts";
 import { refusalOfValue } from "../protocol/mailbox-file.ts";
 import type { AgentPayload } from "../protocol/messages.ts";
 import type { HotContainer, TurnListener } from "./hot-container.ts";
-import { HostTools } from "./host-tools.ts";
-import type { HostToolRequest } from "./host-tools.ts";
+import { finalAnswer, interrupted, lastAnswer } from "./answers.ts";
+import { HostTools, type HostToolRequest } from "./host-tools.ts";
 import { collectIntake } from "./turn-intake.ts";
 import type { TurnParts, TurnScope } from "./turn-parts.ts";
 
@@ -24,18 +25,22 @@ export type Outcome =
 /** Answers in a row whose every tool call was denied, before the turn is given up. */
 const deniedRounds = 8;
 const cancelGraceMs = 5_000;
+/** Pings within the longest silence. */
+const pingsPerSilence = 2;
 
 /** The host's side of one container's work on one turn. Every step is stored before it is acted on. */
 export class ActiveTurn implements TurnListener {
   readonly #scope: TurnScope;
   readonly #parts: TurnParts;
   readonly #outcome = Promise.withResolvers<Outcome>();
+  readonly #suspended = Promise.withResolvers<undefined>();
   readonly #modelCall = new AbortController();
   readonly #hostTools: HostTools;
   #container: HotContainer | undefined;
   #answering = false;
   #requests = 0;
   #silence: NodeJS.Timeout | undefined;
+  #unansweredPings = 0;
   #cancelled: { readonly state: "failed" | "cancelled"; readonly reason: string } | undefined;
 
   constructor(scope: TurnScope, parts: TurnParts) {
@@ -51,24 +56,42 @@ export class ActiveTurn implements TurnListener {
 
   /** Lets the container work until the turn has an outcome. Rejects only when no container could be had. */
   async work(resumed: boolean, signal: AbortSignal): Promise<Outcome> {
-    const { group, session, turn } = this.#scope;
+    const { group, session, turn, clock } = this.#scope;
     const timeout = setTimeout(() => {
       this.#onTimeout();
     }, this.#parts.turnTimeoutMs);
-    const suspend = (): void => this.#outcome.resolve({ kind: "suspended" });
+    const pings = setInterval(() => this.#ping(), this.#parts.silenceTimeoutMs / pingsPerSilence);
+    const suspend = (): void => {
+      this.#outcome.resolve({ kind: "suspended" });
+      this.#suspended.resolve(undefined);
+    };
     signal.addEventListener("abort", suspend, { once: true });
     try {
-      this.#container = await this.#parts.pool.acquire(group, session, this);
+      clock.enter("container");
+      const acquiring = this.#parts.pool.acquire(group, session, this);
+      this.#container = await Promise.race([acquiring, this.#suspended.promise]);
+      if (!this.#container) return await this.#leave(acquiring);
       if (this.#cancelled) return { kind: "ended", state: this.#cancelled.state, text: this.#cancelled.reason };
+      clock.enter("mailbox");
       await this.#say({ type: "turn-start", turn: turn.id, resumed });
       return await this.#outcome.promise;
     } finally {
       clearTimeout(timeout);
       clearTimeout(this.#silence);
+      clearInterval(pings);
       signal.removeEventListener("abort", suspend);
       this.#modelCall.abort(new AppError("cancelled", "The turn has ended."));
       this.#parts.pool.release(session.id);
     }
+  }
+
+  /** The host stops before there is a container. The pool sees to what becomes of one that is being made. */
+  async #leave(acquiring: Promise<HotContainer>): Promise<Outcome> {
+    acquiring.then(
+      () => this.#parts.pool.release(this.#scope.session.id),
+      (error: unknown) => this.#parts.logger.debug({ error }, "a container was not needed any more"),
+    );
+    return { kind: "suspended" };
   }
 
   /** Stops the turn: the agent gets a moment to stop its tools, then its container is ended. */
@@ -91,12 +114,15 @@ export class ActiveTurn implements TurnListener {
   }
 
   onMessage(payload: AgentPayload): void {
-    clearTimeout(this.#silence);
     if (!("turn" in payload) || payload.turn !== this.#scope.turn.id) return;
+    this.#unansweredPings = 0;
+    // That it lives does not say that it got what it has to react to.
+    if (payload.type === "pong") return;
+    clearTimeout(this.#silence);
     if (payload.type === "model-request") this.#background(this.#onModelRequest(payload.append));
     else if (payload.type === "tool-request") this.#background(this.#onToolRequest(payload));
     else if (payload.type === "progress") this.#parts.events.progress(this.#scope, payload.text);
-    else this.#onTurnEnd(payload.outcome, payload.text);
+    else this.#background(this.#onTurnEnd(payload.outcome, payload.text));
   }
 
   onLost(reason: string): void {
@@ -104,12 +130,19 @@ export class ActiveTurn implements TurnListener {
     else this.#outcome.resolve({ kind: "lost", reason });
   }
 
-  #onTurnEnd(outcome: "done" | "failed" | "cancelled", text: string): void {
-    if (this.#cancelled) this.#end(this.#cancelled.state, this.#cancelled.reason);
-    else this.#end(outcome, text);
+  /** The agent says that it is through; what came of it is what the model said last, not what the agent claims. */
+  async #onTurnEnd(outcome: "done" | "failed" | "cancelled", claim: string): Promise<void> {
+    if (this.#cancelled) return this.#end(this.#cancelled.state, this.#cancelled.reason);
+    const answer = lastAnswer(await this.#parts.store.turns.lastStep(this.#scope.turn.id));
+    if (outcome === "done" && answer) return this.#end("done", answer.text);
+    if (outcome === "done") await this.#hostTools.overstepped("It ended the turn before the model had answered.");
+    this.#parts.events.progress(this.#scope, `the agent gave up: ${claim}`);
+    this.#end("failed", "the agent's program gave up in the middle of its work.");
+    await this.#container?.close("its agent gave up in the middle of a turn");
   }
 
   #end(state: "done" | "failed" | "cancelled", text: string): void {
+    this.#scope.clock.enter(undefined);
     this.#outcome.resolve({ kind: "ended", state, text });
   }
 
@@ -126,9 +159,11 @@ export class ActiveTurn implements TurnListener {
     this.#answering = true;
     this.#requests += 1;
     try {
+      this.#scope.clock.enter("context");
       const answer = await this.#nextAnswer(append);
       const allowed = answer.toolCalls;
-      const { turn } = this.#scope;
+      const { turn, clock } = this.#scope;
+      clock.enter(allowed.length > 0 ? "tools" : "mailbox");
       const request = this.#requests;
       await this.#say({ type: "model-response", turn: turn.id, request, text: answer.text, toolCalls: [...allowed] });
     } catch (error) {
@@ -159,8 +194,9 @@ export class ActiveTurn implements TurnListener {
 
   /** The next answer that the agent can act on: with calls that may run, or final. */
   async #nextAnswer(append: readonly ToolResult[]): Promise<Pick<ModelAnswer, "text" | "toolCalls">> {
-    const last = (await this.#parts.store.turns.steps(this.#scope.turn.id)).at(-1);
-    if (last?.body.kind === "model" && last.body.answer.toolCalls.length === 0) return finalAnswer(last.body.answer);
+    const last = await this.#parts.store.turns.lastStep(this.#scope.turn.id);
+    const final = lastAnswer(last);
+    if (final) return final;
     await this.#storeResults(last, append);
     for (let round = 0; round < deniedRounds; round += 1) {
       await this.#steer();
@@ -238,35 +274,27 @@ export class ActiveTurn implements TurnListener {
     await this.#parts.store.turns.addStep(this.#scope.turn.id, step);
   }
 
+  /** Asks an agent that may be long at work, or waits for the model, whether it is there at all. */
+  #ping(): void {
+    const container = this.#container;
+    if (!container) return;
+    if (this.#unansweredPings >= pingsPerSilence) return this.#fallSilent(container);
+    this.#unansweredPings += 1;
+    container.send({ type: "ping", turn: this.#scope.turn.id }).catch((error: unknown) => {
+      this.#parts.logger.warn({ error }, "the agent cannot be asked whether it is there");
+    });
+  }
+
+  #fallSilent(container: HotContainer): void {
+    void container.close(`the agent gave no sign of life for ${this.#parts.silenceTimeoutMs} ms`);
+  }
+
   /** Sends something that the agent must react to at once; an agent that stays silent has lost its container. */
   async #say(payload: Parameters<HotContainer["send"]>[0]): Promise<void> {
     const container = this.#container;
     if (!container) return;
     clearTimeout(this.#silence);
-    this.#silence = setTimeout(
-      () => void container.close(`the agent did not react for ${this.#parts.silenceTimeoutMs} ms`),
-      this.#parts.silenceTimeoutMs,
-    );
+    this.#silence = setTimeout(() => this.#fallSilent(container), this.#parts.silenceTimeoutMs);
     await container.send(payload);
   }
-}
-
-/** The last answer of a turn; one that is not what it could have been says so. */
-function finalAnswer({ text, stop }: ModelAnswer): Pick<ModelAnswer, "text" | "toolCalls"> {
-  const remarks = {
-    length: "[The answer was cut: the model had reached its output limit.]",
-    refusal: "[The model declined.]",
-  };
-  const remark = stop === "length" || stop === "refusal" ? remarks[stop] : "";
-  return { text: [text, remark].filter((part) => part.trim() !== "").join("\n\n"), toolCalls: [] };
-}
-
-function spokenMinutes(ms: number): string {
-  const minutes = Math.round(ms / 60_000);
-  if (minutes < 1) return `${Math.round(ms / 1000)} seconds`;
-  return minutes === 1 ? "one minute" : `${minutes} minutes`;
-}
-
-function interrupted(callId: string): ToolResult {
-  return { callId, output: "interrupted, result unknown", isError: true };
 }

@@ -1,10 +1,12 @@
 import { toModelMessages } from "../context/model-messages.ts";
 import { systemPrompt } from "../context/system-prompt.ts";
 import { estimatePromptTokens } from "../context/tokens.ts";
+import type { LocalTime } from "../context/time-zone.ts";
 import { planWindow } from "../context/window.ts";
-import type { Access, BudgetLimits, Group } from "../domain/group.ts";
+import type { Access, BudgetLimits, Chat, Group } from "../domain/group.ts";
 import type { ModelAnswer, ModelMessage, ToolDefinition } from "../domain/model.ts";
 import type { SessionStore, TurnStore } from "../stores/store.ts";
+import { StepMemory } from "./step-memory.ts";
 import type { TurnScope } from "./turn-parts.ts";
 
 export interface AskModelParts {
@@ -20,27 +22,34 @@ export interface AskModelParts {
       readonly system: readonly string[];
       readonly messages: readonly ModelMessage[];
       readonly tools: readonly ToolDefinition[];
+      readonly inputTokens: number;
       readonly signal: AbortSignal;
     }): Promise<ModelAnswer>;
     promptTokens(route: string | undefined): number;
   };
   readonly tools: readonly ToolDefinition[];
   readonly agentName: string;
-  readonly timeZone: string;
+  readonly timeZone: LocalTime;
   /** The group's AGENTS.md, which its agent can write; empty when there is none. */
   readonly instructionsOf: (group: Group) => Promise<string>;
   /** Folders as the group's agent sees them. */
   readonly foldersOf: (group: Group) => readonly { readonly path: string; readonly access: Access }[];
+  /** What its platform says of the group's chat. */
+  readonly chatOf?: (group: Group) => Promise<Chat | undefined>;
   /** Places that its containers can reach, as `host:port`. */
   readonly networkFor?: (group: Group) => readonly string[];
 }
 
 /** Shows the model what the store holds of the conversation, as much as there is room for, and returns its answer. */
 export function createAskModel(parts: AskModelParts): (scope: TurnScope, signal: AbortSignal) => Promise<ModelAnswer> {
-  return async ({ turn, group, session }, signal) => {
+  const memory = new StepMemory(parts.store.turns);
+  return async ({ turn, group, session, clock }, signal) => {
     const { windowStart } = await parts.store.sessions.open(session.key, group.name);
-    const history = await parts.store.turns.history(session.id, turn.conversation, windowStart);
-    const instructions = await parts.instructionsOf(group);
+    const [history, instructions, chat] = await Promise.all([
+      memory.history(session.id, turn.conversation, windowStart),
+      parts.instructionsOf(group),
+      parts.chatOf?.(group),
+    ]);
     const { agentName, timeZone, tools } = parts;
     const systemSince = (startedAt: number): readonly string[] =>
       systemPrompt({
@@ -48,6 +57,7 @@ export function createAskModel(parts: AskModelParts): (scope: TurnScope, signal:
         group: group.name,
         folders: parts.foldersOf(group),
         network: parts.networkFor?.(group) ?? [],
+        chat: chat && { title: chat.title, members: (chat.members ?? []).map(({ name }) => name) },
         instructions,
         timeZone,
         startedAt,
@@ -56,7 +66,8 @@ export function createAskModel(parts: AskModelParts): (scope: TurnScope, signal:
     const budgetTokens = parts.gateway.promptTokens(group.model) - fixedTokens;
     const window = planWindow({ steps: history, windowStart, budgetTokens });
     if (window.windowStart !== windowStart) await parts.store.sessions.setWindowStart(session.id, window.windowStart);
-    return parts.gateway.complete({
+    clock.enter("model");
+    const answer = await parts.gateway.complete({
       group: group.name,
       route: group.model,
       groupBudget: group.budget,
@@ -64,7 +75,10 @@ export function createAskModel(parts: AskModelParts): (scope: TurnScope, signal:
       system: systemSince(window.steps[0]?.at ?? turn.startedAt),
       messages: toModelMessages(window.steps),
       tools,
+      inputTokens: window.steps.reduce((sum, step) => sum + step.tokens, fixedTokens),
       signal,
     });
+    clock.enter("context");
+    return answer;
   };
 }

@@ -6,7 +6,7 @@ import { closingStep } from "./closing-step.ts";
 import { draftFor } from "./turn-parts.ts";
 
 export interface CatchUpParts {
-  readonly store: { readonly interventions: Pick<InterventionStore, "giveUpOld"> };
+  readonly store: { readonly interventions: Pick<InterventionStore, "giveUpOld" | "giveUpLate"> };
   /** Older messages of this group are not answered after an absence. */
   readonly limitMinutes: (group: string) => number;
   /** A turn was given up; nobody works on it. */
@@ -17,33 +17,56 @@ export interface CatchUpParts {
   readonly clock: Clock;
 }
 
+/** Gives up what is too old to be answered in a group. */
+export type GiveUp = (group: Group) => Promise<void>;
+
 /**
  * After an absence: what a group said too long ago is not answered, as an answer would surprise more than help. It becomes
- * context, and one notice that answers all of it says so. A turn that an earlier life of the host had begun goes on, unless
- * nothing has been said or done in it for as long.
+ * context, and one notice that answers all of it says so. `waitedHere`: at the start of the host, of what was stored before
+ * it, by when it was sent. A turn that an earlier life of the host had begun goes on, unless nothing has been said or done
+ * in it for as long. `cameLate`: of what its platform kept for so long before it could be handed over.
  */
-export function createCatchUp(parts: CatchUpParts): (group: Group) => Promise<void> {
-  return async (group) => {
-    const at = parts.clock.now();
+export function createCatchUp(parts: CatchUpParts): { readonly waitedHere: GiveUp; readonly cameLate: GiveUp } {
+  const { interventions } = parts.store;
+  const conclude = async (group: Group, found: SetAside): Promise<void> => {
     const minutes = parts.limitMinutes(group.name);
-    const reason = `I was away for too long: this is older than ${wordsFor(minutes)}.`;
-    const found = await parts.store.interventions.giveUpOld(group.name, {
-      at,
-      before: at - minutes * 60_000,
-      tell: (old): SetAsideWords => {
-        const inReplyTo = messagesOf(old).map(({ id }) => id);
-        const turn = old.turns[0]?.turn.id;
-        return {
-          reason,
-          lastStep: closingStep(reason, { at, estimateTokens: parts.estimateTokens }),
-          outgoing: [draftFor(group, { kind: "notice", text: notice(inReplyTo.length, minutes), inReplyTo, turn })],
-        };
-      },
-    });
-    for (const { turn } of found.turns) await parts.turnEnded(turn, reason);
+    for (const { turn } of found.turns) await parts.turnEnded(turn, reasonFor(minutes));
     const count = messagesOf(found).length;
     if (count > 0) await parts.gaveUp(group, count, minutes);
   };
+  return {
+    waitedHere: async (group) => {
+      const at = parts.clock.now();
+      const before = at - parts.limitMinutes(group.name) * 60_000;
+      const change = { at, before, tell: (old: SetAside) => wording(parts, group, { old, at }) };
+      await conclude(group, await interventions.giveUpOld(group.name, change));
+    },
+    cameLate: async (group) => {
+      const at = parts.clock.now();
+      const change = { at, tell: (old: SetAside) => wording(parts, group, { old, at }) };
+      await conclude(group, await interventions.giveUpLate(group.name, change));
+    },
+  };
+}
+
+function wording(
+  parts: CatchUpParts,
+  group: Group,
+  { old, at }: { readonly old: SetAside; readonly at: number },
+): SetAsideWords {
+  const minutes = parts.limitMinutes(group.name);
+  const reason = reasonFor(minutes);
+  const inReplyTo = messagesOf(old).map(({ id }) => id);
+  const turn = old.turns[0]?.turn.id;
+  return {
+    reason,
+    lastStep: closingStep(reason, { at, estimateTokens: parts.estimateTokens }),
+    outgoing: [draftFor(group, { kind: "notice", text: notice(inReplyTo.length, minutes), inReplyTo, turn })],
+  };
+}
+
+function reasonFor(minutes: number): string {
+  return `I was away for too long: this is older than ${wordsFor(minutes)}.`;
 }
 
 function messagesOf({ turns, waiting }: SetAside): SetAside["waiting"] {

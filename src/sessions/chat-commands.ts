@@ -16,6 +16,12 @@ export interface ChatCommandParts {
   readonly announce: (group: Group, pending: PendingCommand) => Promise<void>;
   /** The store has ended this turn: whoever works on it has to let go. */
   readonly turnEnded: (turn: Turn, reason: string) => Promise<void>;
+  /** What comes of `/approve` or `/deny`; called again for the same one as long as it was not written. */
+  readonly answer: (pending: PendingCommand) => Promise<{
+    readonly text: string;
+    readonly outgoing: readonly OutgoingDraft[];
+    readonly settles?: { readonly code: string; readonly as: "approved" | "denied" } | undefined;
+  }>;
   /** What a member may know of how things stand, a few lines. */
   readonly describe: (group: Group) => Promise<string>;
   readonly estimateTokens: (step: StepBody) => number;
@@ -37,22 +43,31 @@ export function createChatCommands(parts: ChatCommandParts): RunChatCommands {
       const { command, message } = pending;
       const at = parts.clock.now();
       const reason = `Stopped by ${message.sender.name}.`;
-      const text = command === "status" ? await parts.describe(group) : undefined;
+      const answer = isAnswer(command) ? await parts.answer(pending) : undefined;
+      const text = command === "status" ? await parts.describe(group) : answer?.text;
       const renews = command === "new" ? (await sessions.open(parts.sessionKey(group), group.name)).id : undefined;
       const done = await interventions.carryOut(message.seq, {
         at,
-        stops: command !== "status",
+        stops: command === "stop" || command === "new",
         renews,
+        settles: answer?.settles,
         tell: (found): SetAsideWords => ({
           reason,
           lastStep: closingStep(reason, { at, estimateTokens: parts.estimateTokens }),
-          outgoing: notices(group, pending, { found, reason, at, text: text ?? wording(command, found) }),
+          outgoing: [
+            ...notices(group, pending, { found, reason, at, text: text ?? wording(command, found) }),
+            ...(answer?.outgoing ?? []),
+          ],
         }),
       });
       for (const { turn } of done?.turns ?? []) await parts.turnEnded(turn, reason);
       if (done) parts.deliver();
     }
   };
+}
+
+function isAnswer(command: PendingCommand["command"]): boolean {
+  return command === "approve" || command === "deny";
 }
 
 /** One for each turn that was ended, then the one that answers the command and what was dropped with it. */

@@ -17,14 +17,15 @@ export function hitsBetween(before: LimitCounters, now: LimitCounters): LimitHit
   return hits;
 }
 
-/** Why a container that nobody ended came to its end. Engines miss some ends for lack of memory: exit code 137 points to it. */
+/**
+ * Why a container that nobody ended came to its end. A limit was hit only where the engine says so: it misses some ends for
+ * lack of memory, but not every kill is one, and people should not be told what is only a guess.
+ */
 export function describeExit(exit: ContainerExit): { readonly reason: string; readonly hit: LimitHit | undefined } {
   if (exit.oomKilled) {
     const reason = "it ran out of memory";
     return { reason, hit: { limit: "memory", value: 1, text: "The container ran out of memory and was ended." } };
   }
-  if (exit.code !== 137) return { reason: `it ended with exit code ${exit.code}`, hit: undefined };
-  const reason = "it was killed (exit code 137), perhaps because its memory was used up";
-  const text = "The container was killed (exit code 137), perhaps because its memory was used up.";
-  return { reason, hit: { limit: "memory", value: 1, text } };
+  const guess = exit.code === 137 ? " (killed, perhaps for lack of memory)" : "";
+  return { reason: `it ended with exit code ${exit.code}${guess}`, hit: undefined };
 }

@@ -25,6 +25,8 @@ export interface HostMailboxOptions {
   onMessage(message: AgentMessage): void | Promise<void>;
   /** Each breach of the rules, for the audit; printable. */
   onRejected?(reason: string): void;
+  /** A message of the agent was refused and will not come again. */
+  onDropped?(reason: string): void;
   /** The container must be ended: too many breaches, or a mailbox that cannot be read any more. At most once; nothing is read after it. */
   onViolation(reason: string): void;
   readonly logger: Logger;
@@ -67,10 +69,11 @@ export class HostMailbox implements AsyncDisposable {
       containerUid,
       nextSentId: () => writer.nextId,
       handle: async (message) => {
-        await writer.acknowledged(message.acked);
+        writer.acknowledged(message.acked);
         await options.onMessage(message);
       },
       onRejected: (reason) => options.onRejected?.(reason),
+      onDropped: (reason) => options.onDropped?.(reason),
       onViolation: (reason) => {
         watch[Symbol.dispose]();
         options.onViolation(reason);

@@ -21,6 +21,8 @@ export interface Mailbox extends AsyncDisposable {
 export interface MailboxEvents {
   readonly onMessage: (message: AgentMessage) => void;
   readonly onViolation: (reason: string) => void;
+  /** A message of the agent could not be read and will not come again. */
+  readonly onDropped: (reason: string) => void;
 }
 
 export interface HotContainerParts {
@@ -33,11 +35,15 @@ export interface HotContainerParts {
   readonly onGone: (container: HotContainer, reason: string) => void;
   /** It has reached one of its limits. */
   readonly onLimit: (container: HotContainer, hit: LimitHit) => void;
+  /** Called when it could not be removed. */
+  readonly onLeftBehind: () => void;
+  /** The host stops: one that is being started is not waited for. */
+  readonly stop: AbortSignal;
   readonly now: () => number;
 }
 
 /**
- * One life of a session's container with its mailbox: `starting → idle ⇄ busy → closing`. `closing` from the first close
+ * One life of a session's container with its mailbox: `starting → idle ⇄ busy → closing`; an idle one may be frozen. `closing` from the first close
  * on, whatever the reason (its end, a violation of the protocol, eviction); never used again after that.
  */
 export class HotContainer {
@@ -45,7 +51,9 @@ export class HotContainer {
   readonly #parts: HotContainerParts;
   readonly #ready = Promise.withResolvers<ProbeReport>();
   readonly #closed = Promise.withResolvers<void>();
-  #state: HotContainerView["state"] = "starting";
+  #state: Exclude<HotContainerView["state"], "frozen"> = "starting";
+  /** Set from the moment on that it is told to freeze; resolves with whether it did. */
+  #freezing: Promise<boolean> | undefined;
   #running: RunningContainer | undefined;
   #mailbox: Mailbox | undefined;
   #listener: TurnListener | undefined;
@@ -66,16 +74,20 @@ export class HotContainer {
     readyTimeoutMs: number,
   ): Promise<HotContainer> {
     const container = new HotContainer(parts);
+    const stop = (): void => void container.close("the host is stopping");
+    parts.stop.addEventListener("abort", stop, { once: true });
     try {
       await container.#openMailbox();
       await container.#watch(await launch());
       const probe = await container.#waitUntilReady(readyTimeoutMs);
       await container.#attest(probe);
-      container.#state = "idle";
+      container.#becomeIdle();
       return container;
     } catch (error) {
       await container.close(error instanceof Error ? error.message : String(error));
       throw error;
+    } finally {
+      parts.stop.removeEventListener("abort", stop);
     }
   }
 
@@ -88,7 +100,8 @@ export class HotContainer {
       // What it hit in an earlier life of the host has been told.
       container.#counted = (await running.limitCounters().catch(() => undefined)) ?? container.#counted;
       await container.#openMailbox();
-      container.#state = "idle";
+      container.#becomeIdle();
+      if (running.isFrozen()) container.#freezing = Promise.resolve(true);
       return container;
     } catch (error) {
       await container.close(error instanceof Error ? error.message : String(error));
@@ -96,7 +109,7 @@ export class HotContainer {
     }
   }
 
-  get state(): HotContainerView["state"] {
+  get state(): Exclude<HotContainerView["state"], "frozen"> {
     return this.#state;
   }
 
@@ -111,7 +124,7 @@ export class HotContainer {
       generation: this.#running?.generation ?? 0,
       container: this.#running?.id ?? "",
       name: this.#running?.name ?? "",
-      state: this.#state,
+      state: this.#state === "idle" && this.#freezing ? "frozen" : this.#state,
       lastUsedAt: this.#lastUsedAt,
     };
   }
@@ -121,6 +134,38 @@ export class HotContainer {
     if (this.#state !== "idle") throw new AppError("container_lost", `The container is ${this.#state}, not idle.`);
     this.#state = "busy";
     this.#listener = listener;
+  }
+
+  /** Takes its processor time, if it is idle. Resolves with whether it is frozen then; rejects with what the engine says. */
+  async freeze(): Promise<boolean> {
+    if (this.#state !== "idle" || this.#freezing || !this.#running) return false;
+    const work = this.#running.freeze();
+    this.#freezing = work.then(
+      () => true,
+      () => false,
+    );
+    await work.catch((error: unknown) => {
+      this.#freezing = undefined;
+      throw error;
+    });
+    return true;
+  }
+
+  /**
+   * Gives it its processor time back; at once when it was not frozen. Rejects with `engine_unavailable` while the engine is
+   * away; one that cannot be thawed is closed.
+   */
+  async thaw(): Promise<boolean> {
+    if (!(await this.#freezing)) return false;
+    try {
+      await this.#running?.thaw();
+      this.#freezing = undefined;
+      return true;
+    } catch (error) {
+      if (error instanceof AppError && error.code === "engine_unavailable") throw error;
+      await this.close(`it could not be thawed: ${error instanceof Error ? error.message : String(error)}`);
+      throw new AppError("container_lost", "The container could not be thawed.", { cause: error });
+    }
   }
 
   /** The turn is over; the container may be used again. */
@@ -157,19 +202,31 @@ export class HotContainer {
     this.#parts.onGone(this, reason);
     try {
       await this.#mailbox?.[Symbol.asyncDispose]();
+      await this.#freezing;
       await this.limitHits();
       await this.#running?.remove();
       await this.#mailbox?.removeFiles();
     } catch (error) {
       this.#parts.onLog("error", `ending the container (${reason}) failed: ${String(error)}`);
+      this.#parts.onLeftBehind();
     } finally {
       this.#closed.resolve();
     }
   }
 
+  /** It may have ended while it was attested: what is closing never comes back. */
+  #becomeIdle(): void {
+    if (this.#state === "closing") throw new AppError("container_lost", "The container ended while it was attested.");
+    this.#state = "idle";
+  }
+
   async #openMailbox(): Promise<void> {
     this.#mailbox = await this.#parts.openMailbox({
       onMessage: (message) => this.#receive(message.payload),
+      onDropped: (reason) => {
+        // A turn would wait for it for ever. Without a turn, it only counts as a violation.
+        if (this.#listener) void this.close(`a message of the agent could not be read (${reason})`);
+      },
       onViolation: (reason) => {
         this.#parts.onLog("error", `the agent broke the mailbox protocol: ${reason}`);
         void this.close(`mailbox violation: ${reason}`);

@@ -22,7 +22,12 @@ export interface RunningContainer {
   attest(probe: ProbeReport | undefined): Promise<readonly string[]>;
   /** How often the kernel has enforced its limits so far; undefined where the host cannot look. */
   limitCounters(): Promise<LimitCounters | undefined>;
-  /** Ends and removes it. Idempotent. */
+  /** Was it frozen when it was attested? */
+  isFrozen(): boolean;
+  /** Takes all processor time from it until `thaw`. Doing either twice does no harm. */
+  freeze(): Promise<void>;
+  thaw(): Promise<void>;
+  /** Ends and removes it, frozen or not. Idempotent. */
   remove(): Promise<void>;
 }
 

@@ -20,6 +20,8 @@ export interface MailboxReaderOptions {
   nextSentId(): number;
   handle(message: AgentMessage): Promise<void>;
   onRejected(reason: string): void;
+  /** A message was refused, and will not come again: whoever waits for it waits in vain. */
+  onDropped(reason: string): void;
   onViolation(reason: string): void;
   readonly logger: Logger;
 }
@@ -155,13 +157,13 @@ export class MailboxReader implements AsyncDisposable {
     const name = Buffer.from(messageFileName(id));
     this.#handled = id;
     const reading = await folder.readFile(name, { maxBytes: limits.messageBytes, ownerUid: containerUid });
-    if (!reading.ok) return this.#reject(name, reading.reason);
+    if (!reading.ok) return this.#drop(name, reading.reason);
     const decoded = decodeMessage(reading.bytes, agentMessage, id);
-    if (!decoded.ok) return this.#reject(name, decoded.reason);
+    if (!decoded.ok) return this.#drop(name, decoded.reason);
     const { message } = decoded;
-    if (message.generation !== generation) return this.#reject(name, `generation ${message.generation}`);
+    if (message.generation !== generation) return this.#drop(name, `generation ${message.generation}`);
     if (message.acked >= this.#options.nextSentId())
-      return this.#reject(name, `acknowledges ${message.acked}, which was never sent`);
+      return this.#drop(name, `acknowledges ${message.acked}, which was never sent`);
     await this.#handOver(message);
     await folder.remove(name);
   }
@@ -175,6 +177,11 @@ export class MailboxReader implements AsyncDisposable {
     } finally {
       this.#handling = false;
     }
+  }
+
+  async #drop(name: Buffer, reason: string): Promise<void> {
+    await this.#reject(name, reason);
+    if (!this.#closed) this.#options.onDropped(`${printableName(name)}: ${reason}`);
   }
 
   async #strange(name: Buffer): Promise<void> {

@@ -1,4 +1,5 @@
-import { readdir, rm } from "node:fs/promises";
+import { rmSync } from "node:fs";
+import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 
 import { AppError, toError } from "../lib/app-error.ts";
@@ -58,17 +59,17 @@ export class MailboxWriter {
   }
 
   /** Removes what the agent has handled. */
-  async acknowledged(upTo: number): Promise<void> {
+  acknowledged(upTo: number): void {
     for (const id of this.#unacknowledged) {
       if (id > upTo) continue;
       this.#unacknowledged.delete(id);
-      await rm(join(this.#options.folder, messageFileName(id)), { force: true });
+      rmSync(join(this.#options.folder, messageFileName(id)), { force: true });
     }
   }
 
   async #write(id: number, text: string): Promise<void> {
     try {
-      await writeMessageFile(this.#options.folder, id, text);
+      writeMessageFile(this.#options.folder, id, text);
       this.#unacknowledged.add(id);
     } catch (error) {
       const { message } = toError(error);

@@ -1,56 +1,22 @@
-import type { Logger } from "pino";
+import { once } from "node:events";
 
 import type { Group } from "../domain/group.ts";
-import type { LimitHit } from "../domain/limit.ts";
 import type { HotContainer as HotContainerView, Session } from "../domain/session.ts";
-import { toError } from "../lib/app-error.ts";
+import { AppError, toError } from "../lib/app-error.ts";
 import { HotContainer } from "./hot-container.ts";
-import type { HotContainerParts, Mailbox, MailboxEvents, TurnListener } from "./hot-container.ts";
-import type { FoundContainer, Launcher, RunningContainer } from "./launch.ts";
-
-/** What is opened for a container's life: see the mailbox. */
-export interface MailboxRequest extends MailboxEvents {
-  readonly session: string;
-  readonly group: string;
-  readonly generation: number;
-  readonly firstId: number;
-  readonly containerUid: number;
-}
-
-/** Things that happen to containers, for the audit log. Each resolves when it is on record. */
-export interface PoolEvents {
-  started(container: HotContainerView, elapsedMs: number): Promise<void>;
-  adopted(container: HotContainerView): Promise<void>;
-  refused(group: string, session: string, reason: string): Promise<void>;
-  stopped(container: HotContainerView, reason: string): Promise<void>;
-  limitHit(group: Group, container: HotContainerView, hit: LimitHit): Promise<void>;
-  orphanRemoved(name: string, reason: string): Promise<void>;
-}
-
-export interface PoolParts {
-  readonly launcher: Launcher;
-  readonly sessions: {
-    nextGeneration(id: string): Promise<number>;
-    nextMailboxBlock(id: string): Promise<number>;
-  };
-  readonly openMailbox: (request: MailboxRequest) => Promise<Mailbox>;
-  readonly mailFolder: (session: string, generation: number) => string;
-  readonly containerLog: (
-    session: string,
-    group: string,
-    level: "debug" | "info" | "warn" | "error",
-    text: string,
-  ) => void;
-  readonly events: PoolEvents;
-  /** The quota of groups' folders: `admit` throws when a group may not have a container now. */
-  readonly workspaces: { admit(group: string): Promise<void>; released(group: string): void };
-  readonly limits: { readonly maxHot: number; readonly idleStopMs: number; readonly readyTimeoutMs: number };
-  readonly now: () => number;
-  readonly logger: Logger;
-}
+import type { HotContainerParts, TurnListener } from "./hot-container.ts";
+import type { FindOwner, Owner, PoolParts } from "./pool-parts.ts";
+import { IdlePlan } from "./idle-plan.ts";
+import { Leftovers } from "./leftovers.ts";
+import type { FoundContainer, RunningContainer } from "./launch.ts";
 
 /** Ids that one mailbox block spans; a container's life never needs as many. */
 const mailboxBlockSize = 1_000_000;
+/** What an engine gets to end all containers when the host stops. */
+const endMs = 20_000;
+/** Between two looks at the machine's memory. */
+const memoryCheckMs = 10_000;
+const stopping = "the host is stopping";
 
 /**
  * The hot containers, at most one per session and `maxHot` in all. Callers make sure that no more turns than `maxHot` run
@@ -59,13 +25,34 @@ const mailboxBlockSize = 1_000_000;
 export class SessionPool implements AsyncDisposable {
   readonly #parts: PoolParts;
   readonly #hot = new Map<string, HotContainer>();
-  readonly #idleTimers = new Map<string, NodeJS.Timeout>();
+  readonly #idle: IdlePlan;
+  readonly #memoryTimer: NodeJS.Timeout;
+  #toldOfFreezing = false;
   readonly #closing = new Set<Promise<void>>();
-  /** Places promised to containers that are being started. */
-  readonly #starting = new Set<string>();
+  /** Places promised to containers that are being started, and their generations as soon as they have one. */
+  readonly #starting = new Map<string, number | undefined>();
+  readonly #leftovers: Leftovers;
+  readonly #stop = new AbortController();
 
   constructor(parts: PoolParts) {
     this.#parts = parts;
+    this.#leftovers = new Leftovers({
+      found: () => parts.launcher.found(),
+      inUse: ({ session, generation }) =>
+        this.#hot.get(session)?.view().generation === generation || this.#starting.get(session) === generation,
+      removed: (name, reason) => parts.events.orphanRemoved(name, reason),
+      logger: parts.logger,
+    });
+    this.#idle = new IdlePlan({
+      freezeMs: parts.limits.freezeMs,
+      stopMs: parts.limits.idleStopMs,
+      freeze: (session) => void this.#freeze(session),
+      stop: (session) => {
+        const hot = this.#hot.get(session);
+        if (hot?.state === "idle") this.#track(hot.close("it was idle for too long"));
+      },
+    });
+    this.#memoryTimer = setInterval(() => this.#track(this.#relieve()), memoryCheckMs).unref();
   }
 
   list(): HotContainerView[] {
@@ -74,19 +61,23 @@ export class SessionPool implements AsyncDisposable {
 
   /** The session's hot container, or a new one, busy with the listener's turn until `release`. */
   async acquire(group: Group, session: Session, listener: TurnListener): Promise<HotContainer> {
+    if (this.#stop.signal.aborted) throw new AppError("container_lost", "The host is stopping.");
     await this.#admit(group.name, session.id);
     const fingerprint = await this.#parts.launcher.fingerprint(group);
     const hot = this.#hot.get(session.id);
     if (hot?.state === "idle" && hot.fingerprint === fingerprint) {
-      this.#clearIdleTimer(session.id);
+      this.#idle.end(session.id);
       hot.occupy(listener);
+      await this.#thaw(hot);
       return hot;
     }
-    if (hot) await this.#close(hot, hot.state === "idle" ? "its configuration changed" : "it was being closed");
-    this.#starting.add(session.id);
+    if (hot) await hot.close(hot.state === "idle" ? "its configuration changed" : "it was being closed");
+    this.#starting.set(session.id, undefined);
     try {
       await this.#makeRoom();
-      return await this.#start(group, session, { fingerprint, listener });
+      const start = this.#start(group, session, { fingerprint, listener });
+      this.#track(start.then(noResult, noResult));
+      return await start;
     } finally {
       this.#starting.delete(session.id);
     }
@@ -100,20 +91,14 @@ export class SessionPool implements AsyncDisposable {
     void hot.limitHits();
     hot.release();
     this.#parts.workspaces.released(hot.view().group);
-    if (hot.state !== "idle") return;
-    const timer = setTimeout(() => {
-      if (hot.state === "idle") this.#track(this.#close(hot, "it was idle for too long"));
-    }, this.#parts.limits.idleStopMs);
-    timer.unref();
-    this.#clearIdleTimer(session);
-    this.#idleTimers.set(session, timer);
+    if (hot.state === "idle") this.#idle.begin(session);
   }
 
   /** Ends the container of a session, busy or not. False when it has none. */
   async stop(session: string, reason: string): Promise<boolean> {
     const hot = this.#hot.get(session);
     if (!hot) return false;
-    await this.#close(hot, reason);
+    await hot.close(reason);
     return true;
   }
 
@@ -121,16 +106,24 @@ export class SessionPool implements AsyncDisposable {
    * Looks at the containers that carry this home's label. One that is what its session would get now, and that no turn was
    * using when the host ended, is taken over; all others are removed.
    */
-  async reconcile(
-    find: (session: string) => Promise<{ group: Group; session: Session; busy: boolean } | undefined>,
-  ): Promise<void> {
+  async reconcile(find: FindOwner): Promise<void> {
     const found = await this.#parts.launcher.found();
     await Promise.all(found.map((container) => this.#reconcileOne(container, find)));
   }
 
+  /** Ends all containers. Those that an engine which hangs does not end in time are found at the next start. */
   async [Symbol.asyncDispose](): Promise<void> {
-    await Promise.all([...this.#hot.values()].map((hot) => this.#close(hot, "the host is stopping")));
+    this.#stop.abort();
+    clearInterval(this.#memoryTimer);
+    const late = AbortSignal.timeout(endMs);
+    await Promise.race([this.#endAll(), once(late, "abort")]);
+    if (late.aborted) this.#parts.logger.error("the engine did not end all containers in time");
+  }
+
+  async #endAll(): Promise<void> {
+    await Promise.all([...this.#hot.values()].map((hot) => hot.close(stopping)));
     await Promise.all(this.#closing);
+    await this.#leftovers[Symbol.asyncDispose]();
   }
 
   async #start(
@@ -140,19 +133,26 @@ export class SessionPool implements AsyncDisposable {
   ): Promise<HotContainer> {
     const { launcher, sessions, events, limits } = this.#parts;
     const begun = performance.now();
-    const plan = await launcher.plan(group, session);
+    const [plan] = await Promise.all([
+      launcher.plan(group, session),
+      // Two containers of one session would share its folder, and the older one may still run what a turn began in it.
+      this.#leftovers.removeOf(session.id),
+    ]);
     for (const refused of plan.refusedMounts)
       this.#parts.containerLog(session.id, group.name, "warn", `mount refused: ${refused}`);
     const generation = await sessions.nextGeneration(session.id);
+    this.#starting.set(session.id, generation);
     const parts = await this.#containerParts(group, session, { fingerprint, generation, uid: plan.uid });
     const folder = this.#parts.mailFolder(session.id, generation);
     try {
       const hot = await HotContainer.start(parts, () => plan.start(generation, folder), limits.readyTimeoutMs);
+      if (this.#stop.signal.aborted) await hot.close(stopping);
       hot.occupy(listener);
       this.#hot.set(session.id, hot);
       await events.started(hot.view(), performance.now() - begun);
       return hot;
     } catch (error) {
+      this.#leftovers.suspect();
       await events.refused(group.name, session.id, error instanceof Error ? error.message : String(error));
       throw error;
     }
@@ -180,14 +180,13 @@ export class SessionPool implements AsyncDisposable {
       onLog: (level, text) => this.#parts.containerLog(session.id, group.name, level, text),
       onGone: (container, reason) => this.#gone(session.id, container, reason),
       onLimit: (container, hit) => this.#track(this.#parts.events.limitHit(group, container.view(), hit)),
+      stop: this.#stop.signal,
+      onLeftBehind: () => this.#leftovers.suspect(),
       now: this.#parts.now,
     };
   }
 
-  async #reconcileOne(
-    found: FoundContainer,
-    find: (session: string) => Promise<{ group: Group; session: Session; busy: boolean } | undefined>,
-  ): Promise<void> {
+  async #reconcileOne(found: FoundContainer, find: FindOwner): Promise<void> {
     try {
       const owner = await find(found.session);
       const reason = await this.#tryAdopt(found, owner);
@@ -199,14 +198,13 @@ export class SessionPool implements AsyncDisposable {
         { error, container: found.name },
         "a container of an earlier start could not be removed",
       );
+      this.#leftovers.suspect();
     }
   }
 
   /** Why it was not taken over; undefined when it was. */
-  async #tryAdopt(
-    found: FoundContainer,
-    owner: { group: Group; session: Session; busy: boolean } | undefined,
-  ): Promise<string | undefined> {
+  async #tryAdopt(found: FoundContainer, owner: Owner | undefined): Promise<string | undefined> {
+    if (this.#hot.get(found.session)?.view().generation === found.generation) return undefined;
     if (!owner) return "its session or group does not exist any more";
     if (!found.running) return "it had ended";
     if (found.generation !== owner.session.generation) return "a newer one exists";
@@ -241,29 +239,53 @@ export class SessionPool implements AsyncDisposable {
   async #makeRoom(): Promise<void> {
     // One that has just started may be in both.
     while (new Set([...this.#hot.keys(), ...this.#starting]).size > this.#parts.limits.maxHot) {
-      const idle = [...this.#hot.values()].filter((hot) => hot.state === "idle");
-      const oldest = idle.toSorted((a, b) => a.lastUsedAt - b.lastUsedAt)[0];
+      const oldest = this.#idleLongest();
       if (!oldest) return;
-      await this.#close(oldest, "its place was needed");
+      await oldest.close("its place was needed");
+    }
+    await this.#relieve();
+  }
+
+  /** Ends idle containers until there is memory enough. */
+  async #relieve(): Promise<void> {
+    const { limits, availableMemoryMb } = this.#parts;
+    for (let oldest = this.#idleLongest(); oldest; oldest = this.#idleLongest()) {
+      const available = await availableMemoryMb();
+      if (available === undefined || available >= limits.memoryReserveMb) return;
+      // It may have got work in between.
+      if (oldest.state === "idle") await oldest.close("the machine's memory was needed");
     }
   }
 
-  async #close(hot: HotContainer, reason: string): Promise<void> {
-    await hot.close(reason);
+  #idleLongest(): HotContainer | undefined {
+    const idle = [...this.#hot.values()].filter((hot) => hot.state === "idle");
+    return idle.toSorted((a, b) => a.lastUsedAt - b.lastUsedAt)[0];
+  }
+
+  /** An idle container uses next to nothing without it too, so an engine that cannot pause is complained about once. */
+  async #freeze(session: string): Promise<void> {
+    const hot = this.#hot.get(session);
+    try {
+      if (hot && (await hot.freeze())) this.#parts.events.froze(hot.view());
+    } catch (error) {
+      const level = this.#toldOfFreezing ? "debug" : "warn";
+      this.#toldOfFreezing = true;
+      this.#parts.logger[level]({ error, container: hot?.view().name }, "an idle container could not be paused");
+    }
+  }
+
+  async #thaw(hot: HotContainer): Promise<void> {
+    const begun = performance.now();
+    if (await hot.thaw()) this.#parts.events.thawed(hot.view(), performance.now() - begun);
   }
 
   #gone(session: string, container: HotContainer, reason: string): void {
     if (this.#hot.get(session) === container) {
       this.#hot.delete(session);
-      this.#clearIdleTimer(session);
+      this.#idle.end(session);
     }
     const view = container.view();
     if (view.container !== "") this.#track(this.#parts.events.stopped(view, reason));
-  }
-
-  #clearIdleTimer(session: string): void {
-    clearTimeout(this.#idleTimers.get(session));
-    this.#idleTimers.delete(session);
   }
 
   /** Work that nobody waits for now, but that `dispose` waits for. */
@@ -274,3 +296,5 @@ export class SessionPool implements AsyncDisposable {
     this.#closing.add(tracked);
   }
 }
+
+function noResult(): void {}

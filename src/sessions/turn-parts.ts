@@ -2,20 +2,22 @@ import type { Logger } from "pino";
 
 import type { Group } from "../domain/group.ts";
 import type { LimitHit } from "../domain/limit.ts";
-import type { OutgoingDraft, StoredMessage } from "../domain/message.ts";
+import type { OutgoingDraft, OutgoingFile, StoredMessage } from "../domain/message.ts";
 import type { ModelAnswer, ToolCall } from "../domain/model.ts";
 import type { Session } from "../domain/session.ts";
-import type { Step, Turn } from "../domain/turn.ts";
+import type { Step, Turn, TurnTimes } from "../domain/turn.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Decision } from "../policy/tool-policy.ts";
 import type { MessageStore, OutboxStore, SessionStore, TurnStore } from "../stores/store.ts";
 import type { HotContainer, TurnListener } from "./hot-container.ts";
+import type { TurnClock } from "./turn-clock.ts";
 
 /** A turn at work: who it is for, and in which conversation. */
 export interface TurnScope {
   readonly turn: Turn;
   readonly group: Group;
   readonly session: Session;
+  readonly clock: TurnClock;
 }
 
 /** What happens in a turn, for the audit log and the metrics. A promise resolves when it is on record: intent comes before effect. */
@@ -28,9 +30,16 @@ export interface TurnEvents {
   ): Promise<void>;
   progress(scope: TurnScope, text: string): void;
   limitHit(scope: TurnScope, hit: LimitHit): Promise<void>;
+  /** The agent asked for what the model had not asked for. */
+  overstepped(scope: TurnScope, reason: string): Promise<void>;
   ended(
     scope: TurnScope,
-    end: { state: "done" | "failed" | "cancelled"; reason: string | undefined; elapsedMs: number },
+    end: {
+      state: "done" | "failed" | "cancelled";
+      reason: string | undefined;
+      elapsedMs: number;
+      times: TurnTimes;
+    },
   ): Promise<void>;
 }
 
@@ -54,6 +63,10 @@ export interface TurnParts {
   readonly judge: (group: Group, call: ToolCall) => Decision;
   /** The answer as it goes to the chat; empty when there is nothing to send. */
   readonly formatReply: (text: string, scope: TurnScope) => string;
+  /** Copies a file of the group, given by its path in the container, for sending. Throws what is wrong with it, for the model. */
+  readonly keepFile: (group: string, path: string) => Promise<OutgoingFile>;
+  /** Can an emoji be put on a message of this channel? */
+  readonly canReact: (channel: string) => boolean;
   /** Resolves when there is room on the disk and the store can be written, or at the signal. Never rejects. */
   readonly untilWritable: (signal: AbortSignal) => Promise<void>;
   /** There are new rows in the outbox. */
@@ -62,7 +75,7 @@ export interface TurnParts {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly turnTimeoutMs: number;
-  /** Longest silence after a message to the agent that it must react to at once. */
+  /** Longest silence of an agent during a turn: after a message that it must react to at once, and to pings. */
   readonly silenceTimeoutMs: number;
 }
 

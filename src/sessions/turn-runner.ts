@@ -4,8 +4,10 @@ import type { Group } from "../domain/group.ts";
 import type { Session } from "../domain/session.ts";
 import type { Turn } from "../domain/turn.ts";
 import { AppError, isPassing, toError } from "../lib/app-error.ts";
+import { waitOnTimer } from "../lib/wait.ts";
 import { ActiveTurn } from "./active-turn.ts";
 import type { Outcome } from "./active-turn.ts";
+import { TurnClock } from "./turn-clock.ts";
 import { closingStep } from "./closing-step.ts";
 import { collectIntake } from "./turn-intake.ts";
 import { draftFor } from "./turn-parts.ts";
@@ -32,7 +34,7 @@ export class TurnRunner {
   async run(group: Group, signal: AbortSignal): Promise<boolean> {
     const session = await this.#parts.store.sessions.open(this.#parts.sessionKey(group), group.name);
     const unfinished = (await this.#parts.store.turns.running()).find((turn) => turn.session === session.id);
-    if (unfinished) await this.#workOn({ turn: unfinished, group, session }, true, signal);
+    if (unfinished) await this.#workOn({ turn: unfinished, group, session, clock: this.#newClock() }, true, signal);
     else if (!(await this.#begin(group, session, signal))) return false;
     return (await this.#parts.store.messages.waitingCount(group.name)) > 0;
   }
@@ -60,8 +62,15 @@ export class TurnRunner {
       intake.step,
     );
     const turn = await store.turns.get(id);
-    if (turn) await this.#workOn({ turn, group, session }, false, signal);
+    const turnClock = this.#newClock();
+    // The clock may have been set back.
+    turnClock.add("queue", Math.max(0, at - (intake.waiting[0]?.receivedAt ?? at)));
+    if (turn) await this.#workOn({ turn, group, session, clock: turnClock }, false, signal);
     return true;
+  }
+
+  #newClock(): TurnClock {
+    return new TurnClock(() => this.#parts.clock.monotonic());
   }
 
   async #workOn(scope: TurnScope, resumed: boolean, signal: AbortSignal): Promise<void> {
@@ -136,7 +145,7 @@ export class TurnRunner {
           { reason: error.message, retryInMs: delayMs },
           "the container engine is away; the turn waits",
         );
-        await waitUnlessAborted(delayMs, signal);
+        await waitOnTimer(delayMs, signal);
         if (signal.aborted) return { kind: "suspended" };
         if (active.cancelled) return { kind: "ended", state: active.cancelled.state, text: active.cancelled.reason };
       }
@@ -148,19 +157,22 @@ export class TurnRunner {
     const { turn, group } = scope;
     const messages = await store.messages.ofTurn(turn.id);
     const at = clock.now();
-    const elapsedMs = at - (messages[0]?.receivedAt ?? turn.startedAt);
+    // The clock may have been set back.
+    const elapsedMs = Math.max(0, at - (messages[0]?.receivedAt ?? turn.startedAt));
     const { kind, text } = this.#wording(end, scope);
     const inReplyTo = messages.map((message) => message.id);
     const outgoing = text === "" ? [] : [draftFor(group, { kind, text, inReplyTo, turn: turn.id, elapsedMs })];
     const reason = end.state === "done" ? undefined : end.text;
     const { estimateTokens } = this.#parts;
     const steps = end.state === "done" ? [] : [closingStep(end.text, { at, estimateTokens })];
-    const rows = await store.turns.finish(turn.id, { state: end.state, reason, at, steps, outgoing });
+    scope.clock.enter(undefined);
+    const times = scope.clock.times();
+    const rows = await store.turns.finish(turn.id, { state: end.state, reason, times, at, steps, outgoing });
     if (rows) this.#parts.deliver();
     // A command may have ended it in the store while its container still worked: that end counts.
     const ended = rows ? { state: end.state, reason } : await store.turns.get(turn.id);
     if (ended && ended.state !== "running") {
-      await events.ended(scope, { state: ended.state, reason: ended.reason, elapsedMs });
+      await events.ended(scope, { state: ended.state, reason: ended.reason, elapsedMs, times });
     }
   }
 
@@ -181,17 +193,4 @@ const endedMeanwhile: Outcome = { kind: "ended", state: "cancelled", text: "It w
 function lostTwice(reason: string): { state: "failed"; text: string } {
   const text = `the agent's container ended ${containersPerTurn} times while it worked (last: ${reason}). The message is kept; the operator can try again with "crabpot turns retry".`;
   return { state: "failed", text };
-}
-
-async function waitUnlessAborted(delayMs: number, signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return;
-  await new Promise<void>((resolve) => {
-    const timer = setTimeout(done, delayMs);
-    function done(): void {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", done);
-      resolve();
-    }
-    signal.addEventListener("abort", done, { once: true });
-  });
 }

@@ -1,4 +1,4 @@
-import type { BudgetLimits, Chat, Group } from "../domain/group.ts";
+import type { BudgetLimits, Group } from "../domain/group.ts";
 import type {
   ChatCommand,
   IncomingMessage,
@@ -6,10 +6,12 @@ import type {
   OutboxState,
   OutgoingDraft,
   OutgoingMessage,
+  StoredAttachment,
   StoredMessage,
 } from "../domain/message.ts";
 import type { Session } from "../domain/session.ts";
-import type { Step, StepBody, Turn, TurnState } from "../domain/turn.ts";
+import type { Step, StepBody, Turn, TurnState, TurnTimes } from "../domain/turn.ts";
+import type { ChatStore, RequestStore } from "./chat-store.ts";
 
 export interface WaitingInGroup {
   readonly group: string;
@@ -26,7 +28,17 @@ export interface MessageStore {
    */
   insert(
     message: IncomingMessage,
-    placed: { group: string; state: MessageState; at: number; command?: ChatCommand | undefined },
+    placed: {
+      group: string;
+      state: MessageState;
+      at: number;
+      command?: ChatCommand | undefined;
+      /** What was said behind the command. */
+      argument?: string | undefined;
+      /** Too old to be answered: it waits to be given up. */
+      late?: boolean | undefined;
+      attachments?: readonly StoredAttachment[] | undefined;
+    },
   ): Promise<{ seq: number; duplicate: boolean }>;
   /** Was this message stored before? */
   isKnown(message: Pick<IncomingMessage, "channel" | "chat" | "sender" | "id">): Promise<boolean>;
@@ -34,9 +46,9 @@ export interface MessageStore {
   after(group: string, after: number, limit: number): Promise<StoredMessage[]>;
   /** How many messages of the group (all states but `handled`) have `seq > after`; not counted beyond 10,000. */
   countAfter(group: string, after: number): Promise<number>;
-  /** The `waiting` messages of a group, oldest first, at most `limit`. */
+  /** The `waiting` messages of a group that are not late, oldest first, at most `limit`. */
   waiting(group: string, limit: number): Promise<StoredMessage[]>;
-  /** How many `waiting` messages the group has. */
+  /** How many there are. */
   waitingCount(group: string): Promise<number>;
   /** How many messages wait in all groups together, counted up to `limit`. */
   waitingTotal(limit: number): Promise<number>;
@@ -59,14 +71,8 @@ export interface GroupStore {
   remove(name: string): Promise<boolean>;
   /** A small number of the group's own (0, 1, 2 …), the same for ever: its uid is derived from it. Works for configured groups too. */
   ordinal(name: string): Promise<number>;
-}
-
-export interface ChatStore {
-  /** Counts a message of a chat and notes when it was seen; `group` as registered at that moment. */
-  seen(channel: string, chat: string, group: string | undefined, at: number): Promise<void>;
-  list(): Promise<Chat[]>;
-  /** Notes the member's newest name. */
-  memberSeen(group: string, sender: { id: string; name: string }, at: number): Promise<void>;
+  /** Has there ever been a group of this name, of which something may be left? */
+  wasUsed(name: string): Promise<boolean>;
 }
 
 export interface SessionStore {
@@ -107,6 +113,7 @@ export interface TurnStore {
     end: {
       state: Exclude<TurnState, "running">;
       reason?: string | undefined;
+      times?: TurnTimes | undefined;
       at: number;
       steps: readonly NewStep[];
       outgoing: readonly OutgoingDraft[];
@@ -117,6 +124,8 @@ export interface TurnStore {
   /** Newest first. */
   list(filter: { group?: string | undefined; limit: number }): Promise<Turn[]>;
   steps(turn: string): Promise<Step[]>;
+  /** The newest step of a turn. */
+  lastStep(turn: string): Promise<Step | undefined>;
   /** Steps of a session's current conversation with `seq >= from`, oldest first. */
   history(session: string, conversation: number, from: number): Promise<Step[]>;
 }
@@ -124,6 +133,8 @@ export interface TurnStore {
 /** A command that was said as this message. */
 export interface PendingCommand {
   readonly command: ChatCommand;
+  /** What was said behind it. */
+  readonly argument: string | undefined;
   readonly message: StoredMessage;
 }
 
@@ -147,7 +158,7 @@ export interface InterventionStore {
   /**
    * Carries out the command that was said as message `seq`, in one transaction. `stops`: ends running turns that began before
    * it, and what waited before it becomes `handled`. `renews`: this session begins a new conversation, and messages up to
-   * the command count as shown. Undefined, and no effect, when it was carried out before.
+   * the command count as shown. `settles`: this request is answered. Undefined, and no effect, when it was carried out before.
    */
   carryOut(
     seq: number,
@@ -155,6 +166,7 @@ export interface InterventionStore {
       readonly at: number;
       readonly stops: boolean;
       readonly renews?: string | undefined;
+      readonly settles?: { readonly code: string; readonly as: "approved" | "denied" } | undefined;
       readonly tell: (found: SetAside) => SetAsideWords;
     },
   ): Promise<SetAside | undefined>;
@@ -165,6 +177,11 @@ export interface InterventionStore {
   giveUpOld(
     group: string,
     change: { readonly at: number; readonly before: number; readonly tell: (found: SetAside) => SetAsideWords },
+  ): Promise<SetAside>;
+  /** The same for what was `late` when it was stored; no turn is touched. */
+  giveUpLate(
+    group: string,
+    change: { readonly at: number; readonly tell: (found: SetAside) => SetAsideWords },
   ): Promise<SetAside>;
 }
 
@@ -178,6 +195,8 @@ export interface OutboxStore {
   /** Is there a row of this chat whose `seq` or turn id is this text: did the agent say it? */
   isOwn(channel: string, chat: string, reference: string): Promise<boolean>;
   counts(): Promise<Record<OutboxState, number>>;
+  /** What a turn said, in order. */
+  ofTurn(turn: string): Promise<OutgoingMessage[]>;
   get(seq: number): Promise<OutgoingMessage | undefined>;
   /** Newest first. */
   list(filter: {
@@ -185,6 +204,8 @@ export interface OutboxStore {
     group?: string | undefined;
     limit: number;
   }): Promise<OutgoingMessage[]>;
+  /** Rows with a file that still have to be sent, or were made since then. */
+  withFiles(since: number): Promise<OutgoingMessage[]>;
   /** Those of these rows that are `dead` or `uncertain` become `queued` with no attempts. Returns their numbers, in order. */
   requeue(seqs: readonly number[], at: number): Promise<number[]>;
 }
@@ -215,15 +236,32 @@ export interface AuditIndex {
   ): Promise<void>;
 }
 
+/**
+ * What a channel keeps for itself, such as an account's keys: small values by key, in spaces of its own naming. Values are
+ * secrets and belong into no log.
+ */
+export interface ChannelStateStore {
+  /** The values of these keys; keys without one are left out. */
+  read(space: string, keys: readonly string[]): Promise<ReadonlyMap<string, Uint8Array>>;
+  /** All of a space, in the order of the keys. */
+  list(space: string): Promise<ReadonlyMap<string, Uint8Array>>;
+  /** Sets and (where the value is null) removes values, all of them or none. */
+  apply(space: string, changes: ReadonlyMap<string, Uint8Array | null>): Promise<void>;
+  /** Gives a space another name; what had that name before is removed. */
+  rename(space: string, to: string): Promise<void>;
+}
+
 /** All state of a host. Asynchronous although SQLite is not: a second adapter will be. Every method is atomic. */
 export interface Store extends AsyncDisposable {
   readonly messages: MessageStore;
   readonly groups: GroupStore;
   readonly chats: ChatStore;
+  readonly requests: RequestStore;
   readonly sessions: SessionStore;
   readonly turns: TurnStore;
   readonly interventions: InterventionStore;
   readonly outbox: OutboxStore;
+  readonly channelState: ChannelStateStore;
   readonly usage: UsageStore;
   readonly audit: AuditIndex;
   /** Writes something small to disk. Rejects as any write would while writing does not work. */

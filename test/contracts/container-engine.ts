@@ -3,6 +3,7 @@ import { text } from "node:stream/consumers";
 import { expect, test } from "vitest";
 import type { ContainerEngine, ContainerExit } from "../../src/containers/engine.ts";
 import { testContainer } from "../support/engine.ts";
+import { pauseContract } from "./container-engine-pause.ts";
 
 const hello = ["sh", "-c", "echo to stdout; echo to stderr >&2; exit 7"];
 const forever = ["sh", "-c", "trap 'echo stopping; exit 5' TERM; echo up; while :; do sleep 0.05; done"];
@@ -23,6 +24,7 @@ export function containerEngineContract(open: () => Promise<{ engine: ContainerE
   lifeContract(open);
   endContract(open);
   answerContract(open);
+  pauseContract(open);
 }
 
 type Open = Parameters<typeof containerEngineContract>[0];

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import type { Group } from "../../src/domain/group.ts";
-import { type OpenStore, restartableStore } from "./store-setup.ts";
+import { draft, insertCommand, type OpenStore, restartableStore, stopping } from "./store-setup.ts";
 
 const family: Group = {
   name: "family",
@@ -65,10 +65,10 @@ export function testGroupsAndChats(open: OpenStore): void {
   test("a chat is counted with its first and last time and its group of the moment", async () => {
     await using home = await restartableStore(open);
     const { chats } = home.store;
-    await chats.seen("whatsapp", "a", undefined, 10);
-    await chats.seen("whatsapp", "a", "family", 30);
-    await chats.seen("whatsapp", "a", "family", 20);
-    await chats.seen("whatsapp", "b", undefined, 40);
+    await chats.seen({ channel: "whatsapp", chat: "a", group: undefined, at: 10 });
+    await chats.seen({ channel: "whatsapp", chat: "a", group: "family", at: 30 });
+    await chats.seen({ channel: "whatsapp", chat: "a", group: "family", at: 20 });
+    await chats.seen({ channel: "whatsapp", chat: "b", group: undefined, at: 40 });
     await chats.memberSeen("family", { id: "ann", name: "Ann" }, 10);
     await chats.memberSeen("family", { id: "ann", name: "Anna" }, 20);
 
@@ -78,5 +78,56 @@ export function testGroupsAndChats(open: OpenStore): void {
       { channel: "whatsapp", chat: "b", group: undefined, firstSeenAt: 40, lastSeenAt: 40, messages: 1 },
       { channel: "whatsapp", chat: "a", group: "family", firstSeenAt: 10, lastSeenAt: 30, messages: 3 },
     ]);
+  });
+
+  test("what is told of a chat changes only what is told, and counts no message", async () => {
+    await using home = await restartableStore(open);
+    const { chats } = home.store;
+    const chat = { channel: "whatsapp", chat: "a" };
+    await chats.changed({ ...chat, at: 5, title: "Family", members: [{ id: "b", name: "Bea" }] });
+    await chats.seen({ ...chat, group: "family", at: 7 });
+    await chats.changed({ ...chat, at: 8, left: true });
+
+    const store = await home.restart();
+    const left = await store.chats.get("whatsapp", "a");
+    await store.chats.changed({ ...chat, at: 9, title: "Friends", left: false });
+
+    const known = { group: "family", messages: 1, members: [{ id: "b", name: "Bea" }], firstSeenAt: 5, lastSeenAt: 7 };
+    expect(left).toMatchObject({ ...known, title: "Family", left: true });
+    expect(await store.chats.get("whatsapp", "a")).toMatchObject({ ...known, title: "Friends", left: undefined });
+    expect(await store.chats.get("whatsapp", "b")).toBeUndefined();
+  });
+
+  test("a chat has one request, which is answered together with the command that answers it", async () => {
+    await using home = await restartableStore(open);
+    const { requests, interventions, outbox, chats } = home.store;
+    const limits = { open: 5, openOfSender: 5, perHour: 50, lifetimeMs: 1_000 };
+    const words = { limits, outgoing: [draft("somebody asks")] };
+    const asked = { channel: "x", title: "T", sender: { id: "m", name: "M" } };
+    await chats.seen({ channel: "x", chat: "a", group: undefined, at: 1 });
+
+    const opened = [
+      await requests.open({ ...asked, code: "A", chat: "a", at: 10 }, words),
+      await requests.open({ ...asked, code: "B", chat: "a", at: 11 }, words),
+      await requests.open({ ...asked, code: "C", chat: "c", at: 12 }, words),
+    ];
+    const [deny, approve] = [
+      await insertCommand(home.store, "1", "deny"),
+      await insertCommand(home.store, "2", "approve"),
+    ];
+    const answered = { ...stopping, stops: false };
+    await interventions.carryOut(deny, { ...answered, settles: { code: "A", as: "denied" } });
+    await interventions.carryOut(approve, { ...answered, settles: { code: "C", as: "approved" } });
+    const again = await interventions.carryOut(deny, { ...answered, settles: { code: "A", as: "approved" } });
+    const silent = await requests.open({ ...asked, code: "D", chat: "a", at: 9_000 }, words);
+
+    expect([...opened, silent]).toEqual([true, false, true, false]);
+    expect(again).toBeUndefined();
+    expect((await outbox.unsent(10)).map(({ text }) => text)).toEqual(["somebody asks", "somebody asks"]);
+    expect(await requests.get("A")).toMatchObject({ ...asked, chat: "a", state: "denied", at: 10 });
+    expect([await requests.get("C"), await requests.waiting()]).toEqual([undefined, 0]);
+    expect(await chats.list()).toMatchObject([{ chat: "a", request: { state: "denied", code: "A" } }]);
+    await requests.forget("x", "a");
+    expect(await requests.get("A")).toBeUndefined();
   });
 }

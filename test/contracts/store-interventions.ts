@@ -121,6 +121,29 @@ export function testInterventions(open: OpenStore): void {
     expect(await store.outbox.unsent(10)).toMatchObject([{ text: "away", createdAt: 99 }]);
   });
 
+  test("a message is as old as its sending, and late when it was on its way for long; order stays that of arrival", async () => {
+    await using home = await restartableStore(open);
+    const { store } = home;
+    const placed = { group: "family", state: "waiting", at: 1_000 } as const;
+    await store.messages.insert(say("late", { sentAt: 100 }), { ...placed, late: true });
+    await store.messages.insert(say("prompt", { sentAt: 990 }), placed);
+    await store.messages.insert(say("future", { sentAt: 5_000 }), placed);
+    await store.messages.insert(say("unknown"), placed);
+    const states = async (): Promise<string[]> =>
+      (await store.messages.after("family", 0, 10)).map(({ id, state }) => `${id} ${state}`);
+
+    const taken = (await store.messages.waiting("family", 10)).map(({ id }) => id);
+    const late = await store.interventions.giveUpLate("family", stopping);
+    const none = await store.interventions.giveUpLate("family", stopping);
+    const afterLate = await states();
+    await store.interventions.giveUpOld("family", { ...stopping, before: 995 });
+
+    expect(taken).toEqual(["prompt", "future", "unknown"]);
+    expect([late.waiting.map(({ id }) => id), none.waiting]).toEqual([["late"], []]);
+    expect(afterLate).toEqual(["late context", "prompt waiting", "future waiting", "unknown waiting"]);
+    expect(await states()).toEqual(["late context", "prompt context", "future waiting", "unknown waiting"]);
+  });
+
   test("a turn is as old as the last thing that was said or done in it", async () => {
     await using home = await restartableStore(open);
     const { store } = home;

@@ -48,10 +48,16 @@ export function testMessages(open: OpenStore): void {
     await using home = await restartableStore(open);
     const text = "line\n\u0000 ' \" \\ \u001b[31m \u202e 👩‍👩‍👧 ${x} $1 ?";
     const quote = { id: "0", author: "Bob", text: "earlier", toAgent: true };
-    const { seq } = await home.store.messages.insert(say("1", { text, quote }), {
+    const picture = { path: "/workspace/group/inbox/1.png", mimeType: "image/png", bytes: 3 };
+    const attachments = [
+      { kind: "image", name: text, file: picture },
+      { kind: "video", failure: "it took too long" },
+    ] as const;
+    const { seq } = await home.store.messages.insert(say("1", { text, quote, sentAt: 1_700_000_000_001.5 }), {
       group: "family",
       state: "context",
       at: 1_700_000_000_123,
+      attachments,
     });
 
     const store = await home.restart();
@@ -66,6 +72,8 @@ export function testMessages(open: OpenStore): void {
         sender: { id: "ann", name: "Ann" },
         text,
         quote,
+        attachments,
+        sentAt: 1_700_000_000_002,
         state: "context",
         turn: undefined,
         receivedAt: 1_700_000_000_123,

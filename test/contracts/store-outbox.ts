@@ -31,6 +31,24 @@ export function testOutbox(open: OpenStore): void {
     await expect(store.outbox.setState(999, "dead", 1, "gone")).rejects.toMatchObject({ code: "not_found" });
   });
 
+  test("files and reactions come back as they went in, and files are known as long as somebody may want them", async () => {
+    await using home = await restartableStore(open);
+    const { outbox: rows } = home.store;
+    const file = { path: "/home/x/outgoing/abc", name: "a\u202e.pdf", mimeType: "application/pdf", bytes: 3 };
+    const reaction = { message: "m", sender: "ann", emoji: "👍" };
+    const old = await rows.add(draft("sent", { file }), 5);
+    const unsent = await rows.add(draft("unsent", { file }), 6);
+    const recent = await rows.add(draft("recent", { file }), 50);
+    const plain = await rows.add(draft("", { reaction }), 60);
+    for (const { seq } of [old, recent]) await rows.setState(seq, "accepted", 1);
+
+    const store = await home.restart();
+
+    expect(await store.outbox.get(unsent.seq)).toMatchObject({ file, reaction: undefined });
+    expect(await store.outbox.get(plain.seq)).toMatchObject({ file: undefined, reaction });
+    expect((await store.outbox.withFiles(20)).map(({ text }) => text)).toEqual(["unsent", "recent"]);
+  });
+
   test("a reader of a channel gets every row after a point, whatever its state", async () => {
     await using home = await restartableStore(open);
     const { outbox: rows } = home.store;
@@ -42,6 +60,8 @@ export function testOutbox(open: OpenStore): void {
     expect((await rows.ofChannel("http", 0, 10)).map(({ text }) => text)).toEqual(["one", "two"]);
     expect(await rows.ofChannel("http", first.seq, 10)).toEqual([second]);
     expect(await rows.ofChannel("http", 0, 1)).toMatchObject([{ text: "one", state: "accepted", attempts: 2 }]);
+    expect((await rows.get(first.seq))?.acceptedAt).toBeGreaterThan(0);
+    expect(second.acceptedAt).toBeUndefined();
     expect(second.seq).toBeGreaterThan(first.seq);
   });
 

@@ -87,6 +87,7 @@ export function testTurns(open: OpenStore): void {
     const sent = await home.store.turns.finish("t", {
       state: "done",
       at: 90,
+      times: { queue: 1, model: 2.5 },
       steps: [step("last")],
       outgoing: [draft("one", { turn: "t", elapsedMs: 12.5 }), draft("two", { turn: "t", kind: "notice" })],
     });
@@ -97,7 +98,14 @@ export function testTurns(open: OpenStore): void {
       { text: "two", kind: "notice", turn: "t" },
     ]);
     expect(await store.outbox.unsent(10)).toEqual(sent);
-    expect(await store.turns.get("t")).toMatchObject({ state: "done", endedAt: 90, reason: undefined });
+    expect(await store.outbox.ofTurn("t")).toMatchObject([{ text: "one" }, { text: "two" }]);
+    expect(await store.turns.lastStep("t")).toMatchObject({ body: { text: "last" } });
+    expect(await store.turns.get("t")).toMatchObject({
+      state: "done",
+      endedAt: 90,
+      reason: undefined,
+      times: { queue: 1, model: 2.5 },
+    });
     expect((await store.turns.steps("t")).map(({ body }) => body)).toEqual([
       { kind: "user", text: "hello" },
       { kind: "user", text: "last" },

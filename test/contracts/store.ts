@@ -1,6 +1,7 @@
 import { describe } from "vitest";
 
 import { testAuditIndex } from "./store-audit-index.ts";
+import { testChannelState } from "./store-channel-state.ts";
 import { testGroupsAndChats } from "./store-groups.ts";
 import { testInterventions } from "./store-interventions.ts";
 import { testMessages } from "./store-messages.ts";
@@ -19,6 +20,7 @@ export function storeContract(name: string, open: OpenStore): void {
     sessions: testSessions,
     "groups and chats": testGroupsAndChats,
     outbox: testOutbox,
+    "channel state": testChannelState,
     budgets: testBudgets,
     "audit index": testAuditIndex,
   };

@@ -17,7 +17,7 @@ class AgentInContainer extends AgentPeer {
     const agent = new AgentInContainer(sandbox);
     const { generation, user } = sandbox.wish;
     await agent.openMailbox({ folder: sandbox.folder, generation, containerUid: user.uid });
-    await sandbox.start(sandbox.body(["node", "/opt/crabpot/agent.mjs"]));
+    await sandbox.start(sandbox.body(["node", "/opt/crabpot/start.cjs"]));
     await agent.next("ready");
     return agent;
   }
@@ -34,6 +34,18 @@ test("the agent works in its hardened container", async () => {
   const { output } = await agent.shell("pwd; echo $HOME; touch file && ls; cat /proc/self/oom_score_adj");
 
   expect(output).toMatch(/^\/workspace\/group\n\/home\/agent\nfile\n1000\n\[exit code 0, /);
+});
+
+test("the image holds the agent's code as its Node compiles it, so that it need not be compiled at each start", async () => {
+  await using sandbox = await Sandbox.open();
+  const look = `
+    const { readFileSync } = require("node:fs");
+    const cachedData = readFileSync("/opt/crabpot/agent.cache");
+    const code = require("node:module").wrap(readFileSync("/opt/crabpot/agent.cjs", "utf8"));
+    const script = new (require("node:vm").Script)(code, { filename: "/opt/crabpot/agent.cjs", cachedData });
+    console.log(script.cachedDataRejected, script.createCachedData().length > 200_000)`;
+
+  expect((await sandbox.run(["node", "-e", look])).output).toBe("false true\n");
 });
 
 test("contents are searched with ripgrep, and what is wrong with a search is said", async () => {

@@ -12,7 +12,7 @@ test("the image has the agent's program and files, and the host finds it by what
   const record = await checkout.build("hello");
 
   const found = await findAgentImage(checkout.engine, checkout.folder);
-  const show = ["sh", "-c", "node /opt/agent.mjs && cat /opt/note.txt"];
+  const show = ["sh", "-c", "node /opt/agent.cjs && cat /opt/note.txt"];
   await using container = await testContainer(checkout.engine, found.id, show);
   const output = await checkout.engine.attach(container.id);
   await checkout.engine.start(container.id);

@@ -1,5 +1,13 @@
 import { SendError } from "../../src/channels/channel.ts";
-import type { AcceptMessage, Channel, ChannelEvents, ChannelState, Receipt } from "../../src/channels/channel.ts";
+import type {
+  AcceptMessage,
+  Channel,
+  ChannelEvents,
+  ChannelState,
+  ChannelTraits,
+  ChatFacts,
+  Receipt,
+} from "../../src/channels/channel.ts";
 import type { IncomingMessage, OutgoingMessage } from "../../src/domain/message.ts";
 
 export type Said = Partial<Omit<IncomingMessage, "channel" | "chat" | "text" | "sender">> & {
@@ -11,6 +19,7 @@ export class FakeChannel implements Channel {
   readonly name: string;
   /** One that is not shows a message as often as it was sent. */
   readonly idempotent: boolean;
+  traits: ChannelTraits = {};
   /** Set it to make the channel one that can be asked. */
   reconcile?: NonNullable<Channel["reconcile"]>;
   /** Every call of `send`, in order, those that failed or were repeated included. */
@@ -40,9 +49,9 @@ export class FakeChannel implements Channel {
   async say(chat: string, text: string, said: Said = {}): Promise<Receipt> {
     if (!this.#accept) return { outcome: "refused", reason: "the channel is closed", retryAfterS: 1, stopped: true };
     this.#said += 1;
-    const { sender = "anna", id = `said-${this.#said}`, mention = false, quote } = said;
+    const { sender = "anna", id = `said-${this.#said}`, mention = false, ...more } = said;
     const from = { id: sender, name: sender };
-    const accepting = this.#accept({ channel: this.name, chat, id, sender: from, text, mention, quote });
+    const accepting = this.#accept({ ...more, channel: this.name, chat, id, sender: from, text, mention });
     this.#accepting.add(accepting);
     try {
       return await accepting;
@@ -75,6 +84,11 @@ export class FakeChannel implements Channel {
   /** The platform tells that a message arrived. */
   confirm(seq: number): void {
     this.#events?.delivered(seq);
+  }
+
+  /** The platform tells something of a chat. */
+  tell(facts: ChatFacts): void {
+    this.#events?.chatChanged?.(facts);
   }
 
   /** Sends wait until the returned function is called. */

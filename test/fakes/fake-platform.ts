@@ -1,4 +1,4 @@
-import type { Connection, ConnectionHost, Connector, Receipt } from "../../src/channels/channel.ts";
+import type { Connection, ConnectionHost, Connector, LoginEvent, Receipt } from "../../src/channels/channel.ts";
 import type { OutgoingMessage, Sign } from "../../src/domain/message.ts";
 
 /** What the platform does when somebody connects. `deaf`: hangs, and does not even heed the signal, until `answer`. */
@@ -20,6 +20,8 @@ export class FakePlatform implements Connector {
   mostLive = 0;
   /** A connection that is not closed before this resolves. */
   closing: Promise<void> = Promise.resolve();
+  /** How an account is linked, on a platform that has accounts. */
+  link?: (options: object, signal: AbortSignal) => AsyncIterable<LoginEvent>;
   #host: ConnectionHost | undefined;
   #end: ((reason: Error) => void) | undefined;
   #answer: (() => void) | undefined;

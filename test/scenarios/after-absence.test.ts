@@ -4,6 +4,7 @@ import SQLite from "better-sqlite3";
 import { expect, test } from "vitest";
 
 import type { ChatCommand } from "../../src/domain/message.ts";
+import { openEmbeddedHost } from "../support/embedded-host.ts";
 import { openStore } from "../../src/stores/catalog.ts";
 import type { TestHost } from "../support/host.ts";
 import { startModelHost } from "../support/model-host.ts";
@@ -136,4 +137,26 @@ test("messages of a group that is not registered any more stay as they are until
   expect(JSON.parse(status.stdout)).toMatchObject({ waiting: [{ group: "family", messages: 1 }] });
   expect(reply.kind).toBe("reply");
   expect(model.requests).toHaveLength(2);
+});
+
+test("what a platform kept for too long gets one notice and is context; what it kept for a while is answered", async () => {
+  await using host = await openEmbeddedHost();
+  const { channel } = host;
+  const old = Date.now() - 2 * hour;
+
+  for (const id of ["o1", "o2"]) await channel.say("home", `run echo ${id}`, { id, sentAt: old });
+  await channel.say("home", "run echo fresh", { id: "fresh", sentAt: Date.now() - 60_000 });
+  await expect.poll(() => channel.heard("home"), { timeout: 30_000 }).toHaveLength(2);
+  for (const id of ["o3", "o4", "o5"]) await channel.say("home", `run echo ${id}`, { id, sentAt: old });
+  await expect.poll(() => channel.heard("home"), { timeout: 30_000 }).toHaveLength(3);
+  await channel.say("home", "run echo last", { id: "last", sentAt: Date.now() + 10 * hour });
+  await expect.poll(() => channel.heard("home"), { timeout: 30_000 }).toHaveLength(4);
+
+  expect(channel.attempts.map(({ kind, inReplyTo }) => [kind, ...inReplyTo])).toEqual([
+    ["notice", "o1", "o2"],
+    ["reply", "fresh"],
+    ["notice", "o3", "o4", "o5"],
+    ["reply", "last"],
+  ]);
+  expect(channel.heard("home")[0]).toContain("2 messages here are older than 60 minutes");
 });

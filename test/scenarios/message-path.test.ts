@@ -199,6 +199,19 @@ test("send_message reaches the chat before the turn ends", async () => {
   expect(reply.text).toBe("finished");
 });
 
+test("a model that names all its calls alike has each of them done", async () => {
+  await using running = await startModelHost((request) => {
+    const text = ["one", "two"][request.index];
+    return text === undefined
+      ? { text: "three" }
+      : { toolCalls: [{ id: "call_1", name: "send_message", input: { text } }] };
+  });
+
+  await running.host.ask("family", "@crab go");
+
+  expect((await running.host.replies()).map(({ text }) => text)).toEqual(["one", "two", "three"]);
+});
+
 test("working directory, environment and files survive from turn to turn in the hot container", async () => {
   await using running = await startModelHost(
     runsInOrder("mkdir -p deep && cd deep && export COLOR=red", 'echo "$COLOR in $(basename "$PWD")"'),

@@ -13,7 +13,7 @@ import { createOperations } from "../../src/gateway/control-operations.ts";
 import type { OperableChannel } from "../../src/gateway/control-operations.ts";
 import type { ControlRecord } from "../../src/gateway/control-routes.ts";
 import { startControlServer } from "../../src/gateway/control.ts";
-import type { LoginEvent } from "../../src/gateway/operations.ts";
+import type { LoginEvent } from "../../src/channels/channel.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { openGroupRegistry } from "../../src/router/group-registry.ts";
 import { openStore } from "../../src/stores/catalog.ts";

@@ -2,15 +2,15 @@ import type { ChildProcess } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { glob, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
-import { createServer } from "node:net";
-import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 
 import { parse, stringify } from "yaml";
 
+import { freePort } from "../../redteam/suite/host.ts";
 import { openEngine } from "../../src/containers/catalog.ts";
+import type { ContainerEngine } from "../../src/containers/engine.ts";
 import { crabpot, startCrabpot } from "./crabpot.ts";
-import type { CommandOptions, CommandResult } from "./crabpot.ts";
+import type { CommandResult } from "./crabpot.ts";
 import { surroundings } from "./engine.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
@@ -43,37 +43,49 @@ export interface SayOptions {
   readonly replyTo?: unknown;
 }
 
+export interface HostOptions {
+  readonly groups?: Record<string, object>;
+  readonly config?: object;
+  readonly mounts?: object;
+  /** Where its home is made. */
+  readonly parent?: string;
+  /** Started in place of the command line. */
+  readonly program?: string | undefined;
+  /** Environment variables of the process, such as DOCKER_HOST. */
+  readonly variables?: Readonly<Record<string, string>>;
+}
+
 /** A real host process with a home of its own, spoken to as an outside program does: HTTP and the command line. */
 export class TestHost implements AsyncDisposable {
   readonly home: string;
   readonly url: string;
   readonly output: string[] = [];
   #process: ChildProcess | undefined;
-  readonly #start: Pick<CommandOptions, "program" | "variables">;
+  readonly #program: string | undefined;
   readonly #folder: AsyncDisposable;
+  readonly #variables: Readonly<Record<string, string>>;
 
   private constructor(
     home: string,
     port: number,
-    folder: AsyncDisposable,
-    start: Pick<CommandOptions, "program" | "variables">,
+    owned: { folder: AsyncDisposable; program: string | undefined; variables: Record<string, string> },
   ) {
-    this.#start = start;
     this.home = home;
     this.url = `http://127.0.0.1:${port}`;
-    this.#folder = folder;
+    this.#folder = owned.folder;
+    this.#program = owned.program;
+    this.#variables = owned.variables;
   }
 
   /** Groups by name get the HTTP channel and the trigger `mention` unless they say otherwise. */
-  static async start(
-    options: {
-      groups?: Record<string, object>;
-      config?: object;
-      mounts?: object;
-      parent?: string;
-      start?: Pick<CommandOptions, "program" | "variables">;
-    } = {},
-  ): Promise<TestHost> {
+  static async start(options: HostOptions = {}): Promise<TestHost> {
+    const host = await TestHost.prepare(options);
+    await host.boot();
+    return host;
+  }
+
+  /** Everything but the process. */
+  static async prepare(options: HostOptions = {}): Promise<TestHost> {
     const folder = await temporaryFolder(options.parent);
     const port = await freePort();
     const home = join(folder.path, "home");
@@ -90,9 +102,7 @@ export class TestHost implements AsyncDisposable {
     };
     await writeFile(join(home, "config.yaml"), stringify(config), { mode: 0o600 });
     if (options.mounts) await writeFile(join(home, "mounts.json"), JSON.stringify(options.mounts), { mode: 0o600 });
-    const host = new TestHost(home, port, folder, options.start ?? {});
-    await host.boot();
-    return host;
+    return new TestHost(home, port, { folder, program: options.program, variables: { ...options.variables } });
   }
 
   get pid(): number {
@@ -101,17 +111,36 @@ export class TestHost implements AsyncDisposable {
 
   /** Starts the process (again) and waits until it is ready. */
   async boot(): Promise<void> {
-    const child = startCrabpot({ home: this.home, ...this.#start }, "start");
+    const child = this.launch();
+    if (await this.isReadyWithin(60_000)) return;
+    const what = child.exitCode === null ? "was not ready in time" : `ended with ${child.exitCode}`;
+    throw new Error(`the host ${what}:\n${this.output.join("")}`);
+  }
+
+  /** Starts the process and waits for nothing. It may be told more than the others: where to crash, say. */
+  launch(variables: Readonly<Record<string, string>> = {}): ChildProcess {
+    const program = this.#program === undefined ? {} : { program: this.#program };
+    const options = { home: this.home, variables: { ...this.#variables, ...variables }, ...program };
+    const child = startCrabpot(options, "start");
     this.#process = child;
     child.stdout.on("data", (chunk: Buffer) => this.output.push(chunk.toString()));
     child.stderr.on("data", (chunk: Buffer) => this.output.push(chunk.toString()));
-    for (let tries = 0; tries < 1_500; tries += 1) {
-      if (child.exitCode !== null) throw new Error(`the host ended with ${child.exitCode}:\n${this.output.join("")}`);
+    return child;
+  }
+
+  /** False when it has ended, or is not ready in time. */
+  async isReadyWithin(limitMs: number): Promise<boolean> {
+    for (const end = performance.now() + limitMs; this.isRunning && performance.now() < end;) {
       const ready = await fetch(`${this.url}/health/ready`).catch(() => undefined);
-      if (ready?.ok) return;
+      if (ready?.ok) return true;
       await new Promise((next) => setTimeout(next, 20));
     }
-    throw new Error(`the host was not ready in time:\n${this.output.join("")}`);
+    return false;
+  }
+
+  get isRunning(): boolean {
+    const child = this.#process;
+    return child !== undefined && child.exitCode === null && child.signalCode === null;
   }
 
   /** Ends the process with a signal and waits for it. Returns the exit code, null after a fatal signal. */
@@ -120,6 +149,8 @@ export class TestHost implements AsyncDisposable {
     if (!child || child.exitCode !== null || child.signalCode !== null) return child?.exitCode ?? null;
     const exited = once(child, "exit");
     child.kill(signal);
+    // One that a test has frozen would not notice.
+    child.kill("SIGCONT");
     await exited;
     return child.exitCode;
   }
@@ -132,11 +163,17 @@ export class TestHost implements AsyncDisposable {
     return { status: answer.status, retryAfter, id, body: (await answer.json()) as Said["body"] };
   }
 
-  async post(body: unknown): Promise<Response> {
+  /** What goes with each posted message. */
+  get headers(): Record<string, string> {
+    return { authorization: `Bearer ${token}`, "content-type": "application/json" };
+  }
+
+  async post(body: unknown, signal: AbortSignal | null = null): Promise<Response> {
     return fetch(`${this.url}/v1/channels/http/messages`, {
       method: "POST",
-      headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+      headers: this.headers,
       body: JSON.stringify(body),
+      signal,
     });
   }
 
@@ -169,7 +206,7 @@ export class TestHost implements AsyncDisposable {
   }
 
   async cli(...args: string[]): Promise<CommandResult> {
-    return crabpot({ home: this.home }, ...args);
+    return crabpot({ home: this.home, variables: this.#variables }, ...args);
   }
 
   /** Changes top-level keys of the configuration; it counts from the next start on. */
@@ -201,7 +238,7 @@ export class TestHost implements AsyncDisposable {
 
   /** Ids of the containers that carry this home's label, running or not. */
   async containers(): Promise<string[]> {
-    await using engine = await openEngine(surroundings);
+    await using engine = await this.openEngine();
     const found = await engine.list({ "crabpot.instance": await this.instance() });
     return found.map((container) => container.id).toSorted();
   }
@@ -212,8 +249,25 @@ export class TestHost implements AsyncDisposable {
   }
 
   async killContainers(): Promise<void> {
-    await using engine = await openEngine(surroundings);
+    await using engine = await this.openEngine();
     for (const id of await this.containers()) await engine.kill(id);
+  }
+
+  /** The group's container and the socket of its engine, as soon as there is one. */
+  async containerOf(group: string): Promise<{ id: string; socketPath: string }> {
+    await using engine = await this.openEngine();
+    const labels = { "crabpot.instance": await this.instance(), "crabpot.group": group };
+    for (const end = performance.now() + 60_000; performance.now() < end;) {
+      const [found] = (await engine.list(labels)).filter(({ running }) => running);
+      if (found) return { id: found.id, socketPath: (await engine.facts()).address.replace("unix://", "") };
+      await new Promise((next) => setTimeout(next, 10));
+    }
+    throw new Error(`${group} has no container:\n${this.output.join("")}`);
+  }
+
+  /** The engine that the host uses. */
+  openEngine(): Promise<ContainerEngine> {
+    return openEngine({ ...surroundings, env: { ...surroundings.env, ...this.#variables } });
   }
 
   /** A file of a group's folder; empty when it is not there. */
@@ -227,14 +281,4 @@ export class TestHost implements AsyncDisposable {
     await this.#folder[Symbol.asyncDispose]();
     if (left.length > 0) throw new Error(`the host left containers behind: ${left.join(", ")}`);
   }
-}
-
-/** A port that nobody listens on at this moment. */
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
 }

@@ -52,6 +52,7 @@ export async function openHttpRig(): Promise<HttpRig> {
       reads += 1;
       return outbox.filter((message) => message.seq > seq).slice(0, limit);
     },
+    reply: async (wanted) => outbox.find(({ seq }) => seq === wanted),
     clock: systemClock,
   });
   const { host, port } = await server.listen();

@@ -1,4 +1,5 @@
 import { TestHost } from "./host.ts";
+import type { HostOptions } from "./host.ts";
 import type { ModelScript, ModelServer, ModelServerRequest } from "./model-servers/model-server.ts";
 import { startOpenAiServer } from "./model-servers/openai.ts";
 
@@ -13,7 +14,7 @@ export interface ModelHost extends AsyncDisposable {
 
 export async function startModelHost(
   script: ModelScript,
-  options: Parameters<typeof TestHost.start>[0] = {},
+  options: HostOptions & { readonly models?: object } = {},
 ): Promise<ModelHost> {
   await using stack = new AsyncDisposableStack();
   const model = stack.use(await startOpenAiServer(script));
@@ -21,6 +22,7 @@ export async function startModelHost(
     routes: { main: ["gpt/test-model"] },
     providers: { gpt: { kind: "openai", apiKey: modelKey, baseUrl: model.url } },
     attempts: 2,
+    ...options.models,
   };
   const host = stack.use(await TestHost.start({ ...options, config: { models, ...options.config } }));
   const owned = stack.move();

@@ -21,7 +21,7 @@ export async function smallCheckout(): Promise<SmallCheckout> {
   const folder = await temporaryFolder();
   await mkdir(join(folder.path, "container", "agent"), { recursive: true });
   await mkdir(join(folder.path, "container", "image"));
-  const recipe = ["ARG BASE_IMAGE=none", 'ARG PACKAGES="bash"', "FROM ${BASE_IMAGE}", "COPY agent.mjs image/ /opt/"];
+  const recipe = ["ARG BASE_IMAGE=none", 'ARG PACKAGES="bash"', "FROM ${BASE_IMAGE}", "COPY agent.cjs image/ /opt/"];
   await writeFile(join(folder.path, "Dockerfile.agent"), `${recipe.join("\n")}\n`);
   await writeFile(join(folder.path, "container", "image", "note.txt"), "a file of the image");
   const built = new Set<string>();

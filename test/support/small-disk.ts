@@ -29,9 +29,9 @@ export async function smallDisk(megabytes: number): Promise<SmallDisk> {
     fill: async (leavingBytes) => {
       const { bavail, bsize } = await statfs(folder.path);
       const bytes = Math.max(0, bavail * bsize - leavingBytes);
-      await writeFile(ballast, Buffer.alloc(bytes), { flag: "a" });
-      // What others wrote in between is part of the disk too: the last bytes are taken until there are none.
-      if (leavingBytes === 0) await fillUp(ballast);
+      // What others write in between is part of the disk too: the last bytes are taken until there are none.
+      if (leavingBytes === 0) await fillUp(ballast, bytes);
+      else await writeFile(ballast, Buffer.alloc(bytes), { flag: "a" });
     },
     free: () => rm(ballast),
     [Symbol.asyncDispose]: async () => {
@@ -41,8 +41,9 @@ export async function smallDisk(megabytes: number): Promise<SmallDisk> {
   };
 }
 
-async function fillUp(file: string): Promise<void> {
+async function fillUp(file: string, bytes: number): Promise<void> {
   try {
+    await writeFile(file, Buffer.alloc(bytes), { flag: "a" });
     for (;;) await writeFile(file, Buffer.alloc(4096), { flag: "a" });
   } catch (error) {
     if (!(error instanceof Error && "code" in error && error.code === "ENOSPC")) throw error;

@@ -13,6 +13,7 @@ export interface SupervisorRig extends AsyncDisposable {
   /** Each change of state. */
   readonly changes: ChannelState["state"][];
   readonly delivered: number[];
+  readonly alarms: string[];
   state(): ChannelState["state"];
 }
 
@@ -29,9 +30,11 @@ export async function openSupervisorRig(
   });
   const changes: ChannelState["state"][] = [];
   const delivered: number[] = [];
+  const alarms: string[] = [];
   await channel.start(options.accept ?? (async () => ({ outcome: "stored", duplicate: false })), {
     changed: ({ state }) => changes.push(state),
     delivered: (seq) => delivered.push(seq),
+    needsOperator: (reason) => alarms.push(reason),
   });
   await time.settle();
   return {
@@ -40,6 +43,7 @@ export async function openSupervisorRig(
     channel,
     changes,
     delivered,
+    alarms,
     state: () => channel.state().state,
     async [Symbol.asyncDispose]() {
       const ending = channel[Symbol.asyncDispose]();

@@ -75,7 +75,7 @@ export class PersistentShell implements AsyncDisposable {
   /** Ends a shell that cannot be used any more. True when it was for what it had started. */
   async #makeRoom(): Promise<boolean> {
     if (this.#process?.isAlive === false) await this[Symbol.asyncDispose]();
-    const choked = this.#process ? await this.#process.isChoked() : !(await canStartProcess());
+    const choked = this.#process ? await this.#process.isChoked() : !(await canStartProcess(this.#options));
     if (!choked) return false;
     // First, because all the rest is slow as long as they have the processor.
     await killLeftovers({ mark: noMark, ownsPidNamespace: this.#options.ownsPidNamespace });

@@ -1,4 +1,5 @@
 import { execFile } from "node:child_process";
+import { statSync } from "node:fs";
 import { readFile, readdir } from "node:fs/promises";
 import { setTimeout as delay } from "node:timers/promises";
 
@@ -51,7 +52,7 @@ export async function killLeftovers(scope: ProcessScope): Promise<void> {
 
 /** Whether there are so many processes that others cannot be started. */
 export async function isChoked(scope: ProcessScope): Promise<boolean> {
-  return (await isCrowded(scope)) || !(await canStartProcess());
+  return (await isCrowded(scope)) || !(await canStartProcess(scope));
 }
 
 /** Whether a shell has far more processes than it should have. */
@@ -60,11 +61,23 @@ export async function isCrowded({ mark, ownsPidNamespace }: ProcessScope): Promi
   return found.length >= chokingProcesses;
 }
 
-/** Whether the kernel lets us start a process at all. */
-export function canStartProcess(): Promise<boolean> {
+/**
+ * Whether the kernel lets us start a process at all. Found out by starting one, unless there are so few that it must: that
+ * is half of what a short command takes.
+ */
+export async function canStartProcess({ ownsPidNamespace }: Pick<ProcessScope, "ownsPidNamespace">): Promise<boolean> {
+  if (ownsPidNamespace && threadsOf(await allProcesses()) < chokingProcesses) return true;
+
   return new Promise((resolve) => {
     execFile("/bin/true", (error) => resolve(error?.code !== "EAGAIN"));
   });
+}
+
+/** The limit counts threads; what is gone by now has none. */
+function threadsOf(pids: readonly number[]): number {
+  let threads = 0;
+  for (const pid of pids) threads += (statSync(`/proc/${pid}/task`, { throwIfNoEntry: false })?.nlink ?? 2) - 2;
+  return threads;
 }
 
 async function markedProcesses(mark: string): Promise<number[]> {

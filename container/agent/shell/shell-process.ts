@@ -90,7 +90,7 @@ export class ShellProcess {
 
   /** Whether what it started leaves no room for other processes. */
   async isChoked(): Promise<boolean> {
-    return !(await canStartProcess()) || (this.#forkFailed && (await isCrowded(this.#scope)));
+    return !(await canStartProcess(this.#scope)) || (this.#forkFailed && (await isCrowded(this.#scope)));
   }
 
   /** Runs one command; what it prints goes to `onOutput` until the promise resolves. Never rejects. */

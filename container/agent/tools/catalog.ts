@@ -1,11 +1,12 @@
 import type { PersistentShell } from "../shell/persistent-shell.ts";
 import type { ToolOutputFolder } from "../tool-output-folder.ts";
+import { ChatTool } from "./chat-tool.ts";
 import { EditFileTool } from "./edit-file.ts";
 import { ListFilesTool } from "./list-files.ts";
 import type { PathBase } from "./paths.ts";
 import { ReadFileTool } from "./read-file.ts";
 import { SearchFilesTool } from "./search-files.ts";
-import { SendMessageTool } from "./send-message.ts";
+import { SendFileTool } from "./send-file.ts";
 import { ShellTool } from "./shell.ts";
 import { runnable } from "./tool.ts";
 import type { RunnableTool } from "./tool.ts";
@@ -29,7 +30,9 @@ export function createTools({ shell, outputs, home, environment }: ToolParts): R
     edit_file: runnable(new EditFileTool(base)),
     list_files: runnable(new ListFilesTool(base)),
     search_files: runnable(new SearchFilesTool(base, environment)),
-    send_message: runnable(new SendMessageTool()),
+    send_message: runnable(new ChatTool("send_message")),
+    send_file: runnable(new SendFileTool(base)),
+    react: runnable(new ChatTool("react")),
   } satisfies Record<ToolName, RunnableTool>;
   return new Map(Object.entries(tools));
 }

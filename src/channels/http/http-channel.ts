@@ -5,6 +5,9 @@ import { AppError } from "../../lib/app-error.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { AcceptMessage, Channel, ChannelEvents, ChannelState, Receipt } from "../channel.ts";
 import { Arrivals } from "./arrivals.ts";
+import { asAttachment } from "./attachments.ts";
+import { addPostRoute } from "./large-bodies.ts";
+import { asReply, type FileRequest, filesPath, sendFile } from "./replies.ts";
 import { type MessageBody, parseMessageBody, parseRepliesQuery, type RepliesQuery } from "./requests.ts";
 
 export interface HttpParts {
@@ -12,6 +15,8 @@ export interface HttpParts {
   readonly routes: FastifyInstance;
   /** Messages of this channel with a higher `seq`, in order, whether sent or not. */
   readonly repliesAfter: (seq: number, limit: number) => Promise<readonly OutgoingMessage[]>;
+  /** The message of this channel with this `seq`. */
+  readonly reply: (seq: number) => Promise<OutgoingMessage | undefined>;
   readonly clock: Clock;
 }
 
@@ -26,6 +31,7 @@ export class HttpChannel implements Channel {
   readonly name = "http";
   /** A reply is a row that readers fetch: it is there once, however often it is announced. */
   readonly idempotent = true;
+  readonly traits = { reactions: true, fetchedLater: true };
   readonly #parts: HttpParts;
   readonly #arrivals = new Arrivals();
   readonly #accepting = new Set<Promise<Receipt>>();
@@ -38,8 +44,11 @@ export class HttpChannel implements Channel {
   constructor(parts: HttpParts) {
     this.#parts = parts;
     this.#state = { state: "connecting", since: parts.clock.now() };
-    parts.routes.post("/v1/channels/http/messages", (request, reply) => this.#onMessage(request, reply));
+    addPostRoute(parts.routes, "/v1/channels/http/messages", (request, reply) => this.#onMessage(request, reply));
     parts.routes.get("/v1/channels/http/replies", (request, reply) => this.#onReplies(request, reply));
+    parts.routes.get<FileRequest>(`${filesPath}:seq`, async (request, reply) =>
+      sendFile(reply, await this.#replyOf(request.params.seq)),
+    );
     parts.routes.get("/v1/channels/http/activity", async () => ({ groups: this.#listActivity() }));
     parts.routes.addHook("preClose", async () => this.#arrivals.close());
   }
@@ -83,6 +92,10 @@ export class HttpChannel implements Channel {
     return [...this.#activity].map(([group, { state, since }]) => ({ group, state, since }));
   }
 
+  async #replyOf(seq: string): Promise<OutgoingMessage | undefined> {
+    return /^[1-9]\d{0,14}$/.test(seq) ? this.#parts.reply(Number(seq)) : undefined;
+  }
+
   async #onMessage(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
     const body = parseMessageBody(request.body);
     if (!body.ok) return refuse(reply, 400, { code: "bad_input", message: body.message, path: body.path });
@@ -95,7 +108,8 @@ export class HttpChannel implements Channel {
       return { outcome: "refused", reason, retryAfterS: closedRetryAfterS, stopped: true };
     }
     const { id, group, sender, text, mention, replyTo: quote } = body;
-    const accepting = this.#accept({ channel: this.name, chat: group, id, sender, text, mention, quote });
+    const attachments = body.attachments.length > 0 ? body.attachments.map(asAttachment) : undefined;
+    const accepting = this.#accept({ channel: this.name, chat: group, id, sender, text, mention, quote, attachments });
     this.#accepting.add(accepting);
     try {
       return await accepting;
@@ -150,8 +164,4 @@ function refuse(
   },
 ): FastifyReply {
   return reply.code(status).send({ error });
-}
-
-function asReply({ seq, group, text, inReplyTo, turn, kind }: OutgoingMessage): Record<string, unknown> {
-  return { seq, group, text, inReplyTo, turn: turn ?? null, kind };
 }

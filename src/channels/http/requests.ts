@@ -10,15 +10,28 @@ const replyTo = z.strictObject({
   toAgent: z.boolean().optional(),
 });
 
-/** `POST …/messages`. How long a text may be is not said here: the router knows. */
-const messageBody = z.strictObject({
-  id: reference,
-  group: reference,
-  sender: z.strictObject({ id: reference, name }),
-  text: z.string().min(1),
-  mention: z.boolean().default(false),
-  replyTo: z.preprocess((value) => (typeof value === "string" ? { id: value } : value), replyTo).optional(),
+/** `data` in base64: what it holds is looked at when it is written. */
+const attachment = z.strictObject({
+  name: name.optional(),
+  mimeType: z.string().regex(/^[\w.+-]{1,64}\/[\w.+-]{1,128}$/, "must be such as image/png"),
+  data: z.string().min(1),
 });
+
+/** `POST …/messages`. How long a text may be is not said here: the router knows. */
+const messageBody = z
+  .strictObject({
+    id: reference,
+    group: reference,
+    sender: z.strictObject({ id: reference, name }),
+    text: z.string().default(""),
+    mention: z.boolean().default(false),
+    replyTo: z.preprocess((value) => (typeof value === "string" ? { id: value } : value), replyTo).optional(),
+    attachments: z.array(attachment).max(16).default([]),
+  })
+  .refine(({ text, attachments }) => text !== "" || attachments.length > 0, {
+    path: ["text"],
+    message: "must not be empty where there are no attachments",
+  });
 
 const longestWaitS = 60;
 

@@ -5,7 +5,9 @@ import { createColors } from "picocolors";
 
 import type { IncomingMessage, OutgoingMessage, Sign } from "../../domain/message.ts";
 import { toError } from "../../lib/app-error.ts";
+import { spokenBytes } from "../../lib/bytes.ts";
 import type { Clock } from "../../lib/clock.ts";
+import { visible } from "../../lib/visible.ts";
 import type { AcceptMessage, Channel, ChannelEvents, ChannelState, Receipt } from "../channel.ts";
 import { formatText, parseLine } from "./line.ts";
 import { Screen, type ScreenStreams } from "./screen.ts";
@@ -29,6 +31,7 @@ const describeSign = { queued: "waits for its turn …", working: "is being work
 export class TerminalChannel implements Channel {
   readonly name = "terminal";
   readonly idempotent = true;
+  readonly traits = { fetchedLater: true };
   readonly #parts: TerminalParts;
   readonly #screen: Screen;
   readonly #colors: ReturnType<typeof createColors>;
@@ -149,13 +152,15 @@ export class TerminalChannel implements Channel {
   }
 
   #render(message: OutgoingMessage): string {
-    const { kind, group, text, inReplyTo, turn, elapsedMs } = message;
+    const { kind, group, text, inReplyTo, turn, file, elapsedMs } = message;
     if (this.#parts.json) {
       const ms = elapsedMs === undefined ? null : Math.round(elapsedMs * 10) / 10;
-      return `${JSON.stringify({ type: kind, group, text, inReplyTo, turn: turn ?? null, ms })}\n`;
+      return `${JSON.stringify({ type: kind, group, text, inReplyTo, turn: turn ?? null, file, ms })}\n`;
     }
     const paint = kind === "reply" ? this.#colors.cyan : this.#colors.yellow;
-    return `${paint(`${group}/${this.#parts.assistantName}:`)} ${formatText(text)}\n`;
+    const said =
+      file === undefined ? text : `[file: ${visible(file.name)}, ${spokenBytes(file.bytes)}, ${file.path}] ${text}`;
+    return `${paint(`${group}/${this.#parts.assistantName}:`)} ${formatText(said.trimEnd())}\n`;
   }
 
   #changeState(state: ChannelState["state"], detail?: string): void {

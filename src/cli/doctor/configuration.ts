@@ -25,6 +25,12 @@ export async function checkConfiguration(context: CommandContext): Promise<Check
       good("config", `gateway.token has only ${config.gateway.token.length} characters; try: openssl rand -hex 24`),
     );
   }
+  const { webSocketUrl } = config.channels.whatsapp ?? {};
+  if (webSocketUrl !== undefined) {
+    results.push(
+      good("config", `channels.whatsapp.webSocketUrl is set: the channel talks to ${webSocketUrl}, not to WhatsApp`),
+    );
+  }
   return results;
 }
 

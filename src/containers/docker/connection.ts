@@ -1,11 +1,15 @@
 import { Agent, type IncomingMessage } from "node:http";
 import type { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
+import { inspect } from "node:util";
 import Docker from "dockerode";
 import { AppError, toError } from "../../lib/app-error.ts";
 import type { EngineAddress } from "./locate.ts";
 
 const pingLimitMs = 5_000;
+/** What a daemon says of which the other half, the part that runs containers, has ended already or is not there yet. */
+const partsAway =
+  /client connection is closing|transport is closing|context canceled|error reading from server|connection refused|shutting down/;
 
 /** A request of the Engine API. */
 export interface EngineRequest {
@@ -18,6 +22,16 @@ export interface EngineRequest {
   readonly body?: object;
   /** Sent as a tar archive instead of a body. */
   readonly archive?: Readable;
+}
+
+/**
+ * The client library describes each request in full for a log that nobody reads, with all that its agent leads to: ten times
+ * the work of the request itself.
+ */
+class PlainAgent extends Agent {
+  [inspect.custom](): string {
+    return "Agent";
+  }
 }
 
 /** The part of the client library that every request goes through. */
@@ -48,7 +62,7 @@ export class EngineConnection {
       cert: undefined,
       key: undefined,
       timeout: undefined,
-      agent: new Agent({ keepAlive: false }),
+      agent: new PlainAgent({ keepAlive: false }),
     };
     this.url = url;
     this.#modem = new Docker(options).modem;
@@ -95,6 +109,10 @@ export class EngineConnection {
     if (statusCode === undefined || (statusCode >= 502 && statusCode <= 504)) {
       const message = `The container engine at ${this.url} did not answer when asked to ${action}: ${cause.message.trim()}`;
       return new AppError("engine_unavailable", message, { cause, fix: "npm run setup" });
+    }
+    if (statusCode === 500 && partsAway.test(cause.message)) {
+      const message = `The container engine at ${this.url} is going down or coming up and could not ${action}: ${cause.message.trim()}`;
+      return new AppError("engine_unavailable", message, { cause });
     }
     const words = cause.message.replace(/^\(HTTP code \d+\) \S+ - /, "").trim();
     return new AppError("engine_refused", `The container engine refused to ${action}: ${words}`, { cause });

@@ -26,6 +26,7 @@ import type { EngineAddress } from "./locate.ts";
 
 /** No request takes longer in a healthy engine; a hung runtime must not hold the caller for ever. */
 const requestLimitMs = 60_000;
+const secondLookMs = 2_000;
 
 interface Wish extends EngineRequest {
   /** Refusals with these HTTP statuses mean that there is nothing to do; the answer is undefined then. */
@@ -85,6 +86,18 @@ export class DockerEngine implements ContainerEngine {
     const action = `kill container ${id}`;
     const unlessSaid = /can only kill running containers/;
     await this.#ask({ action, method: "POST", path: `${containerPath(id)}/kill`, unless: [404, 409], unlessSaid });
+  }
+
+  async pause(id: string): Promise<void> {
+    const action = `pause container ${id}`;
+    const unlessSaid = /already paused/;
+    await this.#ask({ action, method: "POST", path: `${containerPath(id)}/pause`, unlessSaid });
+  }
+
+  async unpause(id: string): Promise<void> {
+    const action = `unpause container ${id}`;
+    const unlessSaid = /is not paused/;
+    await this.#ask({ action, method: "POST", path: `${containerPath(id)}/unpause`, unlessSaid });
   }
 
   async remove(id: string): Promise<void> {
@@ -168,14 +181,27 @@ export class DockerEngine implements ContainerEngine {
 
   /**
    * `waiting` is the answer to a wait for the next exit. Its head came when the engine had begun to wait; so an end that
-   * the inspection does not show yet will be in its body.
+   * the inspection does not show yet will be in its body. Podman misses one that comes at that very moment: a second look
+   * finds it.
    */
   async #exitOf(id: string, waiting: IncomingMessage): Promise<ContainerExit> {
-    const before = await this.#state(id);
-    if (before?.Status === "exited" || before?.Status === "dead") {
+    const missed = Promise.withResolvers<ContainerExit>();
+    const look = async (): Promise<void> => {
+      const state = await this.#state(id);
+      if (state?.Status === "exited" || state?.Status === "dead")
+        missed.resolve({ code: state.ExitCode, oomKilled: state.OOMKilled });
+    };
+    const secondLook = setTimeout(() => void look().catch(() => undefined), secondLookMs).unref();
+    try {
+      await look();
+      return await Promise.race([missed.promise, this.#exitTold(id, waiting)]);
+    } finally {
+      clearTimeout(secondLook);
       waiting.destroy();
-      return { code: before.ExitCode, oomKilled: before.OOMKilled };
     }
+  }
+
+  async #exitTold(id: string, waiting: IncomingMessage): Promise<ContainerExit> {
     const exit = (await json(waiting)) as ExitAnswer;
     if (exit.Error?.Message) throw new AppError("engine_refused", `Container ${id} was lost: ${exit.Error.Message}`);
     const after = await this.#state(id);

@@ -23,13 +23,13 @@ export class AnthropicAnswer {
   readonly #vendor: string;
   readonly #draft: AnswerDraft;
   readonly #blocks = new Map<number, CallDraft>();
-  readonly #estimatedInput: number;
+  readonly #estimatedInput: () => number;
   #usage: ReportedUsage = {};
   #isStarted = false;
   #stop: StopReason | undefined;
   #isEnded = false;
 
-  constructor(options: { vendor: string; onDelta: OnDelta | undefined; estimatedInput: number }) {
+  constructor(options: { vendor: string; onDelta: OnDelta | undefined; estimatedInput: () => number }) {
     this.#vendor = options.vendor;
     this.#draft = new AnswerDraft(options.vendor, options.onDelta);
     this.#estimatedInput = options.estimatedInput;
@@ -68,7 +68,7 @@ export class AnthropicAnswer {
     const estimated = this.#draft.estimateTokens();
     const reported = isCount(this.#usage.output_tokens) ? this.#usage.output_tokens : 0;
     const output = this.#isEnded && reported > 0 ? reported : Math.max(reported, estimated);
-    return cleanUsage({ input: input ?? this.#estimatedInput, cached: read, output });
+    return cleanUsage({ input: input ?? this.#estimatedInput(), cached: read, output });
   }
 
   /** Throws ProviderError when the stream ended before the answer did. */

@@ -45,7 +45,7 @@ export class AnthropicProvider implements Provider {
     const answer = new AnthropicAnswer({
       vendor: this.name,
       onDelta: options.onDelta,
-      estimatedInput: estimateTextTokens(JSON.stringify(body)),
+      estimatedInput: () => estimateTextTokens(JSON.stringify(body)),
     });
     try {
       const stream = await this.#client.messages.create(body, { signal: options.signal });

@@ -44,13 +44,13 @@ export class OpenAiAnswer {
   readonly #vendor: string;
   readonly #draft: AnswerDraft;
   readonly #byIndex = new Map<number, CallDraft>();
-  readonly #estimatedInput: number;
+  readonly #estimatedInput: () => number;
   #reported: ModelUsage | undefined;
   #isStarted = false;
   #stop: StopReason | undefined;
   #isRefusal = false;
 
-  constructor(options: { vendor: string; onDelta: OnDelta | undefined; estimatedInput: number }) {
+  constructor(options: { vendor: string; onDelta: OnDelta | undefined; estimatedInput: () => number }) {
     this.#vendor = options.vendor;
     this.#draft = new AnswerDraft(options.vendor, options.onDelta);
     this.#estimatedInput = options.estimatedInput;
@@ -69,7 +69,7 @@ export class OpenAiAnswer {
   usage(): ModelUsage | undefined {
     if (!this.#isStarted) return undefined;
     const outputTokens = this.#draft.estimateTokens();
-    return this.#reported ?? { inputTokens: this.#estimatedInput, cachedInputTokens: 0, outputTokens };
+    return this.#reported ?? { inputTokens: this.#estimatedInput(), cachedInputTokens: 0, outputTokens };
   }
 
   /** Throws ProviderError when the stream ended before the answer did. */

@@ -82,7 +82,7 @@ export class OpenAiProvider implements Provider {
     const answer = new OpenAiAnswer({
       vendor: this.name,
       onDelta: options.onDelta,
-      estimatedInput: estimateTextTokens(JSON.stringify(body)),
+      estimatedInput: () => estimateTextTokens(JSON.stringify(body)),
     });
     try {
       const stream = await this.#client.chat.completions.create(body, { signal: options.signal });

@@ -1,12 +1,9 @@
-import type { Kysely } from "kysely";
+import { type Kysely, sql } from "kysely";
 
 import { AppError } from "../../lib/app-error.ts";
 import type { AuditIndex } from "../store.ts";
 import type { Database } from "./database.ts";
 import type { Tables } from "./tables.ts";
-
-/** Five values a row; SQLite takes at most 32,766 in one statement. */
-const rowsPerStatement = 1_000;
 
 export class SqliteAuditIndex implements AuditIndex {
   readonly #database: Database;
@@ -23,7 +20,7 @@ export class SqliteAuditIndex implements AuditIndex {
   append(
     records: readonly { seq: number; hash: string; type: string; group: string | undefined; file: string }[],
   ): Promise<void> {
-    return this.#database.write(async (transaction) => {
+    return this.#database.writeSoon(async (transaction) => {
       let previous = (await selectHead(transaction))?.seq ?? 0;
       for (const { seq } of records) {
         if (seq <= previous) {
@@ -31,12 +28,11 @@ export class SqliteAuditIndex implements AuditIndex {
         }
         previous = seq;
       }
-      for (let start = 0; start < records.length; start += rowsPerStatement) {
-        const rows = records
-          .slice(start, start + rowsPerStatement)
-          .map(({ seq, hash, type, group, file }) => ({ seq, hash, type, group_name: group ?? null, file }));
-        await transaction.insertInto("audit_records").values(rows).execute();
-      }
+      // One statement however many there are.
+      await sql`
+        insert into audit_records (seq, hash, type, group_name, file)
+        select value ->> 'seq', value ->> 'hash', value ->> 'type', value ->> 'group', value ->> 'file'
+        from json_each(${JSON.stringify(records)})`.execute(transaction);
     });
   }
 }

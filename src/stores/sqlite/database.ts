@@ -4,15 +4,19 @@ import SQLite from "better-sqlite3";
 import {
   CompiledQuery,
   type DatabaseConnection,
+  type DialectAdapter,
   type Driver,
   Kysely,
+  SqliteAdapter,
   SqliteDialect,
   SqliteDriver,
-  type Transaction,
 } from "kysely";
 
 import { AppError } from "../../lib/app-error.ts";
+import { StatementCache } from "./statement-cache.ts";
 import type { Tables } from "./tables.ts";
+import { WriteBatches } from "./write-batches.ts";
+import type { Change } from "./write-batches.ts";
 
 export interface DatabaseOptions {
   readonly path: string;
@@ -29,6 +33,7 @@ export interface DatabaseOptions {
 export class Database implements AsyncDisposable {
   readonly #kysely: Kysely<Tables>;
   readonly #path: string;
+  readonly #writes: WriteBatches;
   #closed = false;
 
   /** Takes over `connection` and closes it at the end. */
@@ -39,6 +44,7 @@ export class Database implements AsyncDisposable {
       dialect: new ImmediateDialect(connection, options.busyTimeoutMs),
       ...(onQuery && { log: (event) => onQuery(event.query.sql) }),
     });
+    this.#writes = new WriteBatches(this.#kysely, connection);
   }
 
   /** For one statement. SQLite's failures come as AppError `store_failed`, everything else as it is. */
@@ -47,13 +53,22 @@ export class Database implements AsyncDisposable {
   }
 
   /** All of `change` is stored and on disk when this resolves, or nothing of it is stored when it rejects. */
-  write<T>(change: (transaction: Transaction<Tables>) => Promise<T>): Promise<T> {
-    return this.#guard(() => this.#kysely.transaction().execute(change));
+  write<T>(change: Change<T>): Promise<T> {
+    return this.#guard(() => this.#writes.add(change, true));
+  }
+
+  /**
+   * The same, but for a loss of power: it may take back what was written like this since the last `write`. For what may be
+   * done or found out again.
+   */
+  writeSoon<T>(change: Change<T>): Promise<T> {
+    return this.#guard(() => this.#writes.add(change, false));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
+    await this.#writes.idle();
     // The connection is lent out in the order of calls: this one comes back after everything that was asked before.
     await this.#kysely.connection().execute(async () => {});
     await this.#kysely.destroy();
@@ -80,12 +95,23 @@ class ImmediateDialect extends SqliteDialect {
     this.#busyTimeoutMs = busyTimeoutMs;
   }
 
+  override createAdapter(): DialectAdapter {
+    return new TransactionalAdapter();
+  }
+
   override createDriver(): Driver {
     return new ImmediateDriver(this.#connection, this.#busyTimeoutMs);
   }
 }
 
 const busyRetryMs = 20;
+
+/** SQLite can take back changes of its schema; told so, the library makes each start's changes all at once or not at all. */
+class TransactionalAdapter extends SqliteAdapter {
+  override get supportsTransactionalDdl(): boolean {
+    return true;
+  }
+}
 
 class ImmediateDriver extends SqliteDriver {
   readonly #connection: SQLite.Database;
@@ -94,7 +120,7 @@ class ImmediateDriver extends SqliteDriver {
   #isHeld = false;
 
   constructor(connection: SQLite.Database, busyTimeoutMs: number) {
-    super({ database: connection });
+    super({ database: new StatementCache(connection) });
     this.#connection = connection;
     this.#busyTimeoutMs = busyTimeoutMs;
   }

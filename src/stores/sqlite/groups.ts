@@ -53,6 +53,20 @@ export class SqliteGroups implements GroupStore {
     return numDeletedRows > 0n;
   }
 
+  async wasUsed(name: string): Promise<boolean> {
+    const used = await this.#database.read(async (kysely) => [
+      await kysely.selectFrom("ordinals").select("ordinal").where("group_name", "=", name).executeTakeFirst(),
+      await kysely
+        .selectFrom("messages")
+        .select("seq")
+        .where("group_name", "=", name)
+        .where(sql<boolean>`state <> 'handled'`)
+        .limit(1)
+        .executeTakeFirst(),
+    ]);
+    return used.some((row) => row !== undefined);
+  }
+
   ordinal(name: string): Promise<number> {
     return this.#database.write(async (transaction) => {
       const known = await transaction

@@ -1,16 +1,19 @@
-import type { Transaction } from "kysely";
+import { type Kysely, type RawBuilder, sql, type Transaction } from "kysely";
 
 import type { StoredMessage } from "../../domain/message.ts";
 import type { InterventionStore, PendingCommand, SetAside, SetAsideWords } from "../store.ts";
 import type { Database } from "./database.ts";
 import { isWaiting, toMessage } from "./messages.ts";
 import { insertOutgoing } from "./outbox.ts";
+import { settleRequest } from "./requests.ts";
 import { renewSession } from "./sessions.ts";
 import type { Tables } from "./tables.ts";
 import { finishTurn, isRunning, toTurn } from "./turns.ts";
 
 type CommandChange = Parameters<InterventionStore["carryOut"]>[1];
 type OldChange = Parameters<InterventionStore["giveUpOld"]>[1];
+type LateChange = Parameters<InterventionStore["giveUpLate"]>[1];
+type Fits = RawBuilder<boolean>;
 
 export class SqliteInterventions implements InterventionStore {
   readonly #database: Database;
@@ -25,11 +28,15 @@ export class SqliteInterventions implements InterventionStore {
         .selectFrom("commands")
         .innerJoin("messages", "messages.seq", "commands.message")
         .selectAll("messages")
-        .select("commands.command")
+        .select(["commands.command", "commands.argument"])
         .orderBy("commands.message");
       return (group === undefined ? pending : pending.where("commands.group_name", "=", group)).execute();
     });
-    return rows.map(({ command, ...message }) => ({ command, message: toMessage(message) }));
+    return rows.map(({ command, argument, ...message }) => ({
+      command,
+      argument: argument ?? undefined,
+      message: toMessage(message),
+    }));
   }
 
   carryOut(seq: number, change: CommandChange): Promise<SetAside | undefined> {
@@ -43,35 +50,63 @@ export class SqliteInterventions implements InterventionStore {
       const found = change.stops ? await workBefore(transaction, command.group_name, seq) : { turns: [], waiting: [] };
       await setState(transaction, found.waiting, "handled");
       if (change.renews !== undefined) await renewSession(transaction, change.renews, seq);
+      if (change.settles) await settleRequest(transaction, change.settles);
       await conclude(transaction, found, { at: change.at, words: change.tell(found) });
       return found;
     });
   }
 
   giveUpOld(group: string, change: OldChange): Promise<SetAside> {
+    return this.#database.write(async (transaction) =>
+      setAside(transaction, await workOlderThan(transaction, group, change.before), change),
+    );
+  }
+
+  async giveUpLate(group: string, change: LateChange): Promise<SetAside> {
+    const late = sql<boolean>`late = 1`;
+    const found = { turns: [], waiting: await waitingWhere(this.#database, group, late) };
+    // Most turns have nothing of the kind: that is found out without a write.
+    if (found.waiting.length === 0) return found;
     return this.#database.write(async (transaction) => {
-      const found = await workOlderThan(transaction, group, change.before);
-      if (found.turns.length === 0 && found.waiting.length === 0) return found;
-      await setState(transaction, found.waiting, "context");
-      await conclude(transaction, found, { at: change.at, words: change.tell(found) });
-      return found;
+      const still = await selectWaiting(transaction, group, late);
+      return setAside(transaction, { turns: [], waiting: still }, change);
     });
   }
+}
+
+/** What was found becomes context, with the words that tell of it. */
+async function setAside(
+  transaction: Transaction<Tables>,
+  found: SetAside,
+  change: Pick<OldChange, "at" | "tell">,
+): Promise<SetAside> {
+  if (found.turns.length === 0 && found.waiting.length === 0) return found;
+  await setState(transaction, found.waiting, "context");
+  await conclude(transaction, found, { at: change.at, words: change.tell(found) });
+  return found;
+}
+
+function waitingWhere(database: Database, group: string, fits: Fits): Promise<StoredMessage[]> {
+  return database.read((kysely) => selectWaiting(kysely, group, fits));
+}
+
+async function selectWaiting(kysely: Kysely<Tables>, group: string, fits: Fits): Promise<StoredMessage[]> {
+  const rows = await kysely
+    .selectFrom("messages")
+    .selectAll()
+    .where("group_name", "=", group)
+    .where(isWaiting)
+    .where(fits)
+    .orderBy("seq")
+    .execute();
+  return rows.map(toMessage);
 }
 
 async function workBefore(transaction: Transaction<Tables>, group: string, seq: number): Promise<SetAside> {
   const turns = (await runningTurns(transaction, group)).filter(
     ({ messages }) => messages.length === 0 || messages.some((message) => message.seq < seq),
   );
-  const waiting = await transaction
-    .selectFrom("messages")
-    .selectAll()
-    .where("group_name", "=", group)
-    .where(isWaiting)
-    .where("seq", "<", seq)
-    .orderBy("seq")
-    .execute();
-  return { turns, waiting: waiting.map(toMessage) };
+  return { turns, waiting: await selectWaiting(transaction, group, sql<boolean>`seq < ${seq}`) };
 }
 
 async function workOlderThan(transaction: Transaction<Tables>, group: string, before: number): Promise<SetAside> {
@@ -85,15 +120,9 @@ async function workOlderThan(transaction: Transaction<Tables>, group: string, be
     const latest = Math.max(running.turn.startedAt, at, ...running.messages.map((message) => message.receivedAt));
     if (latest < before) turns.push(running);
   }
-  const waiting = await transaction
-    .selectFrom("messages")
-    .selectAll()
-    .where("group_name", "=", group)
-    .where(isWaiting)
-    .where("received_at", "<", before)
-    .orderBy("seq")
-    .execute();
-  return { turns, waiting: waiting.map(toMessage) };
+  // Nothing was sent after it arrived.
+  const isOld = sql<boolean>`coalesce(sent_at, received_at) < ${before}`;
+  return { turns, waiting: await selectWaiting(transaction, group, isOld) };
 }
 
 async function runningTurns(transaction: Transaction<Tables>, group: string): Promise<SetAside["turns"]> {

@@ -1,9 +1,9 @@
 import * as z from "zod";
 
 import type { Group } from "../../domain/group.ts";
-import type { Quote } from "../../domain/message.ts";
+import type { OutgoingFile, OutgoingReaction, Quote, Sender, StoredAttachment } from "../../domain/message.ts";
 import type { ToolResult } from "../../domain/model.ts";
-import type { StepBody } from "../../domain/turn.ts";
+import type { StepBody, TurnTimes } from "../../domain/turn.ts";
 import { AppError } from "../../lib/app-error.ts";
 
 const count = z.number().min(0);
@@ -35,6 +35,28 @@ const quote: z.ZodType<Quote> = z.strictObject({
   toAgent: z.boolean().optional(),
 });
 
+const attachment: z.ZodType<StoredAttachment> = z.strictObject({
+  kind: z.enum(["image", "audio", "video", "document"]),
+  name: z.string().optional(),
+  file: z.strictObject({ path: z.string(), mimeType: z.string(), bytes: count }).optional(),
+  failure: z.string().optional(),
+});
+const attachments = z.array(attachment);
+
+const outgoingFile: z.ZodType<OutgoingFile> = z.strictObject({
+  path: z.string(),
+  name: z.string(),
+  mimeType: z.string(),
+  bytes: count,
+});
+const reaction: z.ZodType<OutgoingReaction> = z.strictObject({
+  message: z.string(),
+  sender: z.string(),
+  emoji: z.string(),
+});
+
+const members: z.ZodType<Sender[]> = z.array(z.strictObject({ id: z.string(), name: z.string() }));
+
 const limit = z.number().optional();
 const verdict = z.enum(["allow", "deny"]);
 
@@ -56,6 +78,7 @@ const groupSettings = z
     budget: { tokensPerDay: budget.tokensPerDay, usdPerDay: budget.usdPerDay },
   }));
 
+const times: z.ZodType<TurnTimes> = z.record(z.string(), count);
 const texts = z.array(z.string());
 
 /** Reads a JSON column; what does not fit is damage, told as AppError `store_failed` with the column's name. */
@@ -71,5 +94,10 @@ function parse<T>(column: string, schema: z.ZodType<T>, json: string): T {
 
 export const parseStepBody = (json: string): StepBody => parse("steps.body", stepBody, json);
 export const parseQuote = (json: string): Quote => parse("messages.quote", quote, json);
+export const parseAttachments = (json: string): StoredAttachment[] => parse("messages.attachments", attachments, json);
+export const parseOutgoingFile = (json: string): OutgoingFile => parse("outbox.file", outgoingFile, json);
+export const parseReaction = (json: string): OutgoingReaction => parse("outbox.reaction", reaction, json);
+export const parseMembers = (json: string): Sender[] => parse("chats.members", members, json);
 export const parseGroupSettings = (json: string): GroupSettings => parse("groups.settings", groupSettings, json);
+export const parseTimes = (json: string): TurnTimes => parse("turns.times", times, json);
 export const parseTexts = (json: string): string[] => parse("outbox.in_reply_to", texts, json);

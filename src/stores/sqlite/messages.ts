@@ -1,13 +1,14 @@
 import { type Kysely, sql } from "kysely";
 
-import type { ChatCommand, IncomingMessage, MessageState, StoredMessage } from "../../domain/message.ts";
+import type { IncomingMessage, StoredMessage } from "../../domain/message.ts";
 import type { MessageStore, WaitingInGroup } from "../store.ts";
 import type { Database } from "./database.ts";
-import { parseQuote } from "./json-columns.ts";
+import { parseAttachments, parseQuote } from "./json-columns.ts";
 import type { Row, Tables } from "./tables.ts";
 
 // Written as literals, not as bound values: only then does SQLite see that the partial indexes apply.
 export const isWaiting = sql<boolean>`state = 'waiting'`;
+const isPrompt = sql<boolean>`late = 0`;
 const isShown = sql<boolean>`state <> 'handled'`;
 /** A group can talk for years without the agent: counting has to have an end. */
 const countedMessages = 10_000;
@@ -21,7 +22,7 @@ export class SqliteMessages implements MessageStore {
 
   insert(
     message: IncomingMessage,
-    placed: { group: string; state: MessageState; at: number; command?: ChatCommand | undefined },
+    placed: Parameters<MessageStore["insert"]>[1],
   ): Promise<{ seq: number; duplicate: boolean }> {
     return this.#database.write(async (transaction) => {
       const inserted = await transaction
@@ -35,9 +36,12 @@ export class SqliteMessages implements MessageStore {
           sender_name: message.sender.name,
           text: message.text,
           quote: message.quote === undefined ? null : JSON.stringify(message.quote),
+          attachments: placed.attachments?.length ? JSON.stringify(placed.attachments) : null,
           state: placed.state,
           turn: null,
           received_at: placed.at,
+          late: placed.late === true ? 1 : 0,
+          sent_at: message.sentAt === undefined ? null : Math.round(Math.min(message.sentAt, placed.at)),
         })
         .onConflict((conflict) => conflict.columns(["channel", "chat", "sender_id", "id"]).doNothing())
         .returning("seq")
@@ -47,8 +51,9 @@ export class SqliteMessages implements MessageStore {
         return { seq: known.seq, duplicate: true };
       }
       if (placed.command) {
-        const { group: group_name, command } = placed;
-        await transaction.insertInto("commands").values({ message: inserted.seq, group_name, command }).execute();
+        const { group: group_name, command, argument = null } = placed;
+        const row = { message: inserted.seq, group_name, command, argument };
+        await transaction.insertInto("commands").values(row).execute();
       }
       return { seq: inserted.seq, duplicate: false };
     });
@@ -99,6 +104,7 @@ export class SqliteMessages implements MessageStore {
         .selectAll()
         .where("group_name", "=", group)
         .where(isWaiting)
+        .where(isPrompt)
         .orderBy("seq")
         .limit(limit)
         .execute(),
@@ -113,6 +119,7 @@ export class SqliteMessages implements MessageStore {
         .select((select) => select.fn.countAll<number>().as("count"))
         .where("group_name", "=", group)
         .where(isWaiting)
+        .where(isPrompt)
         .executeTakeFirstOrThrow(),
     );
     return count;
@@ -213,8 +220,10 @@ export function toMessage(row: Row<"messages">): StoredMessage {
     sender: { id: row.sender_id, name: row.sender_name },
     text: row.text,
     quote: row.quote === null ? undefined : parseQuote(row.quote),
+    attachments: row.attachments === null ? undefined : parseAttachments(row.attachments),
     state: row.state,
     turn: row.turn ?? undefined,
     receivedAt: row.received_at,
+    sentAt: row.sent_at ?? undefined,
   };
 }

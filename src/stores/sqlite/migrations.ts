@@ -151,12 +151,73 @@ const commands = [
   `create table write_probe (id integer primary key check (id = 1), at integer not null) strict`,
 ];
 const outboxRetriedAt = [`alter table outbox add column retried_at integer`];
+const channelState = [
+  `create table channel_state (
+     space text not null,
+     key text not null,
+     value blob not null,
+     primary key (space, key)
+   ) strict, without rowid`,
+];
+
+const attachments = [`alter table messages add column attachments text`];
+
+const outboxFiles = [
+  `alter table outbox add column file text`,
+  `alter table outbox add column reaction text`,
+  `create index outbox_with_file on outbox (created_at) where file is not null`,
+];
+
+const chatFacts = [
+  `alter table chats add column title text`,
+  `alter table chats add column members text`,
+  `alter table chats add column gone integer not null default 0`,
+];
+/* The commands are copied: which ones there are is checked by the table itself. */
+const chatRequests = [
+  `create table chat_requests (
+     code text primary key,
+     channel text not null,
+     chat text not null,
+     title text,
+     sender_id text not null,
+     sender_name text not null,
+     state text not null check (state in ('requested', 'denied')),
+     at integer not null,
+     unique (channel, chat)
+   ) strict`,
+  `create table commands_with_arguments (
+     message integer primary key references messages (seq),
+     group_name text not null,
+     command text not null check (command in ('stop', 'new', 'status', 'approve', 'deny')),
+     argument text
+   ) strict`,
+  `insert into commands_with_arguments select message, group_name, command, null from commands`,
+  `drop table commands`,
+  `alter table commands_with_arguments rename to commands`,
+  `create index commands_by_group on commands (group_name, message)`,
+];
+
+const sentAt = [
+  `alter table messages add column sent_at integer`,
+  `alter table messages add column late integer not null default 0`,
+];
+
+/** Where the time of a turn went; when the channel had a message. */
+const turnTimes = [`alter table turns add column times text`, `alter table outbox add column accepted_at integer`];
 
 /** Every migration by name; names sort in the order in which they run, and a name that was released is never changed. */
 export const migrations: Readonly<Record<string, Migration>> = {
   "0001-initial": { up: (database: Kysely<Tables>) => run(database, initial) },
   "0002-commands": { up: (database: Kysely<Tables>) => run(database, commands) },
   "0003-outbox-retried-at": { up: (database: Kysely<Tables>) => run(database, outboxRetriedAt) },
+  "0004-attachments": { up: (database: Kysely<Tables>) => run(database, attachments) },
+  "0005-outbox-files-and-reactions": { up: (database: Kysely<Tables>) => run(database, outboxFiles) },
+  "0006-chat-facts": { up: (database: Kysely<Tables>) => run(database, chatFacts) },
+  "0007-chat-requests": { up: (database: Kysely<Tables>) => run(database, chatRequests) },
+  "0008-sent-at": { up: (database: Kysely<Tables>) => run(database, sentAt) },
+  "0009-channel-state": { up: (database: Kysely<Tables>) => run(database, channelState) },
+  "0010-turn-times": { up: (database: Kysely<Tables>) => run(database, turnTimes) },
 };
 
 async function run(database: Kysely<Tables>, statements: readonly string[]): Promise<void> {

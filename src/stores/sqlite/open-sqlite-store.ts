@@ -8,6 +8,7 @@ import { Migrator } from "kysely/migration";
 import { AppError, toError } from "../../lib/app-error.ts";
 import type { Store } from "../store.ts";
 import { SqliteAuditIndex } from "./audit-index.ts";
+import { SqliteChannelState } from "./channel-state.ts";
 import { SqliteChats } from "./chats.ts";
 import { Database, storeFailure } from "./database.ts";
 import { SqliteGroups } from "./groups.ts";
@@ -15,6 +16,7 @@ import { SqliteInterventions } from "./interventions.ts";
 import { SqliteMessages } from "./messages.ts";
 import { migrations } from "./migrations.ts";
 import { SqliteOutbox } from "./outbox.ts";
+import { SqliteRequests } from "./requests.ts";
 import { SqliteSessions } from "./sessions.ts";
 import type { Tables } from "./tables.ts";
 import { SqliteTurns } from "./turns.ts";
@@ -41,10 +43,12 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
     messages: new SqliteMessages(database),
     groups: new SqliteGroups(database),
     chats: new SqliteChats(database),
+    requests: new SqliteRequests(database),
     sessions: new SqliteSessions(database),
     turns: new SqliteTurns(database),
     interventions: new SqliteInterventions(database),
     outbox: new SqliteOutbox(database),
+    channelState: new SqliteChannelState(database),
     usage: new SqliteUsage(database),
     audit: new SqliteAuditIndex(database),
     probe: (at) => probe(database, at),

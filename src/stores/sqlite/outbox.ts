@@ -4,11 +4,14 @@ import type { OutboxState, OutgoingDraft, OutgoingMessage } from "../../domain/m
 import { AppError } from "../../lib/app-error.ts";
 import type { OutboxStore } from "../store.ts";
 import type { Database } from "./database.ts";
-import { parseTexts } from "./json-columns.ts";
+import { parseOutgoingFile, parseReaction, parseTexts } from "./json-columns.ts";
 import type { Row, Tables } from "./tables.ts";
 
+/** The same clock as the host's, asked by SQLite itself. */
+const now = sql<number>`cast(unixepoch('subsec') * 1000 as integer)`;
 // Literals, so that the partial index applies.
 const isUnsent = sql<boolean>`state in ('queued', 'sending', 'uncertain')`;
+const hasFile = sql<boolean>`file is not null`;
 
 export class SqliteOutbox implements OutboxStore {
   readonly #database: Database;
@@ -39,7 +42,7 @@ export class SqliteOutbox implements OutboxStore {
     const row = await this.#database.write((transaction) =>
       transaction
         .updateTable("outbox")
-        .set({ state, attempts, error: error ?? null })
+        .set({ state, attempts, error: error ?? null, ...(state === "accepted" && { accepted_at: now }) })
         .where("seq", "=", seq)
         .returning("seq")
         .executeTakeFirst(),
@@ -88,6 +91,13 @@ export class SqliteOutbox implements OutboxStore {
     return counts;
   }
 
+  async ofTurn(turn: string): Promise<OutgoingMessage[]> {
+    const rows = await this.#database.read((kysely) =>
+      kysely.selectFrom("outbox").selectAll().where("turn", "=", turn).orderBy("seq").execute(),
+    );
+    return rows.map(toOutgoing);
+  }
+
   async get(seq: number): Promise<OutgoingMessage | undefined> {
     const row = await this.#database.read((kysely) =>
       kysely.selectFrom("outbox").selectAll().where("seq", "=", seq).executeTakeFirst(),
@@ -101,6 +111,17 @@ export class SqliteOutbox implements OutboxStore {
       if (state !== undefined) newest = newest.where("state", "=", state);
       if (group !== undefined) newest = newest.where("group_name", "=", group);
       return newest.execute();
+    });
+    return rows.map(toOutgoing);
+  }
+
+  async withFiles(since: number): Promise<OutgoingMessage[]> {
+    const rows = await this.#database.read(async (kysely) => {
+      const withFile = kysely.selectFrom("outbox").selectAll().where(hasFile);
+      return [
+        ...(await withFile.where(isUnsent).where("created_at", "<", since).execute()),
+        ...(await withFile.where("created_at", ">=", since).execute()),
+      ];
     });
     return rows.map(toOutgoing);
   }
@@ -141,6 +162,9 @@ export async function insertOutgoing(
       error: null,
       created_at: at,
       retried_at: null,
+      file: draft.file === undefined ? null : JSON.stringify(draft.file),
+      reaction: draft.reaction === undefined ? null : JSON.stringify(draft.reaction),
+      accepted_at: null,
     })
     .returningAll()
     .executeTakeFirstOrThrow();
@@ -162,11 +186,14 @@ function toOutgoing(row: Row<"outbox">): OutgoingMessage {
     text: row.text,
     inReplyTo: parseTexts(row.in_reply_to),
     turn: row.turn ?? undefined,
+    file: row.file === null ? undefined : parseOutgoingFile(row.file),
+    reaction: row.reaction === null ? undefined : parseReaction(row.reaction),
     elapsedMs: row.elapsed_ms ?? undefined,
     state: row.state,
     attempts: row.attempts,
     createdAt: row.created_at,
     retriedAt: row.retried_at ?? undefined,
+    acceptedAt: row.accepted_at ?? undefined,
     error: row.error ?? undefined,
   };
 }

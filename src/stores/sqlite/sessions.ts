@@ -17,7 +17,21 @@ export class SqliteSessions implements SessionStore {
 
   /** The key names the chat: when the chat's group gets another name, its session goes with the chat. */
   async open(key: string, group: string): Promise<Session> {
-    const row = await this.#database.write((transaction) =>
+    const known = await this.#database.read((kysely) =>
+      kysely.selectFrom("sessions").selectAll().where("key", "=", key).executeTakeFirst(),
+    );
+    return toSession(known?.group_name === group ? known : await this.#make(key, group));
+  }
+
+  async list(): Promise<Session[]> {
+    const rows = await this.#database.read((kysely) =>
+      kysely.selectFrom("sessions").selectAll().orderBy("key").execute(),
+    );
+    return rows.map(toSession);
+  }
+
+  #make(key: string, group: string): Promise<Row<"sessions">> {
+    return this.#database.write((transaction) =>
       transaction
         .insertInto("sessions")
         .values({
@@ -34,14 +48,6 @@ export class SqliteSessions implements SessionStore {
         .returningAll()
         .executeTakeFirstOrThrow(),
     );
-    return toSession(row);
-  }
-
-  async list(): Promise<Session[]> {
-    const rows = await this.#database.read((kysely) =>
-      kysely.selectFrom("sessions").selectAll().orderBy("key").execute(),
-    );
-    return rows.map(toSession);
   }
 
   async nextGeneration(id: string): Promise<number> {
@@ -58,7 +64,7 @@ export class SqliteSessions implements SessionStore {
 
   /** Only moves forward: an older value leaves it where it is. */
   async setWindowStart(id: string, stepSeq: number): Promise<void> {
-    const row = await this.#database.write((transaction) =>
+    const row = await this.#database.writeSoon((transaction) =>
       transaction
         .updateTable("sessions")
         .set({ window_start: sql<number>`max(window_start, ${stepSeq})` })

@@ -1,5 +1,6 @@
 import type { Generated, Selectable } from "kysely";
 
+import type { RequestState } from "../../domain/group.ts";
 import type { ChatCommand, MessageState, OutboxState, OutgoingKind } from "../../domain/message.ts";
 import type { TurnState } from "../../domain/turn.ts";
 
@@ -13,15 +14,30 @@ interface MessageTable {
   readonly sender_name: string;
   readonly text: string;
   readonly quote: string | null;
+  readonly attachments: string | null;
   readonly state: MessageState;
   readonly turn: string | null;
   readonly received_at: number;
+  readonly sent_at: number | null;
+  readonly late: Generated<number>;
 }
 
 interface CommandTable {
   readonly message: number;
   readonly group_name: string;
   readonly command: ChatCommand;
+  readonly argument: string | null;
+}
+
+interface ChatRequestTable {
+  readonly code: string;
+  readonly channel: string;
+  readonly chat: string;
+  readonly title: string | null;
+  readonly sender_id: string;
+  readonly sender_name: string;
+  readonly state: RequestState;
+  readonly at: number;
 }
 
 interface WriteProbeTable {
@@ -48,6 +64,9 @@ interface ChatTable {
   readonly first_seen_at: number;
   readonly last_seen_at: number;
   readonly messages: number;
+  readonly title: string | null;
+  readonly members: string | null;
+  readonly gone: Generated<number>;
 }
 
 interface MemberTable {
@@ -79,6 +98,7 @@ interface TurnTable {
   readonly started_at: number;
   readonly ended_at: number | null;
   readonly reason: string | null;
+  readonly times: string | null;
 }
 
 interface StepTable {
@@ -106,6 +126,15 @@ interface OutboxTable {
   readonly error: string | null;
   readonly created_at: number;
   readonly retried_at: number | null;
+  readonly file: string | null;
+  readonly reaction: string | null;
+  readonly accepted_at: number | null;
+}
+
+interface ChannelStateTable {
+  readonly space: string;
+  readonly key: string;
+  readonly value: Uint8Array;
 }
 
 interface UsageDayTable {
@@ -140,11 +169,13 @@ export interface Tables {
   readonly groups: GroupTable;
   readonly ordinals: OrdinalTable;
   readonly chats: ChatTable;
+  readonly chat_requests: ChatRequestTable;
   readonly members: MemberTable;
   readonly sessions: SessionTable;
   readonly turns: TurnTable;
   readonly steps: StepTable;
   readonly outbox: OutboxTable;
+  readonly channel_state: ChannelStateTable;
   readonly usage_days: UsageDayTable;
   readonly reservations: ReservationTable;
   readonly audit_records: AuditRecordTable;

@@ -5,7 +5,7 @@ import type { Step, Turn } from "../../domain/turn.ts";
 import { AppError } from "../../lib/app-error.ts";
 import type { NewStep, TurnStore } from "../store.ts";
 import type { Database } from "./database.ts";
-import { parseStepBody } from "./json-columns.ts";
+import { parseStepBody, parseTimes } from "./json-columns.ts";
 import { insertOutgoing } from "./outbox.ts";
 import type { Row, Tables } from "./tables.ts";
 
@@ -14,7 +14,13 @@ type TurnEnd = Parameters<TurnStore["finish"]>[1];
 
 export const isRunning = sql<boolean>`state = 'running'`;
 
-/** Nothing is added to a turn that has ended (AppError `conflict`): what its history says stays as it was. */
+/**
+ * Nothing is added to a turn that has ended (AppError `conflict`): what its history says stays as it was.
+ *
+ * On the disk before anything follows from them: tool calls, which must never be run again silently, and ends, after which
+ * the reply can be seen. What else a loss of power takes back is done anew: its messages wait again, the model is asked
+ * again, a result that was lost is one that is not known.
+ */
 export class SqliteTurns implements TurnStore {
   readonly #database: Database;
 
@@ -23,13 +29,14 @@ export class SqliteTurns implements TurnStore {
   }
 
   begin(turn: BeginningTurn, first: NewStep): Promise<Step> {
-    return this.#database.write((transaction) => begin(transaction, turn, first));
+    return this.#database.writeSoon((transaction) => begin(transaction, turn, first));
   }
 
   addStep(turn: string, step: NewStep): Promise<Step> {
-    return this.#database.write(async (transaction) =>
-      appendStep(transaction, await runningTurn(transaction, turn), step),
-    );
+    const change = async (transaction: Transaction<Tables>): Promise<Step> =>
+      appendStep(transaction, await runningTurn(transaction, turn), step);
+    const hasCalls = step.body.kind === "model" && step.body.answer.toolCalls.length > 0;
+    return hasCalls ? this.#database.write(change) : this.#database.writeSoon(change);
   }
 
   addAttempt(turn: string): Promise<number> {
@@ -77,6 +84,19 @@ export class SqliteTurns implements TurnStore {
     return rows.map(toStep);
   }
 
+  async lastStep(turn: string): Promise<Step | undefined> {
+    const row = await this.#database.read((kysely) =>
+      kysely
+        .selectFrom("steps")
+        .selectAll()
+        .where("turn", "=", turn)
+        .orderBy("seq", "desc")
+        .limit(1)
+        .executeTakeFirst(),
+    );
+    return row && toStep(row);
+  }
+
   async history(session: string, conversation: number, from: number): Promise<Step[]> {
     const rows = await this.#database.read((kysely) =>
       kysely
@@ -111,6 +131,7 @@ async function begin(transaction: Transaction<Tables>, turn: BeginningTurn, firs
       started_at: turn.at,
       ended_at: null,
       reason: null,
+      times: null,
     })
     .onConflict((conflict) => conflict.column("id").doNothing())
     .returningAll()
@@ -130,7 +151,12 @@ export async function finishTurn(
   for (const step of end.steps) await appendStep(transaction, turn, step);
   await transaction
     .updateTable("turns")
-    .set({ state: end.state, ended_at: end.at, reason: end.reason ?? null })
+    .set({
+      state: end.state,
+      ended_at: end.at,
+      reason: end.reason ?? null,
+      times: end.times === undefined ? null : JSON.stringify(end.times),
+    })
     .where("id", "=", id)
     .execute();
   await transaction
@@ -204,6 +230,7 @@ export function toTurn(row: Row<"turns">): Turn {
     startedAt: row.started_at,
     endedAt: row.ended_at ?? undefined,
     reason: row.reason ?? undefined,
+    times: row.times === null ? undefined : parseTimes(row.times),
   };
 }
 

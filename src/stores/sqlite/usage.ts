@@ -21,7 +21,7 @@ export class SqliteUsage implements UsageStore {
   }
 
   reserve(request: Parameters<UsageStore["reserve"]>[0]): ReturnType<UsageStore["reserve"]> {
-    return this.#database.write(async (transaction) => {
+    return this.#database.writeSoon(async (transaction) => {
       const { ofGroup, ofAll } = await usedOn(transaction, request.day, request.group);
       const wanted = { tokens: request.tokens, nanoUsd: Math.round(request.usd * nano) };
       const refusal =
@@ -34,7 +34,7 @@ export class SqliteUsage implements UsageStore {
 
   /** The reservation goes away with its settlement, so settling twice changes nothing. */
   settle(reservation: number, actual: { tokens: number; usd: number }): Promise<void> {
-    return this.#database.write(async (transaction) => {
+    return this.#database.writeSoon(async (transaction) => {
       const reserved = await transaction
         .deleteFrom("reservations")
         .where("id", "=", reservation)

@@ -16,16 +16,16 @@ test("the agent is one file that works in a folder with nothing else", async () 
     bundle: true,
     platform: "node",
     target: "node24",
-    format: "esm",
+    format: "cjs",
     write: false,
   });
-  const program = join(folder.path, "agent.mjs");
+  const program = join(folder.path, "agent.cjs");
   await writeFile(program, outputFiles[0]?.contents ?? "");
   await using agent = await AgentProcess.start({ program });
 
   const { output } = await agent.shell("echo works");
 
   expect(output).toMatch(/^works\n/);
-  expect(await readdir(folder.path)).toEqual(["agent.mjs"]);
+  expect(await readdir(folder.path)).toEqual(["agent.cjs"]);
   expect(outputFiles[0]?.contents.length).toBeLessThan(600_000);
 });

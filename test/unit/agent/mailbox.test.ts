@@ -1,3 +1,4 @@
+import { mkdirSync, renameSync } from "node:fs";
 import { mkdir, readFile, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 
@@ -19,7 +20,7 @@ interface AgentsEnd extends AsyncDisposable {
   readonly complaints: string[];
 }
 
-async function openAgentsEnd(): Promise<AgentsEnd> {
+async function openAgentsEnd(rescanMs?: number): Promise<AgentsEnd> {
   const folder = await temporaryFolder();
   const [toAgent, toHost] = [join(folder.path, "to-agent"), join(folder.path, "to-host")];
   await mkdir(toAgent);
@@ -32,6 +33,7 @@ async function openAgentsEnd(): Promise<AgentsEnd> {
     generation: 1,
     onMessage: (payload) => void received.push(payload),
     isBusy: () => false,
+    rescanMs,
     onFailure: (error) => void complaints.push(String(error)),
     log: (text) => void complaints.push(text),
   });
@@ -80,12 +82,12 @@ test("an agent whose host does not read waits before the folder is too full, and
 
 test("messages that were there before, and those that come later, arrive once and in order", async () => {
   await using agent = await openAgentsEnd();
-  await writeMessageFile(agent.toAgent, 11, cancelOf("b", 11));
-  await writeMessageFile(agent.toAgent, 10, cancelOf("a", 10));
+  writeMessageFile(agent.toAgent, 11, cancelOf("b", 11));
+  writeMessageFile(agent.toAgent, 10, cancelOf("a", 10));
 
   agent.mailbox.listen();
   await expect.poll(() => agent.received).toHaveLength(2);
-  await writeMessageFile(agent.toAgent, 12, cancelOf("c", 12));
+  writeMessageFile(agent.toAgent, 12, cancelOf("c", 12));
 
   await expect.poll(() => agent.received.map((payload) => "turn" in payload && payload.turn)).toEqual(["a", "b", "c"]);
 });
@@ -94,8 +96,8 @@ test("a message that cannot be understood is passed over, and the next one is ta
   await using agent = await openAgentsEnd();
   agent.mailbox.listen();
 
-  await writeMessageFile(agent.toAgent, 1, "nonsense");
-  await writeMessageFile(agent.toAgent, 2, cancelOf("a", 2));
+  writeMessageFile(agent.toAgent, 1, "nonsense");
+  writeMessageFile(agent.toAgent, 2, cancelOf("a", 2));
 
   await expect.poll(() => agent.received).toHaveLength(1);
   expect(agent.complaints).toEqual(["message 1 of the host was ignored: not JSON"]);
@@ -103,11 +105,23 @@ test("a message that cannot be understood is passed over, and the next one is ta
 
 test("the host learns what the agent has taken", async () => {
   await using agent = await openAgentsEnd();
-  await writeMessageFile(agent.toAgent, 7, cancelOf("a", 7));
+  writeMessageFile(agent.toAgent, 7, cancelOf("a", 7));
   agent.mailbox.listen();
   await expect.poll(() => agent.received).toHaveLength(1);
 
   await agent.mailbox.send({ type: "log", level: "info", text: "" });
 
   expect(JSON.parse(await readFile(join(agent.toHost, messageFileName(1)), "utf8"))).toMatchObject({ id: 1, acked: 7 });
+});
+
+test("where file events do not arrive, as in some sandboxed runtimes, messages are found by looking often", async () => {
+  await using agent = await openAgentsEnd(50);
+  agent.mailbox.listen();
+  // What is watched is the folder that was there first; nobody hears of what is written into the new one.
+  renameSync(agent.toAgent, `${agent.toAgent}.watched`);
+  mkdirSync(agent.toAgent);
+
+  writeMessageFile(agent.toAgent, 1, cancelOf("one", 1));
+
+  await expect.poll(() => agent.received.map(({ type }) => type)).toEqual(["cancel"]);
 });

@@ -39,7 +39,11 @@ test("a channel that cannot be opened or hangs touches no other, is tried again,
   });
 
   const doors = { channels, terminal: undefined, server: undefined, recordState };
-  await openDoors({ logger }, doors, { accept: async () => ({ outcome: "unknown-chat" }), outbox });
+  await openDoors({ logger }, doors, {
+    accept: async () => ({ outcome: "unknown-chat" }),
+    outbox,
+    chats: { changed: () => undefined },
+  });
   await time.settle();
   const first = channels.map((channel) => channel.state().state);
   await time.advance(1_000);

@@ -1,5 +1,7 @@
-import { readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { execFile } from "node:child_process";
+import { mkdir, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { promisify } from "node:util";
 
 import { expect, test } from "vitest";
 
@@ -137,4 +139,20 @@ test("a hostile log cannot exhaust the verification", async () => {
   await writeFile(join(home.folder, "checkpoints"), "x".repeat(1_000_000));
   expect(await home.verify()).toMatchObject({ ok: false, file: "checkpoints" });
   expect((await readdir(home.folder)).length).toBeLessThan(5);
+});
+
+test.each([
+  ["a FIFO", async (path: string) => promisify(execFile)("mkfifo", [path])],
+  ["a link to a file", async (path: string) => symlink("/etc/hostname", path)],
+  ["a folder", async (path: string) => mkdir(path)],
+])("%s in the place of the log is named at once, by the verifier and by a host that starts", async (_what, make) => {
+  await using home = await auditHome();
+  await home.record(3);
+  const [name = ""] = await home.days();
+  await rm(join(home.folder, name));
+
+  await make(join(home.folder, name));
+
+  await expect(home.verify()).rejects.toThrow(`${name} is not a file`);
+  await expect(home.open()).rejects.toThrow(`${name} is not a file`);
 });

@@ -29,6 +29,19 @@ describe("the command line", () => {
   });
 
   test.for([
+    ["a command", ["\u001b[2J\u001b]0;owned\u0007"]],
+    ["an argument that is too much", ["logs", "--", "\u001b[2J\u202e"]],
+    ["a number", ["turns", "list", "--limit", "\u001b[2J"]],
+  ] as const)("does not repeat what steers a terminal: %s", async ([, args]) => {
+    await using place = await newHome();
+
+    const { stderr } = await crabpot(place, ...args);
+
+    expect(stderr).toContain("\\u{1b}[2J");
+    expect(["\u001b", "\u202e", "\u0007"].filter((character) => stderr.includes(character))).toEqual([]);
+  });
+
+  test.for([
     ["status"],
     ["groups", "list"],
     ["groups", "remove", "x"],
@@ -219,8 +232,8 @@ describe("with a running host", () => {
   test("chats that are no group yet are shown, with names that cannot steer the terminal", async () => {
     await using place = await newHome();
     await using host = await startControlledHost(place.home);
-    await host.store.chats.seen("terminal", "evil\u001b[2J\u202e\nname", undefined, 5);
-    await host.store.chats.seen("terminal", "main", "main", 5);
+    await host.store.chats.seen({ channel: "terminal", chat: "evil\u001b[2J\u202e\nname", group: undefined, at: 5 });
+    await host.store.chats.seen({ channel: "terminal", chat: "main", group: "main", at: 5 });
 
     const plain = await crabpot(place, "chats");
     const json = await crabpot(place, "chats", "--json");

@@ -102,6 +102,17 @@ test("a way out is a read-only folder and the names of a proxy; the container ha
   );
 });
 
+test.each([
+  ["runc", []],
+  ["crun", []],
+  ["runsc", ["CRABPOT_RESCAN_MS=200"]],
+  ["kata", ["CRABPOT_RESCAN_MS=200"]],
+])("with the runtime %s the agent is told: %j", (runtime, expected) => {
+  const { body } = containerSpec({ ...wish, sandbox: { ...wish.sandbox, runtime } });
+
+  expect((body["Env"] as string[]).filter((entry) => entry.startsWith("CRABPOT_RESCAN"))).toEqual(expected);
+});
+
 test("the next generation of the same session has the same hash", () => {
   const folders = { ...wish.folders, toAgent: "/h/mail/8/a", toHost: "/h/mail/8/b" };
 

@@ -2,11 +2,12 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 
 import { renderMessages } from "../../../src/context/render-messages.ts";
+import { LocalTime } from "../../../src/context/time-zone.ts";
 import type { StoredMessage } from "../../../src/domain/message.ts";
 import { storedMessage } from "./messages.ts";
 
-function render(messages: readonly StoredMessage[], changes: { omitted?: number; timeZone?: string } = {}): string {
-  return renderMessages({ messages, omitted: 0, agentName: "crab", timeZone: "America/New_York", ...changes });
+function render(messages: readonly StoredMessage[], { omitted = 0, timeZone = "America/New_York" } = {}): string {
+  return renderMessages({ messages, omitted, agentName: "crab", timeZone: new LocalTime(timeZone) });
 }
 
 test("the model sees who said what, when in its time zone, and what is for it", () => {

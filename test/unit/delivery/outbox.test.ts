@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 
 import { openTestStore } from "../../support/open-test-store.ts";
 import { add, openOutboxRig, states } from "../../support/outbox-rig.ts";
+import { FakeChannel } from "../../fakes/fake-channel.ts";
 
 test("messages of a chat are sent in order, one at a time, and recorded as accepted", async () => {
   await using rig = await openOutboxRig();
@@ -22,7 +23,7 @@ test("messages of a chat are sent in order, one at a time, and recorded as accep
 });
 
 test("a message is recorded as being sent before it is sent", async () => {
-  await using rig = await openOutboxRig();
+  await using rig = await openOutboxRig({}, new FakeChannel("fake", false));
   await add(rig.store, "hello");
   const release = rig.channel.holdSends();
 
@@ -153,7 +154,7 @@ test("a long backlog is sent completely and in order", async () => {
 test("a store that fails for a while delays messages but neither loses nor repeats them", async () => {
   await using opened = await openTestStore();
   const { outbox: rows } = opened.store;
-  let failures = 6;
+  let failures = 4;
   const failSometimes = (): void => {
     failures -= 1;
     if (failures >= 0 && failures % 2 === 0) throw new Error("disk full");

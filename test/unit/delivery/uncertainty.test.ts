@@ -167,7 +167,7 @@ describe("a message that was being sent when the host died", () => {
       await expect.poll(() => rig.channel.attempts.length).toBe(life);
     }
 
-    expect(await rig.store.outbox.get(seq)).toMatchObject({ state: "sending", attempts: 1 });
+    expect(await rig.store.outbox.get(seq)).toMatchObject({ state: "queued", attempts: 0 });
     release();
     await rig.outbox.idle();
     expect(rig.channel.heard("family")).toEqual(["one"]);

@@ -6,6 +6,7 @@ import type { ModelAnswer, ModelMessage, ToolDefinition } from "../../../src/dom
 import { openProvider } from "../../../src/llm/catalog.ts";
 import type { ProviderRequest } from "../../../src/llm/provider.ts";
 import { storedMessage } from "../context/messages.ts";
+import { LocalTime } from "../../../src/context/time-zone.ts";
 
 const tools: readonly ToolDefinition[] = ["shell", "read_file", "write_file"].map((name) => ({
   name,
@@ -19,7 +20,7 @@ function said(...messages: readonly Partial<StoredMessage>[]): ModelMessage {
     messages: messages.map(storedMessage),
     omitted: 0,
     agentName: "crab",
-    timeZone: "UTC",
+    timeZone: new LocalTime("UTC"),
   });
   return { role: "user", text };
 }

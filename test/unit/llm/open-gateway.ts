@@ -71,7 +71,7 @@ export async function openGateway(setting: Setting): Promise<OpenedGateway> {
   const gateway = createModelGateway({
     models,
     budgets: { perGroup: setting.budgets?.perGroup ?? {}, total: setting.budgets?.total ?? {} },
-    providers: await openProviders(models),
+    providers: openProviders(models),
     usage: store.usage,
     estimateTokens: estimatePromptTokens,
     clock,

@@ -67,7 +67,7 @@ test("what the reader would refuse is not encoded, with the reason", () => {
 test("a written message is whole, readable for the other side's uid, and leaves nothing else behind", async () => {
   await using folder = await temporaryFolder();
 
-  await writeMessageFile(folder.path, 42, '{"a":1}');
+  writeMessageFile(folder.path, 42, '{"a":1}');
 
   expect(await readdir(folder.path)).toEqual(["000000000042.json"]);
   expect(await readFile(join(folder.path, "000000000042.json"), "utf8")).toBe('{"a":1}');

@@ -64,6 +64,45 @@ test("with two places the third group waits, and a busy group goes behind it", a
   expect(counts().mostAtOnce).toBe(2);
 });
 
+/** Ends a run of `a` in which it was woken so often, then wakes `b`; who started, in order. */
+async function startsAfter(wakes: number): Promise<string[]> {
+  const { queue, started, running, finish } = controlledQueue(4);
+  queue.wake("a");
+  await expect.poll(() => running.has("a")).toBe(true);
+  for (let wake = 0; wake < wakes; wake += 1) queue.wake("a");
+  running.get("a")?.resolve();
+  await new Promise((resolve) => setImmediate(resolve));
+  queue.wake("b");
+  await expect.poll(() => started.length).toBe(3);
+  await finish("a");
+  await finish("b");
+  await queue.idle();
+  return started;
+}
+
+test("a group that is flooded rests between its runs, so that others come first though there are places", async () => {
+  expect(await startsAfter(3)).toEqual(["a", "b", "a"]);
+});
+
+test("a quick conversation does not rest", async () => {
+  expect(await startsAfter(2)).toEqual(["a", "a", "b"]);
+});
+
+test("a queue that is stopped while a group rests does not run it", async () => {
+  const { queue, started, running } = controlledQueue(4);
+
+  queue.wake("a");
+  await expect.poll(() => running.has("a")).toBe(true);
+  for (let wake = 0; wake < 3; wake += 1) queue.wake("a");
+  running.get("a")?.resolve();
+  await expect.poll(() => queue.snapshot().waiting).toEqual(["a"]);
+  await queue.stop(10);
+  await queue.idle();
+
+  expect(started).toEqual(["a"]);
+  expect(queue.snapshot()).toEqual({ waiting: [], running: [] });
+});
+
 test("a run that fails is reported and the group can run again", async () => {
   const { queue, started, errors, running, finish } = controlledQueue(1);
 

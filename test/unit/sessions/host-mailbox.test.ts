@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 
 import { limits } from "../../../src/protocol/limits.ts";
+import { protocolVersion } from "../../../src/protocol/messages.ts";
 import { messageFileName } from "../../../src/protocol/paths.ts";
 import type { MailboxUnderTest } from "../../support/mailbox-under-test.ts";
 import { logMessage, openMailbox } from "../../support/mailbox-under-test.ts";
@@ -99,7 +100,7 @@ test("the agent gets whole files under names that rise, and those it acknowledge
   expect(ids).toEqual([10, 11, 12]);
   expect(names.toSorted()).toEqual([10, 11, 12].map(messageFileName));
   expect(first).toEqual({
-    version: 1,
+    version: protocolVersion,
     id: 10,
     generation: 3,
     acked: 0,

@@ -7,7 +7,7 @@ import { WorkspaceWatch } from "../../../src/sessions/workspace-watch.ts";
 const mebibyte = 1024 * 1024;
 
 /** A machine with one hot container, whose numbers a test steers. */
-function machine(numbers: { free: number; usage: FolderUsage | undefined }) {
+function machine(numbers: { free: number; freeEntries?: number; usage: FolderUsage | undefined }) {
   const ended: string[] = [];
   const measured: string[] = [];
   const watch = new WorkspaceWatch({
@@ -16,7 +16,7 @@ function machine(numbers: { free: number; usage: FolderUsage | undefined }) {
       measured.push(group);
       return numbers.usage;
     },
-    freeBytes: async () => numbers.free,
+    free: async () => ({ bytes: numbers.free, entries: numbers.freeEntries ?? 1e6 }),
     hot: () => (ended.length === 0 ? [{ group: "family", session: "s1", busy: false }] : []),
     exceeded: async ({ session }, hit) => void ended.push(`${session} ${hit.limit}`),
     logger: pino({ level: "silent" }),
@@ -61,4 +61,27 @@ test("a folder that cannot be measured in time counts as too full, not as empty"
   const { watch } = rig;
 
   await expect(watch.admit("family")).rejects.toThrow("too many files to be counted");
+});
+
+test("a turn that has taken nothing from the disk makes nobody measure its folder at once", async () => {
+  await using rig = machine({ free: plenty, usage: little });
+  const { watch, measured } = rig;
+  await watch.admit("family");
+  await expect.poll(() => measured.length).toBe(1);
+
+  watch.released("family");
+  await watch.admit("family");
+
+  expect(measured).toHaveLength(1);
+});
+
+test("many small files are noticed by the entries that are gone", async () => {
+  const numbers = { free: plenty, freeEntries: 1_000_000, usage: little };
+  await using rig = machine(numbers);
+  await expect.poll(() => rig.measured.length).toBe(1);
+
+  numbers.usage = { bytes: mebibyte, entries: 50_000 };
+  numbers.freeEntries -= 50_000;
+
+  await expect.poll(() => rig.ended).toEqual(["s1 workspace-files"]);
 });

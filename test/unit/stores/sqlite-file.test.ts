@@ -207,6 +207,9 @@ test("no question to the store reads a whole table that grows with time", async 
   await store.interventions.carryOut(command, { ...stopping, stops: false, renews: session });
   await store.turns.history(session, 1, 0);
   await store.turns.steps("t");
+  await store.turns.lastStep("t");
+  await store.sessions.open("agent:terminal:chat", "family");
+  await store.outbox.ofTurn("t");
   await store.turns.running();
   await store.turns.list({ limit: 10 });
   await store.turns.list({ group: "family", limit: 10 });
@@ -220,6 +223,14 @@ test("no question to the store reads a whole table that grows with time", async 
   await store.outbox.ofChannel("terminal", 0, 10);
   await store.outbox.isOwn("terminal", "chat", "1");
   await store.outbox.counts();
+  await store.outbox.withFiles(1);
+  await store.interventions.giveUpLate("family", stopping);
+  await store.chats.get("terminal", "chat");
+  await store.groups.wasUsed("family");
+  await store.requests.open(request, { limits: { open: 1, openOfSender: 1, perHour: 1, lifetimeMs: 1 }, outgoing: [] });
+  await store.requests.get("CODE");
+  await store.requests.waiting();
+  await store.requests.forget("terminal", "chat");
   await store.usage.ofDay("2026-01-15");
   await store.usage.settle(1, { tokens: 1, usd: 1 });
   await store.audit.head();
@@ -249,9 +260,15 @@ test("no question to the store reads a whole table that grows with time", async 
     "SCAN turns USING INDEX turns_running",
     "SCAN turns",
     "SCAN outbox USING COVERING INDEX outbox_by_state",
+    // There are as many as somebody has denied, and a few more.
+    "SCAN chat_requests",
+    "SCAN chat_requests",
+    "SCAN chat_requests",
     "SCAN audit_records",
   ]);
 });
+
+const request = { code: "CODE", channel: "terminal", chat: "chat", title: "T", sender: { id: "x", name: "X" }, at: 1 };
 
 function closing(it: SQLite.Database): { it: SQLite.Database } & Disposable {
   return { it, [Symbol.dispose]: () => it.close() };

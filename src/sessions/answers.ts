@@ -1,0 +1,23 @@
+import type { ModelAnswer, ToolResult } from "../domain/model.ts";
+import type { Step } from "../domain/turn.ts";
+
+/** The last answer of a turn; one that is not what it could have been says so. */
+export function finalAnswer({ text, stop }: ModelAnswer): Pick<ModelAnswer, "text" | "toolCalls"> {
+  const remarks = {
+    length: "[The answer was cut: the model had reached its output limit.]",
+    refusal: "[The model declined.]",
+  };
+  const remark = stop === "length" || stop === "refusal" ? remarks[stop] : "";
+  return { text: [text, remark].filter((part) => part.trim() !== "").join("\n\n"), toolCalls: [] };
+}
+
+/** The answer that a turn has come to; undefined when its last step is something else. */
+export function lastAnswer(last: Step | undefined): Pick<ModelAnswer, "text" | "toolCalls"> | undefined {
+  const body = last?.body;
+  return body?.kind === "model" && body.answer.toolCalls.length === 0 ? finalAnswer(body.answer) : undefined;
+}
+
+/** The result of a call that had begun and of which nothing more is known. */
+export function interrupted(callId: string): ToolResult {
+  return { callId, output: "interrupted, result unknown", isError: true };
+}

@@ -1,0 +1,44 @@
+/** What becomes of a container that nobody uses. */
+export interface IdlePlanParts {
+  /** Until it is frozen; 0: never. */
+  readonly freezeMs: number;
+  /** Until it is ended. */
+  readonly stopMs: number;
+  readonly freeze: (session: string) => void;
+  readonly stop: (session: string) => void;
+}
+
+/** At most one timer for each idle container: until it is frozen, then until it is ended. */
+export class IdlePlan {
+  readonly #parts: IdlePlanParts;
+  readonly #timers = new Map<string, NodeJS.Timeout>();
+
+  constructor(parts: IdlePlanParts) {
+    this.#parts = parts;
+  }
+
+  /** The container is idle from now on. */
+  begin(session: string): void {
+    const { freezeMs, stopMs, freeze } = this.#parts;
+    if (freezeMs === 0 || freezeMs >= stopMs) return this.#stopAfter(session, stopMs);
+    this.#after(session, freezeMs, () => {
+      freeze(session);
+      this.#stopAfter(session, stopMs - freezeMs);
+    });
+  }
+
+  /** It is used again, or gone. */
+  end(session: string): void {
+    clearTimeout(this.#timers.get(session));
+    this.#timers.delete(session);
+  }
+
+  #stopAfter(session: string, ms: number): void {
+    this.#after(session, ms, () => this.#parts.stop(session));
+  }
+
+  #after(session: string, ms: number, act: () => void): void {
+    this.end(session);
+    this.#timers.set(session, setTimeout(act, ms).unref());
+  }
+}

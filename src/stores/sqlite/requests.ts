@@ -1,0 +1,89 @@
+import { sql, type Transaction } from "kysely";
+
+import type { ChatRequest, RequestLimits } from "../../domain/group.ts";
+import type { RequestStore } from "../chat-store.ts";
+import type { Database } from "./database.ts";
+import { insertOutgoing } from "./outbox.ts";
+import type { Tables } from "./tables.ts";
+
+const hourMs = 3_600_000;
+
+export class SqliteRequests implements RequestStore {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  open(request: Omit<ChatRequest, "state">, words: Parameters<RequestStore["open"]>[1]): Promise<boolean> {
+    return this.#database.write(async (transaction) => {
+      const { code, channel, chat, title = null, sender, at } = request;
+      await transaction
+        .deleteFrom("chat_requests")
+        .where("state", "=", "requested")
+        .where("at", "<", at - words.limits.lifetimeMs)
+        .execute();
+      if (!(await hasRoom(transaction, request, words.limits))) return false;
+      const row = await transaction
+        .insertInto("chat_requests")
+        .values({ code, channel, chat, title, sender_id: sender.id, sender_name: sender.name, state: "requested", at })
+        .onConflict((conflict) => conflict.doNothing())
+        .returning("code")
+        .executeTakeFirst();
+      if (!row) return false;
+      for (const draft of words.outgoing) await insertOutgoing(transaction, draft, at);
+      return true;
+    });
+  }
+
+  async get(code: string): Promise<ChatRequest | undefined> {
+    const row = await this.#database.read((kysely) =>
+      kysely.selectFrom("chat_requests").selectAll().where("code", "=", code).executeTakeFirst(),
+    );
+    if (!row) return undefined;
+    const { channel, chat, title, sender_id: id, sender_name: name, state, at } = row;
+    return { code, channel, chat, title: title ?? undefined, sender: { id, name }, state, at };
+  }
+
+  async waiting(): Promise<number> {
+    const { count } = await this.#database.read((kysely) =>
+      kysely
+        .selectFrom("chat_requests")
+        .select((select) => select.fn.countAll<number>().as("count"))
+        .where("state", "=", "requested")
+        .executeTakeFirstOrThrow(),
+    );
+    return count;
+  }
+
+  async forget(channel: string, chat: string): Promise<void> {
+    await this.#database.write((transaction) =>
+      transaction.deleteFrom("chat_requests").where("channel", "=", channel).where("chat", "=", chat).execute(),
+    );
+  }
+}
+
+async function hasRoom(
+  transaction: Transaction<Tables>,
+  { sender, at }: Omit<ChatRequest, "state">,
+  limits: RequestLimits,
+): Promise<boolean> {
+  const found = await transaction
+    .selectFrom("chat_requests")
+    .select([
+      sql<number>`count(*) filter (where state = 'requested')`.as("open"),
+      sql<number>`count(*) filter (where state = 'requested' and sender_id = ${sender.id})`.as("ofSender"),
+      sql<number>`count(*) filter (where at > ${at - hourMs})`.as("recent"),
+    ])
+    .executeTakeFirstOrThrow();
+  return found.open < limits.open && found.ofSender < limits.openOfSender && found.recent < limits.perHour;
+}
+
+/** Answers a request inside the caller's transaction. An approved chat is a group: nothing is left of its request. */
+export async function settleRequest(
+  transaction: Transaction<Tables>,
+  { code, as }: { readonly code: string; readonly as: "approved" | "denied" },
+): Promise<void> {
+  if (as === "approved") await transaction.deleteFrom("chat_requests").where("code", "=", code).execute();
+  else await transaction.updateTable("chat_requests").set({ state: "denied" }).where("code", "=", code).execute();
+}

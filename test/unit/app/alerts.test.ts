@@ -1,0 +1,42 @@
+import pino from "pino";
+import { expect, test } from "vitest";
+
+import { createAlert } from "../../../src/app/alerts.ts";
+import type { Group } from "../../../src/domain/group.ts";
+import { systemClock } from "../../../src/lib/clock.ts";
+import { FakeChannel } from "../../fakes/fake-channel.ts";
+import { openTestStore } from "../../support/open-test-store.ts";
+import { someGroup } from "../../support/some-group.ts";
+
+const main = (channel: string): Group => someGroup(`main-${channel}`, { channel, chat: channel, main: true });
+
+async function tellAbout(channel: string, groups: readonly Group[], open: readonly string[]): Promise<string[]> {
+  await using home = await openTestStore();
+  const { store } = home;
+  const told = Promise.withResolvers<void>();
+  const channels = await Promise.all(
+    open.map(async (name) => {
+      const opened = new FakeChannel(name);
+      await opened.start(async () => ({ outcome: "unknown-chat" }));
+      return opened;
+    }),
+  );
+  const parts = { groups: { list: () => groups }, doors: { channels }, outbox: { wake: () => told.resolve() } };
+  const alert = createAlert({ store, clock: systemClock, logger: pino({ level: "silent" }) }, parts);
+
+  alert(channel, "it was unlinked");
+  await told.promise;
+
+  return (await store.outbox.unsent(10)).map(({ group, kind, text }) => `${group} ${kind} ${text}`);
+}
+
+test("a channel that needs somebody is told about in a main group of another channel, best in one that works", async () => {
+  const groups = [main("whatsapp"), main("terminal"), main("http")];
+
+  expect(await tellAbout("whatsapp", groups, ["whatsapp", "http"])).toEqual([
+    "main-http notice The channel whatsapp needs you: it was unlinked.",
+  ]);
+  expect(await tellAbout("whatsapp", groups, [])).toEqual([
+    "main-terminal notice The channel whatsapp needs you: it was unlinked.",
+  ]);
+});
