@@ -21,16 +21,25 @@ export const containerTroubles = {
 
 export type ContainerTrouble = keyof typeof containerTroubles;
 
-/** The agent's process, the child of the container's first one, as this machine numbers it. */
-export async function agentPid({ socketPath, id }: Target): Promise<number> {
+/** The agent's process, the child of the container's first one, as this machine numbers it, as soon as there is one. */
+export async function agentPid(target: Target): Promise<number> {
+  // The engine shows a container as running before its first process has started the agent.
+  for (const end = performance.now() + 10_000; performance.now() < end;) {
+    const child = await firstChild(target);
+    if (child !== undefined) return child;
+    await new Promise((next) => setTimeout(next, 10));
+  }
+  throw new Error(`container ${target.id} runs no agent`);
+}
+
+async function firstChild({ socketPath, id }: Target): Promise<number | undefined> {
   const inspection = JSON.parse(await askEngine(socketPath, "GET", `/containers/${id}/json`)) as {
     State: { Pid: number };
   };
   const { Pid } = inspection.State;
   const [child] = (await readFile(`/proc/${Pid}/task/${Pid}/children`, "utf8").catch(() => "")).split(" ");
   // 0 would be ourselves, and a container that does not run has that.
-  if (Pid > 1 && child !== undefined && child !== "") return Number(child);
-  throw new Error(`container ${id} runs no agent`);
+  return Pid > 1 && child !== undefined && child !== "" ? Number(child) : undefined;
 }
 
 /** A process among the container's that takes more memory than they may have; the kernel kills the agent for it. */

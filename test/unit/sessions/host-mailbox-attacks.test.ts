@@ -149,9 +149,11 @@ test.runIf(isRoot)("a file of another uid is refused", async () => {
   await using box = await openMailbox({ containerUid: 34_567 });
 
   await box.put(1, logMessage(1));
-  await writeFile(join(box.toHost, ".own"), JSON.stringify(logMessage(2)));
-  await chown(join(box.toHost, ".own"), 34_567, 34_567);
-  await rename(join(box.toHost, ".own"), join(box.toHost, messageFileName(2)));
+  // Made beside the mailbox: the host takes away at once what lies in it under another name.
+  const own = join(box.folder, "own");
+  await writeFile(own, JSON.stringify(logMessage(2)));
+  await chown(own, 34_567, 34_567);
+  await rename(own, join(box.toHost, messageFileName(2)));
 
   await expect.poll(() => box.messages.map(({ id }) => id)).toEqual([2]);
   expect(box.rejections).toContain(`${first}: foreign-owner`);
