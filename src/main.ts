@@ -1,5 +1,3 @@
-import { setFlagsFromString } from "node:v8";
-
 import { startApp } from "./app.ts";
 import type { App } from "./app.ts";
 import { readEnvironment } from "./config/environment.ts";
@@ -28,8 +26,6 @@ const drainMs = 10_000;
 
 /** Runs the host until it is told to stop, or until the terminal's input has ended and everything in it is answered. */
 export async function run(options: RunOptions): Promise<number> {
-  // Where there is much memory V8 lets rubbish grow to several times what is alive before it collects it.
-  setFlagsFromString("--heap-growing-percent=50");
   const environment = readEnvironment(options.env);
   const home = await prepareHome(environment.crabpotHome);
   const loaded = await loadConfig(home.paths.config, environment.variables);

@@ -4,7 +4,7 @@ import { resolve } from "node:path";
 
 import { expect, test } from "vitest";
 
-import { converse, crabpot, jsonLines, newHome, startCrabpot } from "../support/crabpot.ts";
+import { commandLine, converse, crabpot, jsonLines, newHome, startCrabpot } from "../support/crabpot.ts";
 import { TestHost } from "../support/host.ts";
 
 test("who waits for long can be seen until the answer is there", async () => {
@@ -48,9 +48,8 @@ test("the states of channels and deliveries can be seen, counted and proven", as
 
 test("what is answered while nobody sits at the terminal is printed by the next one, once", async () => {
   await using place = await newHome();
-  const entryPoint = resolve(import.meta.dirname, "../../src/cli.ts");
   const environment = { PATH: process.env["PATH"], HOME: resolve(place.home, ".."), CRABPOT_HOME: place.home };
-  const first = spawn(process.execPath, [entryPoint, "start", "--terminal"], { env: environment, stdio: "pipe" });
+  const first = spawn(commandLine, ["start", "--terminal"], { env: environment, stdio: "pipe" });
   first.stdin.write("run sleep 1; echo late\n");
   await expect
     .poll(async () => jsonLines((await crabpot(place, "turns", "list", "--json")).stdout))

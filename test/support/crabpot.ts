@@ -7,7 +7,8 @@ import type { Readable, Writable } from "node:stream";
 
 import { temporaryFolder } from "./temporary-folder.ts";
 
-const entryPoint = resolve(import.meta.dirname, "../../src/cli.ts");
+/** What users start. */
+export const commandLine = resolve(import.meta.dirname, "../../scripts/crabpot");
 
 /** What one command printed and how it ended. */
 export interface CommandResult {
@@ -20,7 +21,7 @@ export interface CommandResult {
 export interface CommandOptions {
   readonly home: string;
   readonly variables?: Readonly<Record<string, string>>;
-  /** Another program than the command line itself. */
+  /** A module that Node runs in place of the command line. */
   readonly program?: string | undefined;
 }
 
@@ -42,7 +43,7 @@ export async function crabpot(options: CommandOptions, ...args: string[]): Promi
 
 /** The same, with something to read on its standard input. */
 export async function converse(options: CommandOptions, input: string, ...args: string[]): Promise<CommandResult> {
-  const child = spawn(process.execPath, [entryPoint, ...args], { env: environmentOf(options), stdio: "pipe" });
+  const child = spawn(commandLine, args, { env: environmentOf(options), stdio: "pipe" });
   child.stdin.end(input);
   return collect(child);
 }
@@ -58,7 +59,9 @@ async function collect(child: ChildProcessByStdio<Writable | null, Readable, Rea
 
 /** The same for commands that do not end by themselves. */
 export function startCrabpot(options: CommandOptions, ...args: string[]) {
-  return spawn(process.execPath, [options.program ?? entryPoint, ...args], {
+  const words = options.program === undefined ? [commandLine, ...args] : [process.execPath, options.program, ...args];
+  const [program = "", ...rest] = words;
+  return spawn(program, rest, {
     env: environmentOf(options),
     stdio: ["ignore", "pipe", "pipe"],
   });
