@@ -34,6 +34,9 @@ const benches: Readonly<Record<string, Bench>> = {
 const longBenches: Readonly<Record<string, Bench>> = { flat };
 const all = { ...benches, ...longBenches };
 
+// Without a listener the process would end at once, and its hosts would go on.
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1));
+
 const { values, positionals } = parseArgs({
   options: {
     json: { type: "boolean", default: false },

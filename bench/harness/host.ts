@@ -17,8 +17,8 @@ export interface BenchHostOptions {
   readonly trigger?: "always" | "mention";
 }
 
-/** Everything of a host but its process, in a home of its own. */
-export function prepareHost(options: BenchHostOptions): Promise<TestHost> {
+/** Everything of a host but its process, in a home of its own. The process is told to end when the bench ends early. */
+export async function prepareHost(options: BenchHostOptions): Promise<TestHost> {
   const { modelUrl, groups, config, capabilities = {}, trigger = "always" } = options;
   const models = {
     routes: { main: ["local/bench"] },
@@ -26,7 +26,11 @@ export function prepareHost(options: BenchHostOptions): Promise<TestHost> {
     capabilities,
   };
   const named = Object.fromEntries(groups.map((name) => [name, { trigger }]));
-  return TestHost.prepare({ groups: named, config: { models, ...config } });
+  const host = await TestHost.prepare({ groups: named, config: { models, ...config } });
+  process.once("exit", () => {
+    if (host.isRunning) process.kill(host.pid, "SIGTERM");
+  });
+  return host;
 }
 
 /** A real host process with groups of these names, and a client that listens to it. */
