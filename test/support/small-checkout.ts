@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { ensureAgentImage } from "../../scripts/steps/agent-image.ts";
@@ -6,6 +7,9 @@ import { openImageBuilder } from "../../src/containers/catalog.ts";
 import type { ContainerEngine } from "../../src/containers/engine.ts";
 import { engineWithAgentImage, surroundings } from "./engine.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
+
+/** Part of each image, so that none is that of another run of the tests, which may be under way or was killed. */
+const run = randomUUID();
 
 export interface SmallCheckout extends AsyncDisposable {
   readonly engine: ContainerEngine;
@@ -24,6 +28,7 @@ export async function smallCheckout(): Promise<SmallCheckout> {
   const recipe = ["ARG BASE_IMAGE=none", 'ARG PACKAGES="bash"', "FROM ${BASE_IMAGE}", "COPY agent.cjs image/ /opt/"];
   await writeFile(join(folder.path, "Dockerfile.agent"), `${recipe.join("\n")}\n`);
   await writeFile(join(folder.path, "container", "image", "note.txt"), "a file of the image");
+  await writeFile(join(folder.path, "container", "image", "run.txt"), run);
   const built = new Set<string>();
   return {
     engine,

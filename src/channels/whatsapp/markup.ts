@@ -69,7 +69,12 @@ function cellsOf(line: string): string[] {
     .map((cell) => cell.trim().replaceAll("\\|", "|"));
 }
 
+/** Three backticks that open no block would join with those of one that does. */
 function writeLine(line: string): string {
+  return styleLine(line).replaceAll(/`{3,}/g, (run) => "'".repeat(run.length));
+}
+
+function styleLine(line: string): string {
   if (/^ {0,3}([-*_])( *\1){2,} *$/.test(line)) return "———";
   const heading = /^ {0,3}#{1,6}\s+(.*?)\s*#*$/.exec(line);
   if (heading) {
@@ -88,7 +93,7 @@ function writeLine(line: string): string {
 /** Code is taken out before anything else and put back at the end, so that nothing in it is changed. */
 function writeInline(text: string): string {
   const codes: string[] = [];
-  const withoutCode = text.replaceAll(/(`+)(?!`)(.+?)(?<!`)\1(?!`)/g, (_found, _run, code: string) => {
+  const withoutCode = text.replaceAll(/(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)/g, (_found, _run, code: string) => {
     codes.push(`\`${code.trim().replaceAll("`", "'")}\``);
     return marks.code;
   });

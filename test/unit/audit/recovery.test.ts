@@ -51,13 +51,19 @@ test("a host that is killed loses no record that it waited for, and the next one
 
 test("on a full disk records are refused and leave no half lines; with space again the log goes on by itself", async () => {
   await using home = await temporaryFolder();
-  using writer = startWriter(home.path, { fileSizeKb: 700, count: 1_200 });
+  using writer = startWriter(home.path, { fileSizeKb: 700 });
   let written = 0;
   let refused = 0;
+  let afterwards = 0;
   for await (const line of writer.lines) {
-    if (line.startsWith("written")) written += 1;
-    else refused += 1;
-    if (refused === 5) spawn("prlimit", ["--pid", String(writer.child.pid), "--fsize=unlimited:"]);
+    if (line.startsWith("refused")) {
+      refused += 1;
+      if (refused === 5) spawn("prlimit", ["--pid", String(writer.child.pid), "--fsize=unlimited:"]);
+    } else {
+      written += 1;
+      if (refused > 0) afterwards += 1;
+      if (afterwards === 100) writer.child.kill("SIGTERM");
+    }
   }
 
   const result = await verifyWriter(home.path);

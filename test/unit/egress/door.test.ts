@@ -140,14 +140,11 @@ test("a name whose resolver does not answer is given up like a connection that i
 });
 
 test("that a connection may be made is on record before it is made", async () => {
-  let port = 0;
-  {
-    await using gone = await listener();
-    port = gone.port;
-  }
-  await using rig = await egressRig({ allow: [`registry.test:${port}`] });
+  // Nobody listens there, nor will anybody who wants a free port get this one.
+  const target = "registry.test:1";
+  await using rig = await egressRig({ allow: [target] });
 
-  const answer = await rig.answer(connectTo(`registry.test:${port}`));
+  const answer = await rig.answer(connectTo(target));
 
   expect(answer).toMatch(/^HTTP\/1\.1 502 /);
   expect(rig.events).toMatchObject([
@@ -208,10 +205,12 @@ test.each([
   const target = `registry.test:${server.port}`;
   await using rig = await egressRig({ allow: [target] }, { limits });
 
-  const secured = await rig.secure(target, { ca });
+  // The limit of time may come before TLS is there, on a slow machine.
+  const secured = connectTls({ socket: await rig.tunnel(target), servername: "registry.test", ca });
+  const closed = new Promise((resolve) => secured.once("close", resolve));
   secured.on("error", () => undefined).resume();
   secured.write(get);
-  await once(secured, "close");
+  await closed;
 
   await expect.poll(() => rig.events.at(-1)).toMatchObject({ verdict: "closed", rule });
 });

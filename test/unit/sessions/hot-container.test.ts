@@ -47,7 +47,7 @@ function container(options: { readonly remove?: () => Promise<void> } = {}) {
 test("a container that ends while it is attested is never used, however good it looked", async () => {
   const { exit, attestation, log, running, parts } = container();
 
-  const started = HotContainer.start(parts, async () => running, 1_000);
+  const started = HotContainer.start(parts, async () => running, 60_000);
   exit.resolve({ code: 137, oomKilled: false });
   await expect.poll(() => log).toEqual(["gone: it ended with exit code 137 (killed, perhaps for lack of memory)"]);
   attestation.resolve([]);
@@ -74,7 +74,7 @@ test("that a container could not be removed is told, so that it is looked for ag
   });
   attestation.resolve([]);
 
-  const hot = await HotContainer.start(parts, async () => running, 1_000);
+  const hot = await HotContainer.start(parts, async () => running, 60_000);
   await hot.close("it is not needed");
 
   expect(log).toEqual(["gone: it is not needed", "left behind"]);
