@@ -65,13 +65,19 @@ for n in range(200): forge(n + 1, {"type": "log", "level": "error", "text": "\\x
     audit: violation(/./),
     program: `
 log = {"type": "log", "level": "info", "text": "x"}
-forge(1, log); os.utime(name(1), (0, 0)); forge(2, log); os.utime(name(2), (2**33, 2**33))
-put(name(3), "{}"); os.setxattr(name(3), "user.x", b"x" * 1000)
+# Before they have their names: the host takes them away as soon as they have.
+part = box + ".000000900000.json.part"
+def odd(n, data, change):
+    with open(part, "w") as f: f.write(data)
+    change(); os.rename(part, name(n))
+def told(n): return json.dumps({"version": version, "id": 900000 + n, "generation": generation, "acked": 0, "payload": log})
+odd(1, told(1), lambda: os.utime(part, (0, 0))); odd(2, told(2), lambda: os.utime(part, (2**33, 2**33)))
+odd(3, "{}", lambda: os.setxattr(part, "user.x", b"x" * 1000))
 with open(name(4), "w") as f: f.truncate(1000000)
 for n in range(50):
     try: os.link(name(4), box + "%012d.json" % (900100 + n))
     except OSError: pass
-put(name(5), "{}"); os.chmod(name(5), 0o7777)`,
+odd(5, "{}", lambda: os.chmod(part, 0o7777))`,
   }),
   {
     id: "B27",

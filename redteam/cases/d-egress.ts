@@ -5,7 +5,7 @@ import { pythonAttack } from "../suite/programs.ts";
 const asking = `
 def ask(name, request, wanted=(b"400", b"403", b"405", b"429")):
     with socket.socket() as s:
-        s.settimeout(15); s.connect(("127.0.0.1", 3128))
+        s.settimeout(60); s.connect(("127.0.0.1", 3128))
         try: s.sendall(request)
         except OSError: pass
         answer = b""

@@ -1,3 +1,5 @@
+import { access, rm } from "node:fs/promises";
+import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 
 import type { Attack, Evidence } from "../suite/attack.ts";
@@ -14,6 +16,20 @@ async function lastSeq(stage: Stage): Promise<number> {
     const next = (await stage.replies(seq)).at(-1)?.seq;
     if (next === undefined) return seq;
     seq = next;
+  }
+}
+
+/** Waits for a file that an attack makes when it has come so far. */
+async function untilThere(path: string): Promise<void> {
+  const limit = AbortSignal.timeout(60_000);
+  for (;;) {
+    const isThere = await access(path).then(
+      () => true,
+      () => false,
+    );
+    if (isThere) return;
+    limit.throwIfAborted();
+    await delay(50);
   }
 }
 
@@ -194,12 +210,13 @@ find /tmp -maxdepth 1 -name 'i*' -delete; echo done`,
     expected: "the turn ends soon; the next one works and nothing of it is left",
     audit: { type: "turn-end", where: ({ group, data }) => group === "red" && data["state"] === "cancelled" },
     attempt: async (stage) => {
+      const begun = join(stage.groupFolder("red"), "f9-begun");
       const running = stage.shell(
         "red",
-        "trap '' TERM INT HUP; (setsid sh -c 'trap \"\" TERM; while :; do sleep 1234; done' &); sleep 1234",
+        "trap '' TERM INT HUP; (setsid sh -c 'trap \"\" TERM; while :; do sleep 1234; done' &); : > /workspace/group/f9-begun; sleep 1234",
       );
-      await stage.recordsAfter(0);
-      await delay(2_000);
+      await untilThere(begun);
+      await rm(begun);
       await stage.say("red", "/stop");
       const { reply } = await running;
       const { output } = await stage.shell("red", "pgrep -fc '[s]leep 1234'; echo alive");

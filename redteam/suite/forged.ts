@@ -23,7 +23,7 @@ def forge(n, payload, **more): put(name(n), json.dumps({"version": version, "id"
 
 /** The agent's own messages come too late after forged ones, so its container is ended; the turn goes on in a new one. */
 const suicide = `
-for i in range(100):
+for i in range(600):
     if not any(n.startswith("0000009") for n in os.listdir(box)): break
     time.sleep(0.05)
 time.sleep(0.2)
@@ -31,18 +31,20 @@ os.kill(-1, signal.SIGKILL)
 `;
 
 /** What a message of the host says is gone as soon as the agent has read it; who looks all the time sees one of several. */
-const watchTurn = `rm -f /tmp/turn; (setsid python3 - >/dev/null 2>&1 <<'REDTEAM' &
+const watchTurn = `rm -f /tmp/turn /tmp/looking; (setsid python3 - >/dev/null 2>&1 <<'REDTEAM' &
 import glob, re, time
-end = time.time() + 10
+end = time.time() + 60
+open("/tmp/looking", "w").close()
 while time.time() < end:
     for path in glob.glob("/mail/to-agent/*.json"):
         try: found = re.search(r'"turn":"([^"]+)"', open(path).read())
         except OSError: continue
         if found: open("/tmp/turn", "w").write(found[1]); raise SystemExit
 REDTEAM
-); sleep 0.4`;
+); until [ -e /tmp/looking ]; do sleep 0.05; done`;
 
-const messagesToSee = Array.from({ length: 10 }, () => "[ -e /tmp/turn ] || sleep 0.05");
+/** A busy machine lets the watcher miss most of them. */
+const messagesToSee = Array.from({ length: 25 }, () => "[ -e /tmp/turn ] || sleep 0.1");
 
 type Forged = Pick<Attack, "id" | "title" | "expected" | "audit"> & {
   readonly program: string;

@@ -18,7 +18,7 @@ interface Summary {
   readonly residualRisks: readonly unknown[];
 }
 
-test("every attack of the red-team suite is contained and on record", { timeout: 600_000 }, async () => {
+test("every attack of the red-team suite is contained and on record", { timeout: 1_800_000 }, async () => {
   await using place = await newHome();
 
   const { code, stdout } = await crabpot(place, "redteam", "--json");

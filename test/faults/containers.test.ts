@@ -16,7 +16,8 @@ const troubles = Object.keys(containerTroubles) as ContainerTrouble[];
 const cases = troubles.flatMap((trouble) =>
   moments.map((moment) => ({ group: `${moment}-${trouble}`, trouble, moment })),
 );
-const sessions = { silenceTimeoutSeconds: 8, maxHot: 4 };
+/** Also what a container gets to start: four of them do at once, and on a busy machine. */
+const sessions = { silenceTimeoutSeconds: 20, maxHot: 4 };
 
 /** Holds the first question of the groups that are asking; lets those that are running begin a long command. */
 class HoldingModel {
@@ -42,7 +43,7 @@ class HoldingModel {
 
   /** Resolves when the group's long command has begun, as the file that it writes says. */
   async running(group: string, read: () => Promise<string>): Promise<void> {
-    await vi.waitUntil(async () => (await read()) === "begun\n", { timeout: 30_000, interval: 20 });
+    await vi.waitUntil(async () => (await read()) === "begun\n", { timeout: 90_000, interval: 20 });
   }
 
   release(group: string): void {
@@ -85,7 +86,7 @@ test("a container that is killed, removed, paused, hung or out of memory at any 
   for (const trouble of troubles) {
     const own = cases.filter((each) => each.trouble === trouble);
     await Promise.all(own.map((each) => breakAt(running, { client, model }, each)));
-    await client.readAll(60_000);
+    await client.readAll(120_000);
   }
   const turns = await listTurns(host, groups);
   const end = await endAndAudit(host);
@@ -99,7 +100,7 @@ test("a container that is killed, removed, paused, hung or out of memory at any 
   expect(interrupted.map(({ group }) => group).toSorted()).toEqual(
     groups.filter((group) => group.startsWith("running")).toSorted(),
   );
-}, 240_000);
+}, 600_000);
 
 /** Waits for a message with these words in a mailbox of the home, and cuts it off in the middle. */
 async function truncateMessage(home: string, folder: "to-host" | "to-agent", words: string): Promise<void> {
@@ -153,5 +154,5 @@ test("a message to the agent that is cut off is noticed by its silence, and the 
   const reply = await host.replyTo("one");
 
   expect(reply).toMatchObject({ kind: "reply", text: "done" });
-  expect(host.output.join("")).toContain("no sign of life");
+  await expect.poll(() => host.output.join("")).toContain("no sign of life");
 });

@@ -32,13 +32,13 @@ test("an engine that stops, is killed or hangs in the middle of turns is waited 
   await using running = await startModelHost(model, {
     groups: { family: {}, work: {} },
     variables: { DOCKER_HOST: engine.url },
-    config: { sessions: { silenceTimeoutSeconds: 10 } },
+    config: { sessions: { silenceTimeoutSeconds: 20 } },
   });
   const { host } = running;
   const client = new Client(host);
   const say = (group: string, id: string, text: string) => client.say({ group, id, text: `@crab ${text}` });
   const begun = async (times: number) =>
-    expect.poll(() => host.readGroupFile("work", "begun"), { timeout: 30_000 }).toBe("begun\n".repeat(times));
+    expect.poll(() => host.readGroupFile("work", "begun")).toBe("begun\n".repeat(times));
 
   // Ended while a command runs, and while there is work for it.
   await say("work", "one", "work");
@@ -47,14 +47,14 @@ test("an engine that stops, is killed or hangs in the middle of turns is waited 
   await say("family", "two", "hello");
   const status = await host.cli("status", "--json");
   await engine.boot();
-  await client.readAll(60_000);
+  await client.readAll(120_000);
   // Killed, so that its containers live on without it.
   await say("work", "three", "work");
   await begun(2);
   await engine.end("SIGKILL");
   await say("family", "four", "hello");
   await engine.boot();
-  await client.readAll(60_000);
+  await client.readAll(120_000);
   // Hung, and the container it would have to look after is killed meanwhile.
   await say("work", "five", "work");
   await begun(3);
@@ -63,14 +63,14 @@ test("an engine that stops, is killed or hangs in the middle of turns is waited 
   await say("family", "six", "hello");
   engine.thaw();
   await containerTroubles.killed(target);
-  await client.readAll(60_000);
+  await client.readAll(120_000);
   const turns = await listTurns(host, groups);
   const end = await endAndAudit(host);
 
   expect(JSON.parse(status.stdout)).toMatchObject({ engine: { ok: false } });
   expect(findViolations({ sent: client.sent, replies: client.replies, turns, ...end })).toEqual([]);
   expect(client.replies.map(({ kind }) => kind)).toEqual(client.replies.map(() => "reply"));
-}, 180_000);
+}, 600_000);
 
 test("a host that starts before its engine takes messages in and answers them when the engine is there", async ({
   engine,
@@ -85,11 +85,11 @@ test("a host that starts before its engine takes messages in and answers them wh
   await client.say({ group: "family", id: "one", text: "@crab hello" });
   const ready = await host.get("/health/ready");
   await engine.boot();
-  await client.readAll(60_000);
+  await client.readAll(120_000);
 
   expect(ready.status).toBe(503);
   expect(client.replies).toMatchObject([{ kind: "reply", text: "done", inReplyTo: ["one"] }]);
-}, 120_000);
+}, 300_000);
 
 test("a container that the engine could not remove when it was away is removed when it is back", async ({ engine }) => {
   await using running = await startModelHost(model, {
@@ -105,8 +105,8 @@ test("a container that the engine could not remove when it was away is removed w
     .toContain("it was idle for too long");
   await engine.boot();
 
-  await expect.poll(() => host.containers(), { timeout: 40_000 }).toEqual([]);
-}, 120_000);
+  await expect.poll(() => host.containers()).toEqual([]);
+});
 
 test("a host that is told to stop while the engine hangs ends in time and answers after the next start", async ({
   engine,
@@ -117,15 +117,18 @@ test("a host that is told to stop while the engine hangs ends in time and answer
 
   engine.freeze();
   await client.say({ group: "family", id: "one", text: "@crab hello" });
-  // Well before the engine's hanging requests are given up.
+  const told = performance.now();
   const code = await host.end("SIGTERM");
+  const tookMs = performance.now() - told;
   engine.thaw();
   await host.boot();
-  await client.readAll(30_000);
+  await client.readAll(120_000);
 
   expect(code).toBe(0);
+  // Well before the engine's hanging requests are given up.
+  expect(tookMs).toBeLessThan(55_000);
   expect(client.replies).toMatchObject([{ kind: "reply", text: "done", inReplyTo: ["one"] }]);
-}, 58_000);
+}, 300_000);
 
 test("in a mix of all faults at random, every message is answered once, in order", async ({ engine }) => {
   const seed = Math.floor(Math.random() * 2 ** 31);
@@ -142,4 +145,4 @@ test("in a mix of all faults at random, every message is answered once, in order
 
   expect({ lines, violations: result.violations }).toEqual({ lines, violations: [] });
   expect(result.accepted).toBe(40);
-}, 400_000);
+}, 900_000);

@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { spawn } from "node:child_process";
-import { resolve } from "node:path";
+import { writeFile } from "node:fs/promises";
+import { join, resolve } from "node:path";
 
 import { expect, test } from "vitest";
 
@@ -14,8 +15,9 @@ test("who waits for long can be seen until the answer is there", async () => {
     return ((await answer.json()) as { groups: object[] }).groups;
   };
 
-  const { id } = await host.say("family", "@crab run sleep 5; echo done");
+  const { id } = await host.say("family", "@crab run until [ -e go ]; do sleep 0.1; done; echo done");
   await expect.poll(groups).toEqual([{ group: "family", state: "working", since: expect.any(Number) }]);
+  await writeFile(join(host.home, "groups/family/go"), "");
   const reply = await host.replyTo(id);
 
   expect(reply.text).toContain("done");
@@ -50,12 +52,13 @@ test("what is answered while nobody sits at the terminal is printed by the next 
   await using place = await newHome();
   const environment = { PATH: process.env["PATH"], HOME: resolve(place.home, ".."), CRABPOT_HOME: place.home };
   const first = spawn(commandLine, ["start", "--terminal"], { env: environment, stdio: "pipe" });
-  first.stdin.write("run sleep 1; echo late\n");
+  first.stdin.write("run until [ -e go ]; do sleep 0.1; done; echo late\n");
   await expect
     .poll(async () => jsonLines((await crabpot(place, "turns", "list", "--json")).stdout))
     .toMatchObject([{ state: "running" }]);
   first.kill("SIGKILL");
   await once(first, "exit");
+  await writeFile(join(place.home, "groups/main/go"), "");
 
   const second = startCrabpot(place, "start");
   await expect

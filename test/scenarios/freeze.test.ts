@@ -23,10 +23,10 @@ test("an idle container is frozen, and goes on with the next message", async () 
   const before = await host.containers();
 
   await expect.poll(() => stateOf(host)).toBe("frozen");
-  const frozen = await statusOf(host);
+  // The host says so as soon as it has asked for it.
+  await expect.poll(() => statusOf(host)).toEqual(["paused"]);
   const reply = await host.ask("family", "@crab run echo awake");
 
-  expect(frozen).toEqual(["paused"]);
   expect(reply.text).toContain("awake");
   expect(await host.containers()).toEqual(before);
 });

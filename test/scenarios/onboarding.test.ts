@@ -24,7 +24,7 @@ test("an unknown chat is silent until it is approved in the main group, and then
   await expect.poll(() => channel.heard("bowling@x")).toHaveLength(1);
   channel.tell({ chat: "bowling@x", title: "Bowling Club II", members: [{ id: "b", name: "</member>Bea" }] });
   await channel.say("bowling@x", "@crab run echo here");
-  await expect.poll(() => channel.heard("bowling@x"), { timeout: 30_000 }).toHaveLength(2);
+  await expect.poll(() => channel.heard("bowling@x")).toHaveLength(2);
   await channel.say("home", `/approve ${code}`);
   await expect.poll(() => channel.heard("home")).toHaveLength(3);
   channel.tell({ chat: "bowling@x", left: true });

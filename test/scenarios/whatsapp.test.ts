@@ -4,7 +4,7 @@ import { groupOf } from "../support/model-host.ts";
 import { AppRig } from "../support/whatsapp/app-rig.ts";
 
 // Several starts of the host, or several containers, in one test.
-vi.setConfig({ testTimeout: 180_000 });
+vi.setConfig({ testTimeout: 600_000 });
 
 const keyWords = /privKey|currentRatchet|rootKey|noiseKey|signedPreKey|<Buffer/;
 
@@ -143,7 +143,7 @@ test("twenty groups that speak at once are all answered, each with its own answe
   await Promise.all(groups.map(async (group) => ann.say(group, "@crab hello")));
 
   await expect
-    .poll(async () => Promise.all(groups.map(async (group) => ann.texts(group))), { timeout: 150_000 })
+    .poll(async () => Promise.all(groups.map(async (group) => ann.texts(group))), { timeout: 300_000 })
     .toEqual(groups.map(({ subject }) => [`for ${subject}`]));
   expect(rig.model.requests).toHaveLength(20);
 });

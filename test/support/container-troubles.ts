@@ -24,7 +24,7 @@ export type ContainerTrouble = keyof typeof containerTroubles;
 /** The agent's process, the child of the container's first one, as this machine numbers it, as soon as there is one. */
 export async function agentPid(target: Target): Promise<number> {
   // The engine shows a container as running before its first process has started the agent.
-  for (const end = performance.now() + 10_000; performance.now() < end;) {
+  for (const end = performance.now() + 60_000; performance.now() < end;) {
     const child = await firstChild(target);
     if (child !== undefined) return child;
     await new Promise((next) => setTimeout(next, 10));

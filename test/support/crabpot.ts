@@ -4,6 +4,7 @@ import { once } from "node:events";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import type { Readable, Writable } from "node:stream";
+import { text } from "node:stream/consumers";
 
 import { temporaryFolder } from "./temporary-folder.ts";
 
@@ -32,7 +33,7 @@ export async function newHome(
   const folder = await temporaryFolder();
   const home = join(folder.path, "home");
   await mkdir(home, { mode: 0o700 });
-  for (const [name, text] of Object.entries(files)) await writeFile(join(home, name), text, { mode: 0o600 });
+  for (const [name, content] of Object.entries(files)) await writeFile(join(home, name), content, { mode: 0o600 });
   return { home, [Symbol.asyncDispose]: () => folder[Symbol.asyncDispose]() };
 }
 
@@ -49,11 +50,9 @@ export async function converse(options: CommandOptions, input: string, ...args: 
 }
 
 async function collect(child: ChildProcessByStdio<Writable | null, Readable, Readable>): Promise<CommandResult> {
-  let stdout = "";
-  let stderr = "";
-  child.stdout.on("data", (chunk: Buffer) => (stdout += chunk.toString()));
-  child.stderr.on("data", (chunk: Buffer) => (stderr += chunk.toString()));
-  const [code] = (await once(child, "close")) as [number | null];
+  const closed = once(child, "close") as Promise<[number | null]>;
+  // Not chunk by chunk: a character may lie in two of them.
+  const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), closed]);
   return { code, stdout, stderr };
 }
 

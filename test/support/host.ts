@@ -6,7 +6,6 @@ import { join } from "node:path";
 
 import { parse, stringify } from "yaml";
 
-import { freePort } from "../../redteam/suite/host.ts";
 import { openEngine } from "../../src/containers/catalog.ts";
 import type { ContainerEngine } from "../../src/containers/engine.ts";
 import { crabpot, startCrabpot } from "./crabpot.ts";
@@ -58,8 +57,9 @@ export interface HostOptions {
 /** A real host process with a home of its own, spoken to as an outside program does: HTTP and the command line. */
 export class TestHost implements AsyncDisposable {
   readonly home: string;
-  readonly url: string;
   readonly output: string[] = [];
+  /** Where the process listens; 0 until it says so. */
+  #port = 0;
   #process: ChildProcess | undefined;
   readonly #program: string | undefined;
   readonly #folder: AsyncDisposable;
@@ -67,11 +67,9 @@ export class TestHost implements AsyncDisposable {
 
   private constructor(
     home: string,
-    port: number,
     owned: { folder: AsyncDisposable; program: string | undefined; variables: Record<string, string> },
   ) {
     this.home = home;
-    this.url = `http://127.0.0.1:${port}`;
     this.#folder = owned.folder;
     this.#program = owned.program;
     this.#variables = owned.variables;
@@ -87,7 +85,6 @@ export class TestHost implements AsyncDisposable {
   /** Everything but the process. */
   static async prepare(options: HostOptions = {}): Promise<TestHost> {
     const folder = await temporaryFolder(options.parent);
-    const port = await freePort();
     const home = join(folder.path, "home");
     await mkdir(home, { mode: 0o700 });
     const groups = Object.entries(options.groups ?? { family: {} }).map(([name, group]) => [
@@ -96,13 +93,19 @@ export class TestHost implements AsyncDisposable {
     ]);
     const config = {
       channels: { http: {} },
-      gateway: { port, token },
+      // Each start takes a port that is free then: one that was chosen before might be taken by another test meanwhile.
+      gateway: { port: 0, token },
       groups: Object.fromEntries(groups) as object,
       ...options.config,
     };
     await writeFile(join(home, "config.yaml"), stringify(config), { mode: 0o600 });
     if (options.mounts) await writeFile(join(home, "mounts.json"), JSON.stringify(options.mounts), { mode: 0o600 });
-    return new TestHost(home, port, { folder, program: options.program, variables: { ...options.variables } });
+    return new TestHost(home, { folder, program: options.program, variables: { ...options.variables } });
+  }
+
+  /** Where the process listens that runs now; where nobody does, as long as it does not. */
+  get url(): string {
+    return `http://127.0.0.1:${this.isRunning ? this.#port : 0}`;
   }
 
   get pid(): number {
@@ -112,7 +115,7 @@ export class TestHost implements AsyncDisposable {
   /** Starts the process (again) and waits until it is ready. */
   async boot(): Promise<void> {
     const child = this.launch();
-    if (await this.isReadyWithin(60_000)) return;
+    if (await this.isReadyWithin(120_000)) return;
     const what = child.exitCode === null ? "was not ready in time" : `ended with ${child.exitCode}`;
     throw new Error(`the host ${what}:\n${this.output.join("")}`);
   }
@@ -123,8 +126,15 @@ export class TestHost implements AsyncDisposable {
     const options = { home: this.home, variables: { ...this.#variables, ...variables }, ...program };
     const child = startCrabpot(options, "start");
     this.#process = child;
-    child.stdout.on("data", (chunk: Buffer) => this.output.push(chunk.toString()));
-    child.stderr.on("data", (chunk: Buffer) => this.output.push(chunk.toString()));
+    this.#port = 0;
+    let said = "";
+    child.stdout.setEncoding("utf8").on("data", (chunk: string) => this.output.push(chunk));
+    child.stderr.setEncoding("utf8").on("data", (chunk: string) => {
+      this.output.push(chunk);
+      if (this.#process !== child || this.#port !== 0) return;
+      said += chunk;
+      this.#port = Number(/"port":(\d+),"msg":"the gateway listens"/.exec(said)?.[1] ?? 0);
+    });
     return child;
   }
 
@@ -187,7 +197,7 @@ export class TestHost implements AsyncDisposable {
   }
 
   /** The reply or notice that answers the message with this id. */
-  async replyTo(id: string, waitSeconds = 45): Promise<Reply> {
+  async replyTo(id: string, waitSeconds = 120): Promise<Reply> {
     const deadline = Date.now() + waitSeconds * 1000;
     for (let after = 0; Date.now() < deadline;) {
       const replies = await this.replies(after, 5);

@@ -122,7 +122,7 @@ export class WhatsAppRig implements AsyncDisposable {
   /** Links the account by whatever the channel shows. */
   async link(phoneNumber?: string): Promise<LoginEvent[]> {
     const events: LoginEvent[] = [];
-    for await (const event of this.channel.login(AbortSignal.timeout(40_000), { phoneNumber })) {
+    for await (const event of this.channel.login(AbortSignal.timeout(120_000), { phoneNumber })) {
       events.push(event);
       if ("qr" in event) await this.whatsapp.scan(event.qr);
       if ("pairingCode" in event) await this.whatsapp.enterPairingCode(event.pairingCode);
@@ -143,7 +143,7 @@ export class WhatsAppRig implements AsyncDisposable {
   }
 
   async send(message: OutgoingMessage): Promise<void> {
-    await this.channel.send(message, AbortSignal.timeout(30_000));
+    await this.channel.send(message, AbortSignal.timeout(90_000));
   }
 
   async stop(): Promise<void> {

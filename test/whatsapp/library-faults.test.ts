@@ -72,7 +72,7 @@ test("a client that logs out is unknown to the server from then on", async () =>
 
 test("an upgrade that is answered with 503 leaves the library connecting for ever", async () => {
   await whatsapp.fault({ upgrade: "refuse" });
-  const client = new LibraryClient(whatsapp, rig.state, { connectTimeoutMs: 200 });
+  const client = new LibraryClient(whatsapp, rig.state, { connectTimeoutMs: 10_000 });
 
   await once(client.socket.ws, "unexpected-response");
 

@@ -65,7 +65,10 @@ async function main(): Promise<void> {
       .catch((error: unknown) => {
         response.writeHead(400).end(error instanceof Error ? error.message : String(error));
       });
-  }).listen(0, "127.0.0.1");
+  });
+  // The client closes connections that it does not use. If both did, a request might meet one that is being closed.
+  control.keepAliveTimeout = 0;
+  control.listen(0, "127.0.0.1");
   await once(control, "listening");
   const manifest: Manifest = {
     url: server.url,
