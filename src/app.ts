@@ -54,6 +54,8 @@ export interface App extends AsyncDisposable {
   drain(deadlineMs: number): Promise<void>;
 }
 
+/** When the configuration does not say. */
+const turnsAtOnce = 16;
 const failedTurnRetryMs = 5_000;
 const outboxDrainMs = 5_000;
 
@@ -173,7 +175,7 @@ function createQueue(
   parts: { runner: TurnRunner; interventions: Interventions; signs: SignsOfLife; engineWait: EngineWait },
 ): GroupQueue {
   const queue: GroupQueue = new GroupQueue({
-    concurrency: config.sessions.maxHot,
+    concurrency: config.sessions.maxHot ?? turnsAtOnce,
     onChange: (group, activity) => parts.signs.note(group, activity),
     run: async (name, signal) => {
       const group = groups.byName(name);

@@ -26,8 +26,7 @@ interface Minute {
 export async function flat({ minutes, modelUrl, say }: BenchContext): Promise<Figure[]> {
   const groups = groupNames(groupCount);
   await using stack = new AsyncDisposableStack();
-  const config = { sessions: { maxHot: groupCount } };
-  const { host, client } = stack.use(await startHost({ modelUrl, groups, config }));
+  const { host, client } = stack.use(await startHost({ modelUrl, groups }));
   for (const group of groups) await client.time(group, "hello");
   const seen: Minute[] = [];
   const errors: unknown[] = [];

@@ -11,7 +11,7 @@ export async function idle({ quick, modelUrl, say }: BenchContext): Promise<Figu
   const groups = groupNames(quick ? 4 : 20);
   const seconds = quick ? 10 : 30;
   await using stack = new AsyncDisposableStack();
-  const config = { sessions: { maxHot: groups.length, freezeSeconds: 2 } };
+  const config = { sessions: { freezeSeconds: 2 } };
   const { host, client } = stack.use(await startHost({ modelUrl, groups, config }));
   for (const group of groups) await client.time(group, "hello");
   const containers = await Promise.all((await host.containers()).map((id) => processesOf(id)));

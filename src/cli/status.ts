@@ -37,10 +37,14 @@ function describeStatus(status: HostStatus): [string, string | number | undefine
     ]),
     ["groups", status.groups],
     ["requests", status.requests > 0 ? `${status.requests} of chats that ask to be groups: crabpot chats` : undefined],
-    ["containers", `${containers.hot} hot, ${containers.busy} busy, at most ${containers.max}`],
+    ["containers", `${containers.hot} hot, ${containers.busy} busy, ${describeMost(containers.max)}`],
     ["turns", `${turns.running} running, ${turns.waitingGroups} groups waiting`],
     ["waiting", describeWaiting(waiting)],
     ["outbox", `${outbox.unsent} unsent, ${outbox.uncertain} of them uncertain, ${outbox.dead} given up`],
     ["today", `${today.calls} model calls, ${today.tokens} tokens, $${today.usd.toFixed(2)}`],
   ];
+}
+
+function describeMost(max: number | null): string {
+  return max === null ? "as many as memory allows" : `at most ${max}`;
 }

@@ -243,7 +243,13 @@ export const configSchema = z.strictObject({
         .min(0)
         .default(256)
         .describe("With less memory available than this, idle containers are ended, those used longest ago first."),
-      maxHot: z.number().int().min(1).max(1024).default(16),
+      maxHot: z
+        .number()
+        .int()
+        .min(1)
+        .max(1024)
+        .optional()
+        .describe("Containers that are kept, and turns that run at once. Left out: as many as memory allows, and 16."),
       turnTimeoutMinutes: positive.default(60),
       silenceTimeoutSeconds: positive
         .max(3600)

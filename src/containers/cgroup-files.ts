@@ -3,6 +3,15 @@ import { readFile } from "node:fs/promises";
 import { mountOf, parseMountInfo } from "./mount-points.ts";
 
 /**
+ * The text of `/proc/<pid>/cgroup` of a process in a container; undefined when it has ended, or its number means nothing
+ * here.
+ */
+export async function readCgroupsOf(pid: number, containerId: string): Promise<string | undefined> {
+  const cgroups = await readFile(`/proc/${pid}/cgroup`, "utf8").catch(() => "");
+  return pid > 0 && cgroups.includes(containerId) ? cgroups : undefined;
+}
+
+/**
  * A file of a controller in the cgroup of a process, of whose `/proc/<pid>/cgroup` this is the text: version 2 has one tree
  * for all controllers, version 1 one for each. The first of the names that can be read; undefined when none can.
  */

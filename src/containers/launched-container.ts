@@ -8,6 +8,7 @@ import { attest } from "./attestation.ts";
 import type { Evidence } from "./attestation.ts";
 import { readHostView } from "./attestation-host.ts";
 import type { ContainerEngine, ContainerExit, CreateBody, Inspection } from "./engine.ts";
+import { readHeldMemoryMb } from "./held-memory.ts";
 import { readLimitCounters } from "./limit-counters.ts";
 import type { MountGrant } from "./mount-rules.ts";
 import { recheckMount } from "./mount-identity.ts";
@@ -104,6 +105,11 @@ export class LaunchedContainer {
   /** What the kernel has enforced so far; undefined before the attestation, and where the host cannot look. */
   async limitCounters(): Promise<LimitCounters | undefined> {
     return this.#pid === undefined ? undefined : readLimitCounters(this.#pid, this.id);
+  }
+
+  /** Megabytes that it holds; undefined before the attestation, and where the host cannot look. */
+  async heldMemoryMb(): Promise<number | undefined> {
+    return this.#pid === undefined ? undefined : readHeldMemoryMb(this.#pid, this.id);
   }
 
   isFrozen(): boolean {

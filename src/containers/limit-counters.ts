@@ -1,15 +1,13 @@
-import { readFile } from "node:fs/promises";
-
 import type { LimitCounters } from "../domain/limit.ts";
-import { readCgroup } from "./cgroup-files.ts";
+import { readCgroup, readCgroupsOf } from "./cgroup-files.ts";
 
 /**
  * Asks the host's kernel about the container in which a process runs. Undefined where that is not possible: the process has
  * ended, its number means nothing here, or the cgroup files cannot be read.
  */
 export async function readLimitCounters(pid: number, containerId: string): Promise<LimitCounters | undefined> {
-  const cgroups = await readFile(`/proc/${pid}/cgroup`, "utf8").catch(() => "");
-  if (pid <= 0 || !cgroups.includes(containerId)) return undefined;
+  const cgroups = await readCgroupsOf(pid, containerId);
+  if (cgroups === undefined) return undefined;
   const [memory, processes] = await Promise.all([
     readCgroup(cgroups, "memory", ["memory.events", "memory.oom_control"]),
     readCgroup(cgroups, "pids", ["pids.events"]),

@@ -31,7 +31,7 @@ export interface OperableChannel {
 export interface OperationParts {
   /** What is the same for the life of the process. */
   readonly host: Pick<HostStatus, "version" | "instance" | "home" | "pid" | "startedAt" | "assistant" | "models"> & {
-    readonly maxHot: number;
+    readonly maxHot: number | undefined;
   };
   readonly store: {
     readonly messages: {
@@ -135,7 +135,11 @@ async function status(parts: OperationParts): Promise<HostStatus> {
     channels: parts.channels.map(viewChannel),
     groups: parts.groups.list().length,
     requests,
-    containers: { hot: hot.length, busy: hot.filter((container) => container.state === "busy").length, max: maxHot },
+    containers: {
+      hot: hot.length,
+      busy: hot.filter((container) => container.state === "busy").length,
+      max: maxHot ?? null,
+    },
     turns: { running: running.length, waitingGroups: parts.waitingGroups() },
     waiting,
     outbox: {

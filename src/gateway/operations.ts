@@ -23,7 +23,8 @@ export interface HostStatus {
   readonly groups: number;
   /** Chats that have asked to become groups and wait for an answer. */
   readonly requests: number;
-  readonly containers: { readonly hot: number; readonly busy: number; readonly max: number };
+  /** `max` is null when memory alone says how many there may be. */
+  readonly containers: { readonly hot: number; readonly busy: number; readonly max: number | null };
   readonly turns: { readonly running: number; readonly waitingGroups: number };
   /** Messages that no turn has taken yet, by group, the group that has waited longest first. */
   readonly waiting: readonly WaitingView[];

@@ -117,6 +117,11 @@ export class HotContainer {
     return this.#lastUsedAt;
   }
 
+  /** Megabytes that would be free without it; undefined where nobody can say. Never rejects. */
+  async heldMemoryMb(): Promise<number | undefined> {
+    return this.#running?.heldMemoryMb().catch(() => undefined);
+  }
+
   view(): HotContainerView {
     return {
       session: this.#parts.session,

@@ -22,6 +22,8 @@ export interface RunningContainer {
   attest(probe: ProbeReport | undefined): Promise<readonly string[]>;
   /** How often the kernel has enforced its limits so far; undefined where the host cannot look. */
   limitCounters(): Promise<LimitCounters | undefined>;
+  /** Megabytes that would be free without it; undefined where the host cannot look. */
+  heldMemoryMb(): Promise<number | undefined>;
   /** Was it frozen when it was attested? */
   isFrozen(): boolean;
   /** Takes all processor time from it until `thaw`. Doing either twice does no harm. */

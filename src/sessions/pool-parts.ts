@@ -54,7 +54,8 @@ export interface PoolParts {
   /** The quota of groups' folders: `admit` throws when a group may not have a container now. */
   readonly workspaces: { admit(group: string): Promise<void>; released(group: string): void };
   readonly limits: {
-    readonly maxHot: number;
+    /** Left out: as many as there is memory for. */
+    readonly maxHot: number | undefined;
     readonly idleStopMs: number;
     /** Until an idle container is frozen; 0: never. */
     readonly freezeMs: number;

@@ -8,6 +8,7 @@ import type { HotContainerParts, TurnListener } from "./hot-container.ts";
 import type { FindOwner, Owner, PoolParts } from "./pool-parts.ts";
 import { IdlePlan } from "./idle-plan.ts";
 import { Leftovers } from "./leftovers.ts";
+import { MemoryRelief } from "./memory-relief.ts";
 import type { FoundContainer, RunningContainer } from "./launch.ts";
 
 /** Ids that one mailbox block spans; a container's life never needs as many. */
@@ -19,13 +20,14 @@ const memoryCheckMs = 10_000;
 const stopping = "the host is stopping";
 
 /**
- * The hot containers, at most one per session and `maxHot` in all. Callers make sure that no more turns than `maxHot` run
- * at once, so a place can always be made by stopping the idle container that was used least recently.
+ * The hot containers, at most one per session, as many as the machine's memory or `maxHot` allows. Callers make sure that
+ * no more turns than `maxHot` run at once, so a place can always be made by ending an idle container.
  */
 export class SessionPool implements AsyncDisposable {
   readonly #parts: PoolParts;
   readonly #hot = new Map<string, HotContainer>();
   readonly #idle: IdlePlan;
+  readonly #memory: MemoryRelief;
   readonly #memoryTimer: NodeJS.Timeout;
   #toldOfFreezing = false;
   readonly #closing = new Set<Promise<void>>();
@@ -52,7 +54,16 @@ export class SessionPool implements AsyncDisposable {
         if (hot?.state === "idle") this.#track(hot.close("it was idle for too long"));
       },
     });
-    this.#memoryTimer = setInterval(() => this.#track(this.#relieve()), memoryCheckMs).unref();
+    this.#memory = new MemoryRelief({
+      idle: () => this.#idleOnes(),
+      availableMb: parts.availableMemoryMb,
+      reserveMb: parts.limits.memoryReserveMb,
+      now: parts.now,
+    });
+    this.#memoryTimer = setInterval(
+      () => this.#track(this.#memory.relieve(this.#starting.size)),
+      memoryCheckMs,
+    ).unref();
   }
 
   list(): HotContainerView[] {
@@ -209,7 +220,7 @@ export class SessionPool implements AsyncDisposable {
     if (!found.running) return "it had ended";
     if (found.generation !== owner.session.generation) return "a newer one exists";
     if (owner.busy) return "a turn was using it when the host ended";
-    if (this.#hot.size >= this.#parts.limits.maxHot) return "there are enough hot containers";
+    if (this.#hot.size >= (this.#parts.limits.maxHot ?? Infinity)) return "there are enough hot containers";
     const folder = this.#parts.mailFolder(owner.session.id, found.generation);
     const running: RunningContainer | string = await found.adopt(owner.group, owner.session, folder);
     if (typeof running === "string") return running;
@@ -237,29 +248,18 @@ export class SessionPool implements AsyncDisposable {
   }
 
   async #makeRoom(): Promise<void> {
+    const { maxHot = Infinity } = this.#parts.limits;
     // One that has just started may be in both.
-    while (new Set([...this.#hot.keys(), ...this.#starting]).size > this.#parts.limits.maxHot) {
-      const oldest = this.#idleLongest();
-      if (!oldest) return;
+    while (new Set([...this.#hot.keys(), ...this.#starting.keys()]).size > maxHot) {
+      const [oldest] = this.#idleOnes().toSorted((a, b) => a.lastUsedAt - b.lastUsedAt);
+      if (!oldest) break;
       await oldest.close("its place was needed");
     }
-    await this.#relieve();
+    await this.#memory.relieve(this.#starting.size);
   }
 
-  /** Ends idle containers until there is memory enough. */
-  async #relieve(): Promise<void> {
-    const { limits, availableMemoryMb } = this.#parts;
-    for (let oldest = this.#idleLongest(); oldest; oldest = this.#idleLongest()) {
-      const available = await availableMemoryMb();
-      if (available === undefined || available >= limits.memoryReserveMb) return;
-      // It may have got work in between.
-      if (oldest.state === "idle") await oldest.close("the machine's memory was needed");
-    }
-  }
-
-  #idleLongest(): HotContainer | undefined {
-    const idle = [...this.#hot.values()].filter((hot) => hot.state === "idle");
-    return idle.toSorted((a, b) => a.lastUsedAt - b.lastUsedAt)[0];
+  #idleOnes(): HotContainer[] {
+    return [...this.#hot.values()].filter((hot) => hot.state === "idle");
   }
 
   /** An idle container uses next to nothing without it too, so an engine that cannot pause is complained about once. */

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 
+import { readHeldMemoryMb } from "../../src/containers/held-memory.ts";
 import { jsonLines } from "../support/crabpot.ts";
 import { TestHost } from "../support/host.ts";
 
@@ -59,4 +60,39 @@ test("while the machine has less memory than the reserve, a group that speaks ta
   await host.ask("other", "@crab hello");
 
   expect(await host.containers()).toHaveLength(1);
+});
+
+test("more groups than turns that run at once all keep their containers while there is memory", async () => {
+  const names = Array.from({ length: 20 }, (_, index) => `group-${index}`);
+  await using host = await TestHost.start({ groups: Object.fromEntries(names.map((name) => [name, {}])) });
+
+  await Promise.all(names.map((name) => host.ask(name, "@crab hello")));
+  const status = await host.cli("status", "--json");
+
+  expect(await host.containers()).toHaveLength(20);
+  expect(JSON.parse(status.stdout)).toMatchObject({ containers: { hot: 20, busy: 0, max: null } });
+});
+
+test("what a container holds is what its processes and its files in memory take", async () => {
+  await using host = await TestHost.start();
+  const held = async () => {
+    const { id } = await host.containerOf("family");
+    await using engine = await host.openEngine();
+    const state = (await engine.inspect(id))?.["State"] as { Pid: number } | undefined;
+    return (await readHeldMemoryMb(state?.Pid ?? 0, id)) ?? 0;
+  };
+
+  await host.ask("family", "@crab hello");
+  const idle = await held();
+  await host.ask("family", "@crab run head -c 30M /dev/zero > /tmp/large");
+  const withFile = await held();
+  await host.ask(
+    "family",
+    `@crab run setsid python3 -c 'b = bytearray(60 << 20); print("ready", flush=True); import time; time.sleep(60)' > up & until [ -s up ]; do sleep 0.1; done`,
+  );
+  const withProcess = await held();
+
+  expect(idle).toBeGreaterThan(5);
+  expect(withFile - idle).toBeGreaterThan(20);
+  expect(withProcess - withFile).toBeGreaterThan(40);
 });

@@ -1,46 +1,23 @@
 import { expect, test } from "vitest";
 
 import type { ContainerExit } from "../../../src/containers/engine.ts";
-import type { ProbeReport } from "../../../src/protocol/messages.ts";
 import { HotContainer } from "../../../src/sessions/hot-container.ts";
-import type { HotContainerParts, MailboxEvents } from "../../../src/sessions/hot-container.ts";
-import type { RunningContainer } from "../../../src/sessions/launch.ts";
+import { containerParts, runningContainer } from "../../support/container-parts.ts";
 
 /** A container whose end and whose attestation are in the hands of the test, and whose agent is ready at once. */
 function container(options: { readonly remove?: () => Promise<void> } = {}) {
   const exit = Promise.withResolvers<ContainerExit>();
   const attestation = Promise.withResolvers<readonly string[]>();
   const log: string[] = [];
-  const running: RunningContainer = {
-    id: "f00",
-    name: "crabpot-test",
-    generation: 1,
-    uid: 1,
-    mailFolder: "",
+  const running = runningContainer({
     exited: exit.promise,
     attest: () => attestation.promise,
-    isFrozen: () => false,
-    freeze: async () => undefined,
-    thaw: async () => undefined,
-    limitCounters: async () => undefined,
     remove: options.remove ?? (async () => undefined),
-  };
-  const parts: HotContainerParts = {
-    session: "one",
-    group: "family",
-    fingerprint: "",
-    openMailbox: async ({ onMessage }: MailboxEvents) => {
-      const probe = {} as ProbeReport;
-      onMessage({ version: 2, id: 1, generation: 1, acked: 0, payload: { type: "ready", probe } });
-      return { send: async () => 1, removeFiles: async () => undefined, [Symbol.asyncDispose]: async () => undefined };
-    },
-    onLog: () => undefined,
+  });
+  const parts = containerParts({
     onGone: (_container, reason) => void log.push(`gone: ${reason}`),
-    onLimit: () => undefined,
     onLeftBehind: () => void log.push("left behind"),
-    stop: new AbortController().signal,
-    now: () => 0,
-  };
+  });
   return { exit, attestation, log, running, parts };
 }
 

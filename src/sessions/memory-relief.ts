@@ -1,0 +1,60 @@
+import PQueue from "p-queue";
+
+import type { HotContainer } from "./hot-container.ts";
+
+/** What a container holds soon after its start; also taken for one that nobody can look at. */
+export const containerMb = 64;
+
+export interface MemoryReliefParts {
+  /** The containers that could be ended. */
+  readonly idle: () => readonly HotContainer[];
+  /** Megabytes that the machine could still give; undefined where nobody can say: then nothing is ended. */
+  readonly availableMb: () => Promise<number | undefined>;
+  /** What has to be available always. */
+  readonly reserveMb: number;
+  readonly now: () => number;
+}
+
+/**
+ * Ends idle containers until there is memory enough. The first to go is the one that has held the most memory for the
+ * longest: megabytes × milliseconds since it was used.
+ */
+export class MemoryRelief {
+  readonly #parts: MemoryReliefParts;
+  /** Two at once would both end containers for the same megabytes. */
+  readonly #line = new PQueue({ concurrency: 1 });
+
+  constructor(parts: MemoryReliefParts) {
+    this.#parts = parts;
+  }
+
+  /** Makes room for so many containers that are about to start. */
+  async relieve(starting: number): Promise<void> {
+    await this.#line.add(() => this.#endUntil(this.#parts.reserveMb + starting * containerMb));
+  }
+
+  async #endUntil(neededMb: number): Promise<void> {
+    if (await this.#has(neededMb)) return;
+    for (const hot of await this.#inOrder()) {
+      // It may have got work in between.
+      if (hot.state === "idle") await hot.close("the machine's memory was needed");
+      if (await this.#has(neededMb)) return;
+    }
+  }
+
+  async #has(neededMb: number): Promise<boolean> {
+    const available = await this.#parts.availableMb();
+    return available === undefined || available >= neededMb;
+  }
+
+  async #inOrder(): Promise<HotContainer[]> {
+    const now = this.#parts.now();
+    const weighed = await Promise.all(
+      this.#parts.idle().map(async (hot) => {
+        const held = (await hot.heldMemoryMb()) ?? containerMb;
+        return { hot, weight: held * (now - hot.lastUsedAt) };
+      }),
+    );
+    return weighed.toSorted((a, b) => b.weight - a.weight).map(({ hot }) => hot);
+  }
+}

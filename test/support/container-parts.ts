@@ -1,0 +1,44 @@
+import type { ProbeReport } from "../../src/protocol/messages.ts";
+import type { HotContainerParts, MailboxEvents } from "../../src/sessions/hot-container.ts";
+import type { RunningContainer } from "../../src/sessions/launch.ts";
+
+/** A container without an engine: it runs for ever, and is what was asked for. */
+export function runningContainer(overrides: Partial<RunningContainer>): RunningContainer {
+  return {
+    id: "f00",
+    name: "crabpot-test",
+    generation: 1,
+    uid: 1,
+    mailFolder: "",
+    exited: new Promise(() => undefined),
+    attest: async () => [],
+    isFrozen: () => false,
+    freeze: async () => undefined,
+    thaw: async () => undefined,
+    limitCounters: async () => undefined,
+    heldMemoryMb: async () => undefined,
+    remove: async () => undefined,
+    ...overrides,
+  };
+}
+
+/** What a hot container is made of when its agent is ready at once. */
+export function containerParts(overrides: Partial<HotContainerParts>): HotContainerParts {
+  return {
+    session: "one",
+    group: "family",
+    fingerprint: "",
+    openMailbox: async ({ onMessage }: MailboxEvents) => {
+      const probe = {} as ProbeReport;
+      onMessage({ version: 2, id: 1, generation: 1, acked: 0, payload: { type: "ready", probe } });
+      return { send: async () => 1, removeFiles: async () => undefined, [Symbol.asyncDispose]: async () => undefined };
+    },
+    onLog: () => undefined,
+    onGone: () => undefined,
+    onLimit: () => undefined,
+    onLeftBehind: () => undefined,
+    stop: new AbortController().signal,
+    now: () => 0,
+    ...overrides,
+  };
+}
