@@ -6,6 +6,7 @@ import { expect, test, vi } from "vitest";
 import { findViolations } from "../support/checker.ts";
 import { containerTroubles, agentPid } from "../support/container-troubles.ts";
 import type { ContainerTrouble } from "../support/container-troubles.ts";
+import type { TestHost } from "../support/host.ts";
 import { groupOf, startModelHost } from "../support/model-host.ts";
 import type { ModelHost } from "../support/model-host.ts";
 import type { ModelScript } from "../support/model-servers/model-server.ts";
@@ -57,6 +58,17 @@ function gate(gates: Map<string, PromiseWithResolvers<void>>, group: string): Pr
   return found;
 }
 
+/** On a busy machine the engine sometimes cannot freeze a container, and one may be replaced between the look and the deed. */
+async function befall(host: TestHost, group: string, trouble: ContainerTrouble): Promise<void> {
+  for (let left = 5; ; left -= 1) {
+    try {
+      return await containerTroubles[trouble](await host.containerOf(group));
+    } catch (error) {
+      if (left === 0 || !/unable to freeze|No such container|is not running/.test(String(error))) throw error;
+    }
+  }
+}
+
 const message = (group: string, index: number) => ({ group, id: `${group}-${index}`, text: "@crab go" });
 
 async function breakAt(
@@ -68,7 +80,7 @@ async function breakAt(
   if (moment === "asking") await model.asked(group);
   if (moment === "running") await model.running(group, () => host.readGroupFile(group, "begun"));
   if (moment === "idle") await host.replyTo(`${group}-1`);
-  await containerTroubles[trouble](await host.containerOf(group));
+  await befall(host, group, trouble);
   model.release(group);
   if (moment === "idle") await client.say(message(group, 2));
 }
