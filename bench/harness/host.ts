@@ -1,6 +1,11 @@
 import { TestHost } from "../../test/support/host.ts";
 import { Client } from "./client.ts";
 
+const prepared: TestHost[] = [];
+process.once("exit", () => {
+  for (const host of prepared) if (host.isRunning) process.kill(host.pid, "SIGTERM");
+});
+
 export interface BenchHost extends AsyncDisposable {
   readonly host: TestHost;
   readonly client: Client;
@@ -27,9 +32,7 @@ export async function prepareHost(options: BenchHostOptions): Promise<TestHost> 
   };
   const named = Object.fromEntries(groups.map((name) => [name, { trigger }]));
   const host = await TestHost.prepare({ groups: named, config: { models, ...config } });
-  process.once("exit", () => {
-    if (host.isRunning) process.kill(host.pid, "SIGTERM");
-  });
+  prepared.push(host);
   return host;
 }
 

@@ -98,6 +98,11 @@ export class HostMailbox implements AsyncDisposable {
     return this.#writer.send(payload);
   }
 
+  /** Whether the agent is frozen, and need not be looked after. */
+  setFrozen(isFrozen: boolean): void {
+    this.#watch.setFrozen(isFrozen);
+  }
+
   /** Deletes the generation's folder after its container has ended, as far as the host's rights go. */
   async removeFiles(): Promise<void> {
     await this[Symbol.asyncDispose]();

@@ -15,6 +15,8 @@ export interface TurnListener {
 /** The part of a mailbox that a container needs. */
 export interface Mailbox extends AsyncDisposable {
   send(payload: HostPayload): Promise<number>;
+  /** Whether its agent is frozen: nothing comes from it then. */
+  setFrozen(isFrozen: boolean): void;
   removeFiles(): Promise<unknown>;
 }
 
@@ -101,7 +103,10 @@ export class HotContainer {
       container.#counted = (await running.limitCounters().catch(() => undefined)) ?? container.#counted;
       await container.#openMailbox();
       container.#becomeIdle();
-      if (running.isFrozen()) container.#freezing = Promise.resolve(true);
+      if (running.isFrozen()) {
+        container.#freezing = Promise.resolve(true);
+        container.#mailbox?.setFrozen(true);
+      }
       return container;
     } catch (error) {
       await container.close(error instanceof Error ? error.message : String(error));
@@ -153,6 +158,7 @@ export class HotContainer {
       this.#freezing = undefined;
       throw error;
     });
+    this.#mailbox?.setFrozen(true);
     return true;
   }
 
@@ -165,6 +171,7 @@ export class HotContainer {
     try {
       await this.#running?.thaw();
       this.#freezing = undefined;
+      this.#mailbox?.setFrozen(false);
       return true;
     } catch (error) {
       if (error instanceof AppError && error.code === "engine_unavailable") throw error;

@@ -25,7 +25,7 @@ const rescanMs = 10_000;
  */
 export class MailboxWatch implements Disposable {
   readonly #options: MailboxWatchOptions;
-  readonly #rescan: NodeJS.Timeout;
+  #rescan: NodeJS.Timeout | undefined;
   #watcher: FSWatcher | undefined;
   #reopen: NodeJS.Timeout | undefined;
   #windowStart = 0;
@@ -34,8 +34,15 @@ export class MailboxWatch implements Disposable {
 
   constructor(options: MailboxWatchOptions) {
     this.#options = options;
-    this.#rescan = setInterval(() => options.rescan(), rescanMs).unref();
+    this.setFrozen(false);
     this.#open();
+  }
+
+  /** Nothing new comes from an agent that is frozen: nobody looks without a hint. */
+  setFrozen(isFrozen: boolean): void {
+    clearInterval(this.#rescan);
+    if (isFrozen || this.#closed) return;
+    this.#rescan = setInterval(() => this.#options.rescan(), rescanMs).unref();
   }
 
   [Symbol.dispose](): void {

@@ -31,7 +31,12 @@ export function containerParts(overrides: Partial<HotContainerParts>): HotContai
     openMailbox: async ({ onMessage }: MailboxEvents) => {
       const probe = {} as ProbeReport;
       onMessage({ version: 2, id: 1, generation: 1, acked: 0, payload: { type: "ready", probe } });
-      return { send: async () => 1, removeFiles: async () => undefined, [Symbol.asyncDispose]: async () => undefined };
+      return {
+        send: async () => 1,
+        setFrozen: () => undefined,
+        removeFiles: async () => undefined,
+        [Symbol.asyncDispose]: async () => undefined,
+      };
     },
     onLog: () => undefined,
     onGone: () => undefined,

@@ -38,6 +38,7 @@ test("records, sends of the mailbox and sends of a channel are told apart by wha
   const done: string[] = [];
   const mailbox = {
     send: async ({ type }: { type: string }) => done.push(type),
+    setFrozen: () => undefined,
     removeFiles: async () => undefined,
     [Symbol.asyncDispose]: async () => undefined,
   };
