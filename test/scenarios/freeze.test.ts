@@ -84,15 +84,12 @@ test("what a container holds is what its processes and its files in memory take"
 
   await host.ask("family", "@crab hello");
   const idle = await held();
+  // Written and used all the time: the kernel may take memory away that nobody touches.
   await host.ask("family", "@crab run head -c 30M /dev/zero > /tmp/large");
-  const withFile = await held();
-  await host.ask(
-    "family",
-    `@crab run setsid python3 -c 'b = bytearray(60 << 20); print("ready", flush=True); import time; time.sleep(60)' > up & until [ -s up ]; do sleep 0.1; done`,
-  );
-  const withProcess = await held();
+  await expect.poll(held).toBeGreaterThan(idle + 10);
+  const greedy = "b = bytearray(100 << 20); open('up', 'w').write('up')\nwhile True: b[::4096] = bytes(len(b) // 4096)";
+  await host.ask("family", `@crab run setsid python3 -c "${greedy}" & until [ -s up ]; do sleep 0.1; done`);
+  await expect.poll(held).toBeGreaterThan(idle + 70);
 
   expect(idle).toBeGreaterThan(5);
-  expect(withFile - idle).toBeGreaterThan(20);
-  expect(withProcess - withFile).toBeGreaterThan(40);
 });
