@@ -242,7 +242,9 @@ export const configSchema = z.strictObject({
         .number()
         .min(0)
         .default(256)
-        .describe("With less memory available than this, idle containers are ended, those used longest ago first."),
+        .describe(
+          "With less memory available than this, idle containers are ended, first those that hold much for long.",
+        ),
       maxHot: z
         .number()
         .int()
