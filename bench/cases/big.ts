@@ -6,7 +6,7 @@ import type { Client } from "../harness/client.ts";
 import { figureOf } from "../harness/figure.ts";
 import type { Figure } from "../harness/figure.ts";
 import { groupNames, startHost } from "../harness/host.ts";
-import { proportionalMb } from "../harness/processes.ts";
+import { proportionalMb } from "../../src/lib/proportional-memory.ts";
 
 /** As many characters of one message as the model is shown. */
 const shownChars = 16_000;

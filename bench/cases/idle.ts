@@ -1,10 +1,11 @@
 import { setTimeout as delay } from "node:timers/promises";
 
+import { proportionalMb } from "../../src/lib/proportional-memory.ts";
 import type { BenchContext } from "../harness/bench.ts";
 import { atMost, figureOf } from "../harness/figure.ts";
 import type { Figure } from "../harness/figure.ts";
 import { groupNames, startHost } from "../harness/host.ts";
-import { cpuMs, processesOf, proportionalMb, voluntarySwitches } from "../harness/processes.ts";
+import { cpuMs, processesOf, voluntarySwitches } from "../harness/processes.ts";
 
 /** What a host and its hot containers use while nobody says anything. */
 export async function idle({ quick, modelUrl, say }: BenchContext): Promise<Figure[]> {

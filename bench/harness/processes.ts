@@ -10,12 +10,6 @@ export async function cpuMs(pid: number): Promise<number> {
   return (Number(fields[11]) + Number(fields[12])) * tickMs;
 }
 
-/** Memory in MiB, of what is shared with others its share only. */
-export async function proportionalMb(pid: number): Promise<number> {
-  const text = await readFile(`/proc/${pid}/smaps_rollup`, "utf8");
-  return Number(/^Pss:\s+(\d+) kB/m.exec(text)?.[1] ?? 0) / 1024;
-}
-
 /** All processes of a container, by its id in their cgroup. */
 export async function processesOf(container: string): Promise<number[]> {
   const found: number[] = [];

@@ -3,7 +3,7 @@ import { appendFile, cp, mkdir, readdir, readFile, rm, symlink, writeFile } from
 import { join } from "node:path";
 import { promisify } from "node:util";
 
-import type { Attack } from "../suite/attack.ts";
+import type { Attack, Evidence } from "../suite/attack.ts";
 import { runCommand } from "../suite/host.ts";
 import type { CommandEnd } from "../suite/host.ts";
 import { shellAttack } from "../suite/programs.ts";
@@ -59,15 +59,16 @@ function inLines(change: (lines: string[]) => string[]) {
   };
 }
 
-/** Names of those changes that were not found, or whose search did not end. */
-async function unnoticed(
+/** Makes each change in a copy of a log that has something in it; tells those that were not found, or whose search did not end. */
+async function tamper(
   stage: Stage,
   changes: readonly Change[],
   wanted: (end: CommandEnd) => boolean,
-): Promise<string[]> {
+): Promise<Evidence> {
+  await stage.ask("red", "@crab hello");
   const missed: string[] = [];
   for (const [name, change] of changes) if (!wanted(await verifyCopy(stage, change))) missed.push(name);
-  return missed;
+  return { seen: missed.join(", ") || `${changes.length} found`, holds: missed.length === 0 };
 }
 
 type Change = readonly [name: string, change: Parameters<typeof verifyCopy>[1]];
@@ -100,12 +101,12 @@ export const attacks: readonly Attack[] = [
     from: "program",
     expected: "each is found by `crabpot audit verify`",
     audit: { type: "message-in" },
-    attempt: async (stage) => {
-      await stage.ask("red", "@crab hello");
-      const changes = tamperings.map(([name, change]) => [name, inLines(change)] as const);
-      const missed = await unnoticed(stage, changes, isNamed);
-      return { seen: missed.join(", ") || `${tamperings.length} found`, holds: missed.length === 0 };
-    },
+    attempt: (stage) =>
+      tamper(
+        stage,
+        tamperings.map(([name, change]) => [name, inLines(change)] as const),
+        isNamed,
+      ),
   },
   {
     id: "M10",
@@ -113,15 +114,8 @@ export const attacks: readonly Attack[] = [
     from: "program",
     expected: "`crabpot audit verify` ends, and never says that it is intact",
     audit: { type: "message-in" },
-    attempt: async (stage) => {
-      await stage.ask("red", "@crab hello");
-      const missed = await unnoticed(
-        stage,
-        exchanges,
-        ({ code, output }) => code !== null && code !== 0 && !output.includes('"ok":true'),
-      );
-      return { seen: missed.join(", ") || `${exchanges.length} found`, holds: missed.length === 0 };
-    },
+    attempt: (stage) =>
+      tamper(stage, exchanges, ({ code, output }) => code !== null && code !== 0 && !output.includes('"ok":true')),
   },
   {
     id: "M5",

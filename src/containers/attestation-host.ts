@@ -1,6 +1,6 @@
 import { readFile, readlink, stat } from "node:fs/promises";
 
-import { readCgroup } from "./cgroup-files.ts";
+import { ContainerCgroups } from "./container-cgroups.ts";
 import { parseMountInfo, type MountPoint } from "./mount-points.ts";
 
 /** What the host's own kernel says about a container's first process: not forgeable from inside. */
@@ -32,8 +32,8 @@ export async function readHostView(place: {
 }): Promise<HostView | undefined> {
   const process = `/proc/${place.pid}`;
   try {
-    const cgroups = await readFile(`${process}/cgroup`, "utf8");
-    if (place.pid <= 0 || !cgroups.includes(place.containerId)) return undefined;
+    const cgroups = await ContainerCgroups.find(place.pid, place.containerId);
+    if (cgroups === undefined) return undefined;
     const [status, interfaces, mounts] = await Promise.all(
       ["status", "net/dev", "mountinfo"].map((name) => readFile(`${process}/${name}`, "utf8")),
     );
@@ -43,8 +43,8 @@ export async function readHostView(place: {
       interfaces: Object.keys(fields(interfaces ?? "")),
       mounts: parseMountInfo(mounts ?? ""),
       sharedNamespaces: namespaces.filter((_, index) => shared[index]),
-      pidsMax: await readCgroup(cgroups, "pids", ["pids.max"]),
-      memoryMax: await readCgroup(cgroups, "memory", ["memory.max", "memory.limit_in_bytes"]),
+      pidsMax: await cgroups.read("pids", ["pids.max"]),
+      memoryMax: await cgroups.read("memory", ["memory.max", "memory.limit_in_bytes"]),
       identities: await identify(process, place.targets),
     };
   } catch {

@@ -7,6 +7,7 @@ import type { ProbeReport } from "../protocol/messages.ts";
 import { attest } from "./attestation.ts";
 import type { Evidence } from "./attestation.ts";
 import { readHostView } from "./attestation-host.ts";
+import { ContainerCgroups } from "./container-cgroups.ts";
 import type { ContainerEngine, ContainerExit, CreateBody, Inspection } from "./engine.ts";
 import { readHeldMemoryMb } from "./held-memory.ts";
 import { readLimitCounters } from "./limit-counters.ts";
@@ -28,6 +29,7 @@ export interface LaunchedParts {
 /** What the engine and the kernel say about it. */
 interface OutsideView {
   readonly inspection: Inspection;
+  readonly cgroups: ContainerCgroups | undefined;
   readonly hostView: Evidence["hostView"];
   readonly folders: Evidence["folders"];
   /** Folders that are not what they were when they were judged. */
@@ -49,7 +51,7 @@ export class LaunchedContainer {
   readonly #parts: LaunchedParts;
   readonly #watching = new AbortController();
   readonly #remove: () => Promise<void>;
-  #pid: number | undefined;
+  #cgroups: ContainerCgroups | undefined;
   #isPaused = false;
   #outside: Promise<OutsideView> | undefined;
 
@@ -70,8 +72,8 @@ export class LaunchedContainer {
    */
   async attest(probe: ProbeReport | undefined): Promise<readonly string[]> {
     const { body } = this.#parts;
-    const { inspection, hostView, changed, folders } = await this.lookFromOutside();
-    this.#pid = pidOf(inspection);
+    const { inspection, cgroups, hostView, changed, folders } = await this.lookFromOutside();
+    this.#cgroups = cgroups;
     this.#isPaused = stateOf(inspection)["Status"] === "paused";
     const surprises = [...changed, ...attest({ inspection, body, probe, hostView, folders })];
     if (surprises.length > 0 && !(await this.#stillRuns())) throw endedEarly(this.name);
@@ -95,21 +97,23 @@ export class LaunchedContainer {
       device,
       inode,
     }));
-    const [hostView, ...changes] = await Promise.all([
-      readHostView({ pid: pidOf(inspection), containerId: id, targets: folders.map((folder) => folder.target) }),
+    const pid = pidOf(inspection);
+    const [cgroups, hostView, ...changes] = await Promise.all([
+      ContainerCgroups.find(pid, id),
+      readHostView({ pid, containerId: id, targets: folders.map((folder) => folder.target) }),
       ...granted.map((mount) => recheckMount(mount)),
     ]);
-    return { inspection, hostView, folders, changed: changes.filter((change) => change !== undefined) };
+    return { inspection, cgroups, hostView, folders, changed: changes.filter((change) => change !== undefined) };
   }
 
   /** What the kernel has enforced so far; undefined before the attestation, and where the host cannot look. */
   async limitCounters(): Promise<LimitCounters | undefined> {
-    return this.#pid === undefined ? undefined : readLimitCounters(this.#pid, this.id);
+    return this.#cgroups && readLimitCounters(this.#cgroups);
   }
 
   /** Megabytes that it holds; undefined before the attestation, and where the host cannot look. */
   async heldMemoryMb(): Promise<number | undefined> {
-    return this.#pid === undefined ? undefined : readHeldMemoryMb(this.#pid, this.id);
+    return this.#cgroups && readHeldMemoryMb(this.#cgroups);
   }
 
   isFrozen(): boolean {

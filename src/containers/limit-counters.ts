@@ -1,16 +1,11 @@
 import type { LimitCounters } from "../domain/limit.ts";
-import { readCgroup, readCgroupsOf } from "./cgroup-files.ts";
+import type { ContainerCgroups } from "./container-cgroups.ts";
 
-/**
- * Asks the host's kernel about the container in which a process runs. Undefined where that is not possible: the process has
- * ended, its number means nothing here, or the cgroup files cannot be read.
- */
-export async function readLimitCounters(pid: number, containerId: string): Promise<LimitCounters | undefined> {
-  const cgroups = await readCgroupsOf(pid, containerId);
-  if (cgroups === undefined) return undefined;
+/** Asks the host's kernel what it has enforced on a container. Undefined where the host may not look, and after its end. */
+export async function readLimitCounters(cgroups: ContainerCgroups): Promise<LimitCounters | undefined> {
   const [memory, processes] = await Promise.all([
-    readCgroup(cgroups, "memory", ["memory.events", "memory.oom_control"]),
-    readCgroup(cgroups, "pids", ["pids.events"]),
+    cgroups.read("memory", ["memory.events", "memory.oom_control"]),
+    cgroups.read("pids", ["pids.events"]),
   ]);
   if (memory === undefined && processes === undefined) return undefined;
   return { memoryKills: count(memory, "oom_kill"), refusedProcesses: count(processes, "max") };

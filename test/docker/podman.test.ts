@@ -18,11 +18,10 @@ describe(`Podman, ${mode}`, () => {
   const stack = new AsyncDisposableStack();
   let podman: Podman;
   let image: string;
-  // The image has hundreds of megabytes, which a busy machine does not copy within the usual minute.
   beforeAll(async () => {
     podman = stack.use(await startPodman(mode));
     image = await loadAgentImage(podman);
-  }, 240_000);
+  });
   afterAll(() => stack.disposeAsync());
 
   containerEngineContract(async () => ({ engine: await open(podman.url), image }));

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 
+import { ContainerCgroups } from "../../src/containers/container-cgroups.ts";
 import { readHeldMemoryMb } from "../../src/containers/held-memory.ts";
 import { jsonLines } from "../support/crabpot.ts";
 import { TestHost } from "../support/host.ts";
@@ -79,7 +80,8 @@ test("what a container holds is what its processes and its files in memory take"
     const { id } = await host.containerOf("family");
     await using engine = await host.openEngine();
     const state = (await engine.inspect(id))?.["State"] as { Pid: number } | undefined;
-    return (await readHeldMemoryMb(state?.Pid ?? 0, id)) ?? 0;
+    const cgroups = await ContainerCgroups.find(state?.Pid ?? 0, id);
+    return (cgroups && (await readHeldMemoryMb(cgroups))) ?? 0;
   };
 
   await host.ask("family", "@crab hello");

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 
 import { systemClock } from "../../../src/lib/clock.ts";
 import { GroupQueue } from "../../../src/queue/group-queue.ts";
@@ -13,9 +13,6 @@ import { collectIntake } from "../../../src/sessions/turn-intake.ts";
 import type { Store } from "../../../src/stores/store.ts";
 import { openTestStore } from "../../support/open-test-store.ts";
 import { someGroup } from "../../support/some-group.ts";
-
-// Seconds of work, and more than half a minute of it on a busy machine.
-vi.setConfig({ testTimeout: 240_000 });
 
 const groups = Array.from({ length: 100 }, (_, index) => someGroup(`group-${index}`, { trigger: "always" }));
 const perGroup = 100;

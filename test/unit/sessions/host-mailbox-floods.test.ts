@@ -4,15 +4,12 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 
 import { limits } from "../../../src/protocol/limits.ts";
 import { messageFileName } from "../../../src/protocol/paths.ts";
 import { logMessage, openMailbox } from "../../support/mailbox-under-test.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
-
-// Making and removing so many files takes a busy machine most of the usual minute.
-vi.setConfig({ testTimeout: 240_000 });
 
 test("a mailbox with 200,000 files ends the container, and costs the host next to nothing", async () => {
   // In memory, because it is the host and not the disk that is tried.
