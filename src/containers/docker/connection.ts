@@ -1,8 +1,12 @@
-import { Agent, type IncomingMessage } from "node:http";
-import type { Readable } from "node:stream";
+import {
+  Agent,
+  request as openRequest,
+  type ClientRequest,
+  type IncomingMessage,
+  type RequestOptions,
+} from "node:http";
+import { pipeline, type Readable } from "node:stream";
 import { text } from "node:stream/consumers";
-import { inspect } from "node:util";
-import Docker from "dockerode";
 import { AppError, toError } from "../../lib/app-error.ts";
 import type { EngineAddress } from "./locate.ts";
 
@@ -17,26 +21,21 @@ export interface EngineRequest {
   readonly action: string;
   readonly method: "GET" | "POST" | "DELETE";
   readonly path: string;
-  readonly query?: Readonly<Record<string, string | number | boolean | readonly string[]>>;
+  readonly query?: Readonly<Record<string, string | number | boolean>>;
   /** Sent as JSON. */
   readonly body?: object;
   /** Sent as a tar archive instead of a body. */
   readonly archive?: Readable;
 }
 
-/**
- * The client library describes each request in full for a log that nobody reads, with all that its agent leads to: ten times
- * the work of the request itself.
- */
-class PlainAgent extends Agent {
-  [inspect.custom](): string {
-    return "Agent";
-  }
-}
+/** An answer of the engine that is not a success, with its words. */
+class Refusal extends Error {
+  readonly statusCode: number;
 
-/** The part of the client library that every request goes through. */
-interface Dialler {
-  dial(request: object, answered: (error: Error | null, answer: unknown) => void): void;
+  constructor(statusCode: number, words: string) {
+    super(words);
+    this.statusCode = statusCode;
+  }
 }
 
 /**
@@ -45,47 +44,30 @@ interface Dialler {
  */
 export class EngineConnection {
   readonly url: string;
-  readonly #modem: Dialler;
+  readonly #options: RequestOptions;
 
   constructor({ url }: EngineAddress) {
     const { hostname, port, pathname } = new URL(url);
-    const local = url.startsWith("unix:");
-    // Everything is set, `undefined` included, because the library fills gaps from the process's environment.
-    const options = {
-      socketPath: local ? decodeURIComponent(pathname) : undefined,
-      host: local ? undefined : hostname,
-      port: port || "2375",
-      protocol: "http" as const,
-      pathPrefix: "/",
-      username: undefined,
-      ca: undefined,
-      cert: undefined,
-      key: undefined,
-      timeout: undefined,
-      agent: new PlainAgent({ keepAlive: false }),
-    };
+    const place = url.startsWith("unix:")
+      ? { socketPath: decodeURIComponent(pathname) }
+      : { host: hostname, port: port || "2375" };
     this.url = url;
-    this.#modem = new Docker(options).modem;
+    this.#options = { ...place, agent: new Agent({ keepAlive: false }) };
   }
 
   /** The answer as soon as its head is there; the body is for the caller to read. The signal ends all of it. */
-  async open(request: EngineRequest, signal: AbortSignal): Promise<IncomingMessage> {
-    refuseImproperPath(request);
-    const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
-    const dial = {
-      method: request.method,
-      path: `${request.path}?`,
-      options: { _query: request.query ?? {}, _body: request.body ?? {} },
-      file: request.archive,
-      abortSignal: signal,
-      isStream: true,
-      statusCodes: { 200: true, 201: true, 204: true },
-    };
-    this.#modem.dial(dial, (error, answer) => (error ? reject(error) : resolve(answer as IncomingMessage)));
+  async open({ action, ...request }: EngineRequest, signal: AbortSignal): Promise<IncomingMessage> {
     try {
-      return await unlessAborted(promise, signal);
+      refuseImproperPath(action, request.path);
+      signal.throwIfAborted();
+      const query = Object.entries(request.query ?? {}).map(([name, value]): [string, string] => [name, String(value)]);
+      const path = `${request.path}?${new URLSearchParams(query).toString()}`;
+      const answer = await send(openRequest({ ...this.#options, method: request.method, path, signal }), request);
+      const { statusCode = 0 } = answer;
+      if (statusCode >= 200 && statusCode < 300) return answer;
+      throw new Refusal(statusCode, wordsOf(await text(answer)) || String(answer.statusMessage));
     } catch (thrown) {
-      throw this.failure(thrown, request.action);
+      throw this.failure(signal.aborted ? signal.reason : thrown, action);
     }
   }
 
@@ -93,10 +75,10 @@ export class EngineConnection {
   async ask(request: EngineRequest, signal: AbortSignal): Promise<unknown> {
     const answer = await this.open(request, signal);
     try {
-      const body = await unlessAborted(text(answer), signal);
+      const body = await text(answer);
       return body.trim() === "" ? undefined : (JSON.parse(body) as unknown);
     } catch (thrown) {
-      throw this.failure(thrown, request.action);
+      throw this.failure(signal.aborted ? signal.reason : thrown, request.action);
     }
   }
 
@@ -104,26 +86,22 @@ export class EngineConnection {
   failure(thrown: unknown, action: string): AppError {
     if (thrown instanceof AppError) return thrown;
     const cause = toError(thrown);
-    const { statusCode } = cause as { statusCode?: number };
+    const statusCode = cause instanceof Refusal ? cause.statusCode : undefined;
     // 502 to 504 come from a proxy in front of an engine that is not running.
     if (statusCode === undefined || (statusCode >= 502 && statusCode <= 504)) {
-      const message = `The container engine at ${this.url} did not answer when asked to ${action}: ${cause.message.trim()}`;
+      const message = `The container engine at ${this.url} did not answer when asked to ${action}: ${cause.message}`;
       return new AppError("engine_unavailable", message, { cause, fix: "npm run setup" });
     }
     if (statusCode === 500 && partsAway.test(cause.message)) {
-      const message = `The container engine at ${this.url} is going down or coming up and could not ${action}: ${cause.message.trim()}`;
+      const message = `The container engine at ${this.url} is going down or coming up and could not ${action}: ${cause.message}`;
       return new AppError("engine_unavailable", message, { cause });
     }
-    const words = cause.message.replace(/^\(HTTP code \d+\) \S+ - /, "").trim();
-    return new AppError("engine_refused", `The container engine refused to ${action}: ${words}`, { cause });
+    return new AppError("engine_refused", `The container engine refused to ${action}: ${cause.message}`, { cause });
   }
 }
 
-/**
- * The engine answers a path with empty or dotted segments by a redirect, which the client library would follow to a host
- * of the first segment's name.
- */
-function refuseImproperPath({ action, path }: EngineRequest): void {
+/** What a path with empty or dotted segments leads to is different in each engine. */
+function refuseImproperPath(action: string, path: string): void {
   if (!/\/\.{0,2}(\/|$)/.test(decodeURIComponent(path))) return;
   throw new AppError("engine_refused", `crabpot does not ask the container engine to ${action}: that is not a name.`);
 }
@@ -131,7 +109,7 @@ function refuseImproperPath({ action, path }: EngineRequest): void {
 /** The HTTP status with which the engine refused, if that is what happened. */
 export function refusalStatus(thrown: unknown): number | undefined {
   if (!(thrown instanceof AppError) || thrown.code !== "engine_refused") return undefined;
-  return (thrown.cause as { statusCode?: number } | undefined)?.statusCode;
+  return thrown.cause instanceof Refusal ? thrown.cause.statusCode : undefined;
 }
 
 /** Rejects with the cause when nothing answers at the address within five seconds. */
@@ -144,15 +122,25 @@ export async function ping(address: EngineAddress): Promise<void> {
   }
 }
 
-/** The result of `work`, or a rejection as soon as the signal is aborted, even when `work` never settles. */
-async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  const aborted = Promise.withResolvers<never>();
-  const abort = (): void => aborted.reject(signal.reason);
-  if (signal.aborted) abort();
-  signal.addEventListener("abort", abort);
+async function send(request: ClientRequest, { body, archive }: Partial<EngineRequest>): Promise<IncomingMessage> {
+  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+  request.on("response", resolve).on("error", reject);
+  if (archive) {
+    request.setHeader("Content-Type", "application/x-tar");
+    pipeline(archive, request, (error) => error && reject(error));
+  } else if (body) {
+    request.setHeader("Content-Type", "application/json").end(JSON.stringify(body));
+  } else {
+    request.end();
+  }
+  return promise;
+}
+
+/** What the engine says in an answer: JSON with a message, or plain words. */
+function wordsOf(body: string): string {
   try {
-    return await Promise.race([work, aborted.promise]);
-  } finally {
-    signal.removeEventListener("abort", abort);
+    return (JSON.parse(body) as { message: string }).message.trim();
+  } catch {
+    return body.trim();
   }
 }
