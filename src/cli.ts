@@ -1,11 +1,5 @@
-import { enableCompileCache } from "node:module";
-import { join } from "node:path";
-
-// Taking the types away and compiling is half of what a start takes. The cache is as safe as the checkout that it lies in;
-// where it cannot be written, there is none.
-enableCompileCache(join(import.meta.dirname, "../dist/compile-cache"));
-const { runCommandLine } = await import("./cli/command-line.ts");
-const { readEnvironment } = await import("./config/environment.ts");
+import { runCommandLine } from "./cli/command-line.ts";
+import { readEnvironment } from "./config/environment.ts";
 
 /** A reader that has seen enough (`crabpot logs | head`) is no fault: commands end quietly, a host ends in good order. */
 function endQuietly(error: NodeJS.ErrnoException): void {

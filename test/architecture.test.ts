@@ -50,8 +50,8 @@ const allowed: Record<string, readonly string[]> = {
     ...interfaces,
   ],
   "container/agent": ["src/protocol"],
-  // Attacks know what they attack from outside: records, the engine, what the protocol calls its folders.
-  "redteam/suite": ["src/audit", "src/containers", "src/protocol"],
+  // Attacks know what they attack from outside: where it lies, records, the engine, what the protocol calls its folders.
+  "redteam/suite": ["src/audit", "src/config/environment.ts", "src/containers", "src/protocol"],
   "redteam/cases": ["redteam/suite", "src/protocol"],
   // The wiring: it knows every part, no part knows it.
   "src/app": ["src"],

@@ -5,15 +5,16 @@ import { mkdir, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 
 import { stringify } from "yaml";
 
+import { readEnvironment } from "../../src/config/environment.ts";
 import { AppError } from "../../src/lib/app-error.ts";
 import { markPlayground, playgroundPrefix } from "./leftovers.ts";
 
-const entryPoint = resolve(import.meta.dirname, "../../src/cli.ts");
+const commandLine = join(readEnvironment().checkout, "scripts", "crabpot");
 const startMs = 60_000;
 const endMs = 45_000;
 const outputChars = 4_000_000;
@@ -62,7 +63,7 @@ export async function runCommand(
   environment: Readonly<Record<string, string>>,
   args: readonly string[],
 ): Promise<CommandEnd> {
-  const child = spawn(process.execPath, [entryPoint, ...args], { env: environment, stdio: ["ignore", "pipe", "pipe"] });
+  const child = spawn(commandLine, args, { env: environment, stdio: ["ignore", "pipe", "pipe"] });
   let output = "";
   const collect = (chunk: Buffer): void => void (output += chunk.toString());
   child.stdout.on("data", collect);
@@ -138,7 +139,7 @@ export class AttackedHost implements AsyncDisposable {
   #spawn(): ChildProcess {
     const env = { ...this.#playground.environment };
     // Not in our process group: a Ctrl-C would reach it twice, and it would not clear up any more.
-    const child = spawn(process.execPath, [entryPoint, "start"], {
+    const child = spawn(commandLine, ["start"], {
       env,
       stdio: ["ignore", "pipe", "pipe"],
       detached: true,

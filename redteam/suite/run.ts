@@ -1,9 +1,9 @@
 import { glob } from "node:fs/promises";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { pathToFileURL } from "node:url";
 
 import type { AuditRecord } from "../../src/audit/record.ts";
+import { readEnvironment } from "../../src/config/environment.ts";
 import { openEngine } from "../../src/containers/catalog.ts";
 import { AppError, toError } from "../../src/lib/app-error.ts";
 import { endSoon, listenForSignals } from "../../src/lib/listen-for-signals.ts";
@@ -16,7 +16,7 @@ const loopLagLimitMs = 200;
 /** A record follows what it tells within moments, but the attacker may be faster. */
 const recordWaitMs = 30_000;
 const calmWaitMs = 30_000;
-const casesFolder = resolve(import.meta.dirname, "../cases");
+const casesFolder = join(readEnvironment().checkout, "redteam", "cases");
 
 export interface RunOptions {
   /** Variables of the process; those that name the engine count. */
@@ -30,8 +30,8 @@ export async function loadAttacks(): Promise<readonly Attack[]> {
   const files = await Array.fromAsync(glob("*.ts", { cwd: casesFolder }));
   const found: Attack[] = [];
   for (const file of files.toSorted()) {
-    const url = pathToFileURL(join(casesFolder, file)).href;
-    const { attacks } = (await import(url)) as { attacks: readonly Attack[] };
+    // In this form the program that is built has them too.
+    const { attacks } = (await import(`../cases/${file}`)) as { attacks: readonly Attack[] };
     found.push(...attacks);
   }
   const twice = found.find(({ id }, index) => found.findIndex((other) => other.id === id) !== index);

@@ -24,6 +24,7 @@ export function readEnvironment(variables: EnvironmentVariables = process.env): 
     variables: { ...variables },
     userHome,
     crabpotHome: resolve(expandTilde(variables["CRABPOT_HOME"] || "~/.crabpot", userHome)),
+    // From here, and from dist/host as well: see scripts/build-program.ts.
     checkout: resolve(import.meta.dirname, "../.."),
     crashAt: variables["CRABPOT_CRASH_AT"] || undefined,
   };

@@ -1,5 +1,6 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
+import { extname } from "node:path";
 
 import type { Logger } from "pino";
 
@@ -60,12 +61,16 @@ export class WorkerProcess implements AsyncDisposable {
     const env = Object.fromEntries(
       passedVariables.flatMap((name) => (variables[name] ? [[name, variables[name]]] : [])),
     );
-    const child = fork(new URL("worker.ts", import.meta.url), [String(limits.heartbeatMs)], {
-      env,
-      execArgv: [],
-      serialization: "advanced",
-      stdio: ["ignore", "pipe", "pipe", "ipc"],
-    });
+    const child = fork(
+      new URL(`worker${extname(import.meta.filename)}`, import.meta.url),
+      [String(limits.heartbeatMs)],
+      {
+        env,
+        execArgv: [],
+        serialization: "advanced",
+        stdio: ["ignore", "pipe", "pipe", "ipc"],
+      },
+    );
     this.#child = child;
     for (const stream of [child.stdout, child.stderr]) {
       stream?.on("data", (chunk: Buffer) => (this.#droppedBytes += chunk.length));

@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { chmod, copyFile, mkdir, readdir, readFile, symlink, writeFile } from "node:fs/promises";
+import { chmod, copyFile, mkdir, readdir, readFile, rename, symlink, utimes, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { text } from "node:stream/consumers";
 import { expect, test } from "vitest";
@@ -33,7 +33,9 @@ async function freshCheckout(npm = ""): Promise<FreshCheckout> {
   await file("package-lock.json", "{}");
   await file("src/cli.ts", 'console.log("cli", ...process.argv.slice(2));');
   await file("scripts/setup.ts", 'console.error("set up by", process.version.split(".")[0], process.pid);');
-  for (const name of ["setup", "crabpot", "find-node"])
+  await file("scripts/build-program.ts", buildProgram);
+  await file("redteam/case.ts", "");
+  for (const name of ["setup", "crabpot", "find-node", "find-program"])
     await copyFile(join(scripts, name), join(folder.path, "scripts", name));
   return {
     path: folder.path,
@@ -51,6 +53,11 @@ async function freshCheckout(npm = ""): Promise<FreshCheckout> {
   };
 }
 
+const buildProgram = `import { mkdirSync, writeFileSync } from "node:fs";
+mkdirSync(import.meta.dirname + "/../dist/host", { recursive: true });
+writeFileSync(import.meta.dirname + "/../dist/host/cli.mjs", 'console.log("built cli", ...process.argv.slice(2));');
+console.log("built by", process.version.split(".")[0]);`;
+
 const installNode = `mkdir -p node_modules/.bin && ln -s "${process.execPath}" node_modules/.bin/node`;
 
 test("the command line runs from any folder and through links, with Node 24 although the machine's is older", async () => {
@@ -62,7 +69,57 @@ test("the command line runs from any folder and through links, with Node 24 alth
 
   const outcome = await checkout.run("links/deep/absolute", "status", "two words");
 
-  expect(outcome).toEqual({ code: 0, stdout: "cli status two words\n", stderr: "" });
+  expect(outcome).toEqual({ code: 0, stdout: "built cli status two words\n", stderr: "" });
+});
+
+test("sources that have changed since they were built are run themselves until they are built again", async () => {
+  await using checkout = await freshCheckout();
+  await checkout.run("scripts/setup");
+  const source = join(checkout.path, "src", "cli.ts");
+  const lastYear = new Date("2025-01-01");
+
+  // As a copy arrives that keeps the times of files and folders.
+  await writeFile(`${source}.copy`, 'console.log("changed cli", ...process.argv.slice(2));');
+  await rename(`${source}.copy`, source);
+  await Promise.all([source, join(checkout.path, "src")].map((path) => utimes(path, lastYear, lastYear)));
+  const changed = await checkout.run("scripts/crabpot", "status");
+  const again = await checkout.run("scripts/setup");
+  const built = await checkout.run("scripts/crabpot", "status");
+  const unchanged = await checkout.run("scripts/setup");
+
+  expect(changed).toEqual({ code: 0, stdout: "changed cli status\n", stderr: "" });
+  expect(again).toMatchObject({ code: 0, stdout: "", stderr: expect.stringContaining("built by v2") });
+  expect(built.stdout).toBe("built cli status\n");
+  expect(unchanged.stderr).not.toContain("built by");
+});
+
+test("without anything built, and where nobody can tell whether it is what the sources say, the sources are run", async () => {
+  await using checkout = await freshCheckout();
+  await checkout.run("scripts/setup");
+  await rename(join(checkout.path, "redteam"), join(checkout.path, "moved"));
+  const unknown = await checkout.run("scripts/crabpot", "status");
+  await rename(join(checkout.path, "moved"), join(checkout.path, "redteam"));
+  await rename(join(checkout.path, "dist", "host"), join(checkout.path, "moved"));
+  const nothing = await checkout.run("scripts/crabpot", "status");
+
+  for (const outcome of [unknown, nothing]) expect(outcome).toEqual({ code: 0, stdout: "cli status\n", stderr: "" });
+});
+
+test("a program that cannot be built ends set-up with words", async () => {
+  await using checkout = await freshCheckout();
+  await writeFile(
+    join(checkout.path, "scripts", "build-program.ts"),
+    'console.error("no esbuild"); process.exitCode = 1;',
+  );
+
+  const outcome = await checkout.run("scripts/setup");
+
+  expect(outcome).toMatchObject({
+    code: 3,
+    stdout: "",
+    stderr: expect.stringMatching(/no esbuild\n[^]*program: could not/),
+  });
+  expect(outcome.stderr).not.toContain("set up by");
 });
 
 test("the command line says what to do when there is no Node 24 yet", async () => {
