@@ -171,11 +171,16 @@ export class HostileFolder implements AsyncDisposable {
 
   /** Bytes that an entry takes on disk, without opening it; 0 when it is gone. */
   async bytesOnDisk(name: string | Buffer): Promise<number> {
-    if (!isEntryName(name)) return 0;
+    return ((await this.stat(name))?.blocks ?? 0) * 512;
+  }
+
+  /** What an entry is, without opening it; undefined when it is gone. */
+  async stat(name: string | Buffer): Promise<Stats | undefined> {
+    if (!isEntryName(name)) return undefined;
     try {
-      return lstatSync(this.#entry(name)).blocks * 512;
+      return lstatSync(this.#entry(name));
     } catch {
-      return 0;
+      return undefined;
     }
   }
 
