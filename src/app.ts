@@ -179,7 +179,7 @@ function createQueue(
     onChange: (group, activity) => parts.signs.note(group, activity),
     run: async (name, signal) => {
       const group = groups.byName(name);
-      if (group) await parts.interventions.runCommands(group);
+      if (group) await parts.interventions.runLeftCommands(group);
       await parts.engineWait.ready(signal);
       if (signal.aborted || !group) return;
       await parts.interventions.giveUpLate(group);

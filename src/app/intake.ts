@@ -36,7 +36,7 @@ export async function createIntake(
   parts: IntakeParts,
 ): Promise<AcceptMessage> {
   const { config, store, clock, record, metrics } = context;
-  const { groups, queue, outbox, guard } = parts;
+  const { groups, outbox, guard } = parts;
   const inbox = stack.use(await openInbox(context));
   const { perSenderPerMinute, waitingTotal } = config.intake;
   const accept = createRouter({
@@ -49,7 +49,7 @@ export async function createIntake(
       : undefined,
     onStranger: createStrangers(context, parts),
     fetchAll: (group, attachments) => inbox.fetchAll(group, attachments),
-    wake: createWake(queue),
+    wake: createWake(parts),
     lateMs: (group) => catchUpMinutes(config, group) * 60_000,
     runCommands: (group) => runCommands(parts, group),
     notify: async (draft) => {
@@ -80,12 +80,13 @@ export async function createIntake(
 }
 
 /** Late messages wait until no more have come for a while: what is said to them is said once. */
-function createWake(queue: Pick<GroupQueue, "wake">): (group: string, late: boolean) => void {
+function createWake({ queue, interventions }: IntakeParts): (group: string, late: boolean) => void {
   const timers = new Map<string, NodeJS.Timeout>();
   return (group, late) => {
     clearTimeout(timers.get(group));
     timers.delete(group);
     if (!late) return queue.wake(group);
+    interventions.cameLate(group);
     const wake = (): void => {
       timers.delete(group);
       queue.wake(group);

@@ -5,6 +5,7 @@ import type { Group } from "../domain/group.ts";
 import type { Turn } from "../domain/turn.ts";
 import { isPassing } from "../lib/app-error.ts";
 import { dayOf } from "../llm/budget.ts";
+import { Doubt } from "../lib/doubt.ts";
 import type { GroupRegistry } from "../router/group-registry.ts";
 import { createCatchUp } from "../sessions/catch-up.ts";
 import { type ChatCommandParts, createChatCommands } from "../sessions/chat-commands.ts";
@@ -24,15 +25,19 @@ export interface InterventionParts {
 /** What the host does to a group's work without the agent. */
 export interface Interventions {
   /**
-   * Carries out the group's commands that have not been. Rejects when the machine is in trouble: they are still there then.
+   * Carries out the group's new commands. Rejects when the machine is in trouble: they are still there then.
    * Another failure is logged and left for the next call, so that a command that cannot be done holds up nothing.
    */
   runCommands(group: Group): Promise<void>;
+  /** The same for those that are under way, or could not be carried out. */
+  runLeftCommands(group: Group): Promise<void>;
   /** Gives up what the group said too long ago, with a notice. */
   catchUp(group: Group): Promise<void>;
   /** The same for what reached the host too long after it was sent. */
   giveUpLate(group: Group): Promise<void>;
-  /** Both, for all groups, before anything else is done in them. Groups that are not registered any more are left alone. */
+  /** Something has reached the host too long after it was sent. */
+  cameLate(group: string): void;
+  /** Commands and what is too old, for all groups, before anything else is done in them. Groups that are not registered any more are left alone. */
   afterAbsence(groups: Pick<GroupRegistry, "list">): Promise<void>;
 }
 
@@ -64,21 +69,30 @@ export function createInterventions(context: AppContext, parts: InterventionPart
     estimateTokens: estimateStepTokens,
     clock,
   });
-  const runCommands = async (group: Group): Promise<void> => {
+  const commands = new Doubt();
+  const late = new Doubt();
+  const runLeftCommands = async (group: Group): Promise<void> => {
     try {
-      await carryOut(group);
+      await commands.settle(group.name, () => carryOut(group));
     } catch (error) {
       logger.error({ error, group: group.name }, "a chat command could not be carried out");
       if (isPassing(error)) throw error;
     }
   };
+  const giveUpLate = async (group: Group): Promise<void> => {
+    await catchUp.cameLate(group);
+    parts.outbox.wake();
+  };
+  const runCommands = (group: Group): Promise<void> => {
+    commands.raise(group.name);
+    return runLeftCommands(group);
+  };
   return {
     runCommands,
     catchUp: catchUp.waitedHere,
-    giveUpLate: async (group) => {
-      await catchUp.cameLate(group);
-      parts.outbox.wake();
-    },
+    runLeftCommands,
+    giveUpLate: (group) => late.settle(group.name, () => giveUpLate(group)),
+    cameLate: (group) => late.raise(group),
     afterAbsence: async (groups) => {
       for (const group of groups.list()) {
         await runCommands(group);

@@ -35,8 +35,12 @@ export class IntakeLimits {
   readonly #parts: LimitParts;
   readonly #rate: SenderRate;
   readonly #toldGroups = new Set<string>();
-  /** No fewer wait than the store says, and rarely more: turns take messages without telling here. */
+  /**
+   * In all groups and in each: no fewer wait than the store says, and often more, as turns take messages without telling
+   * here. Counted only when as many may wait as are allowed: in between, it is enough to add up what came in.
+   */
   #waitingAtMost = Number.POSITIVE_INFINITY;
+  readonly #waitingInGroup = new Map<string, number>();
 
   constructor(parts: LimitParts) {
     this.#parts = parts;
@@ -56,7 +60,9 @@ export class IntakeLimits {
   /** The message was new and is stored. */
   taken(group: Group, message: IncomingMessage, state: MessageState): void {
     this.#rate.count(keyOf(group, message));
-    if (state === "waiting") this.#waitingAtMost += 1;
+    if (state !== "waiting") return;
+    this.#waitingAtMost += 1;
+    this.#waitingInGroup.set(group.name, (this.#waitingInGroup.get(group.name) ?? Number.POSITIVE_INFINITY) + 1);
   }
 
   #tooFast(group: Group, message: IncomingMessage): Refusal | undefined {
@@ -71,7 +77,7 @@ export class IntakeLimits {
 
   async #tooMany(group: Group): Promise<Refusal | undefined> {
     const { waitingPerGroup, waitingTotal, retryAfterS } = this.#parts.limits;
-    if ((await this.#parts.store.messages.waitingCount(group.name)) >= waitingPerGroup) {
+    if (await this.#isGroupFull(group)) {
       const text = `${waitingPerGroup} messages are waiting for an answer here. Until that number has gone down, further ones are not taken.`;
       const news = this.#isNews(group) ? { text, limit: "waiting-messages", allowed: waitingPerGroup } : undefined;
       const reason = `${waitingPerGroup} messages of this group wait for an answer already`;
@@ -87,7 +93,14 @@ export class IntakeLimits {
     return undefined;
   }
 
-  /** Counts only when as many may wait as are allowed: in between, it is enough to add up what came in. */
+  async #isGroupFull({ name }: Group): Promise<boolean> {
+    const { waitingPerGroup } = this.#parts.limits;
+    if ((this.#waitingInGroup.get(name) ?? Number.POSITIVE_INFINITY) >= waitingPerGroup) {
+      this.#waitingInGroup.set(name, await this.#parts.store.messages.waitingCount(name));
+    }
+    return (this.#waitingInGroup.get(name) ?? 0) >= waitingPerGroup;
+  }
+
   async #isTotalReached(): Promise<boolean> {
     const { waitingTotal } = this.#parts.limits;
     if (this.#waitingAtMost >= waitingTotal) {

@@ -1,5 +1,6 @@
 import type { ModelAnswer, ToolCall, ToolResult } from "../domain/model.ts";
-import type { Step, StepBody } from "../domain/turn.ts";
+import type { Session } from "../domain/session.ts";
+import type { Step } from "../domain/turn.ts";
 import { AppError, isPassing, toError } from "../lib/app-error.ts";
 import { spokenMinutes } from "../lib/spoken-minutes.ts";
 import { limits } from "../protocol/limits.ts";
@@ -10,6 +11,7 @@ import { finalAnswer, interrupted, lastAnswer } from "./answers.ts";
 import { HostTools, type HostToolRequest } from "./host-tools.ts";
 import { collectIntake } from "./turn-intake.ts";
 import type { TurnParts, TurnScope } from "./turn-parts.ts";
+import { TurnSteps } from "./turn-steps.ts";
 
 /**
  * How the work of one container on a turn came out. `lost`: the container is gone, another one may go on. `troubled`: the
@@ -36,6 +38,7 @@ export class ActiveTurn implements TurnListener {
   readonly #suspended = Promise.withResolvers<undefined>();
   readonly #modelCall = new AbortController();
   readonly #hostTools: HostTools;
+  #steps: TurnSteps;
   #container: HotContainer | undefined;
   #answering = false;
   #requests = 0;
@@ -47,6 +50,7 @@ export class ActiveTurn implements TurnListener {
     this.#scope = scope;
     this.#parts = parts;
     this.#hostTools = new HostTools(scope, parts);
+    this.#steps = new TurnSteps(parts, scope.turn.id, undefined);
   }
 
   /** What it was stopped for, if it was. */
@@ -56,7 +60,8 @@ export class ActiveTurn implements TurnListener {
 
   /** Lets the container work until the turn has an outcome. Rejects only when no container could be had. */
   async work(resumed: boolean, signal: AbortSignal): Promise<Outcome> {
-    const { group, session, turn, clock } = this.#scope;
+    const { group, session, turn, clock, firstStep } = this.#scope;
+    if (!resumed) this.#steps = new TurnSteps(this.#parts, turn.id, firstStep);
     const timeout = setTimeout(() => {
       this.#onTimeout();
     }, this.#parts.turnTimeoutMs);
@@ -133,7 +138,7 @@ export class ActiveTurn implements TurnListener {
   /** The agent says that it is through; what came of it is what the model said last, not what the agent claims. */
   async #onTurnEnd(outcome: "done" | "failed" | "cancelled", claim: string): Promise<void> {
     if (this.#cancelled) return this.#end(this.#cancelled.state, this.#cancelled.reason);
-    const answer = lastAnswer(await this.#parts.store.turns.lastStep(this.#scope.turn.id));
+    const answer = lastAnswer(await this.#steps.last());
     if (outcome === "done" && answer) return this.#end("done", answer.text);
     if (outcome === "done") await this.#hostTools.overstepped("It ended the turn before the model had answered.");
     this.#parts.events.progress(this.#scope, `the agent gave up: ${claim}`);
@@ -194,7 +199,7 @@ export class ActiveTurn implements TurnListener {
 
   /** The next answer that the agent can act on: with calls that may run, or final. */
   async #nextAnswer(append: readonly ToolResult[]): Promise<Pick<ModelAnswer, "text" | "toolCalls">> {
-    const last = await this.#parts.store.turns.lastStep(this.#scope.turn.id);
+    const last = await this.#steps.last();
     const final = lastAnswer(last);
     if (final) return final;
     await this.#storeResults(last, append);
@@ -217,7 +222,7 @@ export class ActiveTurn implements TurnListener {
     const results = answer.toolCalls
       .filter((call) => !refused.has(call.id))
       .map((call) => given.get(call.id) ?? interrupted(call.id));
-    if (results.length > 0) await this.#store({ kind: "tools", results: await this.#withLimits(results) });
+    if (results.length > 0) await this.#steps.addNow({ kind: "tools", results: await this.#withLimits(results) });
   }
 
   /** Tells the model which limits its tools have run into: from inside, the effect looks like anything. */
@@ -231,10 +236,10 @@ export class ActiveTurn implements TurnListener {
 
   /** What was said to the agent since the last step goes in before the model is asked again. */
   async #steer(): Promise<void> {
-    const { group, session, turn } = this.#scope;
-    const current = await this.#parts.store.sessions.open(session.key, group.name);
+    const { group, session } = this.#scope;
+    const current = (): Promise<Session> => this.#parts.store.sessions.open(session.key, group.name);
     const intake = await collectIntake(this.#parts, group.name, current);
-    if (intake) await this.#parts.store.turns.addStep(turn.id, intake.step);
+    if (intake) await this.#steps.add(intake.step);
   }
 
   async #applyPolicy(answer: ModelAnswer): Promise<readonly ToolCall[]> {
@@ -245,7 +250,7 @@ export class ActiveTurn implements TurnListener {
       if (refusal === undefined) allowed.push(call);
       else denied.push({ call, reason: refusal });
     }
-    await this.#store({
+    await this.#steps.addNow({
       kind: "model",
       answer,
       denied: denied.map(({ call, reason }) => ({ callId: call.id, output: reason, isError: true })),
@@ -267,11 +272,6 @@ export class ActiveTurn implements TurnListener {
     const result = await this.#hostTools.run(request);
     const { turn } = this.#scope;
     await this.#container?.send({ type: "tool-response", turn: turn.id, callId: request.callId, ...result });
-  }
-
-  async #store(body: StepBody): Promise<void> {
-    const step = { body, tokens: this.#parts.estimateTokens(body), at: this.#parts.clock.now() };
-    await this.#parts.store.turns.addStep(this.#scope.turn.id, step);
   }
 
   /** Asks an agent that may be long at work, or waits for the model, whether it is there at all. */

@@ -5,6 +5,7 @@ import type { LocalTime } from "../context/time-zone.ts";
 import { planWindow } from "../context/window.ts";
 import type { Access, BudgetLimits, Chat, Group } from "../domain/group.ts";
 import type { ModelAnswer, ModelMessage, ToolDefinition } from "../domain/model.ts";
+import type { Session } from "../domain/session.ts";
 import type { SessionStore, TurnStore } from "../stores/store.ts";
 import { StepMemory } from "./step-memory.ts";
 import type { TurnScope } from "./turn-parts.ts";
@@ -12,7 +13,7 @@ import type { TurnScope } from "./turn-parts.ts";
 export interface AskModelParts {
   readonly store: {
     readonly turns: Pick<TurnStore, "history">;
-    readonly sessions: Pick<SessionStore, "open" | "setWindowStart">;
+    readonly sessions: Pick<SessionStore, "setWindowStart">;
   };
   readonly gateway: {
     complete(call: {
@@ -43,8 +44,10 @@ export interface AskModelParts {
 /** Shows the model what the store holds of the conversation, as much as there is room for, and returns its answer. */
 export function createAskModel(parts: AskModelParts): (scope: TurnScope, signal: AbortSignal) => Promise<ModelAnswer> {
   const memory = new StepMemory(parts.store.turns);
+  /** Where the window begins by now, of sessions as they were when their turn began. */
+  const windowStarts = new WeakMap<Session, number>();
   return async ({ turn, group, session, clock }, signal) => {
-    const { windowStart } = await parts.store.sessions.open(session.key, group.name);
+    const windowStart = windowStarts.get(session) ?? session.windowStart;
     const [history, instructions, chat] = await Promise.all([
       memory.history(session.id, turn.conversation, windowStart),
       parts.instructionsOf(group),
@@ -65,7 +68,10 @@ export function createAskModel(parts: AskModelParts): (scope: TurnScope, signal:
     const fixedTokens = estimatePromptTokens({ system: systemSince(turn.startedAt), messages: [], tools });
     const budgetTokens = parts.gateway.promptTokens(group.model) - fixedTokens;
     const window = planWindow({ steps: history, windowStart, budgetTokens });
-    if (window.windowStart !== windowStart) await parts.store.sessions.setWindowStart(session.id, window.windowStart);
+    if (window.windowStart !== windowStart) {
+      await parts.store.sessions.setWindowStart(session.id, window.windowStart);
+      windowStarts.set(session, window.windowStart);
+    }
     clock.enter("model");
     const answer = await parts.gateway.complete({
       group: group.name,

@@ -82,6 +82,7 @@ export class HostMailbox implements AsyncDisposable {
     });
     const watch = new MailboxWatch({
       folder: paths.toHost,
+      isNews: (name) => reader.isNews(name),
       wake: () => reader.wake(),
       rescan: () => reader.rescan(),
       flood: () => reader.violation("a flood of file events"),

@@ -67,6 +67,11 @@ export class MailboxReader implements AsyncDisposable {
     });
   }
 
+  /** Can this entry be something to look at? One that was handled only goes. */
+  isNews(name: string): boolean {
+    return (messageFileId(name) ?? Infinity) > this.#handled && !temporaryFilePattern.test(name);
+  }
+
   /** Looks again without a hint, and at the bytes too. */
   rescan(): void {
     this.#quotaDue = true;
@@ -110,15 +115,11 @@ export class MailboxReader implements AsyncDisposable {
     }
   }
 
-  /** Whether there was anything. */
+  /** Whether there was anything. What comes meanwhile wakes the reader again. */
   async #takeAll(): Promise<boolean> {
-    let found = false;
-    for (;;) {
-      const ids = await this.#nextIds();
-      if (ids.length === 0) return found;
-      found = true;
-      for (const id of ids) await this.#take(id);
-    }
+    const ids = await this.#nextIds();
+    for (const id of ids) await this.#take(id);
+    return ids.length > 0;
   }
 
   /**
@@ -130,7 +131,10 @@ export class MailboxReader implements AsyncDisposable {
     const isGap = ids[0] !== undefined && ids[0] !== this.#handled + 1;
     const sure = isGap ? await this.#unhandledIds() : ids;
     const gap = sure.findIndex((id, index) => index > 0 && id !== (sure[index - 1] ?? 0) + 1);
-    return gap === -1 ? sure : sure.slice(0, gap);
+    if (gap === -1) return sure;
+    // Those behind the gap are looked at again.
+    this.#awake = true;
+    return sure.slice(0, gap);
   }
 
   async #unhandledIds(): Promise<number[]> {

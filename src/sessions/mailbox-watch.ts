@@ -1,10 +1,10 @@
 import { watch } from "node:fs";
 import type { FSWatcher } from "node:fs";
 
-import { temporaryFilePattern } from "../protocol/mailbox-file.ts";
-
 export interface MailboxWatchOptions {
   readonly folder: string;
+  /** Whether an event of this entry may mean that there is something to look at. */
+  isNews(name: string): boolean;
   /** Something may have appeared. */
   wake(): void;
   /** Time to look without a hint. */
@@ -75,7 +75,7 @@ export class MailboxWatch implements Disposable {
     if (this.#events > eventsPerSecond) {
       this.#rest();
       this.#options.flood();
-    } else if (name === null || !temporaryFilePattern.test(name)) {
+    } else if (name === null || this.#options.isNews(name)) {
       this.#options.wake();
     }
   }

@@ -14,20 +14,21 @@ export interface Intake {
 
 /**
  * Collects what waits for the agent in a group, together with what was said since it last looked. Undefined when nothing
- * waits: chatter alone does not make a turn.
+ * waits: chatter alone does not make a turn. The session is asked for only when something does.
  */
 export async function collectIntake(
   parts: Pick<TurnParts, "store" | "render" | "estimateTokens" | "clock">,
   group: string,
-  session: Session,
+  openSession: () => Promise<Session> | Session,
 ): Promise<Intake | undefined> {
   const waiting = await parts.store.messages.waiting(group, messagesPerStep);
   const last = waiting.at(-1);
   if (!last) return undefined;
-  const since = await parts.store.messages.after(group, session.contextCursor, messagesPerStep);
+  const { contextCursor } = await openSession();
+  const since = await parts.store.messages.after(group, contextCursor, messagesPerStep);
   const chatter = since.filter((message) => message.state === "context" && message.seq <= last.seq);
   const shown = [...chatter, ...waiting].toSorted((a, b) => a.seq - b.seq);
-  const unseen = await parts.store.messages.countAfter(group, session.contextCursor);
+  const unseen = await parts.store.messages.countAfter(group, contextCursor);
   const body = { kind: "user", text: parts.render(shown, Math.max(0, unseen - since.length)) } as const;
   return {
     waiting,
@@ -35,7 +36,7 @@ export async function collectIntake(
       body,
       tokens: parts.estimateTokens(body),
       at: parts.clock.now(),
-      takes: { messages: waiting.map((message) => message.seq), cursor: Math.max(last.seq, session.contextCursor) },
+      takes: { messages: waiting.map((message) => message.seq), cursor: Math.max(last.seq, contextCursor) },
     },
   };
 }

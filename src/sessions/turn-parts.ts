@@ -18,6 +18,8 @@ export interface TurnScope {
   readonly group: Group;
   readonly session: Session;
   readonly clock: TurnClock;
+  /** Of a turn that has just begun, what its messages said; undefined when it is gone on with. */
+  readonly firstStep?: Step;
 }
 
 /** What happens in a turn, for the audit log and the metrics. A promise resolves when it is on record: intent comes before effect. */

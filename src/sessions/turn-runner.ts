@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 
 import type { Group } from "../domain/group.ts";
+import type { StoredMessage } from "../domain/message.ts";
 import type { Session } from "../domain/session.ts";
 import type { Turn } from "../domain/turn.ts";
 import { AppError, isPassing, toError } from "../lib/app-error.ts";
@@ -23,8 +24,8 @@ const engineRetryMs = { first: 500, most: 15_000 };
 export class TurnRunner {
   readonly #parts: TurnParts & { readonly sessionKey: (group: Group) => string };
   readonly #active = new Map<string, ActiveTurn>();
-  /** Turns from their first work until their end is on record. */
-  readonly #working = new Set<string>();
+  /** Turns from their first work until their end is on record; true: they were ended in the store meanwhile. */
+  readonly #working = new Map<string, boolean>();
 
   constructor(parts: TurnParts & { readonly sessionKey: (group: Group) => string }) {
     this.#parts = parts;
@@ -34,14 +35,17 @@ export class TurnRunner {
   async run(group: Group, signal: AbortSignal): Promise<boolean> {
     const session = await this.#parts.store.sessions.open(this.#parts.sessionKey(group), group.name);
     const unfinished = (await this.#parts.store.turns.running()).find((turn) => turn.session === session.id);
-    if (unfinished) await this.#workOn({ turn: unfinished, group, session, clock: this.#newClock() }, true, signal);
-    else if (!(await this.#begin(group, session, signal))) return false;
+    if (unfinished) {
+      const scope = { turn: unfinished, group, session, clock: this.#newClock() };
+      await this.#workOn(scope, await this.#parts.store.messages.ofTurn(unfinished.id), signal);
+    } else if (!(await this.#begin(group, session, signal))) return false;
     return (await this.#parts.store.messages.waitingCount(group.name)) > 0;
   }
 
   /** Lets go of a turn that was ended in the store. False when nobody works on it. */
   cancel(turn: Turn, reason: string): boolean {
     if (!this.#working.has(turn.id)) return false;
+    this.#working.set(turn.id, true);
     this.#active.get(turn.group)?.cancel({ state: "cancelled", reason });
     return true;
   }
@@ -53,19 +57,19 @@ export class TurnRunner {
 
   async #begin(group: Group, session: Session, signal: AbortSignal): Promise<boolean> {
     const { store, clock } = this.#parts;
-    const intake = await collectIntake(this.#parts, group.name, session);
+    const intake = await collectIntake(this.#parts, group.name, () => session);
     if (!intake) return false;
     const id = randomUUID();
     const at = clock.now();
-    await store.turns.begin(
+    const begun = await store.turns.begin(
       { id, session: session.id, group: group.name, conversation: session.conversation, at },
       intake.step,
     );
-    const turn = await store.turns.get(id);
     const turnClock = this.#newClock();
     // The clock may have been set back.
     turnClock.add("queue", Math.max(0, at - (intake.waiting[0]?.receivedAt ?? at)));
-    if (turn) await this.#workOn({ turn, group, session, clock: turnClock }, false, signal);
+    const scope = { turn: begun.turn, group, session, clock: turnClock, firstStep: begun.step };
+    await this.#workOn(scope, intake.waiting, signal);
     return true;
   }
 
@@ -73,18 +77,18 @@ export class TurnRunner {
     return new TurnClock(() => this.#parts.clock.monotonic());
   }
 
-  async #workOn(scope: TurnScope, resumed: boolean, signal: AbortSignal): Promise<void> {
-    this.#working.add(scope.turn.id);
+  async #workOn(scope: TurnScope, messages: readonly StoredMessage[], signal: AbortSignal): Promise<void> {
+    this.#working.set(scope.turn.id, false);
     try {
-      await this.#workToTheEnd(scope, resumed, signal);
+      await this.#workToTheEnd(scope, messages, signal);
     } finally {
       this.#working.delete(scope.turn.id);
     }
   }
 
-  async #workToTheEnd(scope: TurnScope, resumed: boolean, signal: AbortSignal): Promise<void> {
-    const { store, events } = this.#parts;
-    await events.started(scope, await store.messages.ofTurn(scope.turn.id), resumed);
+  async #workToTheEnd(scope: TurnScope, messages: readonly StoredMessage[], signal: AbortSignal): Promise<void> {
+    const resumed = scope.firstStep === undefined;
+    await this.#parts.events.started(scope, messages, resumed);
     const outcome = await this.#drive(scope, resumed, signal).catch((error: unknown): Outcome => {
       if (isPassing(error)) throw error;
       return { kind: "ended", state: "failed", text: toError(error).message };
@@ -116,10 +120,9 @@ export class TurnRunner {
   }
 
   async #attempt(scope: TurnScope, isResumed: boolean, signal: AbortSignal): Promise<Outcome> {
-    const { store } = this.#parts;
     const { turn, group } = scope;
-    if ((await store.turns.get(turn.id))?.state !== "running") return endedMeanwhile;
-    const attempts = isResumed ? await store.turns.addAttempt(turn.id) : 1;
+    if (this.#working.get(turn.id) === true) return endedMeanwhile;
+    const attempts = isResumed ? await this.#parts.store.turns.addAttempt(turn.id) : 1;
     if (attempts > attemptsPerTurn)
       throw new AppError("container_lost", `It was tried ${attemptsPerTurn} times without getting to an end.`);
     try {

@@ -100,7 +100,7 @@ export interface TurnStore {
   begin(
     turn: { id: string; session: string; group: string; conversation: number; at: number },
     first: NewStep,
-  ): Promise<Step>;
+  ): Promise<{ readonly turn: Turn; readonly step: Step }>;
   addStep(turn: string, step: NewStep): Promise<Step>;
   /** Counts a further container for the turn and returns the new number of attempts. */
   addAttempt(turn: string): Promise<number>;

@@ -37,6 +37,8 @@ export class HttpChannel implements Channel {
   readonly #accepting = new Set<Promise<Receipt>>();
   /** Chats in which somebody has waited for a while. */
   readonly #activity = new Map<string, { readonly state: Sign; readonly since: number }>();
+  /** Messages with a higher `seq` are announced when they come: nobody needs to look for them before. */
+  #newest = Number.POSITIVE_INFINITY;
   #accept: AcceptMessage | undefined;
   #events: ChannelEvents | undefined;
   #state: ChannelState;
@@ -60,9 +62,10 @@ export class HttpChannel implements Channel {
   }
 
   /** Wakes those who wait; the message itself is where they look. */
-  async send(_message: OutgoingMessage, signal: AbortSignal): Promise<void> {
+  async send({ seq }: OutgoingMessage, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     if (this.#arrivals.closed) throw new AppError("intake_stopped", "The http channel is closed.");
+    this.#newest = Math.max(this.#newest, seq);
     this.#arrivals.announce();
   }
 
@@ -131,7 +134,8 @@ export class HttpChannel implements Channel {
     const over = AbortSignal.any([gone, AbortSignal.timeout(wait * 1000)]);
     for (;;) {
       const { count } = this.#arrivals;
-      const messages = await this.#parts.repliesAfter(after, repliesPerAnswer);
+      const messages = after < this.#newest ? await this.#parts.repliesAfter(after, repliesPerAnswer) : [];
+      if (messages.length === 0 && count === this.#arrivals.count) this.#newest = Math.min(this.#newest, after);
       if (messages.length > 0 || wait === 0 || over.aborted || this.#arrivals.closed) return messages;
       await this.#arrivals.after(count, over);
     }

@@ -28,7 +28,7 @@ export class SqliteTurns implements TurnStore {
     this.#database = database;
   }
 
-  begin(turn: BeginningTurn, first: NewStep): Promise<Step> {
+  begin(turn: BeginningTurn, first: NewStep): Promise<{ turn: Turn; step: Step }> {
     return this.#database.writeSoon((transaction) => begin(transaction, turn, first));
   }
 
@@ -112,7 +112,11 @@ export class SqliteTurns implements TurnStore {
   }
 }
 
-async function begin(transaction: Transaction<Tables>, turn: BeginningTurn, first: NewStep): Promise<Step> {
+async function begin(
+  transaction: Transaction<Tables>,
+  turn: BeginningTurn,
+  first: NewStep,
+): Promise<{ turn: Turn; step: Step }> {
   const session = await transaction
     .selectFrom("sessions")
     .select("id")
@@ -137,7 +141,7 @@ async function begin(transaction: Transaction<Tables>, turn: BeginningTurn, firs
     .returningAll()
     .executeTakeFirst();
   if (!row) throw new AppError("conflict", `Turn ${turn.id} has begun already.`);
-  return appendStep(transaction, row, first);
+  return { turn: toTurn(row), step: await appendStep(transaction, row, first) };
 }
 
 /** Ends a turn inside the caller's transaction; one that has ended is left as it is. */

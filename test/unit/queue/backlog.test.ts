@@ -30,7 +30,7 @@ function heapMb(): number {
 async function answer(store: Store, group: string): Promise<boolean> {
   const session = await store.sessions.open(`crab:fake:${group}`, group);
   const parts = { store, render: () => "", estimateTokens: () => 1, clock: systemClock };
-  const intake = await collectIntake(parts, group, session);
+  const intake = await collectIntake(parts, group, () => session);
   if (!intake) return false;
   const id = randomUUID();
   await store.turns.begin({ id, session: session.id, group, conversation: 1, at: 1 }, intake.step);

@@ -110,7 +110,7 @@ async function beginTurn(
   const turn = { id, session, group: place, conversation: 1, at: 1 };
   const begun = store.turns.begin(turn, step("x", takes));
   if (model.turns.has(id)) return expect(begun).rejects.toMatchObject({ code: "conflict" });
-  model.turns.set(id, { group: place, state: "running", steps: [(await begun).seq] });
+  model.turns.set(id, { group: place, state: "running", steps: [(await begun).step.seq] });
   take(model, id, takes);
 }
 

@@ -1,0 +1,31 @@
+import type { Step, StepBody } from "../domain/turn.ts";
+import type { NewStep } from "../stores/store.ts";
+import type { TurnParts } from "./turn-parts.ts";
+
+/** The steps of a turn that runs, to which nobody else adds: so the newest one is asked for only as long as it is not known. */
+export class TurnSteps {
+  readonly #parts: Pick<TurnParts, "store" | "estimateTokens" | "clock">;
+  readonly #turn: string;
+  #last: Step | undefined;
+
+  /** `last`: the newest one, if it is known. */
+  constructor(parts: Pick<TurnParts, "store" | "estimateTokens" | "clock">, turn: string, last: Step | undefined) {
+    this.#parts = parts;
+    this.#turn = turn;
+    this.#last = last;
+  }
+
+  async last(): Promise<Step | undefined> {
+    this.#last ??= await this.#parts.store.turns.lastStep(this.#turn);
+    return this.#last;
+  }
+
+  async add(step: NewStep): Promise<void> {
+    this.#last = await this.#parts.store.turns.addStep(this.#turn, step);
+  }
+
+  /** Adds one that takes no messages, of this moment. */
+  addNow(body: StepBody): Promise<void> {
+    return this.add({ body, tokens: this.#parts.estimateTokens(body), at: this.#parts.clock.now() });
+  }
+}
