@@ -84,7 +84,10 @@ export class AppRig implements AsyncDisposable {
       }),
     );
     const rig = new AppRig({ whatsapp, host, model, ann, bob, groups }, stack.move());
+    await using started = new AsyncDisposableStack();
+    started.use(rig);
     if (options.unlinked !== true) await rig.link();
+    started.move();
     return rig;
   }
 
