@@ -16,7 +16,7 @@ export const containerTroubles = {
   paused: async ({ socketPath, id }) => void (await askEngine(socketPath, "POST", `/containers/${id}/pause`)),
   /** The agent's process alone; what it has started goes on. */
   hung: async (target) => void process.kill(await agentPid(target), "SIGSTOP"),
-  "out-of-memory": async (target) => takeMemory(await agentPid(target)),
+  "out-of-memory": async (target) => takeMemory(target, await agentPid(target)),
 } as const satisfies Record<string, (target: Target) => Promise<void>>;
 
 export type ContainerTrouble = keyof typeof containerTroubles;
@@ -43,13 +43,15 @@ async function firstChild({ socketPath, id }: Target): Promise<number | undefine
 }
 
 /** A process among the container's that takes more memory than they may have; the kernel kills the agent for it. */
-async function takeMemory(pid: number): Promise<void> {
+async function takeMemory({ id }: Target, pid: number): Promise<void> {
   await writeFile(`/proc/${pid}/oom_score_adj`, "1000");
   const cgroups = await readFile(`/proc/${pid}/cgroup`, "utf8");
+  // A process that has just ended counts among those of the machine, whose memory is not to be taken.
+  if (!cgroups.includes(id)) throw new Error(`No such container: ${id} has ended`);
   const own = /^\d+:memory:(.*)$/m.exec(cgroups)?.[1];
   const unified = /^0::(.*)$/m.exec(cgroups)?.[1];
   const folder = own === undefined ? `/sys/fs/cgroup${unified ?? ""}` : `/sys/fs/cgroup/memory${own}`;
-  const greedy = "const taken = []; for (;;) taken.push(Buffer.alloc(10_000_000, 1));";
+  const greedy = "const taken = []; while (taken.length < 200) taken.push(Buffer.alloc(10_000_000, 1));";
   const script = 'echo $$ > "$1" && exec "$2" -e "$3"';
   const parameters = ["-c", script, "sh", `${folder}/cgroup.procs`, process.execPath, greedy];
   await once(spawn("sh", parameters, { stdio: "ignore" }), "exit");
