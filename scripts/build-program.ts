@@ -1,13 +1,13 @@
-import { randomUUID } from "node:crypto";
 import { mkdir, readdir, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
 import { basename, join, resolve } from "node:path";
 
 import { build } from "esbuild";
 
 /**
- * Puts the sources and most of the dependencies into few files in dist/host, which start in about half the time: Node looks
- * for each file of a module, and for what it belongs to, one by one. Run by scripts/setup; scripts/find-program decides which
- * of both is run.
+ * Puts the sources and most of the dependencies into few files in dist/host, which start in two thirds of the time: Node looks
+ * for each file of a module, and for what it belongs to, one by one. Nothing is made smaller: it would save next to nothing,
+ * and traces could not be read any more. Run by scripts/setup, which sees to it that only one is at work; scripts/find-program
+ * decides which of both is run.
  */
 const checkoutFolder = resolve(import.meta.dirname, "..");
 const outputFolder = join(checkoutFolder, "dist", "host");
@@ -27,7 +27,6 @@ const { outputFiles } = await build({
   platform: "node",
   target: "node24",
   format: "esm",
-  // Nothing is made smaller: it would save next to nothing, and traces could not be read any more.
   // Modules of the older kind ask for what is Node's own in this way.
   banner: {
     js: 'import { createRequire as requireFor } from "node:module"; const require = requireFor(import.meta.url);',
@@ -43,7 +42,7 @@ await rm(join(checkoutFolder, "dist", "compile-cache"), { recursive: true, force
 await mkdir(outputFolder, { recursive: true });
 // The command line last: what it leads to must be there.
 for (const { path, contents } of outputFiles.toSorted((one, other) => rank(one.path) - rank(other.path))) {
-  const fresh = `${path}.${randomUUID()}.new`;
+  const fresh = `${path}.new`;
   await writeFile(fresh, contents);
   // What was changed while this was built counts as newer.
   await utimes(fresh, begun, begun);

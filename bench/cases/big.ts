@@ -1,12 +1,12 @@
 import { randomBytes } from "node:crypto";
 
+import { proportionalMb } from "../../src/lib/proportional-memory.ts";
 import type { TestHost } from "../../test/support/host.ts";
 import type { BenchContext } from "../harness/bench.ts";
 import type { Client } from "../harness/client.ts";
 import { figureOf } from "../harness/figure.ts";
 import type { Figure } from "../harness/figure.ts";
 import { groupNames, startHost } from "../harness/host.ts";
-import { proportionalMb } from "../../src/lib/proportional-memory.ts";
 
 /** As many characters of one message as the model is shown. */
 const shownChars = 16_000;

@@ -79,10 +79,6 @@ export function createInterventions(context: AppContext, parts: InterventionPart
       if (isPassing(error)) throw error;
     }
   };
-  const giveUpLate = async (group: Group): Promise<void> => {
-    await catchUp.cameLate(group);
-    parts.outbox.wake();
-  };
   const runCommands = (group: Group): Promise<void> => {
     commands.raise(group.name);
     return runLeftCommands(group);
@@ -91,7 +87,11 @@ export function createInterventions(context: AppContext, parts: InterventionPart
     runCommands,
     catchUp: catchUp.waitedHere,
     runLeftCommands,
-    giveUpLate: (group) => late.settle(group.name, () => giveUpLate(group)),
+    giveUpLate: (group) =>
+      late.settle(group.name, async () => {
+        await catchUp.cameLate(group);
+        parts.outbox.wake();
+      }),
     cameLate: (group) => late.raise(group),
     afterAbsence: async (groups) => {
       for (const group of groups.list()) {

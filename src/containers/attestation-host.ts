@@ -1,6 +1,6 @@
 import { readFile, readlink, stat } from "node:fs/promises";
 
-import { ContainerCgroups } from "./container-cgroups.ts";
+import type { ContainerCgroups } from "./container-cgroups.ts";
 import { parseMountInfo, type MountPoint } from "./mount-points.ts";
 
 /** What the host's own kernel says about a container's first process: not forgeable from inside. */
@@ -26,14 +26,15 @@ const namespaces = ["cgroup", "ipc", "mnt", "net", "pid", "uts"] as const;
  */
 export async function readHostView(place: {
   readonly pid: number;
-  readonly containerId: string;
+  /** Undefined when the process is none of the container. */
+  readonly cgroups: ContainerCgroups | undefined;
   /** Paths in the container whose identity is wanted. */
   readonly targets: readonly string[];
 }): Promise<HostView | undefined> {
+  const { cgroups } = place;
+  if (cgroups === undefined) return undefined;
   const process = `/proc/${place.pid}`;
   try {
-    const cgroups = await ContainerCgroups.find(place.pid, place.containerId);
-    if (cgroups === undefined) return undefined;
     const [status, interfaces, mounts] = await Promise.all(
       ["status", "net/dev", "mountinfo"].map((name) => readFile(`${process}/${name}`, "utf8")),
     );

@@ -98,9 +98,9 @@ export class LaunchedContainer {
       inode,
     }));
     const pid = pidOf(inspection);
-    const [cgroups, hostView, ...changes] = await Promise.all([
-      ContainerCgroups.find(pid, id),
-      readHostView({ pid, containerId: id, targets: folders.map((folder) => folder.target) }),
+    const cgroups = await ContainerCgroups.find(pid, id);
+    const [hostView, ...changes] = await Promise.all([
+      readHostView({ pid, cgroups, targets: folders.map((folder) => folder.target) }),
       ...granted.map((mount) => recheckMount(mount)),
     ]);
     return { inspection, cgroups, hostView, folders, changed: changes.filter((change) => change !== undefined) };

@@ -5,6 +5,7 @@ import type { Clock } from "../lib/clock.ts";
 import type { Store } from "../stores/store.ts";
 import type { RouterLimits } from "./limits.ts";
 import { SenderRate } from "./sender-rate.ts";
+import { WaitingBound } from "./waiting-bound.ts";
 
 interface Refusal {
   readonly code: RefusalCode;
@@ -35,12 +36,8 @@ export class IntakeLimits {
   readonly #parts: LimitParts;
   readonly #rate: SenderRate;
   readonly #toldGroups = new Set<string>();
-  /**
-   * In all groups and in each: no fewer wait than the store says, and often more, as turns take messages without telling
-   * here. Counted only when as many may wait as are allowed: in between, it is enough to add up what came in.
-   */
-  #waitingAtMost = Number.POSITIVE_INFINITY;
-  readonly #waitingInGroup = new Map<string, number>();
+  readonly #waiting = new WaitingBound();
+  readonly #waitingIn = new Map<string, WaitingBound>();
 
   constructor(parts: LimitParts) {
     this.#parts = parts;
@@ -61,8 +58,8 @@ export class IntakeLimits {
   taken(group: Group, message: IncomingMessage, state: MessageState): void {
     this.#rate.count(keyOf(group, message));
     if (state !== "waiting") return;
-    this.#waitingAtMost += 1;
-    this.#waitingInGroup.set(group.name, (this.#waitingInGroup.get(group.name) ?? Number.POSITIVE_INFINITY) + 1);
+    this.#waiting.add();
+    this.#boundOf(group).add();
   }
 
   #tooFast(group: Group, message: IncomingMessage): Refusal | undefined {
@@ -77,13 +74,14 @@ export class IntakeLimits {
 
   async #tooMany(group: Group): Promise<Refusal | undefined> {
     const { waitingPerGroup, waitingTotal, retryAfterS } = this.#parts.limits;
-    if (await this.#isGroupFull(group)) {
+    const { messages } = this.#parts.store;
+    if (await this.#boundOf(group).isReached(waitingPerGroup, () => messages.waitingCount(group.name))) {
       const text = `${waitingPerGroup} messages are waiting for an answer here. Until that number has gone down, further ones are not taken.`;
       const news = this.#isNews(group) ? { text, limit: "waiting-messages", allowed: waitingPerGroup } : undefined;
       const reason = `${waitingPerGroup} messages of this group wait for an answer already`;
       return { code: "queue-full", reason, retryAfterS, news };
     }
-    if (await this.#isTotalReached()) {
+    if (await this.#waiting.isReached(waitingTotal, () => messages.waitingTotal(waitingTotal))) {
       const text = `Too many messages are waiting for an answer, in all groups together. Until that number has gone down, further ones are not taken.`;
       const news = this.#isNews(group) ? { text, limit: "waiting-total", allowed: waitingTotal } : undefined;
       const reason = `${waitingTotal} messages of all groups wait for an answer already`;
@@ -93,20 +91,10 @@ export class IntakeLimits {
     return undefined;
   }
 
-  async #isGroupFull({ name }: Group): Promise<boolean> {
-    const { waitingPerGroup } = this.#parts.limits;
-    if ((this.#waitingInGroup.get(name) ?? Number.POSITIVE_INFINITY) >= waitingPerGroup) {
-      this.#waitingInGroup.set(name, await this.#parts.store.messages.waitingCount(name));
-    }
-    return (this.#waitingInGroup.get(name) ?? 0) >= waitingPerGroup;
-  }
-
-  async #isTotalReached(): Promise<boolean> {
-    const { waitingTotal } = this.#parts.limits;
-    if (this.#waitingAtMost >= waitingTotal) {
-      this.#waitingAtMost = await this.#parts.store.messages.waitingTotal(waitingTotal);
-    }
-    return this.#waitingAtMost >= waitingTotal;
+  #boundOf({ name }: Group): WaitingBound {
+    const bound = this.#waitingIn.get(name) ?? new WaitingBound();
+    this.#waitingIn.set(name, bound);
+    return bound;
   }
 
   #isNews(group: Group): boolean {

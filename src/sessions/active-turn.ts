@@ -1,5 +1,4 @@
 import type { ModelAnswer, ToolCall, ToolResult } from "../domain/model.ts";
-import type { Session } from "../domain/session.ts";
 import type { Step } from "../domain/turn.ts";
 import { AppError, isPassing, toError } from "../lib/app-error.ts";
 import { spokenMinutes } from "../lib/spoken-minutes.ts";
@@ -38,7 +37,8 @@ export class ActiveTurn implements TurnListener {
   readonly #suspended = Promise.withResolvers<undefined>();
   readonly #modelCall = new AbortController();
   readonly #hostTools: HostTools;
-  #steps: TurnSteps;
+  readonly #steps: TurnSteps;
+  readonly #resumed: boolean;
   #container: HotContainer | undefined;
   #answering = false;
   #requests = 0;
@@ -46,11 +46,13 @@ export class ActiveTurn implements TurnListener {
   #unansweredPings = 0;
   #cancelled: { readonly state: "failed" | "cancelled"; readonly reason: string } | undefined;
 
-  constructor(scope: TurnScope, parts: TurnParts) {
+  /** `resumed`: another container has worked on the turn before. */
+  constructor(scope: TurnScope, parts: TurnParts, resumed: boolean) {
     this.#scope = scope;
     this.#parts = parts;
     this.#hostTools = new HostTools(scope, parts);
-    this.#steps = new TurnSteps(parts, scope.turn.id, undefined);
+    this.#resumed = resumed;
+    this.#steps = new TurnSteps(parts, scope.turn.id, resumed ? undefined : scope.firstStep);
   }
 
   /** What it was stopped for, if it was. */
@@ -59,9 +61,8 @@ export class ActiveTurn implements TurnListener {
   }
 
   /** Lets the container work until the turn has an outcome. Rejects only when no container could be had. */
-  async work(resumed: boolean, signal: AbortSignal): Promise<Outcome> {
-    const { group, session, turn, clock, firstStep } = this.#scope;
-    if (!resumed) this.#steps = new TurnSteps(this.#parts, turn.id, firstStep);
+  async work(signal: AbortSignal): Promise<Outcome> {
+    const { group, session, turn, clock } = this.#scope;
     const timeout = setTimeout(() => {
       this.#onTimeout();
     }, this.#parts.turnTimeoutMs);
@@ -78,7 +79,7 @@ export class ActiveTurn implements TurnListener {
       if (!this.#container) return await this.#leave(acquiring);
       if (this.#cancelled) return { kind: "ended", state: this.#cancelled.state, text: this.#cancelled.reason };
       clock.enter("mailbox");
-      await this.#say({ type: "turn-start", turn: turn.id, resumed });
+      await this.#say({ type: "turn-start", turn: turn.id, resumed: this.#resumed });
       return await this.#outcome.promise;
     } finally {
       clearTimeout(timeout);
@@ -165,12 +166,11 @@ export class ActiveTurn implements TurnListener {
     this.#requests += 1;
     try {
       this.#scope.clock.enter("context");
-      const answer = await this.#nextAnswer(append);
-      const allowed = answer.toolCalls;
+      const { text, toolCalls } = await this.#nextAnswer(append);
       const { turn, clock } = this.#scope;
-      clock.enter(allowed.length > 0 ? "tools" : "mailbox");
+      clock.enter(toolCalls.length > 0 ? "tools" : "mailbox");
       const request = this.#requests;
-      await this.#say({ type: "model-response", turn: turn.id, request, text: answer.text, toolCalls: [...allowed] });
+      await this.#say({ type: "model-response", turn: turn.id, request, text, toolCalls: [...toolCalls] });
     } catch (error) {
       await this.#fail(toError(error));
     } finally {
@@ -237,8 +237,8 @@ export class ActiveTurn implements TurnListener {
   /** What was said to the agent since the last step goes in before the model is asked again. */
   async #steer(): Promise<void> {
     const { group, session } = this.#scope;
-    const current = (): Promise<Session> => this.#parts.store.sessions.open(session.key, group.name);
-    const intake = await collectIntake(this.#parts, group.name, current);
+    const { sessions } = this.#parts.store;
+    const intake = await collectIntake(this.#parts, group.name, () => sessions.open(session.key, group.name));
     if (intake) await this.#steps.add(intake.step);
   }
 

@@ -135,10 +135,10 @@ export class TurnRunner {
   /** An engine that is away is waited for: the turn is kept, not failed. */
   async #workWhenEngineAnswers(scope: TurnScope, resumed: boolean, signal: AbortSignal): Promise<Outcome> {
     for (let delayMs = engineRetryMs.first; ; delayMs = Math.min(delayMs * 2, engineRetryMs.most)) {
-      const active = new ActiveTurn(scope, this.#parts);
+      const active = new ActiveTurn(scope, this.#parts, resumed);
       this.#active.set(scope.group.name, active);
       try {
-        return await active.work(resumed, signal);
+        return await active.work(signal);
       } catch (error) {
         if (error instanceof AppError && error.code === "container_lost")
           return { kind: "lost", reason: error.message };

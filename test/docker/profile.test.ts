@@ -1,6 +1,7 @@
 import { afterAll, expect, test } from "vitest";
 
 import { readHostView } from "../../src/containers/attestation-host.ts";
+import { ContainerCgroups } from "../../src/containers/container-cgroups.ts";
 import { requiredAttempts } from "../../src/containers/attestation.ts";
 import { probeReport } from "../../src/protocol/messages.ts";
 import { containerPaths } from "../../src/protocol/paths.ts";
@@ -181,8 +182,9 @@ test("the kernel says the limits that were asked for", async () => {
   const { id } = await sandbox.start(sandbox.body(["sleep", "600"]));
   const inspection = await sandbox.engine.inspect(id);
 
-  const view = await readHostView({ pid: pidOf(inspection ?? {}), containerId: id, targets: [] });
-  const elsewhere = await readHostView({ pid: process.pid, containerId: id, targets: [] });
+  const look = async (pid: number) => readHostView({ pid, cgroups: await ContainerCgroups.find(pid, id), targets: [] });
+  const view = await look(pidOf(inspection ?? {}));
+  const elsewhere = await look(process.pid);
 
   expect(view).toMatchObject({ pidsMax: "128", memoryMax: String(256 << 20), sharedNamespaces: [] });
   expect(elsewhere).toBeUndefined();

@@ -7,6 +7,7 @@ import { fileURLToPath } from "node:url";
 
 import { findAgentImage } from "../../src/containers/agent-image.ts";
 import { readHostView } from "../../src/containers/attestation-host.ts";
+import { ContainerCgroups } from "../../src/containers/container-cgroups.ts";
 import { attest } from "../../src/containers/attestation.ts";
 import { openEngine } from "../../src/containers/catalog.ts";
 import type { ContainerEngine, ContainerExit, CreateBody } from "../../src/containers/engine.ts";
@@ -102,7 +103,8 @@ export class Sandbox implements AsyncDisposable {
       if (inspection === undefined) throw new Error("The container is gone.");
       const folders = granted.map((mount) => ({ ...mount, target: `${containerPaths.extra}/${mount.target}` }));
       const targets = folders.map((mount) => mount.target);
-      const hostView = await readHostView({ pid: pidOf(inspection), containerId: id, targets });
+      const pid = pidOf(inspection);
+      const hostView = await readHostView({ pid, cgroups: await ContainerCgroups.find(pid, id), targets });
       return attest({ inspection, body, probe: probeReport.parse(report), hostView, folders });
     } finally {
       await this.engine.remove(id);

@@ -12,6 +12,7 @@ import { readInstance } from "../../config/home.ts";
 import type { HomePaths } from "../../config/home.ts";
 import { attest } from "../../containers/attestation.ts";
 import { readHostView } from "../../containers/attestation-host.ts";
+import { ContainerCgroups } from "../../containers/container-cgroups.ts";
 import { containerUser } from "../../containers/container-user.ts";
 import type { ContainerEngine, CreateBody } from "../../containers/engine.ts";
 import { containerSpec } from "../../containers/spec.ts";
@@ -134,7 +135,7 @@ async function runContainer(engine: ContainerEngine, { name, body }: Plan): Prom
     const inspection = await engine.inspect(id);
     if (inspection === undefined) return ["The container disappeared."];
     const pid = (inspection["State"] as { Pid?: number } | undefined)?.Pid ?? 0;
-    const hostView = await readHostView({ pid, containerId: id, targets: [] });
+    const hostView = await readHostView({ pid, cgroups: await ContainerCgroups.find(pid, id), targets: [] });
     const surprises = attest({ inspection, body, probe: probe.data, hostView, folders: [] });
     return [...surprises, ...judgeLimits(limitReport.parse(JSON.parse(limitLine ?? "null")))];
   } finally {
