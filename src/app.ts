@@ -177,13 +177,13 @@ function createQueue(
   const queue: GroupQueue = new GroupQueue({
     concurrency: config.sessions.maxHot ?? turnsAtOnce,
     onChange: (group, activity) => parts.signs.note(group, activity),
-    run: async (name, signal) => {
+    run: async (name, signal, place) => {
       const group = groups.byName(name);
       if (group) await parts.interventions.runLeftCommands(group);
       await parts.engineWait.ready(signal);
       if (signal.aborted || !group) return;
       await parts.interventions.giveUpLate(group);
-      if (await parts.runner.run(group, signal)) queue.wake(name);
+      if (await parts.runner.run(group, signal, place)) queue.wake(name);
     },
     onError: (group, error) => {
       logger.error({ error: toError(error), group }, "a turn could not be run; it is tried again");

@@ -59,6 +59,7 @@ export function createTurns(
     clock,
     logger,
     turnTimeoutMs: config.sessions.turnTimeoutMinutes * 60_000,
+    holdMs: config.sessions.holdMinutes * 60_000,
     silenceTimeoutMs: config.sessions.silenceTimeoutSeconds * 1000,
     sessionKey: sessionKeyOf(agentName),
   });

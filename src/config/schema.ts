@@ -251,8 +251,13 @@ export const configSchema = z.strictObject({
         .min(1)
         .max(1024)
         .optional()
-        .describe("Containers that are kept, and turns that run at once. Left out: as many as memory allows, and 16."),
+        .describe(
+          "Containers that are kept, and turns that work at once; as many again may wait for their tools. Left out: as many as memory allows, and 16.",
+        ),
       turnTimeoutMinutes: positive.default(60),
+      holdMinutes: positive
+        .default(5)
+        .describe("So long may the tools of a turn run while other groups wait and get no place; then it ends."),
       silenceTimeoutSeconds: positive
         .max(3600)
         .default(60)

@@ -1,9 +1,16 @@
 /**
  * What can be used up. `memory`: processes ended by the kernel. `processes`: starts that were refused. `turn-time`: a turn
- * that took too long. `output-rate`: lines of a session's log that came too fast. `workspace`, `workspace-files`: the
+ * that took too long. `place-time`: tools that ran for long while other groups had no place. `output-rate`: lines of a session's log that came too fast. `workspace`, `workspace-files`: the
  * group's folder.
  */
-export type LimitName = "memory" | "processes" | "turn-time" | "output-rate" | "workspace" | "workspace-files";
+export type LimitName =
+  | "memory"
+  | "processes"
+  | "turn-time"
+  | "place-time"
+  | "output-rate"
+  | "workspace"
+  | "workspace-files";
 
 /** A bound that was reached. `text` is a whole sentence in plain words, good for a log, a chat and a model. */
 export interface LimitHit {

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 
-import PQueue from "p-queue";
+import type { Place } from "../domain/place.ts";
+import { Places } from "./places.ts";
 
 /**
  * States of a group: absent (nothing to do) → `waiting` (has a place in the line) → `running` → absent, or
@@ -17,10 +18,13 @@ const floodingWakes = 3;
 const restMs = 50;
 
 export interface GroupQueueParts {
-  /** How many groups may run at once. */
+  /** How many groups may be at work at once. */
   readonly concurrency: number;
-  /** Does what is due for the group: at most one turn. Should not reject; a rejection is reported and the queue goes on. */
-  readonly run: (group: string, signal: AbortSignal) => Promise<void>;
+  /**
+   * Does what is due for the group: at most one turn. It may leave its place for a while. Should not reject; a rejection is
+   * reported and the queue goes on.
+   */
+  readonly run: (group: string, signal: AbortSignal, place: Place) => Promise<void>;
   readonly onError: (group: string, error: unknown) => void;
   /** The group waits for its place, runs, or (undefined) has nothing to do. Must not throw. */
   readonly onChange?: ((group: string, activity: "waiting" | "running" | undefined) => void) | undefined;
@@ -35,14 +39,15 @@ export class GroupQueue {
   /** How often a group was woken since its run began. */
   readonly #wakes = new Map<string, number>();
   readonly #rests = new Set<Promise<void>>();
-  readonly #line: PQueue;
+  readonly #runs = new Set<Promise<void>>();
+  readonly #places: Places;
   readonly #parts: GroupQueueParts;
   readonly #abort = new AbortController();
   #stopped = false;
 
   constructor(parts: GroupQueueParts) {
     this.#parts = parts;
-    this.#line = new PQueue({ concurrency: parts.concurrency });
+    this.#places = new Places({ count: parts.concurrency, now: () => performance.now() });
   }
 
   /** Something is due for the group. Cheap and idempotent; ignored once the queue is stopped. */
@@ -65,20 +70,15 @@ export class GroupQueue {
 
   /** Resolves when nothing runs or waits. */
   async idle(): Promise<void> {
-    await this.#line.onIdle();
-    while (this.#rests.size > 0) {
-      await Promise.all(this.#rests);
-      await this.#line.onIdle();
-    }
+    while (this.#runs.size + this.#rests.size > 0) await Promise.all([...this.#runs, ...this.#rests]);
   }
 
   /** Starts nothing more, waits for what runs, and after the deadline aborts it. */
   async stop(deadlineMs: number): Promise<void> {
     this.#stopped = true;
-    this.#line.clear();
     for (const [group, state] of this.#states) if (state === "waiting") this.#forget(group);
     const timer = setTimeout(() => this.#abort.abort(new Error("the host is shutting down")), deadlineMs);
-    await this.#line.onIdle();
+    await Promise.all(this.#runs);
     clearTimeout(timer);
   }
 
@@ -99,19 +99,22 @@ export class GroupQueue {
   }
 
   #join(group: string): void {
-    this.#line
-      .add(() => this.#run(group))
-      .catch((error: unknown) => {
-        // A line that is cleared rejects what stood in it; that is kept in the store.
-        if (!this.#stopped) this.#parts.onError(group, error);
-      });
+    const run = this.#runInPlace(group);
+    this.#runs.add(run);
+    void run.then(() => this.#runs.delete(run));
   }
 
-  async #run(group: string): Promise<void> {
+  /** What stands in line when the queue is stopped is kept in the store. */
+  async #runInPlace(group: string): Promise<void> {
+    using place = await this.#places.enter();
+    if (!this.#stopped) await this.#run(group, place);
+  }
+
+  async #run(group: string, place: Place): Promise<void> {
     this.#states.set(group, "running");
     this.#parts.onChange?.(group, "running");
     try {
-      await this.#parts.run(group, this.#abort.signal);
+      await this.#parts.run(group, this.#abort.signal, place);
     } catch (error) {
       this.#parts.onError(group, error);
     } finally {

@@ -5,9 +5,11 @@ import { spokenMinutes } from "../lib/spoken-minutes.ts";
 import { limits } from "../protocol/limits.ts";
 import { refusalOfValue } from "../protocol/mailbox-file.ts";
 import type { AgentPayload } from "../protocol/messages.ts";
+import { AgentSilence } from "./agent-silence.ts";
 import type { HotContainer, TurnListener } from "./hot-container.ts";
 import { finalAnswer, interrupted, lastAnswer } from "./answers.ts";
 import { HostTools, type HostToolRequest } from "./host-tools.ts";
+import { ToolsWait } from "./tools-wait.ts";
 import { collectIntake } from "./turn-intake.ts";
 import type { TurnParts, TurnScope } from "./turn-parts.ts";
 import { TurnSteps } from "./turn-steps.ts";
@@ -26,8 +28,6 @@ export type Outcome =
 /** Answers in a row whose every tool call was denied, before the turn is given up. */
 const deniedRounds = 8;
 const cancelGraceMs = 5_000;
-/** Pings within the longest silence. */
-const pingsPerSilence = 2;
 
 /** The host's side of one container's work on one turn. Every step is stored before it is acted on. */
 export class ActiveTurn implements TurnListener {
@@ -38,12 +38,12 @@ export class ActiveTurn implements TurnListener {
   readonly #modelCall = new AbortController();
   readonly #hostTools: HostTools;
   readonly #steps: TurnSteps;
+  readonly #silence: AgentSilence;
+  readonly #tools: ToolsWait;
   readonly #resumed: boolean;
   #container: HotContainer | undefined;
   #answering = false;
   #requests = 0;
-  #silence: NodeJS.Timeout | undefined;
-  #unansweredPings = 0;
   #cancelled: { readonly state: "failed" | "cancelled"; readonly reason: string } | undefined;
 
   /** `resumed`: another container has worked on the turn before. */
@@ -52,6 +52,9 @@ export class ActiveTurn implements TurnListener {
     this.#parts = parts;
     this.#hostTools = new HostTools(scope, parts);
     this.#resumed = resumed;
+    const limitMs = parts.silenceTimeoutMs;
+    this.#silence = new AgentSilence({ limitMs, ping: () => this.#ping(), fell: () => this.#fallSilent() });
+    this.#tools = new ToolsWait({ place: scope.place, holdMs: parts.holdMs, end: () => this.#onHeldTooLong() });
     this.#steps = new TurnSteps(parts, scope.turn.id, resumed ? undefined : scope.firstStep);
   }
 
@@ -66,13 +69,13 @@ export class ActiveTurn implements TurnListener {
     const timeout = setTimeout(() => {
       this.#onTimeout();
     }, this.#parts.turnTimeoutMs);
-    const pings = setInterval(() => this.#ping(), this.#parts.silenceTimeoutMs / pingsPerSilence);
     const suspend = (): void => {
       this.#outcome.resolve({ kind: "suspended" });
       this.#suspended.resolve(undefined);
     };
     signal.addEventListener("abort", suspend, { once: true });
     try {
+      if (!(await this.#claimPlace(signal))) return { kind: "suspended" };
       clock.enter("container");
       const acquiring = this.#parts.pool.acquire(group, session, this);
       this.#container = await Promise.race([acquiring, this.#suspended.promise]);
@@ -83,8 +86,8 @@ export class ActiveTurn implements TurnListener {
       return await this.#outcome.promise;
     } finally {
       clearTimeout(timeout);
-      clearTimeout(this.#silence);
-      clearInterval(pings);
+      this.#silence[Symbol.dispose]();
+      this.#tools[Symbol.dispose]();
       signal.removeEventListener("abort", suspend);
       this.#modelCall.abort(new AppError("cancelled", "The turn has ended."));
       this.#parts.pool.release(session.id);
@@ -119,12 +122,26 @@ export class ActiveTurn implements TurnListener {
     this.cancel({ state: "failed", reason });
   }
 
+  /** Others wait, and there is no other place for them. */
+  #onHeldTooLong(): void {
+    const { holdMs, events } = this.#parts;
+    const reason = `Its tools had run for ${spokenMinutes(holdMs)}, and other groups were waiting for a place.`;
+    this.#background(events.limitHit(this.#scope, { limit: "place-time", value: holdMs, text: reason }));
+    this.cancel({ state: "failed", reason });
+  }
+
+  /** False when the host stops before; a turn that was stopped while it waited goes on, to its end. */
+  async #claimPlace(signal: AbortSignal): Promise<boolean> {
+    const { clock, place } = this.#scope;
+    clock.enter("queue");
+    await place.claim(AbortSignal.any([signal, this.#modelCall.signal])).catch(() => undefined);
+    return !signal.aborted;
+  }
+
   onMessage(payload: AgentPayload): void {
     if (!("turn" in payload) || payload.turn !== this.#scope.turn.id) return;
-    this.#unansweredPings = 0;
-    // That it lives does not say that it got what it has to react to.
+    this.#silence.heard(payload.type === "pong" ? "pong" : "message");
     if (payload.type === "pong") return;
-    clearTimeout(this.#silence);
     if (payload.type === "model-request") this.#background(this.#onModelRequest(payload.append));
     else if (payload.type === "tool-request") this.#background(this.#onToolRequest(payload));
     else if (payload.type === "progress") this.#parts.events.progress(this.#scope, payload.text);
@@ -165,10 +182,14 @@ export class ActiveTurn implements TurnListener {
     this.#answering = true;
     this.#requests += 1;
     try {
-      this.#scope.clock.enter("context");
+      const { turn, clock, place } = this.#scope;
+      this.#tools.over();
+      clock.enter("queue");
+      await place.claim(this.#modelCall.signal);
+      clock.enter("context");
       const { text, toolCalls } = await this.#nextAnswer(append);
-      const { turn, clock } = this.#scope;
       clock.enter(toolCalls.length > 0 ? "tools" : "mailbox");
+      if (toolCalls.length > 0) this.#tools.begin();
       const request = this.#requests;
       await this.#say({ type: "model-response", turn: turn.id, request, text, toolCalls: [...toolCalls] });
     } catch (error) {
@@ -274,27 +295,22 @@ export class ActiveTurn implements TurnListener {
     await this.#container?.send({ type: "tool-response", turn: turn.id, callId: request.callId, ...result });
   }
 
-  /** Asks an agent that may be long at work, or waits for the model, whether it is there at all. */
-  #ping(): void {
-    const container = this.#container;
-    if (!container) return;
-    if (this.#unansweredPings >= pingsPerSilence) return this.#fallSilent(container);
-    this.#unansweredPings += 1;
-    container.send({ type: "ping", turn: this.#scope.turn.id }).catch((error: unknown) => {
+  #ping(): boolean {
+    this.#container?.send({ type: "ping", turn: this.#scope.turn.id }).catch((error: unknown) => {
       this.#parts.logger.warn({ error }, "the agent cannot be asked whether it is there");
     });
+    return this.#container !== undefined;
   }
 
-  #fallSilent(container: HotContainer): void {
-    void container.close(`the agent gave no sign of life for ${this.#parts.silenceTimeoutMs} ms`);
+  #fallSilent(): void {
+    void this.#container?.close(`the agent gave no sign of life for ${this.#parts.silenceTimeoutMs} ms`);
   }
 
   /** Sends something that the agent must react to at once; an agent that stays silent has lost its container. */
   async #say(payload: Parameters<HotContainer["send"]>[0]): Promise<void> {
     const container = this.#container;
     if (!container) return;
-    clearTimeout(this.#silence);
-    this.#silence = setTimeout(() => this.#fallSilent(container), this.#parts.silenceTimeoutMs);
+    this.#silence.told();
     await container.send(payload);
   }
 }

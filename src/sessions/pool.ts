@@ -21,7 +21,8 @@ const stopping = "the host is stopping";
 
 /**
  * The hot containers, at most one per session, as many as the machine's memory or `maxHot` allows. Callers make sure that
- * no more turns than `maxHot` run at once, so a place can always be made by ending an idle container.
+ * no more turns than `maxHot` are at work at once, so a place can be made by ending an idle container; those of turns that
+ * only wait for their tools come on top.
  */
 export class SessionPool implements AsyncDisposable {
   readonly #parts: PoolParts;
@@ -103,6 +104,7 @@ export class SessionPool implements AsyncDisposable {
     hot.release();
     this.#parts.workspaces.released(hot.view().group);
     if (hot.state === "idle") this.#idle.begin(session);
+    this.#track(this.#endExcess());
   }
 
   /** Ends the container of a session, busy or not. False when it has none. */
@@ -248,6 +250,12 @@ export class SessionPool implements AsyncDisposable {
   }
 
   async #makeRoom(): Promise<void> {
+    await this.#endExcess();
+    await this.#memory.relieve(this.#starting.size);
+  }
+
+  /** Ends idle containers until there are no more than `maxHot`. Those of turns that only wait for their tools may be more. */
+  async #endExcess(): Promise<void> {
     const { maxHot = Infinity } = this.#parts.limits;
     // One that has just started may be in both.
     while (new Set([...this.#hot.keys(), ...this.#starting.keys()]).size > maxHot) {
@@ -255,7 +263,6 @@ export class SessionPool implements AsyncDisposable {
       if (!oldest) break;
       await oldest.close("its place was needed");
     }
-    await this.#memory.relieve(this.#starting.size);
   }
 
   #idleOnes(): HotContainer[] {

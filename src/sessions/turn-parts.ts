@@ -8,6 +8,7 @@ import type { Session } from "../domain/session.ts";
 import type { Step, Turn, TurnTimes } from "../domain/turn.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Decision } from "../policy/tool-policy.ts";
+import type { Place } from "../domain/place.ts";
 import type { MessageStore, OutboxStore, SessionStore, TurnStore } from "../stores/store.ts";
 import type { HotContainer, TurnListener } from "./hot-container.ts";
 import type { TurnClock } from "./turn-clock.ts";
@@ -18,6 +19,7 @@ export interface TurnScope {
   readonly group: Group;
   readonly session: Session;
   readonly clock: TurnClock;
+  readonly place: Place;
   /** Of a turn that has just begun, what its messages said; undefined when it is gone on with. */
   readonly firstStep?: Step;
 }
@@ -77,6 +79,8 @@ export interface TurnParts {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly turnTimeoutMs: number;
+  /** So long may tools of a turn run while others wait and get no place. */
+  readonly holdMs: number;
   /** Longest silence of an agent during a turn: after a message that it must react to at once, and to pings. */
   readonly silenceTimeoutMs: number;
 }

@@ -2,10 +2,10 @@ import { randomUUID } from "node:crypto";
 
 import type { Group } from "../domain/group.ts";
 import type { StoredMessage } from "../domain/message.ts";
-import type { Session } from "../domain/session.ts";
 import type { Turn } from "../domain/turn.ts";
 import { AppError, isPassing, toError } from "../lib/app-error.ts";
 import { waitOnTimer } from "../lib/wait.ts";
+import type { Place } from "../domain/place.ts";
 import { ActiveTurn } from "./active-turn.ts";
 import type { Outcome } from "./active-turn.ts";
 import { TurnClock } from "./turn-clock.ts";
@@ -32,13 +32,13 @@ export class TurnRunner {
   }
 
   /** Goes on with the group's unfinished turn, or begins one if messages wait. Returns whether more may be due. */
-  async run(group: Group, signal: AbortSignal): Promise<boolean> {
+  async run(group: Group, signal: AbortSignal, place: Place): Promise<boolean> {
     const session = await this.#parts.store.sessions.open(this.#parts.sessionKey(group), group.name);
     const unfinished = (await this.#parts.store.turns.running()).find((turn) => turn.session === session.id);
     if (unfinished) {
-      const scope = { turn: unfinished, group, session, clock: this.#newClock() };
+      const scope = { turn: unfinished, group, session, place, clock: this.#newClock() };
       await this.#workOn(scope, await this.#parts.store.messages.ofTurn(unfinished.id), signal);
-    } else if (!(await this.#begin(group, session, signal))) return false;
+    } else if (!(await this.#begin({ group, session, place }, signal))) return false;
     return (await this.#parts.store.messages.waitingCount(group.name)) > 0;
   }
 
@@ -55,8 +55,9 @@ export class TurnRunner {
     return active !== undefined && !active.cancelled;
   }
 
-  async #begin(group: Group, session: Session, signal: AbortSignal): Promise<boolean> {
+  async #begin(where: Pick<TurnScope, "group" | "session" | "place">, signal: AbortSignal): Promise<boolean> {
     const { store, clock } = this.#parts;
+    const { group, session } = where;
     const intake = await collectIntake(this.#parts, group.name, () => session);
     if (!intake) return false;
     const id = randomUUID();
@@ -68,7 +69,7 @@ export class TurnRunner {
     const turnClock = this.#newClock();
     // The clock may have been set back.
     turnClock.add("queue", Math.max(0, at - (intake.waiting[0]?.receivedAt ?? at)));
-    const scope = { turn: begun.turn, group, session, clock: turnClock, firstStep: begun.step };
+    const scope = { ...where, turn: begun.turn, clock: turnClock, firstStep: begun.step };
     await this.#workOn(scope, intake.waiting, signal);
     return true;
   }

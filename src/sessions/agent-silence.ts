@@ -1,0 +1,46 @@
+/** Pings within the longest silence. */
+const pingsPerSilence = 2;
+
+export interface AgentSilenceParts {
+  /** The longest silence: after something that the agent must react to at once, and to pings. */
+  readonly limitMs: number;
+  /** Asks the agent whether it is there; false while there is nobody to ask. */
+  readonly ping: () => boolean;
+  /** It has been silent for too long. */
+  readonly fell: () => void;
+}
+
+/** Notices when the agent gives no sign of life, while it has to react and while it may be long at work. */
+export class AgentSilence implements Disposable {
+  readonly #parts: AgentSilenceParts;
+  readonly #pings: NodeJS.Timeout;
+  #deadline: NodeJS.Timeout | undefined;
+  #unansweredPings = 0;
+
+  constructor(parts: AgentSilenceParts) {
+    this.#parts = parts;
+    this.#pings = setInterval(() => this.#ping(), parts.limitMs / pingsPerSilence);
+  }
+
+  /** The agent is told something that it must react to at once. */
+  told(): void {
+    clearTimeout(this.#deadline);
+    this.#deadline = setTimeout(this.#parts.fell, this.#parts.limitMs);
+  }
+
+  /** The agent lives. A pong does not say that it got what it has to react to. */
+  heard(what: "pong" | "message"): void {
+    this.#unansweredPings = 0;
+    if (what === "message") clearTimeout(this.#deadline);
+  }
+
+  [Symbol.dispose](): void {
+    clearInterval(this.#pings);
+    clearTimeout(this.#deadline);
+  }
+
+  #ping(): void {
+    if (this.#unansweredPings >= pingsPerSilence) return this.#parts.fell();
+    if (this.#parts.ping()) this.#unansweredPings += 1;
+  }
+}

@@ -1,0 +1,38 @@
+import type { Place } from "../domain/place.ts";
+
+/** Tools that are done sooner cost no wait in line. */
+const leaveMs = 2_000;
+
+/** What a turn does with its place while only its tools are at work: it leaves it, and after `holdMs` it may have to end. */
+export class ToolsWait implements Disposable {
+  readonly #place: Place;
+  readonly #holdMs: number;
+  readonly #end: () => void;
+  #leave: NodeJS.Timeout | undefined;
+  #hold: NodeJS.Timeout | undefined;
+  #overdue: Disposable | undefined;
+
+  /** `end`: others wait, get no place, and these tools have run for longer than all others'. */
+  constructor(parts: { readonly place: Place; readonly holdMs: number; readonly end: () => void }) {
+    this.#place = parts.place;
+    this.#holdMs = parts.holdMs;
+    this.#end = parts.end;
+  }
+
+  begin(): void {
+    this.over();
+    this.#leave = setTimeout(() => this.#place.leave(), leaveMs);
+    this.#hold = setTimeout(() => (this.#overdue = this.#place.overdue(this.#end)), this.#holdMs);
+  }
+
+  over(): void {
+    clearTimeout(this.#leave);
+    clearTimeout(this.#hold);
+    this.#overdue?.[Symbol.dispose]();
+    this.#overdue = undefined;
+  }
+
+  [Symbol.dispose](): void {
+    this.over();
+  }
+}

@@ -1,0 +1,166 @@
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+
+import type { Place } from "../../../src/domain/place.ts";
+import { Places } from "../../../src/queue/places.ts";
+
+const never = new AbortController().signal;
+
+/** Places on a clock that the test sets. */
+function openPlaces(count: number) {
+  const clock = { ms: 0 };
+  const places = new Places({ count, now: () => clock.ms });
+  const got: string[] = [];
+  const enter = async (name: string): Promise<Place> => {
+    const place = await places.enter();
+    got.push(name);
+    return place;
+  };
+  return { clock, got, enter };
+}
+
+const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+test("work that waits for its tools leaves its place to the next in line, and gets one again in its turn", async () => {
+  const { got, enter } = openPlaces(1);
+  const sleeper = await enter("sleeper");
+  const next = enter("next");
+  await settled();
+  expect(got).toEqual(["sleeper"]);
+
+  sleeper.leave();
+  const worker = await next;
+  const back = sleeper.claim(never).then(() => got.push("sleeper again"));
+  await settled();
+  expect(got).toEqual(["sleeper", "next"]);
+  worker[Symbol.dispose]();
+  await back;
+
+  expect(got).toEqual(["sleeper", "next", "sleeper again"]);
+});
+
+test("as many may be away as there are places; one more leaves as soon as somebody is back", async () => {
+  const { got, enter } = openPlaces(1);
+  const first = await enter("first");
+  first.leave();
+  const second = await enter("second");
+  const third = enter("third");
+  second.leave();
+  await settled();
+  expect(got).toEqual(["first", "second"]);
+
+  first[Symbol.dispose]();
+  await third;
+
+  expect(got).toEqual(["first", "second", "third"]);
+});
+
+test("when nobody can leave any more, the work that is overdue longest has to end, one for each that waits", async () => {
+  const { got, enter } = openPlaces(1);
+  const away = await enter("away");
+  away.leave();
+  const held = await enter("held");
+  held.leave();
+  const ended: string[] = [];
+  away.overdue(() => ended.push("away"));
+  held.overdue(() => ended.push("held"));
+  expect(ended).toEqual([]);
+
+  const third = enter("third");
+  await settled();
+  expect(ended).toEqual(["away"]);
+  away[Symbol.dispose]();
+  await third;
+
+  expect(got).toEqual(["away", "held", "third"]);
+  expect(ended).toEqual(["away"]);
+});
+
+test("work that is not overdue any more when others come is left alone", async () => {
+  const { enter } = openPlaces(1);
+  const place = await enter("first");
+  const ended: string[] = [];
+  const overdue = place.overdue(() => ended.push("first"));
+
+  overdue[Symbol.dispose]();
+  const second = enter("second");
+  await settled();
+  expect(ended).toEqual([]);
+  place[Symbol.dispose]();
+  await second;
+});
+
+test("work that never waits for tools lets others go first after its slice of the time", async () => {
+  const { clock, got, enter } = openPlaces(1);
+  const busy = await enter("busy");
+  const next = enter("next");
+  await busy.claim(never);
+  await settled();
+  expect(got).toEqual(["busy"]);
+
+  clock.ms = 10_000;
+  const back = busy.claim(never).then(() => got.push("busy again"));
+  const worker = await next;
+  worker[Symbol.dispose]();
+  await back;
+
+  expect(got).toEqual(["busy", "next", "busy again"]);
+});
+
+test("a claim that is given up leaves nothing in the line", async () => {
+  const { got, enter } = openPlaces(1);
+  const first = await enter("first");
+  first.leave();
+  const second = await enter("second");
+  const over = new AbortController();
+  const claim = first.claim(over.signal);
+
+  over.abort(new Error("stopped"));
+  await expect(claim).rejects.toThrow("stopped");
+  first[Symbol.dispose]();
+  const third = enter("third");
+  second[Symbol.dispose]();
+  await third;
+
+  expect(got).toEqual(["first", "second", "third"]);
+});
+
+test("whatever work does, never more hold a place than there are, nor twice as many are under way, and all get through", async () => {
+  const step = fc.constantFrom("work", "leave", "claim");
+  const work = fc.array(step, { maxLength: 6 });
+  await fc.assert(
+    fc.asyncProperty(fc.integer({ min: 1, max: 3 }), fc.array(work, { maxLength: 12 }), async (count, works) => {
+      const places = new Places({ count, now: () => 0 });
+      const held = new Set<number>();
+      const under = new Set<number>();
+      let most = { held: 0, under: 0 };
+      const note = (): void => {
+        most = { held: Math.max(most.held, held.size), under: Math.max(most.under, under.size) };
+      };
+      const run = async (id: number, steps: readonly string[]): Promise<void> => {
+        using place = await places.enter();
+        held.add(id);
+        under.add(id);
+        note();
+        for (const what of steps) {
+          await settled();
+          if (what === "leave") {
+            place.leave();
+            held.delete(id);
+          } else if (what === "claim") {
+            await place.claim(never);
+            held.add(id);
+            note();
+          }
+        }
+        held.delete(id);
+        under.delete(id);
+      };
+
+      await Promise.all(works.map((steps, id) => run(id, steps)));
+
+      expect(most.held).toBeLessThanOrEqual(count);
+      expect(most.under).toBeLessThanOrEqual(2 * count);
+    }),
+  );
+});
