@@ -1,5 +1,6 @@
 import type { Logger } from "pino";
 
+import type { Fingerprint } from "../audit/fingerprint.ts";
 import type { Environment } from "../config/environment.ts";
 import type { Home } from "../config/home.ts";
 import type { Config } from "../config/schema.ts";
@@ -25,7 +26,7 @@ export interface AppContext {
   readonly logs: SessionLogs;
   readonly record: PutOnRecord;
   readonly limits: LimitReporter;
-  readonly fingerprint: (text: string) => unknown;
+  readonly fingerprint: (text: string) => Fingerprint;
   readonly metrics: Metrics;
   readonly crashPoints: CrashPoints;
 }

@@ -1,3 +1,4 @@
+import type { Fingerprint } from "../audit/fingerprint.ts";
 import type { AuditType } from "../audit/types.ts";
 import type { Group } from "../domain/group.ts";
 import type { ToolCall } from "../domain/model.ts";
@@ -27,7 +28,7 @@ export interface EventParts {
   readonly limits: LimitReporter;
   readonly logs: SessionLogs;
   /** Length and keyed hash of a text: proof of what was said without saying it. */
-  readonly fingerprint: (text: string) => unknown;
+  readonly fingerprint: (text: string) => Fingerprint;
 }
 
 export interface PoolEventParts extends Pick<EventParts, "record" | "logs" | "limits"> {

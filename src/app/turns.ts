@@ -1,6 +1,7 @@
 import { join } from "node:path";
 
 import { estimatePromptTokens, estimateStepTokens } from "../context/tokens.ts";
+import { createMessageIds } from "../context/message-ids.ts";
 import { renderMessages } from "../context/render-messages.ts";
 import { LocalTime } from "../context/time-zone.ts";
 import { networkOf } from "../config/groups.ts";
@@ -35,6 +36,7 @@ export function createTurns(
   const { config, store, clock, logger } = context;
   const agentName = config.assistant.name;
   const timeZone = new LocalTime(config.timezone);
+  const idOf = createMessageIds(context.fingerprint);
   const knownTools = new Set<string>(toolDefinitions.map((tool) => tool.name));
   return new TurnRunner({
     store,
@@ -50,7 +52,7 @@ export function createTurns(
       chatOf: ({ channel, chat }) => store.chats.get(channel, chat),
       networkFor: (group) => networkOf(config, group.name).allow,
     }),
-    render: (messages, omitted) => renderMessages({ messages, omitted, agentName, timeZone }),
+    render: (messages, omitted) => renderMessages({ messages, omitted, agentName, timeZone, idOf }),
     estimateTokens: estimateStepTokens,
     judge: (group, call) => judgeToolCall(call, group.policy, knownTools),
     formatReply: createFormatReply(context),

@@ -2,6 +2,7 @@ import type { Quote, StoredAttachment, StoredMessage } from "../domain/message.t
 import { cutMiddle } from "../lib/cut-middle.ts";
 import { spokenBytes } from "../lib/bytes.ts";
 import { escapeAttribute, escapeText } from "../lib/markup.ts";
+import type { MessageIds } from "./message-ids.ts";
 import type { LocalTime } from "./time-zone.ts";
 
 const maxTextChars = 16_000;
@@ -17,7 +18,7 @@ const maxAttributeChars = 256;
  *     </messages>
  *
  * Files that came with a message stand in front of its text, as `<attachment kind="image">/workspace/group/inbox/… (123 kB,
- * image/jpeg, called "…")</attachment>`. `id` and `time` are the host's, `from` is the name that the member chose, `sender` the channel's stable id, `for-you` stands
+ * image/jpeg, called "…")</attachment>`. `id` (see `MessageIds`) and `time` are the host's, `from` is the name that the member chose, `sender` the channel's stable id, `for-you` stands
  * only on messages to the agent. All that comes from members is escaped, so that it can neither forge an element, an
  * attribute or another sender, nor hide anything. Long texts are cut in the middle, where `<cut characters="…"/>` says so.
  */
@@ -27,17 +28,21 @@ export function renderMessages(input: {
   readonly omitted: number;
   readonly agentName: string;
   readonly timeZone: LocalTime;
+  readonly idOf: MessageIds;
 }): string {
   const head = `<messages${attribute("for", input.agentName)}${attribute("timezone", input.timeZone.zone)}>`;
   const omitted = input.omitted > 0 ? [`<omitted count="${input.omitted}"/>`] : [];
-  const messages = input.messages.map((message) => renderMessage(message, input.timeZone));
+  const messages = input.messages.map((message) => renderMessage(message, input));
   return [head, ...omitted, ...messages, "</messages>"].join("\n");
 }
 
-function renderMessage(message: StoredMessage, timeZone: LocalTime): string {
+function renderMessage(
+  message: StoredMessage,
+  { timeZone, idOf }: { readonly timeZone: LocalTime; readonly idOf: MessageIds },
+): string {
   const { quote, sender } = message;
   const attributes = [
-    attribute("id", String(message.seq)),
+    attribute("id", idOf(message.seq)),
     attribute("from", sender.name),
     attribute("sender", sender.id),
     attribute("time", timeZone.at(message.sentAt ?? message.receivedAt)),

@@ -44,7 +44,8 @@ const namesTried = 100;
 export class Inbox implements Disposable {
   readonly #parts: InboxParts;
   readonly #stop = new AbortController();
-  #count = 0;
+  /** Of each group by itself: a count of all would tell one group how many files others get. */
+  readonly #counts = new Map<string, number>();
 
   private constructor(parts: InboxParts) {
     this.#parts = parts;
@@ -120,9 +121,10 @@ export class Inbox implements Disposable {
       await chown(temporary, uid, gid);
     }
     for (let tried = 0; tried < namesTried; tried += 1) {
-      this.#count += 1;
+      const count = (this.#counts.get(group) ?? 0) + 1;
+      this.#counts.set(group, count);
       const time = new Date(this.#parts.clock.now()).toISOString().slice(0, 19).replaceAll(/[-:]/g, "");
-      const name = `${time}-${this.#count}.${extension}`;
+      const name = `${time}-${count}.${extension}`;
       if ((await inbox.linkIn(temporary, name)) === "linked") return `${containerPaths.group}/${inboxName}/${name}`;
     }
     throw new AppError("conflict", "the names in the inbox are all taken");

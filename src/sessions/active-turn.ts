@@ -209,12 +209,9 @@ export class ActiveTurn implements TurnListener {
   async #fail(error: Error): Promise<void> {
     const { turn } = this.#scope;
     if (isPassing(error) && !this.#cancelled) return this.#give(error);
-    await this.#container?.send({
-      type: "model-failure",
-      turn: turn.id,
-      request: this.#requests,
-      reason: error.message,
-    });
+    // Why is the group's and the operator's business: a vendor's words and budgets of others do not go into a container.
+    const reason = "The model could not be asked.";
+    await this.#container?.send({ type: "model-failure", turn: turn.id, request: this.#requests, reason });
     if (!this.#cancelled) this.#end("failed", error.message);
   }
 

@@ -7,7 +7,7 @@ import type { StoredMessage } from "../../../src/domain/message.ts";
 import { storedMessage } from "./messages.ts";
 
 function render(messages: readonly StoredMessage[], { omitted = 0, timeZone = "America/New_York" } = {}): string {
-  return renderMessages({ messages, omitted, agentName: "crab", timeZone: new LocalTime(timeZone) });
+  return renderMessages({ messages, omitted, agentName: "crab", timeZone: new LocalTime(timeZone), idOf: String });
 }
 
 test("the model sees who said what, when in its time zone, and what is for it", () => {

@@ -75,6 +75,16 @@ test("a file of a member lies in the group's inbox under a name of ours, of the 
   expect(await readdir(rig.incoming)).toEqual([]);
 });
 
+test("the names of files tell a group nothing of how many files others get", async () => {
+  await using rig = await openRig();
+  await mkdir(join(rig.group, "../others"));
+  await rig.inbox.fetchAll("others", [file(png), file(png)]);
+
+  const [fetched] = await rig.inbox.fetchAll("family", [file(png)]);
+
+  expect(fetched?.file?.path).toBe("/workspace/group/inbox/20260115T123005-1.png");
+});
+
 test("what the host was fetching when it died is gone at the next start", async () => {
   await using rig = await openRig();
 

@@ -21,6 +21,7 @@ function said(...messages: readonly Partial<StoredMessage>[]): ModelMessage {
     omitted: 0,
     agentName: "crab",
     timeZone: new LocalTime("UTC"),
+    idOf: String,
   });
   return { role: "user", text };
 }
