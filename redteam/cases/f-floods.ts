@@ -4,7 +4,7 @@ import { join } from "node:path";
 
 import type { Attack } from "../suite/attack.ts";
 import { AttackedHost, freePort, openPlayground, runCommand, writeHome } from "../suite/host.ts";
-import type { SaidOptions, Stage } from "../suite/stage.ts";
+import type { SaidOptions, Stage, StageGroup } from "../suite/stage.ts";
 
 const megabyte = 1024 * 1024;
 /** As long as a text may be, in ASCII and in letters of three bytes. */
@@ -114,14 +114,14 @@ export const attacks: readonly Attack[] = [
       const statuses = await flood(stage, { times: 160, group: () => "drowned", text: wideText, said });
       const command = await stage.say("drowned", "/status", { sender: newMember("f20") });
       const status = await stage.replyWhere(({ inReplyTo }) => inReplyTo.includes(command.id));
-      const { output } = await stage.shell("red", "echo alive");
+      const isServed = await answers(stage, "red");
       const told = (await allReplies(stage)).filter(
         ({ group, text }) => group === "drowned" && text.includes("This group has sent"),
       );
       const bytes = count(statuses, 202) * Buffer.byteLength(wideText);
       return {
         seen: `${describe(statuses)}, told ${told.length} times, /status: ${status.text.slice(0, 40)}`,
-        holds: bytes <= 24 * megabyte && count(statuses, 429) > 0 && told.length === 1 && output.includes("alive"),
+        holds: bytes <= 24 * megabyte && count(statuses, 429) > 0 && told.length === 1 && isServed,
       };
     },
   },
@@ -190,6 +190,14 @@ export const attacks: readonly Attack[] = [
     },
   },
 ];
+
+/** What a flood has left as context may be more than fits into one turn, which then ends with a notice, and is over with it. */
+async function answers(stage: Stage, group: StageGroup): Promise<boolean> {
+  for (let tries = 0; tries < 3; tries += 1) {
+    if ((await stage.shell(group, "echo alive")).output.includes("alive")) return true;
+  }
+  return false;
+}
 
 async function allReplies(stage: Stage) {
   const all = [];
