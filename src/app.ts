@@ -18,14 +18,16 @@ import { createInterventions } from "./app/interventions.ts";
 import type { Interventions } from "./app/interventions.ts";
 import { createAnswers } from "./app/onboarding.ts";
 import { Patience } from "./app/patience.ts";
+import { Retention } from "./app/retention.ts";
 import { createSigns } from "./app/signs.ts";
 import { createTurns, sessionKeyOf } from "./app/turns.ts";
 import type { Connector, IntakeState } from "./channels/channel.ts";
-import { configuredGroups } from "./config/groups.ts";
+import { configuredGroups, paceLimits } from "./config/groups.ts";
 import { ensureGroupFolder } from "./config/group-folders.ts";
 import { Outbox } from "./delivery/outbox.ts";
 import type { SignsOfLife } from "./delivery/signs-of-life.ts";
 import { startControlServer } from "./gateway/control.ts";
+import type { Operations } from "./gateway/operations.ts";
 import type { Readiness } from "./gateway/health.ts";
 import type { EgressOverrides } from "./egress/doors.ts";
 import { createMetrics } from "./gateway/metrics.ts";
@@ -33,7 +35,9 @@ import { toError } from "./lib/app-error.ts";
 import { GroupQueue } from "./queue/group-queue.ts";
 import { openGroupRegistry } from "./router/group-registry.ts";
 import type { GroupRegistry } from "./router/group-registry.ts";
+import { TurnPace } from "./router/turn-pace.ts";
 import { removeStaleMailboxes } from "./sessions/mailbox-folders.ts";
+import { messagesPerStep } from "./sessions/turn-intake.ts";
 import type { TurnRunner } from "./sessions/turn-runner.ts";
 
 export interface AppOptions extends FoundationParts {
@@ -88,7 +92,6 @@ export async function startApp(options: AppOptions): Promise<App> {
     egress: options.egress,
   });
   stack.defer(() => patience.giveUp());
-  live.pool = containers.pool;
   const doors = await buildDoors(context, stack, {
     terminal: options.terminal,
     more: options.channels ?? [],
@@ -96,32 +99,49 @@ export async function startApp(options: AppOptions): Promise<App> {
     ready: () => readiness(containers, intake()),
   });
   const outbox = stack.use(createOutbox(context, doors));
-  Object.assign(live, { doors, outbox } satisfies Partial<Live>);
+  Object.assign(live, { doors, outbox, pool: containers.pool } satisfies Partial<Live>);
   const files = stack.use(await openOutgoingFiles(context, doors));
+  const pace = createPace(context);
   const runner = createTurns(patient, containers, {
+    pace,
     deliver: () => outbox.wake(),
     keepFile: (group, path) => files.keep(group, path),
     canReact: (channel) => hasTrait(doors, channel, "reactions"),
     untilWritable: (signal) => guard.untilWritable(signal),
   });
   const chats = stack.use(new ChatBook(context, groups));
-  const answer = createAnswers(context, { groups, chats });
-  const interventions = createInterventions(context, { runner, outbox, pool: containers.pool, answer });
+  const work = { runner, outbox, pool: containers.pool, pace, answer: createAnswers(context, { groups, chats }) };
+  const interventions = createInterventions(context, work);
   const signs = stack.use(createSigns(groups, doors));
   const engineWait = stack.use(await openEngineWait(context, { groups, containers, terminal: options.terminal }));
   const queue = createQueue(context, groups, { runner, interventions, signs, engineWait });
   live.queue = queue;
   await interventions.afterAbsence(groups);
   const shared = { groups, queue, outbox, interventions, doors };
-  const accept = await createIntake(context, stack, { ...shared, guard, state: intake });
+  const accept = await createIntake(context, stack, { ...shared, guard, pace, state: intake });
   const operations = createHostOperations(context, { ...shared, containers, intake, chats });
-  const onFault = (error: Error) => logger.error({ error }, "a request on the control socket failed");
-  const audit = (data: object) => record({ type: "control-request", actor: "operator", data: { ...data } });
-  stack.use(await startControlServer({ socketPath: context.home.paths.controlSocket, operations, audit, onFault }));
+  stack.use(await openControl(context, operations));
   await openDoors(context, doors, { accept, outbox, chats, alert: createAlert(context, { groups, doors, outbox }) });
+  stack.use(createRetention(context));
   await resume(context, groups, queue);
   outbox.wake();
   return finishApp(stack.move(), { doors, queue, outbox, live, patience });
+}
+
+function openControl({ home, logger, record }: AppContext, operations: Operations): Promise<AsyncDisposable> {
+  const onFault = (error: Error): void => logger.error({ error }, "a request on the control socket failed");
+  const audit = (data: object): Promise<void> =>
+    record({ type: "control-request", actor: "operator", data: { ...data } });
+  return startControlServer({ socketPath: home.paths.controlSocket, operations, audit, onFault });
+}
+
+function createPace({ config, store, clock }: AppContext): TurnPace {
+  return new TurnPace({ turns: store.turns, limitsOf: (group) => paceLimits(config, group), clock });
+}
+
+function createRetention(context: AppContext): Retention {
+  const days = context.config.store.retentionDays;
+  return new Retention({ ...context, days, keepNewest: messagesPerStep });
 }
 
 function createOutbox({ store, logger, clock, record, metrics }: AppContext, { channels }: Doors): Outbox {

@@ -15,7 +15,7 @@ export interface BenchHostOptions {
   readonly modelUrl: string;
   readonly groups: readonly string[];
   /** Top-level keys of the configuration. */
-  readonly config?: object;
+  readonly config?: { readonly intake?: object; readonly [key: string]: unknown };
   /** Of the model `local/bench`. */
   readonly capabilities?: object;
   /** Left out: every message is for the agent. */
@@ -30,8 +30,11 @@ export async function prepareHost(options: BenchHostOptions): Promise<TestHost> 
     providers: { local: { kind: "openai", apiKey: "sk-none-needed-here", baseUrl: modelUrl } },
     capabilities,
   };
+  // A bench says in minutes what people say in a month.
+  const perDay = { messages: 100_000_000, megabytes: 1_000_000 };
+  const intake = { perGroupPerDay: perDay, perMemberPerDay: perDay, ...config?.intake };
   const named = Object.fromEntries(groups.map((name) => [name, { trigger }]));
-  const host = await TestHost.prepare({ groups: named, config: { models, ...config } });
+  const host = await TestHost.prepare({ groups: named, config: { models, ...config, intake } });
   prepared.push(host);
   return host;
 }

@@ -187,4 +187,17 @@ export const attacks: readonly Attack[] = [
       };
     },
   },
+  {
+    id: "I22",
+    title: "refused requests, so that the log names their sender as one of its own actors",
+    from: "program",
+    expected: "on record under the address that they came from",
+    audit: { type: "http-refused", where: ({ actor }) => actor.startsWith("address:") },
+    quick: true,
+    attempt: async (stage) => {
+      const headers = { authorization: "Bearer wrong", "x-forwarded-for": "operator", forwarded: "for=operator" };
+      const { status } = await stage.request("/metrics", { headers });
+      return { seen: String(status), holds: status === 401 };
+    },
+  },
 ];

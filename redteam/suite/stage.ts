@@ -26,7 +26,9 @@ export interface SaidOptions {
   readonly id?: string;
   readonly sender?: { readonly id: string; readonly name: string };
   readonly mention?: boolean;
+  readonly forwarded?: boolean;
   readonly replyTo?: unknown;
+  readonly attachments?: readonly { readonly name: string; readonly mimeType: string; readonly data: string }[];
 }
 
 /** What an attack in a container gave. */
@@ -38,8 +40,11 @@ export interface InContainer {
   readonly reply: Reply;
 }
 
-/** Groups of the host under attack: `red` is the attacker's, `blue` a bystander's. */
-export type StageGroup = "red" | "blue" | "mounts" | "locked" | "egress";
+/**
+ * Groups of the host under attack: `red` is the attacker's, `blue` a bystander's. `bots` and `busy` have small limits of turns,
+ * `drowned` is for floods that use up its day.
+ */
+export type StageGroup = "red" | "blue" | "mounts" | "locked" | "egress" | "bots" | "busy" | "drowned";
 
 const replyMs = 90_000;
 
@@ -228,6 +233,9 @@ function stageConfig(parts: {
       blue: httpGroup("blue"),
       mounts: { ...httpGroup("mounts"), mounts },
       egress: { ...httpGroup("egress"), network: { allow: allowedHosts } },
+      bots: { ...httpGroup("bots"), limits: { loopTurns: 6 } },
+      busy: { ...httpGroup("busy"), limits: { turnsPerHour: 6 } },
+      drowned: httpGroup("drowned"),
       locked: { ...httpGroup("locked"), policy: { tools: { shell: "deny" } } },
     },
     models: {
@@ -236,7 +244,13 @@ function stageConfig(parts: {
       attempts: 2,
     },
     sandbox: { memoryMb: 256, pids: 128 },
-    intake: { perSenderPerMinute: 10_000 },
+    intake: {
+      perSenderPerMinute: 10_000,
+      perGroupPerDay: { messages: 20_000, megabytes: 24 },
+      perMemberPerDay: { messages: 5_000, megabytes: 6, attachmentMegabytes: 32 },
+    },
+    // Attacks follow one another faster than people talk, all by one member; `bots` and `busy` are for those on this limit.
+    limits: { turnsPerHour: 0, loopTurns: 0 },
     sessions: { turnTimeoutMinutes: 3 },
   };
 }

@@ -28,6 +28,7 @@ type Around = (name: string, call: () => unknown) => unknown;
 const auditTypes = {
   "host-start": true,
   "host-stop": true,
+  "store-pruned": true,
   "config-loaded": true,
   "engine-judged": true,
   "channel-state": true,

@@ -4,6 +4,7 @@ import { channels as catalog } from "../channels/catalog.ts";
 import type { AcceptMessage, Channel, ChannelState, ChannelTraits, Connector } from "../channels/channel.ts";
 import { SupervisedChannel } from "../channels/supervisor.ts";
 import { unconnected } from "../channels/unconnected.ts";
+import { addressActor } from "../domain/actor.ts";
 import type { Outbox } from "../delivery/outbox.ts";
 import type { Readiness } from "../gateway/health.ts";
 import type { HttpRefusal } from "../gateway/refusals.ts";
@@ -107,7 +108,7 @@ export function hasTrait({ channels }: Pick<Doors, "channels">, name: string, tr
 }
 
 function recordRefusal({ record, logger }: AppContext, refusal: HttpRefusal): void {
-  record({ type: "http-refused", actor: refusal.address, data: { ...refusal } }).catch((error: unknown) =>
+  record({ type: "http-refused", actor: addressActor(refusal.address), data: { ...refusal } }).catch((error: unknown) =>
     logger.error({ error }, "a refused request could not be put on record"),
   );
 }

@@ -1,11 +1,14 @@
 import type { Fingerprint } from "../audit/fingerprint.ts";
 import type { AuditType } from "../audit/types.ts";
+import type { Actor } from "../domain/actor.ts";
 import type { Group } from "../domain/group.ts";
 import type { ToolCall } from "../domain/model.ts";
 import type { TurnPhase } from "../domain/turn.ts";
 import type { LimitReporter } from "./limits.ts";
 import type { Metrics } from "../gateway/metrics.ts";
 import type { SessionLogs } from "../lib/session-log.ts";
+import { describeRest } from "../router/resting-notice.ts";
+import type { TurnPace } from "../router/turn-pace.ts";
 import type { PoolEvents } from "../sessions/pool-parts.ts";
 import type { TurnEvents, TurnScope } from "../sessions/turn-parts.ts";
 
@@ -15,7 +18,7 @@ export interface EventRecord {
   readonly group?: string | undefined;
   readonly session?: string | undefined;
   readonly turn?: string | undefined;
-  readonly actor: string;
+  readonly actor: Actor;
   readonly data: Readonly<Record<string, unknown>>;
 }
 
@@ -29,6 +32,7 @@ export interface EventParts {
   readonly logs: SessionLogs;
   /** Length and keyed hash of a text: proof of what was said without saying it. */
   readonly fingerprint: (text: string) => Fingerprint;
+  readonly pace: Pick<TurnPace, "began" | "ended">;
 }
 
 export interface PoolEventParts extends Pick<EventParts, "record" | "logs" | "limits"> {
@@ -76,7 +80,7 @@ export function createPoolEvents({ record, logs, limits, notify }: PoolEventPart
 const about = ({ turn, session, group }: TurnScope) => ({ group: group.name, session: session.id, turn: turn.id });
 
 /** Puts what happens in turns on record and counts it. */
-export function createTurnEvents({ record, metrics, logs, limits, fingerprint }: EventParts): TurnEvents {
+export function createTurnEvents({ record, metrics, logs, limits, fingerprint, pace }: EventParts): TurnEvents {
   const log = ({ session, group }: TurnScope, text: string): void =>
     logs.of({ id: session.id, group: group.name }).write("host", "info", text);
   const shortly = (call: ToolCall) => ({
@@ -86,6 +90,7 @@ export function createTurnEvents({ record, metrics, logs, limits, fingerprint }:
   });
   return {
     started: async (scope, messages, resumed) => {
+      pace.began(scope.turn, messages);
       log(scope, `turn ${scope.turn.id} ${resumed ? "goes on" : "begins"}`);
       const data = {
         resumed,
@@ -113,6 +118,7 @@ export function createTurnEvents({ record, metrics, logs, limits, fingerprint }:
       await record({ type: "mailbox-violation", ...about(scope), actor: "agent", data: { reason } });
     },
     ended: async (scope, { state, reason, elapsedMs, times }) => {
+      pace.ended(scope.turn);
       const seconds = (elapsedMs / 1000).toFixed(1);
       log(scope, `turn ${scope.turn.id} is ${state} after ${seconds} s${reason === undefined ? "" : `: ${reason}`}`);
       metrics.turnEnded(state, elapsedMs);
@@ -131,10 +137,13 @@ export function describeForChat(parts: {
   readonly container: string | undefined;
   readonly group: Group;
   readonly tokensToday: number;
+  readonly resting: Parameters<typeof describeRest>[0] | undefined;
 }): string {
+  const { resting } = parts;
   const { assistantName, models, waiting, active, container, group, tokensToday } = parts;
   return [
     `${assistantName} in group ${group.name}: ${active ? "working" : "idle"}, ${waiting} waiting.`,
     `Container: ${container ?? "none (starts with the next message)"}. Model: ${models.join(", then ")}. Tokens today: ${tokensToday}.`,
+    ...(resting ? [describeRest(resting)] : []),
   ].join("\n");
 }

@@ -6,8 +6,9 @@ import { AppError, isPassing } from "../lib/app-error.ts";
 import type { GroupQueue } from "../queue/group-queue.ts";
 import { createAutoRegister } from "../router/auto-register.ts";
 import type { GroupRegistry } from "../router/group-registry.ts";
-import { routerLimits } from "../router/limits.ts";
+import { type DayBudget, type RouterLimits, routerLimits } from "../router/limits.ts";
 import { createRouter } from "../router/router.ts";
+import type { TurnPace } from "../router/turn-pace.ts";
 import type { AppContext } from "./context.ts";
 import type { Doors } from "./doors.ts";
 import { openInbox } from "./files.ts";
@@ -22,9 +23,11 @@ export interface IntakeParts {
   readonly guard: IntakeGuard;
   readonly interventions: Interventions;
   readonly doors: Doors;
+  readonly pace: TurnPace;
   readonly state: () => IntakeState;
 }
 
+const mebibyte = 1024 * 1024;
 const commandRetryMs = 2_000;
 /** What a platform kept comes all at once: it gets one notice together, not one for each message. */
 const backlogMs = 2_000;
@@ -38,17 +41,27 @@ export async function createIntake(
   const { config, store, clock, record, metrics } = context;
   const { groups, outbox, guard } = parts;
   const inbox = stack.use(await openInbox(context));
-  const { perSenderPerMinute, waitingTotal } = config.intake;
+  const { autoRegister } = config.intake;
+  const defaults = groupDefaults(config);
   const accept = createRouter({
     registry: groups,
     store,
     assistantName: config.assistant.name,
     intake: parts.state,
     autoRegister: config.channels.http?.autoRegister
-      ? createAutoRegister({ channel: "http", registry: groups, defaults: groupDefaults(config) })
+      ? createAutoRegister({
+          channel: "http",
+          registry: groups,
+          defaults,
+          limits: autoRegister,
+          store,
+          clock,
+          audit: record,
+        })
       : undefined,
     onStranger: createStrangers(context, parts),
-    fetchAll: (group, attachments) => inbox.fetchAll(group, attachments),
+    fetchAll: (group, attachments, roomBytes) => inbox.fetchAll(group, attachments, roomBytes),
+    pace: parts.pace,
     wake: createWake(parts),
     lateMs: (group) => catchUpMinutes(config, group) * 60_000,
     runCommands: (group) => runCommands(parts, group),
@@ -56,7 +69,7 @@ export async function createIntake(
       await store.outbox.add(draft, clock.now());
       outbox.wake();
     },
-    limits: { ...routerLimits, perSenderPerMinute, waitingTotal },
+    limits: limitsOf(config.intake),
     clock,
     audit: record,
   });
@@ -77,6 +90,25 @@ export async function createIntake(
     metrics.messageIn(message.channel, receipt);
     return receipt;
   };
+}
+
+function limitsOf(intake: AppContext["config"]["intake"]): RouterLimits {
+  const { perSenderPerMinute, waitingTotal, perGroupPerDay, perMemberPerDay } = intake;
+  return {
+    ...routerLimits,
+    perSenderPerMinute,
+    waitingTotal,
+    perGroupPerDay: inBytes(perGroupPerDay),
+    perMemberPerDay: inBytes(perMemberPerDay),
+  };
+}
+
+function inBytes({
+  messages,
+  megabytes,
+  attachmentMegabytes,
+}: AppContext["config"]["intake"]["perGroupPerDay"]): DayBudget {
+  return { messages, bytes: megabytes * mebibyte, attachmentBytes: attachmentMegabytes * mebibyte };
 }
 
 /** Late messages wait until no more have come for a while: what is said to them is said once. */

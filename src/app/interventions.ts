@@ -1,12 +1,14 @@
 import { estimateStepTokens } from "../context/tokens.ts";
 import { catchUpMinutes } from "../config/groups.ts";
 import type { Outbox } from "../delivery/outbox.ts";
+import { memberActor } from "../domain/actor.ts";
 import type { Group } from "../domain/group.ts";
 import type { Turn } from "../domain/turn.ts";
 import { isPassing } from "../lib/app-error.ts";
-import { dayOf } from "../llm/budget.ts";
 import { Doubt } from "../lib/doubt.ts";
+import { utcDay } from "../lib/utc-day.ts";
 import type { GroupRegistry } from "../router/group-registry.ts";
+import type { TurnPace } from "../router/turn-pace.ts";
 import { createCatchUp } from "../sessions/catch-up.ts";
 import { type ChatCommandParts, createChatCommands } from "../sessions/chat-commands.ts";
 import type { SessionPool } from "../sessions/pool.ts";
@@ -19,6 +21,7 @@ export interface InterventionParts {
   readonly runner: TurnRunner;
   readonly outbox: Outbox;
   readonly pool: SessionPool;
+  readonly pace: Pick<TurnPace, "resting">;
   readonly answer: ChatCommandParts["answer"];
 }
 
@@ -49,7 +52,7 @@ export function createInterventions(context: AppContext, parts: InterventionPart
     sessionKey: sessionKeyOf(config.assistant.name),
     announce: (group, { command, argument, message }) => {
       const data = { command, argument, id: message.id };
-      return record({ type: "command", group: group.name, actor: message.sender.id, data });
+      return record({ type: "command", group: group.name, actor: memberActor(message.sender.id), data });
     },
     turnEnded,
     answer: parts.answer,
@@ -114,9 +117,9 @@ function createTurnEnded({ clock, metrics, record }: AppContext, runner: TurnRun
   };
 }
 
-async function describe(context: AppContext, { pool, runner }: InterventionParts, group: Group): Promise<string> {
+async function describe(context: AppContext, { pool, runner, pace }: InterventionParts, group: Group): Promise<string> {
   const { config, store, clock } = context;
-  const usage = (await store.usage.ofDay(dayOf(clock.now()))).find((entry) => entry.group === group.name);
+  const usage = (await store.usage.ofDay(utcDay(clock.now()))).find((entry) => entry.group === group.name);
   const hot = pool.list().find((container) => container.group === group.name);
   return describeForChat({
     assistantName: config.assistant.name,
@@ -126,5 +129,6 @@ async function describe(context: AppContext, { pool, runner }: InterventionParts
     container: hot && `${hot.name} (${hot.state})`,
     group,
     tokensToday: usage?.tokens ?? 0,
+    resting: pace.resting(group.name),
   });
 }

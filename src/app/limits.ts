@@ -1,3 +1,4 @@
+import type { Actor } from "../domain/actor.ts";
 import type { LimitHit } from "../domain/limit.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { SessionLogs } from "../lib/session-log.ts";
@@ -16,7 +17,7 @@ export interface LimitReporterParts {
   readonly record: (
     record: Place & {
       readonly type: "limit-hit";
-      readonly actor: string;
+      readonly actor: Actor;
       readonly data: Readonly<Record<string, unknown>>;
     },
   ) => Promise<void>;

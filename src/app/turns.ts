@@ -13,6 +13,7 @@ import { openProviders } from "../llm/catalog.ts";
 import { waitReally } from "../llm/retry.ts";
 import { judgeToolCall } from "../policy/tool-policy.ts";
 import { toolDefinitions } from "../protocol/tools.ts";
+import type { TurnPace } from "../router/turn-pace.ts";
 import { createAskModel } from "../sessions/ask-model.ts";
 import { TurnRunner } from "../sessions/turn-runner.ts";
 import type { TurnParts } from "../sessions/turn-parts.ts";
@@ -31,7 +32,10 @@ export function sessionKeyOf(assistantName: string): (group: Group) => string {
 export function createTurns(
   context: AppContext,
   { launcher, pool }: Containers,
-  work: Pick<TurnParts, "deliver" | "untilWritable" | "keepFile" | "canReact">,
+  {
+    pace,
+    ...work
+  }: Pick<TurnParts, "deliver" | "untilWritable" | "keepFile" | "canReact"> & { readonly pace: TurnPace },
 ): TurnRunner {
   const { config, store, clock, logger } = context;
   const agentName = config.assistant.name;
@@ -57,7 +61,7 @@ export function createTurns(
     judge: (group, call) => judgeToolCall(call, group.policy, knownTools),
     formatReply: createFormatReply(context),
     ...work,
-    events: createTurnEvents(context),
+    events: createTurnEvents({ ...context, pace }),
     clock,
     logger,
     turnTimeoutMs: config.sessions.turnTimeoutMinutes * 60_000,

@@ -3,6 +3,7 @@ export type AuditType =
   // The host itself.
   | "host-start"
   | "host-stop"
+  | "store-pruned"
   | "config-loaded"
   | "engine-judged"
   | "channel-state"
@@ -51,7 +52,7 @@ export interface AuditEntry {
   readonly group?: string | undefined;
   readonly session?: string | undefined;
   readonly turn?: string | undefined;
-  /** Who did it: `host`, `model`, `operator`, or a member's stable id. */
+  /** Who did it: see `Actor`. */
   readonly actor: string;
   /** Long strings, deep and large values are shortened: a record has at most 16 KiB. */
   readonly data: Readonly<Record<string, unknown>>;

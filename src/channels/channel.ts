@@ -10,6 +10,8 @@ export type Receipt =
       /** For people, without a full stop. */
       readonly reason: string;
       readonly retryAfterS: number;
+      /** It lasts for hours, and the chat was told: a channel does not keep the message to offer it again. */
+      readonly lasting?: boolean | undefined;
       /** Nothing at all is taken in at present. */
       readonly stopped: boolean;
     };
@@ -23,6 +25,8 @@ export type RefusalCode =
   | "queue-full"
   | "all-queues-full"
   | "sender-rate"
+  | "daily-limit"
+  | "too-many-groups"
   | "too-long";
 
 /** Are messages taken in? If not, why. */

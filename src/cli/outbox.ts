@@ -53,7 +53,8 @@ function addListCommand(outbox: Command, context: CommandContext): void {
     });
 }
 
-function contentOf({ text, file, reaction }: OutboxView): string {
+function contentOf({ text, file, reaction, pruned }: OutboxView): string {
+  if (pruned === true) return "(no longer kept)";
   if (reaction) return `[reaction: ${reaction.emoji}]`;
   return file ? `[file: ${file.name}] ${text}` : text;
 }

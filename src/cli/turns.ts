@@ -87,10 +87,18 @@ function showReport(output: Output, report: TurnReport): void {
     ["of which", describeTimes(times)],
     ["containers", turn.attempts],
     ["waiting", describeWaiting(turn)],
-    ["tokens", `${usage.inputTokens} in (${usage.cachedInputTokens} cached), ${usage.outputTokens} out`],
+    [
+      "tokens",
+      report.pruned === true
+        ? undefined
+        : `${usage.inputTokens} in (${usage.cachedInputTokens} cached), ${usage.outputTokens} out`,
+    ],
   ]);
   output.line("");
-  for (const message of messages) output.line(`${message.sender}: ${message.text}`);
+  for (const message of messages) {
+    output.line(message.pruned === true ? "(a message that is no longer kept)" : `${message.sender}: ${message.text}`);
+  }
+  if (report.pruned === true) output.line("The steps of this turn are no longer kept (store.retentionDays.turns).");
   for (const step of steps) {
     output.line("");
     showStep(output, step);

@@ -1,5 +1,5 @@
 import type { InjectedSecret } from "../domain/egress.ts";
-import { isGroupName } from "../domain/group.ts";
+import { groupNameFault } from "../domain/group.ts";
 import { networkOf } from "./groups.ts";
 import { nearest } from "../lib/nearest.ts";
 import type { ConfigFault } from "./faults.ts";
@@ -70,9 +70,8 @@ function checkGroups({ groups, channels, models }: Config): ConfigFault[] {
   const places = new Map<string, string>();
   const channelNames = Object.keys(channels);
   for (const [name, group] of Object.entries(groups)) {
-    if (!isGroupName(name)) {
-      faults.push({ path: formatPath(["groups", name]), detail: "this name is taken by crabpot itself" });
-    }
+    const nameFault = groupNameFault(name);
+    if (nameFault !== undefined) faults.push({ path: formatPath(["groups", name]), detail: `"${name}" ${nameFault}` });
     if (!channelNames.includes(group.channel)) {
       faults.push(missing(["groups", name, "channel"], "channel", group.channel, channelNames));
     }

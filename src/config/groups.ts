@@ -40,6 +40,19 @@ export function networkOf(config: Config, name: string): GroupNetwork {
   return { allow, allowPrivate, secrets };
 }
 
+/** How often this group's agent may be set to work. The terminal has no other programs in it than the operator's own. */
+export function paceLimits(
+  config: Config,
+  { name, channel }: Pick<Group, "name" | "channel">,
+): { readonly turnsPerHour: number; readonly loopTurns: number } {
+  const own = Object.hasOwn(config.groups, name) ? config.groups[name]?.limits : undefined;
+  const shared = channel === "terminal" ? { turnsPerHour: 0, loopTurns: 0 } : config.limits;
+  return {
+    turnsPerHour: own?.turnsPerHour ?? shared.turnsPerHour,
+    loopTurns: own?.loopTurns ?? shared.loopTurns,
+  };
+}
+
 /** Older messages of this group are not answered after an absence. */
 export function catchUpMinutes(config: Config, name: string): number {
   const group = Object.hasOwn(config.groups, name) ? config.groups[name] : undefined;

@@ -1,6 +1,7 @@
 import * as z from "zod";
 
 import { parseDestination } from "../domain/egress.ts";
+import { groupLimits, intake, limits, store } from "./schema-intake.ts";
 
 const name = z
   .string()
@@ -102,6 +103,7 @@ const group = z.strictObject({
   catchUpMinutes: minutes.optional(),
   policy: groupPolicy.optional(),
   budget: budget.optional(),
+  limits: groupLimits.optional(),
   network: network.optional(),
   secrets: z.record(z.string().regex(/^[A-Z][A-Z0-9_]{0,63}$/, "upper case, digits and _"), secret).default({}),
 });
@@ -267,23 +269,9 @@ export const configSchema = z.strictObject({
         .describe("Messages that are older than this when the host starts are not answered; one notice says so."),
     })
     .prefault({}),
-  intake: z
-    .strictObject({
-      reserveMb: z
-        .number()
-        .min(0)
-        .default(64)
-        .describe("With less free disk space than this, no messages are taken in."),
-      perSenderPerMinute: count.default(6000).describe("Messages of one sender in one group."),
-      attachmentMb: z
-        .number()
-        .min(0)
-        .max(2048)
-        .default(64)
-        .describe("Larger files that members send are not fetched; 0: none are."),
-      waitingTotal: count.default(10_000).describe("Messages of all groups together that may wait for an answer."),
-    })
-    .prefault({}),
+  intake,
+  limits,
+  store,
   log: z.strictObject({ level: z.enum(["debug", "info", "warn", "error"]).default("info") }).prefault({}),
 });
 

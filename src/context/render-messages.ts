@@ -48,6 +48,7 @@ function renderMessage(
     attribute("time", timeZone.at(message.sentAt ?? message.receivedAt)),
     message.state === "context" ? "" : attribute("for-you", "yes"),
     quote ? attribute("reply-to", quote.id) : "",
+    message.forwarded === true ? attribute("forwarded", "yes") : "",
   ];
   const attachments = (message.attachments ?? []).map(renderAttachment).join("");
   return `<message${attributes.join("")}>${quote ? renderQuote(quote) : ""}${attachments}${renderText(message.text, maxTextChars)}</message>`;

@@ -85,7 +85,22 @@ export interface RequestLimits {
   readonly lifetimeMs: number;
 }
 
-/** Folder names of groups: lower case, digits, `-` and `_`, at most 64, starting with a letter or digit. Not `global`, not `_template`. */
+/** Names that Windows keeps for devices: a folder of that name could not be copied, shared or unpacked there. */
+const deviceNames = /^(?:con|prn|aux|nul|com[0-9]|lpt[0-9])$/;
+
+/**
+ * Why this cannot be the name of a group, which is also the name of its folder: the end of a sentence that begins with the
+ * name. Undefined when it can.
+ */
+export function groupNameFault(name: string): string | undefined {
+  if (!/^[a-z0-9][a-z0-9_-]{0,63}$/.test(name)) {
+    return "cannot be the name of a group: use at most 64 lower case letters, digits, - and _, starting with a letter or digit";
+  }
+  if (name === "global") return "cannot be the name of a group: crabpot uses it itself";
+  if (deviceNames.test(name)) return "cannot be the name of a group: Windows reserves it for a device";
+  return undefined;
+}
+
 export function isGroupName(name: string): boolean {
-  return /^[a-z0-9][a-z0-9_-]{0,63}$/.test(name) && name !== "global";
+  return groupNameFault(name) === undefined;
 }

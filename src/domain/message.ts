@@ -61,6 +61,8 @@ export interface IncomingMessage {
   readonly chatTitle?: string | undefined;
   /** When the platform says that it was sent, milliseconds since 1970; it may have waited there while the host was away. */
   readonly sentAt?: number | undefined;
+  /** The sender passes on what somebody else said: it is no mention and no command of the sender. */
+  readonly forwarded?: boolean | undefined;
 }
 
 /**
@@ -86,6 +88,9 @@ export interface StoredMessage {
   readonly receivedAt: number;
   /** When it was sent, where the platform says so; never after its arrival. */
   readonly sentAt?: number | undefined;
+  readonly forwarded?: boolean | undefined;
+  /** Too old to be kept: texts, files and the sender's name are empty. */
+  readonly pruned?: boolean | undefined;
 }
 
 /** `reply`: the agent speaks. `notice`: the host itself does. */
@@ -139,6 +144,8 @@ export interface OutgoingMessage extends OutgoingDraft {
   readonly acceptedAt?: number | undefined;
   /** Why it is where it is, if the last attempt failed. */
   readonly error?: string | undefined;
+  /** Too old to be kept: it has no text and no file any more. */
+  readonly pruned?: boolean | undefined;
 }
 
 /** What people are shown while they wait: a place in the line, work on their message, or neither any more. */

@@ -30,6 +30,16 @@ export interface Turn {
   readonly times?: TurnTimes | undefined;
 }
 
+/** When a turn began and ended, and who made it begin. */
+export interface PacedTurn {
+  readonly id: string;
+  readonly startedAt: number;
+  readonly endedAt: number | undefined;
+  /** When the first of its messages came in, and who sent them; undefined and empty where it is not known any more. */
+  readonly firstAt: number | undefined;
+  readonly senders: readonly string[];
+}
+
 /** One thing that happened in a turn, stored before it is acted on. */
 export type StepBody =
   | { readonly kind: "user"; readonly text: string }

@@ -60,14 +60,22 @@ export class Inbox implements Disposable {
   }
 
   /**
-   * What became of each, in order; what cannot be had says why. Rejects only with what is over some time, a full disk or
+   * What became of each, in order; what cannot be had says why, as do those for which nothing is left of `roomBytes`, what
+   * members may send today. Rejects only with what is over some time, a full disk or
    * the end of the host: then the message is not to be taken yet.
    */
-  async fetchAll(group: string, attachments: readonly IncomingAttachment[]): Promise<StoredAttachment[]> {
+  async fetchAll(
+    group: string,
+    attachments: readonly IncomingAttachment[],
+    roomBytes = Number.POSITIVE_INFINITY,
+  ): Promise<StoredAttachment[]> {
     const deadline = AbortSignal.any([AbortSignal.timeout(this.#parts.fetchMs ?? fetchMs), this.#stop.signal]);
     const fetched: StoredAttachment[] = [];
+    let left = roomBytes;
     for (const attachment of attachments.slice(0, filesPerMessage)) {
-      fetched.push(await this.#fetchOne(group, attachment, deadline));
+      const one = await this.#fetchOne(group, { attachment, roomBytes: left }, deadline);
+      left -= one.file?.bytes ?? 0;
+      fetched.push(one);
       this.#stop.signal.throwIfAborted();
     }
     const [next] = attachments.slice(filesPerMessage);
@@ -81,12 +89,17 @@ export class Inbox implements Disposable {
     this.#stop.abort(new AppError("intake_stopped", "The host is stopping.", { passing: true }));
   }
 
-  async #fetchOne(group: string, attachment: IncomingAttachment, deadline: AbortSignal): Promise<StoredAttachment> {
+  async #fetchOne(
+    group: string,
+    { attachment, roomBytes }: { readonly attachment: IncomingAttachment; readonly roomBytes: number },
+    deadline: AbortSignal,
+  ): Promise<StoredAttachment> {
     const { kind } = attachment;
     const name = attachment.name?.replaceAll("\0", "").toWellFormed().slice(0, nameChars);
     const temporary = join(this.#parts.temporaryFolder, randomUUID());
     try {
-      const limit = await this.#limitFor(group, attachment);
+      if (roomBytes <= 0 || (attachment.bytes ?? 0) > roomBytes) throw sentEnough;
+      const limit = Math.min(roomBytes, await this.#limitFor(group, attachment));
       await Promise.race([attachment.fetch(temporary, limit, deadline), rejectAt(deadline)]);
       const { bytes, type } = await settle(temporary, limit, name);
       const path = await this.#place(group, temporary, type);
@@ -182,6 +195,8 @@ function describe(error: Error): string {
   if ("syscall" in error) return "the host could not store it";
   return error.message.slice(0, reasonChars).toWellFormed();
 }
+
+const sentEnough = new AppError("too_large", "members have sent as many files today as they may");
 
 function tooLarge(limit: number): AppError {
   return new AppError("too_large", `it is larger than ${spokenBytes(limit)}`);

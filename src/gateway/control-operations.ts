@@ -244,6 +244,10 @@ async function retryTurn(parts: OperationParts, id: string): Promise<number> {
     throw new AppError("conflict", `Turn ${turn.id} is ${turn.state}; only a failed one can be retried.`);
   }
   requireGroup(parts, turn.group);
+  const messages = await parts.store.messages.ofTurn(turn.id);
+  if (messages.length > 0 && messages.every(({ pruned }) => pruned === true)) {
+    throw new AppError("conflict", `The messages of turn ${turn.id} are no longer kept, so it cannot be retried.`);
+  }
   return parts.requeue(turn);
 }
 

@@ -35,6 +35,9 @@ export async function retryOutbox(
 function requireRetryable(seq: number, row: OutgoingMessage | undefined): void {
   const fix = "See `crabpot outbox list`.";
   if (!row) throw new AppError("not_found", `There is no message ${seq} in the outbox.`, { fix });
+  if (row.pruned === true) {
+    throw new AppError("conflict", `The text of message ${seq} is no longer kept, so it cannot be sent again.`);
+  }
   if (row.state === "dead" || row.state === "uncertain") return;
   throw new AppError("conflict", `Message ${seq} is ${row.state}; only a dead or uncertain one can be retried.`, {
     fix,

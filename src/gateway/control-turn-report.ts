@@ -22,9 +22,12 @@ export function reportTurn(turn: TurnView, { messages, steps, said }: TurnParts,
       sender: message.sender.name,
       text: shorten(message.text, maxChars),
       receivedAt: message.receivedAt,
+      pruned: message.pruned,
     })),
     steps: steps.map((step) => viewStep(turn, step, maxChars)),
     usage: totalUsage(steps),
+    // Every turn begins with a step.
+    pruned: steps.length === 0 ? true : undefined,
   };
 }
 

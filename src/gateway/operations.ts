@@ -92,9 +92,13 @@ export interface TurnReport {
     readonly sender: string;
     readonly text: string;
     readonly receivedAt: number;
+    /** Too old: its text and its sender's name are not kept any more. */
+    readonly pruned?: boolean | undefined;
   }[];
   readonly steps: readonly StepView[];
   readonly usage: ModelUsage;
+  /** Too old: its steps are not kept any more, nor what they used. */
+  readonly pruned?: boolean | undefined;
 }
 
 interface StepTime {

@@ -1,5 +1,6 @@
 import type { BudgetLimits } from "../domain/group.ts";
 import { AppError } from "../lib/app-error.ts";
+import { utcDay, utcDayEnd } from "../lib/utc-day.ts";
 import { costUsd } from "./capabilities.ts";
 import type { Capability } from "./capabilities.ts";
 
@@ -25,53 +26,65 @@ export interface Reservation {
   readonly reservedTokens: number;
 }
 
+/**
+ * US dollars a day for all groups together where the configuration has no budget in total. It holds for calls whose price is
+ * known: enough for a household, and the most that a host which nobody thought about spends in a day.
+ */
+export const defaultTotalUsd = 5;
+
 /** Answers shorter than this are of no use. */
 const leastOutputTokens = 512;
-const dayMs = 24 * 60 * 60 * 1000;
+
+export interface BudgetedCall {
+  readonly group: string;
+  readonly groupLimits: BudgetLimits;
+  readonly totalLimits: BudgetLimits;
+  /** Nobody has configured the total: it is `defaultTotalUsd`. */
+  readonly isDefaultTotal: boolean;
+  readonly capability: Capability;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  /** Milliseconds since 1970; its UTC day is the day of the budget. */
+  readonly now: number;
+  /** The budget is used up: its figures, for the operator. */
+  readonly onRefused: (refusal: BudgetRefusal) => void;
+}
+
+/** Amounts in tokens or US dollars, as the limit's name says. */
+export interface BudgetRefusal {
+  readonly limit: string;
+  readonly used: number;
+  readonly allowed: number;
+}
 
 /**
  * Reserves what a call may cost at most, before it is made. Where the day's budget has not enough left for the longest answer, a
  * shorter one is reserved; where not even that, throws `budget_exhausted` with the limit and when it ends.
  */
-export async function reserveBudget(
-  ledger: UsageLedger,
-  call: {
-    readonly group: string;
-    readonly groupLimits: BudgetLimits;
-    readonly totalLimits: BudgetLimits;
-    readonly capability: Capability;
-    readonly inputTokens: number;
-    readonly outputTokens: number;
-    /** Milliseconds since 1970; its UTC day is the day of the budget. */
-    readonly now: number;
-  },
-): Promise<Reservation> {
+export async function reserveBudget(ledger: UsageLedger, call: BudgetedCall): Promise<Reservation> {
   const { group, groupLimits, totalLimits, inputTokens } = call;
   let { outputTokens } = call;
   for (;;) {
     const tokens = inputTokens + outputTokens;
     const usd = maxCostUsd(call.capability, inputTokens, outputTokens);
-    const answer = await ledger.reserve({ group, day: dayOf(call.now), tokens, usd, groupLimits, totalLimits });
+    const answer = await ledger.reserve({ group, day: utcDay(call.now), tokens, usd, groupLimits, totalLimits });
     if (answer.granted) return { id: answer.reservation, outputTokens, reservedTokens: tokens };
     const affordable = affordableOutput(call.capability, inputTokens, answer);
-    if (affordable < leastOutputTokens || affordable >= outputTokens) throw exhausted(answer, call.now);
+    if (affordable < leastOutputTokens || affordable >= outputTokens) {
+      const { limit, used, allowed } = answer;
+      call.onRefused({ limit, used, allowed });
+      throw exhausted(answer, call);
+    }
     outputTokens = affordable;
   }
-}
-
-/** The UTC day, as the usage store names it. */
-export function dayOf(now: number): string {
-  return new Date(now).toISOString().slice(0, 10);
 }
 
 function maxCostUsd(capability: Capability, inputTokens: number, outputTokens: number): number {
   return costUsd(capability, { inputTokens, cachedInputTokens: 0, outputTokens }) ?? 0;
 }
 
-type Refusal = { readonly limit: string; readonly used: number; readonly allowed: number };
-
 /** How long an answer the rest of the limit pays for. */
-function affordableOutput(capability: Capability, inputTokens: number, refusal: Refusal): number {
+function affordableOutput(capability: Capability, inputTokens: number, refusal: BudgetRefusal): number {
   const left = refusal.allowed - refusal.used;
   if (!isMoney(refusal)) return Math.floor(left - inputTokens);
   const pricePerToken = maxCostUsd(capability, 0, 1);
@@ -80,17 +93,29 @@ function affordableOutput(capability: Capability, inputTokens: number, refusal: 
   return Math.floor(((left - maxCostUsd(capability, inputTokens, 0)) / pricePerToken) * 0.999);
 }
 
-function exhausted(refusal: Refusal, now: number): AppError {
+/** The chat reads this. What all groups use together is none of one group's business, so of the total no amount is told. */
+function exhausted(refusal: BudgetRefusal, { now, isDefaultTotal }: BudgetedCall): AppError {
+  const { limit, allowed, used } = refusal;
   const show = (amount: number): string =>
     isMoney(refusal) ? `${amount.toFixed(2)} US dollars` : `${Math.round(amount).toLocaleString("en-US")} tokens`;
-  const resetsAt = new Date((Math.floor(now / dayMs) + 1) * dayMs).toISOString().replace(/:\d\d\.\d+Z$/, " UTC");
-  return new AppError(
-    "budget_exhausted",
-    `The day's budget is used up: of ${show(refusal.allowed)} (${refusal.limit}), ${show(refusal.used)} are used or reserved, and what is left is not enough for this call. It starts afresh at ${resetsAt.replace("T", " ")}.`,
-    { fix: "Raise the limit under budgets, or under the group's budget, in config.yaml." },
-  );
+  const afresh = new Date(utcDayEnd(now))
+    .toISOString()
+    .replace("T", " ")
+    .replace(/:\d\d\.\d+Z$/, " UTC");
+  const which = !isTotal(refusal)
+    ? `The day's budget is used up: of ${show(allowed)} (${limit}), ${show(used)} are used or reserved, and what is left is not enough for this call.`
+    : isDefaultTotal
+      ? `The day's budget of all groups together is used up. It is the default of ${defaultTotalUsd} US dollars a day; the operator can set budgets.total.usdPerDay in config.yaml.`
+      : `The day's budget of all groups together (${limit}) is used up.`;
+  return new AppError("budget_exhausted", `${which} It starts afresh at ${afresh}.`, {
+    fix: "Raise the limit under budgets, or under the group's budget, in config.yaml.",
+  });
 }
 
-function isMoney(refusal: Refusal): boolean {
-  return /usd/i.test(refusal.limit);
+function isMoney({ limit }: BudgetRefusal): boolean {
+  return /usd/i.test(limit);
+}
+
+function isTotal({ limit }: BudgetRefusal): boolean {
+  return limit.startsWith("total ");
 }

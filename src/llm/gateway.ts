@@ -4,7 +4,7 @@ import type { BudgetLimits } from "../domain/group.ts";
 import type { ModelAnswer, ModelMessage, ModelUsage, ToolDefinition } from "../domain/model.ts";
 import { AppError } from "../lib/app-error.ts";
 import type { Clock } from "../lib/clock.ts";
-import { reserveBudget } from "./budget.ts";
+import { defaultTotalUsd, reserveBudget } from "./budget.ts";
 import type { Reservation, UsageLedger } from "./budget.ts";
 import { capabilityOf, costUsd, outputTokensOf } from "./capabilities.ts";
 import type { Capability, CapabilityOverride } from "./capabilities.ts";
@@ -137,6 +137,7 @@ class RouteCall {
   readonly #inputTokens: number;
   readonly #groupLimits: BudgetLimits;
   readonly #totalLimits: BudgetLimits;
+  readonly #isDefaultTotal: boolean;
 
   constructor(parts: GatewayParts, call: ModelCall) {
     const { perGroup, total } = parts.budgets;
@@ -148,6 +149,7 @@ class RouteCall {
       usdPerDay: call.groupBudget.usdPerDay ?? perGroup.usdPerDay,
     };
     this.#totalLimits = { tokensPerDay: total.tokensPerDay, usdPerDay: total.usdPerDay };
+    this.#isDefaultTotal = total.tokensPerDay === undefined && total.usdPerDay === undefined;
   }
 
   async run(): Promise<ModelAnswer> {
@@ -202,7 +204,7 @@ class RouteCall {
     if (this.#call.tools.length > 0 && !capability.tools)
       return { model: reference, why: "it cannot use tools", isTooLong: false };
     const hasMoneyLimit = this.#groupLimits.usdPerDay !== undefined || this.#totalLimits.usdPerDay !== undefined;
-    if (hasMoneyLimit && costUsd(capability, { inputTokens: 1, cachedInputTokens: 0, outputTokens: 1 }) === undefined)
+    if (hasMoneyLimit && !hasPrice(capability))
       return {
         model: reference,
         why: `there is a budget in US dollars, but its price is not known; set inputUsd and outputUsd under models.capabilities["${reference}"]`,
@@ -211,17 +213,26 @@ class RouteCall {
     return undefined;
   }
 
+  /** The default is a limit in money, and says nothing of calls that have no price. */
+  #totalLimitsFor({ capability }: RouteModel): BudgetLimits {
+    if (!this.#isDefaultTotal || !hasPrice(capability)) return this.#totalLimits;
+    return { tokensPerDay: undefined, usdPerDay: defaultTotalUsd };
+  }
+
   /** One try. What it costs is settled however it ends. */
   async #try(model: RouteModel, attempt: number): Promise<ModelAnswer | ProviderError> {
     const { clock, usage: ledger, audit } = this.#parts;
     const reservation = await reserveBudget(ledger, {
       group: this.#call.group,
       groupLimits: this.#groupLimits,
-      totalLimits: this.#totalLimits,
+      totalLimits: this.#totalLimitsFor(model),
+      isDefaultTotal: this.#isDefaultTotal,
       capability: model.capability,
       inputTokens: this.#inputTokens,
       outputTokens: outputTokensOf(model.capability),
       now: clock.now(),
+      onRefused: (refusal) =>
+        this.#parts.logger.warn({ group: this.#call.group, ...refusal }, "the day's budget is used up"),
     });
     const record = { group: this.#call.group, model: model.reference, attempt };
     const startedAt = clock.monotonic();
@@ -268,6 +279,10 @@ class RouteCall {
       return new AppError("context_too_large", `The conversation does not fit into any model of the route. ${list}.`);
     return new AppError("model_unavailable", `No model answered. ${list}.`);
   }
+}
+
+function hasPrice(capability: Capability): boolean {
+  return costUsd(capability, { inputTokens: 1, cachedInputTokens: 0, outputTokens: 1 }) !== undefined;
 }
 
 function toFailure(model: RouteModel, error: ProviderError, attempts: number): Failure {

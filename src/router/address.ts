@@ -18,12 +18,16 @@ export interface AddressParts {
   readonly isOwn: (channel: string, chat: string, reference: string) => Promise<boolean>;
 }
 
-/** The first rule that makes this message one for the agent. The sender's name and the text of a quote have no say in it. */
+/**
+ * The first rule that makes this message one for the agent. The sender's name and the text of a quote have no say in it;
+ * what was forwarded is another person's words, and mentions nobody.
+ */
 export async function addressRule(parts: AddressParts, group: Group, message: IncomingMessage): Promise<AddressRule> {
   const { quote } = message;
   if (group.main) return "main-group";
   if (group.trigger === "always") return "trigger-always";
   if (message.direct === true) return "direct-chat";
+  if (message.forwarded === true) return "unaddressed";
   if (message.mention) return "platform-mention";
   if (isMentioned(message.text, parts.assistantName)) return "text-mention";
   if (quote?.toAgent === true) return "reply-to-agent";

@@ -1,4 +1,5 @@
-import { type ChatRequest, type Group, isGroupName } from "../domain/group.ts";
+import { type Actor, memberActor } from "../domain/actor.ts";
+import { type ChatRequest, type Group, groupNameFault, isGroupName } from "../domain/group.ts";
 import type { OutgoingDraft } from "../domain/message.ts";
 import { AppError, isPassing } from "../lib/app-error.ts";
 import type { PendingCommand, Store } from "../stores/store.ts";
@@ -15,7 +16,7 @@ export interface ApprovalParts {
   readonly defaults: Pick<Group, "policy" | "budget">;
   readonly assistantName: string;
   /** A group was added because this member said so. */
-  readonly added: (group: Group, by: { readonly actor: string; readonly code: string }) => Promise<void>;
+  readonly added: (group: Group, by: { readonly actor: Actor; readonly code: string }) => Promise<void>;
 }
 
 /** What comes of an answer: a text for who gave it, what is said elsewhere, and what becomes of the request. */
@@ -52,7 +53,7 @@ async function answer(parts: ApprovalParts, pending: PendingCommand): Promise<An
     return { text, outgoing: [], settles: { code, as: "denied" } };
   }
   try {
-    const group = await makeGroup(parts, request, { name, actor: pending.message.sender.id });
+    const group = await makeGroup(parts, request, { name, actor: memberActor(pending.message.sender.id) });
     const text = `${called} is the group "${group.name}" now. I answer there when I am mentioned.`;
     return { text, outgoing: [greeting(parts, group)], settles: { code, as: "approved" } };
   } catch (error) {
@@ -68,7 +69,7 @@ function describeChat({ title, sender, channel }: ChatRequest): string {
 async function makeGroup(
   parts: ApprovalParts,
   request: ChatRequest,
-  wish: { readonly name: string | undefined; readonly actor: string },
+  wish: { readonly name: string | undefined; readonly actor: Actor },
 ): Promise<Group> {
   const { channel, chat, code } = request;
   const known = parts.registry.find(channel, chat);
@@ -82,12 +83,8 @@ async function makeGroup(
 
 /** An earlier group's folder and messages must not come to a chat by a name alone. */
 async function wishedName({ isNameFree }: ApprovalParts, name: string): Promise<string> {
-  if (!isGroupName(name)) {
-    throw new AppError(
-      "bad_input",
-      "a name has lower case letters, digits, - and _, and begins with one of the first two.",
-    );
-  }
+  const fault = groupNameFault(name);
+  if (fault !== undefined) throw new AppError("bad_input", `this name ${fault}.`);
   if (await isNameFree(name)) return name;
   throw new AppError("conflict", `the name "${name}" is or was that of another group; choose another one.`);
 }

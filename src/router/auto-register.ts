@@ -1,34 +1,81 @@
+import type { Receipt } from "../channels/channel.ts";
+import { type Actor, memberActor } from "../domain/actor.ts";
 import { type Group, isGroupName } from "../domain/group.ts";
 import type { IncomingMessage } from "../domain/message.ts";
+import type { Clock } from "../lib/clock.ts";
+import { utcDay, utcDayEnd } from "../lib/utc-day.ts";
+import type { Store } from "../stores/store.ts";
 import type { GroupRegistry } from "./group-registry.ts";
+import { createInOrder } from "./in-order.ts";
 
 export interface AutoRegisterParts {
   /** Only chats of this channel become groups. */
   readonly channel: string;
-  readonly registry: Pick<GroupRegistry, "find" | "byName" | "add">;
+  readonly registry: Pick<GroupRegistry, "find" | "byName" | "list" | "add">;
   /** What a group gets that says nothing of its own. */
   readonly defaults: Pick<Group, "policy" | "budget">;
+  /** Groups that are made on one day (UTC), and those of the channel that are not in the configuration. */
+  readonly limits: { readonly perDay: number; readonly total: number };
+  readonly store: { readonly intake: Store["intake"] };
+  readonly clock: Pick<Clock, "now">;
+  readonly audit: (record: {
+    readonly type: "group-added" | "limit-hit";
+    readonly group?: string;
+    readonly actor: Actor;
+    readonly data: Readonly<Record<string, string | number>>;
+  }) => Promise<void>;
 }
 
 /**
  * Makes a group of the name that a message is addressed to, with trigger `mention` and nothing mounted. Undefined for
- * other channels, for what cannot be a group's name, and for a name that a group of another channel has.
+ * other channels, for what cannot be a group's name, and for a name that a group of another channel has; a refusal where
+ * there are as many as there may be.
  */
-export function createAutoRegister(parts: AutoRegisterParts): (message: IncomingMessage) => Promise<Group | undefined> {
-  const { channel, registry, defaults } = parts;
-  const inProgress = new Map<string, Promise<Group>>();
-  return async ({ channel: from, chat }) => {
-    if (from !== channel || !isGroupName(chat)) return undefined;
-    const running = inProgress.get(chat);
-    if (running) return running;
-    if (registry.byName(chat)) return registry.find(channel, chat);
-    const plain = { trigger: "mention", main: false, mounts: [], model: undefined } as const;
-    const adding = registry.add({ name: chat, channel, chat, ...plain, ...defaults });
-    inProgress.set(chat, adding);
-    try {
-      return await adding;
-    } finally {
-      inProgress.delete(chat);
-    }
+export function createAutoRegister(
+  parts: AutoRegisterParts,
+): (message: IncomingMessage) => Promise<Group | Receipt | undefined> {
+  const { channel } = parts;
+  const inOrder = createInOrder();
+  return async (message) => {
+    if (message.channel !== channel || !isGroupName(message.chat)) return undefined;
+    // One at a time: none is made twice, and no two of them are the last one that there may be.
+    return inOrder("", () => findOrAdd(parts, message));
   };
+}
+
+async function findOrAdd(parts: AutoRegisterParts, message: IncomingMessage): Promise<Group | Receipt | undefined> {
+  const { channel, registry, defaults, store } = parts;
+  const { chat } = message;
+  if (registry.byName(chat)) return registry.find(channel, chat);
+  const day = utcDay(parts.clock.now());
+  const account = { kind: "auto-register", name: channel } as const;
+  const { messages: madeToday } = await store.intake.ofDay(day, account);
+  const made = registry.list().filter((group) => group.channel === channel && group.origin === "store").length;
+  const { perDay, total } = parts.limits;
+  if (made >= total) return refuse(parts, message, { limit: "total", allowed: total });
+  if (madeToday >= perDay) return refuse(parts, message, { limit: "perDay", allowed: perDay });
+  const plain = { trigger: "mention", main: false, mounts: [], model: undefined } as const;
+  const group = await registry.add({ name: chat, channel, chat, ...plain, ...defaults });
+  await store.intake.charge({ day, accounts: [account], amount: { messages: 1, bytes: 0, attachmentBytes: 0 } });
+  const actor = memberActor(message.sender.id);
+  await parts.audit({ type: "group-added", group: chat, actor, data: { name: chat, channel, chat } });
+  return group;
+}
+
+/** On record once a day. */
+async function refuse(
+  { store, clock, audit }: AutoRegisterParts,
+  { channel, chat, sender }: IncomingMessage,
+  { limit, allowed }: { readonly limit: "perDay" | "total"; readonly allowed: number },
+): Promise<Receipt> {
+  const now = clock.now();
+  const account = { kind: "auto-register", name: `${channel} ${limit}` } as const;
+  if (await store.intake.tell(utcDay(now), account, "messages")) {
+    const data = { limit: `auto-registered-groups-${limit === "total" ? "total" : "per-day"}`, allowed, channel, chat };
+    await audit({ type: "limit-hit", actor: memberActor(sender.id), data });
+  }
+  const when = limit === "total" ? "" : " today (UTC)";
+  const reason = `the channel has made ${allowed} groups${when}, which is as many as it may (intake.autoRegister.${limit})`;
+  const retryAfterS = Math.max(1, Math.ceil((utcDayEnd(now) - now) / 1000));
+  return { outcome: "refused", code: "too-many-groups", reason, retryAfterS, lasting: true, stopped: false };
 }

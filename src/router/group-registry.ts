@@ -1,4 +1,4 @@
-import { type Group, isGroupName } from "../domain/group.ts";
+import { type Group, groupNameFault } from "../domain/group.ts";
 import { AppError } from "../lib/app-error.ts";
 import type { GroupStore } from "../stores/store.ts";
 
@@ -54,12 +54,8 @@ function findGroup(groups: ReadonlyMap<string, Group>, channel: string, chat: st
 }
 
 async function addGroup(parts: GroupRegistryParts, groups: Map<string, Group>, added: NewGroup): Promise<Group> {
-  if (!isGroupName(added.name)) {
-    throw new AppError(
-      "bad_input",
-      `"${added.name}" cannot be the name of a group: use at most 64 lower case letters, digits, - and _, starting with a letter or digit; "global" is taken.`,
-    );
-  }
+  const fault = groupNameFault(added.name);
+  if (fault !== undefined) throw new AppError("bad_input", `"${added.name}" ${fault}.`);
   const conflict = conflictWith(added, groups);
   if (conflict) throw new AppError("conflict", conflict);
   const group: Group = { ...added, origin: "store" };

@@ -1,57 +1,98 @@
 import type { Receipt, RefusalCode } from "../channels/channel.ts";
+import { type Actor, memberActor } from "../domain/actor.ts";
 import type { Group } from "../domain/group.ts";
 import type { IncomingMessage, MessageState, OutgoingDraft } from "../domain/message.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Store } from "../stores/store.ts";
-import type { RouterLimits } from "./limits.ts";
+import { utcDayEnd } from "../lib/utc-day.ts";
+import { DayBudgets, type Reservation, type UsedUp } from "./day-budgets.ts";
+import type { DayBudget, RouterLimits } from "./limits.ts";
+import { plainWords } from "./plain-words.ts";
 import { SenderRate } from "./sender-rate.ts";
 import { WaitingBound } from "./waiting-bound.ts";
+
+const nameChars = 40;
+const megabyte = 1024 * 1024;
+const limitNames = { messages: "messages", bytes: "megabytes", attachmentBytes: "attachment-megabytes" } as const;
 
 interface Refusal {
   readonly code: RefusalCode;
   readonly reason: string;
   readonly retryAfterS: number;
+  readonly lasting?: boolean;
   /** Told once in the chat for as long as it lasts; undefined when it has been. */
-  readonly news: { readonly text: string; readonly limit: string; readonly allowed: number } | undefined;
+  readonly news: News | undefined;
 }
 
+interface News {
+  readonly text: string;
+  readonly limit: string;
+  readonly allowed: number;
+}
+
+/** A message may be stored with this charge, or why not. */
+export type Admission = Reservation | { readonly granted: false; readonly receipt: Receipt };
+
 interface LimitParts {
-  readonly store: { readonly messages: Pick<Store["messages"], "isKnown" | "waitingCount" | "waitingTotal"> };
+  readonly store: {
+    readonly messages: Pick<Store["messages"], "isKnown" | "waitingCount" | "waitingTotal">;
+    readonly intake: Pick<Store["intake"], "ofDay" | "tell">;
+  };
   readonly limits: RouterLimits;
   readonly clock: Clock;
   readonly audit: (record: {
     readonly type: "limit-hit";
     readonly group: string;
-    readonly actor: string;
+    readonly actor: Actor;
     readonly data: Readonly<Record<string, string | number>>;
   }) => Promise<void>;
   readonly notify: (draft: OutgoingDraft) => Promise<void>;
 }
 
 /**
- * How much is taken in: so many messages a minute of one sender in a group, so many that wait in a group, so many that wait
- * in all. What is refused was not acknowledged, so its sender still has it; the chat is told once per flood.
+ * How much is taken in: so many messages a minute of one sender in a group, so much a day of a group and of a member, so many
+ * that wait in a group, so many that wait in all. What is refused was not acknowledged, so its sender still has it; the chat is
+ * told once per flood, of a day's limit once a day.
  */
 export class IntakeLimits {
   readonly #parts: LimitParts;
   readonly #rate: SenderRate;
+  readonly #days: DayBudgets;
   readonly #toldGroups = new Set<string>();
   readonly #waiting = new WaitingBound();
   readonly #waitingIn = new Map<string, WaitingBound>();
 
   constructor(parts: LimitParts) {
     this.#parts = parts;
-    this.#rate = new SenderRate(parts.limits.perSenderPerMinute, parts.clock);
+    const { perSenderPerMinute, perGroupPerDay, perMemberPerDay } = parts.limits;
+    this.#rate = new SenderRate(perSenderPerMinute, parts.clock);
+    this.#days = new DayBudgets(parts.store.intake, { group: perGroupPerDay, member: perMemberPerDay }, parts.clock);
   }
 
-  /** Why this message cannot be taken now; undefined when it can. One that is stored already is never refused. */
-  async refusal(group: Group, message: IncomingMessage, state: MessageState): Promise<Receipt | undefined> {
-    const refusal = this.#tooFast(group, message) ?? (state === "waiting" ? await this.#tooMany(group) : undefined);
-    if (!refusal) return undefined;
-    if (await this.#parts.store.messages.isKnown(message)) return { outcome: "stored", duplicate: true };
-    const { code, reason, retryAfterS, news } = refusal;
+  /** Whether this message can be taken now. One that is stored already is never refused. */
+  async admit(group: Group, message: IncomingMessage, state: MessageState): Promise<Admission> {
+    const now = this.#tooFast(group, message) ?? (state === "waiting" ? await this.#tooMany(group) : undefined);
+    if (now) return this.#refuse(group, message, () => now);
+    const reserved = await this.#days.reserve(group, message, state === "handled");
+    if (!reserved.granted) return this.#refuse(group, message, () => this.#usedUp(message, reserved));
+    const { day, filesLimitedBy: account } = reserved;
+    if (account && (await this.#parts.store.intake.tell(day, account, "files"))) {
+      await this.#tell(group, message, this.#dayNews(message, account, "attachmentBytes"));
+    }
+    return reserved;
+  }
+
+  async #refuse(
+    group: Group,
+    message: IncomingMessage,
+    why: () => Refusal | Promise<Refusal>,
+  ): Promise<{ readonly granted: false; readonly receipt: Receipt }> {
+    if (await this.#parts.store.messages.isKnown(message)) {
+      return { granted: false, receipt: { outcome: "stored", duplicate: true } };
+    }
+    const { code, reason, retryAfterS, lasting, news } = await why();
     if (news) await this.#tell(group, message, news);
-    return { outcome: "refused", code, reason, retryAfterS, stopped: false };
+    return { granted: false, receipt: { outcome: "refused", code, reason, retryAfterS, lasting, stopped: false } };
   }
 
   /** The message was new and is stored. */
@@ -91,6 +132,40 @@ export class IntakeLimits {
     return undefined;
   }
 
+  /** Whoever has used up a day's budget is kept out until the day ends, and nobody else. */
+  async #usedUp(message: IncomingMessage, { day, account, what }: UsedUp): Promise<Refusal> {
+    const now = this.#parts.clock.now();
+    const isNews = await this.#parts.store.intake.tell(day, account, "messages");
+    const news = this.#dayNews(message, account, what);
+    const key = account.kind === "group" ? "intake.perGroupPerDay" : "intake.perMemberPerDay";
+    return {
+      code: "daily-limit",
+      reason: `this ${account.kind} has sent as much today (UTC) as one may (${what === "bytes" ? "megabytes" : what} of ${key})`,
+      retryAfterS: Math.max(1, Math.ceil((utcDayEnd(now) - now) / 1000)),
+      lasting: true,
+      news: isNews ? news : undefined,
+    };
+  }
+
+  #dayNews({ sender }: IncomingMessage, { kind }: UsedUp["account"], what: keyof DayBudget): News {
+    const isGroup = kind === "group";
+    const { perGroupPerDay, perMemberPerDay } = this.#parts.limits;
+    const budget = isGroup ? perGroupPerDay : perMemberPerDay;
+    const who = isGroup ? "This group" : plainWords(sender.name, nameChars);
+    const limit = `${limitNames[what]}-per-${isGroup ? "group" : "member"}-per-day`;
+    const allowed = what === "messages" ? budget.messages : Math.round((budget.bytes / megabyte) * 1000) / 1000;
+    if (what === "attachmentBytes") {
+      const megabytes = budget.attachmentBytes / megabyte;
+      const text = `${who} has sent as many files today as one ${isGroup ? "group" : "member"} may (${megabytes} MB). Until 00:00 UTC I get the messages without their files.`;
+      return { text, limit, allowed: megabytes };
+    }
+    const much = what === "messages" ? `many messages today as one` : `much text today as one`;
+    const amount = what === "messages" ? allowed.toLocaleString("en-US") : `${allowed} MB`;
+    const more = isGroup ? "Messages here" : "Further ones";
+    const text = `${who} has sent as ${much} ${isGroup ? "group" : "member"} may (${amount}). ${more} are rejected until 00:00 UTC; /stop, /new and /status still work.`;
+    return { text, limit, allowed };
+  }
+
   #boundOf({ name }: Group): WaitingBound {
     const bound = this.#waitingIn.get(name) ?? new WaitingBound();
     this.#waitingIn.set(name, bound);
@@ -103,10 +178,10 @@ export class IntakeLimits {
     return true;
   }
 
-  async #tell(group: Group, message: IncomingMessage, news: NonNullable<Refusal["news"]>): Promise<void> {
+  async #tell(group: Group, message: IncomingMessage, news: News): Promise<void> {
     const { text, limit, allowed } = news;
     const data = { limit, allowed, channel: message.channel, chat: message.chat };
-    await this.#parts.audit({ type: "limit-hit", group: group.name, actor: message.sender.id, data });
+    await this.#parts.audit({ type: "limit-hit", group: group.name, actor: memberActor(message.sender.id), data });
     const chat = { group: group.name, channel: group.channel, chat: group.chat };
     await this.#parts.notify({ ...chat, kind: "notice", text, inReplyTo: [], turn: undefined });
   }

@@ -1,3 +1,19 @@
+/** What may be taken in on one day (UTC). */
+export interface DayBudget {
+  readonly messages: number;
+  /** Of texts, quotes, names and ids. */
+  readonly bytes: number;
+  readonly attachmentBytes: number;
+}
+
+/** How often a group's agent may be set to work. */
+export interface PaceLimits {
+  /** Turns that begin within an hour; 0: as many as there are. */
+  readonly turnsPerHour: number;
+  /** Turns in a row that follow one another faster than people talk; 0: as many as there are. */
+  readonly loopTurns: number;
+}
+
 /** Bounds of the intake. */
 export interface RouterLimits {
   /** Longest text, in UTF-16 code units. */
@@ -8,14 +24,21 @@ export interface RouterLimits {
   readonly waitingTotal: number;
   /** Messages of one sender in one group. */
   readonly perSenderPerMinute: number;
+  readonly perGroupPerDay: DayBudget;
+  /** Of one member in all groups of a channel. */
+  readonly perMemberPerDay: DayBudget;
   /** What a channel is told to wait before it tries again. */
   readonly retryAfterS: number;
 }
+
+const megabyte = 1024 * 1024;
 
 export const routerLimits: RouterLimits = {
   textChars: 65_536,
   waitingPerGroup: 1_000,
   waitingTotal: 10_000,
   perSenderPerMinute: 6000,
+  perGroupPerDay: { messages: 20_000, bytes: 64 * megabyte, attachmentBytes: 2048 * megabyte },
+  perMemberPerDay: { messages: 10_000, bytes: 16 * megabyte, attachmentBytes: 512 * megabyte },
   retryAfterS: 5,
 };

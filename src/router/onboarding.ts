@@ -1,3 +1,4 @@
+import { type Actor, memberActor } from "../domain/actor.ts";
 import type { Group, RequestLimits } from "../domain/group.ts";
 import type { IncomingMessage, OutgoingDraft } from "../domain/message.ts";
 import type { Clock } from "../lib/clock.ts";
@@ -18,7 +19,7 @@ export interface OnboardingParts {
   readonly clock: Pick<Clock, "now">;
   readonly audit: (record: {
     readonly type: "chat-request";
-    readonly actor: string;
+    readonly actor: Actor;
     readonly data: Readonly<Record<string, string>>;
   }) => Promise<void>;
   readonly limits?: RequestLimits;
@@ -56,12 +57,13 @@ export function createOnboarding(parts: OnboardingParts): (message: IncomingMess
     const request = { code, channel, chat, title, sender, at: parts.clock.now() };
     if (!(await parts.store.requests.open(request, { limits: parts.limits ?? requestLimits, outgoing }))) return;
     parts.deliver();
-    await parts.audit({ type: "chat-request", actor: sender.id, data: { channel, chat, code } });
+    await parts.audit({ type: "chat-request", actor: memberActor(sender.id), data: { channel, chat, code } });
   };
 }
 
-function isForAgent({ direct, mention, quote, text }: IncomingMessage, assistantName: string): boolean {
-  return direct === true || mention || quote?.toAgent === true || isMentioned(text, assistantName);
+function isForAgent({ direct, forwarded, mention, quote, text }: IncomingMessage, assistantName: string): boolean {
+  if (direct === true || forwarded === true) return direct === true;
+  return mention || quote?.toAgent === true || isMentioned(text, assistantName);
 }
 
 function wording({ channel, chat, sender, direct, chatTitle = "" }: IncomingMessage, code: string): string {

@@ -1,4 +1,5 @@
 import type { AcceptMessage, IntakeState, Receipt } from "../channels/channel.ts";
+import { type Actor, memberActor } from "../domain/actor.ts";
 import type { Group } from "../domain/group.ts";
 import type {
   ChatCommand,
@@ -14,15 +15,19 @@ import { type AddressParts, addressRule } from "./address.ts";
 import { cleanMessage } from "./clean-message.ts";
 import { parseAnswer, parseCommand } from "./command.ts";
 import type { GroupRegistry } from "./group-registry.ts";
+import type { Reservation } from "./day-budgets.ts";
 import { createInOrder } from "./in-order.ts";
 import { IntakeLimits } from "./intake-limits.ts";
 import type { RouterLimits } from "./limits.ts";
+import { restingNotice } from "./resting-notice.ts";
+import { StrangerNotes } from "./stranger-notes.ts";
+import type { PaceVerdict, Rest, TurnPace } from "./turn-pace.ts";
 
 /** What the router puts on record. A rejection reaches the channel as "not received". */
 type RouterAudit = (record: {
   readonly type: "message-in" | "limit-hit";
   readonly group: string;
-  readonly actor: string;
+  readonly actor: Actor;
   readonly data: Readonly<Record<string, string | number | boolean>>;
 }) => Promise<void>;
 
@@ -30,18 +35,23 @@ export interface RouterParts {
   readonly registry: Pick<GroupRegistry, "find">;
   readonly store: {
     readonly messages: Pick<Store["messages"], "insert" | "isKnown" | "waitingCount" | "waitingTotal">;
+    readonly intake: Pick<Store["intake"], "ofDay" | "tell">;
     readonly chats: Pick<Store["chats"], "seen" | "memberSeen">;
     readonly outbox: Pick<Store["outbox"], "isOwn">;
   };
   readonly assistantName: string;
   readonly intake: () => IntakeState;
-  /** Makes a group of a chat that has none, where that is wanted. */
-  readonly autoRegister?: ((message: IncomingMessage) => Promise<Group | undefined>) | undefined;
+  /** Makes a group of a chat that has none, where that is wanted, or says why it cannot. */
+  readonly autoRegister?: ((message: IncomingMessage) => Promise<Group | Receipt | undefined>) | undefined;
   /** Something was said in a chat that is no group. What was said is not kept. */
   readonly onStranger?: ((message: IncomingMessage) => Promise<void>) | undefined;
   /** Brings files of members into their group's folder. A rejection means that the message is not to be taken yet. */
   readonly fetchAll?:
-    | ((group: string, attachments: readonly IncomingAttachment[]) => Promise<readonly StoredAttachment[]>)
+    | ((
+        group: string,
+        attachments: readonly IncomingAttachment[],
+        roomBytes: number,
+      ) => Promise<readonly StoredAttachment[]>)
     | undefined;
   /** Something waits for the agent in this group; `late`: it waited elsewhere for long, and more of the kind may follow. Must not throw. */
   readonly wake: (group: string, late: boolean) => void;
@@ -49,6 +59,8 @@ export interface RouterParts {
   readonly lateMs?: ((group: string) => number) | undefined;
   /** A command was stored in this group: carries out what has not been carried out there. Must not reject. */
   readonly runCommands: (group: Group) => Promise<void>;
+  /** Sees that programs do not keep the agent at work. */
+  readonly pace?: Pick<TurnPace, "judge" | "settle"> | undefined;
   /** Sends a notice of the host. */
   readonly notify: (draft: OutgoingDraft) => Promise<void>;
   readonly limits: RouterLimits;
@@ -74,6 +86,7 @@ const unknownChat: Receipt = { outcome: "unknown-chat" };
 export function createRouter(parts: RouterParts): AcceptMessage {
   const inOrder = createInOrder();
   const limits = new IntakeLimits(parts);
+  const strangers = new StrangerNotes(parts.store.chats, parts.clock);
 
   return async (incoming) => {
     const intake = parts.intake();
@@ -84,9 +97,9 @@ export function createRouter(parts: RouterParts): AcceptMessage {
     if (incoming.text.length > parts.limits.textChars) return tooLong(parts.limits);
     const message = cleanMessage(incoming);
     const group = parts.registry.find(message.channel, message.chat) ?? (await parts.autoRegister?.(message));
+    if (group && "outcome" in group) return group;
     if (!group) {
-      const { channel, chat, chatTitle: title } = message;
-      await parts.store.chats.seen({ channel, chat, group: undefined, at: parts.clock.now(), title });
+      await strangers.note(message);
       await parts.onStranger?.(message);
       return unknownChat;
     }
@@ -103,24 +116,67 @@ async function takeIn(
   message: IncomingMessage,
 ): Promise<Receipt> {
   const decision = await decide(parts, group, message);
-  const { state, command, argument } = decision;
-  const refusal = await limits.refusal(group, message, state);
-  if (refusal) return refusal;
-  const attachments = command ? [] : await fetchNew(parts, group, message);
-  const at = parts.clock.now();
-  const late = state === "waiting" && isLate(parts, group, { sentAt: message.sentAt, at });
-  const placed = { group: group.name, state, at, command, argument, late, attachments };
-  const { seq, duplicate } = await parts.store.messages.insert(message, placed);
-  if (duplicate) return { outcome: "stored", duplicate };
-  limits.taken(group, message, state);
+  const admission = await limits.admit(group, message, decision.state);
+  if (!admission.granted) return admission.receipt;
+  let isTaken = false;
   try {
-    const noted = note(parts, group, message, { ...decision, seq, at });
-    if (state === "waiting") parts.wake(group.name, late);
-    await noted;
+    const taken = await storeMessage(parts, group, { message, decision, admission });
+    if (taken === "duplicate") return { outcome: "stored", duplicate: true };
+    isTaken = true;
+    limits.taken(group, message, taken.state);
+    await follow(parts, group, message, taken);
+    return { outcome: "stored", duplicate: false };
   } finally {
-    if (command) await parts.runCommands(group);
+    if (!isTaken) admission.giveBack();
   }
-  return { outcome: "stored", duplicate };
+}
+
+/** A message that is stored, and what was decided about it. */
+interface Taken extends Decision {
+  readonly seq: number;
+  readonly at: number;
+  readonly late: boolean;
+  readonly pace: PaceVerdict | undefined;
+}
+
+async function storeMessage(
+  parts: RouterParts,
+  group: Group,
+  { message, decision, admission }: { message: IncomingMessage; decision: Decision; admission: Reservation },
+): Promise<Taken | "duplicate"> {
+  const { command, argument } = decision;
+  const attachments = command ? [] : await fetchNew(parts, group, { message, roomBytes: admission.fileRoom });
+  const at = parts.clock.now();
+  const late = decision.state === "waiting" && isLate(parts, group, { sentAt: message.sentAt, at });
+  const pace = decision.state === "waiting" && !late ? await parts.pace?.judge(group, message.sender.id) : undefined;
+  const state = pace?.held === undefined ? decision.state : "context";
+  const charge = admission.charge(attachments.reduce((sum, { file }) => sum + (file?.bytes ?? 0), 0));
+  const placed = { group: group.name, state, at, command, argument, late, attachments, charge };
+  const { seq, duplicate } = await parts.store.messages.insert(message, placed);
+  if (duplicate) return "duplicate";
+  if (pace) parts.pace?.settle(group, pace);
+  return { ...decision, state, seq, at, late, pace };
+}
+
+/** What comes of a message once it is stored. */
+async function follow(parts: RouterParts, group: Group, message: IncomingMessage, taken: Taken): Promise<void> {
+  try {
+    const noted = note(parts, group, message, taken);
+    if (taken.state === "waiting") parts.wake(group.name, taken.late);
+    await noted;
+    if (taken.pace?.rest) await tellRest(parts, group, message, taken.pace.rest);
+  } finally {
+    if (taken.command) await parts.runCommands(group);
+  }
+}
+
+async function tellRest(parts: RouterParts, group: Group, message: IncomingMessage, rest: Rest): Promise<void> {
+  const { name, channel, chat } = group;
+  const { limit, allowed, ms } = rest;
+  const data = { limit, allowed, channel, chat, restSeconds: Math.round(ms / 1000) };
+  await parts.audit({ type: "limit-hit", group: name, actor: memberActor(message.sender.id), data });
+  const text = restingNotice(rest);
+  await parts.notify({ group: name, channel, chat, kind: "notice", text, inReplyTo: [message.id], turn: undefined });
 }
 
 function isLate(
@@ -135,37 +191,43 @@ function isLate(
 async function fetchNew(
   { store, fetchAll }: RouterParts,
   group: Group,
-  message: IncomingMessage,
+  { message, roomBytes }: { readonly message: IncomingMessage; readonly roomBytes: number },
 ): Promise<readonly StoredAttachment[]> {
   const { attachments = [] } = message;
   if (!fetchAll || attachments.length === 0 || (await store.messages.isKnown(message))) return [];
-  return fetchAll(group.name, attachments);
+  return fetchAll(group.name, attachments, roomBytes);
 }
 
 async function decide(parts: RouterParts, group: Group, message: IncomingMessage): Promise<Decision> {
-  const command = parseCommand(message.text, parts.assistantName);
-  if (command) return { state: "handled", rule: "command", command };
-  const answer = group.main ? parseAnswer(message.text, parts.assistantName) : undefined;
-  if (answer) return { state: "handled", rule: "command", ...answer };
+  const said = commandOf(parts, group, message);
+  if (said) return { state: "handled", rule: "command", ...said };
   const { assistantName, store } = parts;
   const isOwn: AddressParts["isOwn"] = (channel, chat, reference) => store.outbox.isOwn(channel, chat, reference);
   const rule = await addressRule({ assistantName, isOwn }, group, message);
   return { state: rule === "unaddressed" ? "context" : "waiting", rule, command: undefined };
 }
 
+/** What was forwarded is somebody else's command. */
+function commandOf(
+  { assistantName }: RouterParts,
+  { main }: Group,
+  { text, forwarded }: IncomingMessage,
+): Pick<Decision, "command" | "argument"> | undefined {
+  if (forwarded === true) return undefined;
+  const command = parseCommand(text, assistantName);
+  if (command) return { command };
+  return main ? parseAnswer(text, assistantName) : undefined;
+}
+
 /** Puts the decision, the chat and the member on record, all at once. */
-async function note(
-  parts: RouterParts,
-  group: Group,
-  message: IncomingMessage,
-  taken: Decision & { readonly seq: number; readonly at: number },
-): Promise<void> {
+async function note(parts: RouterParts, group: Group, message: IncomingMessage, taken: Taken): Promise<void> {
   const { channel, chat, id, sender } = message;
-  const { seq, at, rule, state } = taken;
+  const { seq, at, rule, state, pace } = taken;
   const attachments = message.attachments?.length ?? 0;
-  const data = { channel, chat, id, seq, rule, state, chars: message.text.length, attachments };
+  const facts = { channel, chat, id, seq, rule, state, chars: message.text.length, attachments };
+  const data = pace?.held === undefined ? facts : { ...facts, held: pace.held };
   await Promise.all([
-    parts.audit({ type: "message-in", group: group.name, actor: sender.id, data }),
+    parts.audit({ type: "message-in", group: group.name, actor: memberActor(sender.id), data }),
     parts.store.chats.seen({ channel, chat, group: group.name, at, title: message.chatTitle }),
     parts.store.chats.memberSeen(group.name, sender, at),
   ]);

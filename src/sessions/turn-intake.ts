@@ -4,7 +4,7 @@ import type { NewStep } from "../stores/store.ts";
 import type { TurnParts } from "./turn-parts.ts";
 
 /** At most so many messages go into one step; what is beyond comes at the next one. */
-const messagesPerStep = 200;
+export const messagesPerStep = 200;
 
 /** What is new for the agent: a step to store, and the messages it answers to. */
 export interface Intake {

@@ -10,8 +10,10 @@ import type {
   StoredMessage,
 } from "../domain/message.ts";
 import type { Session } from "../domain/session.ts";
-import type { Step, StepBody, Turn, TurnState, TurnTimes } from "../domain/turn.ts";
+import type { PacedTurn, Step, StepBody, Turn, TurnState, TurnTimes } from "../domain/turn.ts";
 import type { ChatStore, RequestStore } from "./chat-store.ts";
+import type { IntakeCharge, IntakeStore } from "./intake-store.ts";
+import type { RetentionStore } from "./retention-store.ts";
 
 export interface WaitingInGroup {
   readonly group: string;
@@ -38,6 +40,8 @@ export interface MessageStore {
       /** Too old to be answered: it waits to be given up. */
       late?: boolean | undefined;
       attachments?: readonly StoredAttachment[] | undefined;
+      /** Made with the message, and not at all for a duplicate. */
+      charge?: IntakeCharge | undefined;
     },
   ): Promise<{ seq: number; duplicate: boolean }>;
   /** Was this message stored before? */
@@ -58,7 +62,7 @@ export interface MessageStore {
   waitingGroups(): Promise<string[]>;
   /** Messages that belong to a turn, in order. */
   ofTurn(turn: string): Promise<StoredMessage[]>;
-  /** Puts messages of a failed turn back to `waiting` (`turns retry`). Returns how many. */
+  /** Puts messages of a failed turn back to `waiting` (`turns retry`), but for pruned ones. Returns how many. */
   requeue(turn: string): Promise<number>;
 }
 
@@ -124,6 +128,8 @@ export interface TurnStore {
   /** Newest first. */
   list(filter: { group?: string | undefined; limit: number }): Promise<Turn[]>;
   steps(turn: string): Promise<Step[]>;
+  /** Turns of a group that began since then, at most `limit`, the newest, oldest first; who began them, of the newest `detailed`. */
+  pace(group: string, window: { since: number; limit: number; detailed: number }): Promise<PacedTurn[]>;
   /** The newest step of a turn. */
   lastStep(turn: string): Promise<Step | undefined>;
   /** Steps of a session's current conversation with `seq >= from`, oldest first. */
@@ -190,7 +196,7 @@ export interface OutboxStore {
   /** Rows that still have to be sent (`queued`, `sending`, `uncertain`) with `seq > after` (0 when absent), in order. */
   unsent(limit: number, after?: number): Promise<OutgoingMessage[]>;
   setState(seq: number, state: OutboxState, attempts: number, error?: string): Promise<void>;
-  /** Rows of a channel with `seq > after`, in order, whatever their state. */
+  /** Rows of a channel with `seq > after`, in order, whatever their state, but for pruned ones. */
   ofChannel(channel: string, after: number, limit: number): Promise<OutgoingMessage[]>;
   /** Is there a row of this chat whose `seq` or turn id is this text: did the agent say it? */
   isOwn(channel: string, chat: string, reference: string): Promise<boolean>;
@@ -206,7 +212,7 @@ export interface OutboxStore {
   }): Promise<OutgoingMessage[]>;
   /** Rows with a file that still have to be sent, or were made since then. */
   withFiles(since: number): Promise<OutgoingMessage[]>;
-  /** Those of these rows that are `dead` or `uncertain` become `queued` with no attempts. Returns their numbers, in order. */
+  /** Those of these rows that are `dead` or `uncertain`, and not pruned, become `queued` with no attempts. Returns their numbers, in order. */
   requeue(seqs: readonly number[], at: number): Promise<number[]>;
 }
 
@@ -254,6 +260,8 @@ export interface ChannelStateStore {
 /** All state of a host. Asynchronous although SQLite is not: a second adapter will be. Every method is atomic. */
 export interface Store extends AsyncDisposable {
   readonly messages: MessageStore;
+  readonly intake: IntakeStore;
+  readonly retention: RetentionStore;
   readonly groups: GroupStore;
   readonly chats: ChatStore;
   readonly requests: RequestStore;

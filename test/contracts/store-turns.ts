@@ -225,4 +225,27 @@ export function testTurns(open: OpenStore): void {
     }
     expect(await store.outbox.unsent(200)).toHaveLength(100);
   });
+
+  test("the pace of a group is its newest turns since then, with who began them, oldest first", async () => {
+    await using home = await restartableStore(open);
+    for (const [index, id] of ["t1", "t2", "t3"].entries()) {
+      const { id: session } = await home.store.sessions.open("agent:terminal:chat", "family");
+      const seqs = [await insert(home.store, `${id}-1`), await insert(home.store, `${id}-2`)];
+      const at = 100 * (index + 1);
+      const takes = { messages: seqs, cursor: seqs[1] ?? 0 };
+      await home.store.turns.begin({ id, session, group: "family", conversation: 1, at }, step("hello", takes));
+      if (id !== "t3") await home.store.turns.finish(id, { ...finished, at: at + 50 });
+    }
+
+    const { turns } = await home.restart();
+
+    const t2 = { id: "t2", startedAt: 200, endedAt: 250, firstAt: 10, senders: ["ann"] };
+    const t3 = { id: "t3", startedAt: 300, endedAt: undefined, firstAt: 10, senders: ["ann"] };
+    expect(await turns.pace("family", { since: 150, limit: 10, detailed: 10 })).toEqual([t2, t3]);
+    expect(await turns.pace("family", { since: 0, limit: 2, detailed: 1 })).toEqual([
+      { ...t2, firstAt: undefined, senders: [] },
+      t3,
+    ]);
+    expect(await turns.pace("work", { since: 0, limit: 10, detailed: 10 })).toEqual([]);
+  });
 }

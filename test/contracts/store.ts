@@ -3,9 +3,11 @@ import { describe } from "vitest";
 import { testAuditIndex } from "./store-audit-index.ts";
 import { testChannelState } from "./store-channel-state.ts";
 import { testGroupsAndChats } from "./store-groups.ts";
+import { testIntake } from "./store-intake.ts";
 import { testInterventions } from "./store-interventions.ts";
 import { testMessages } from "./store-messages.ts";
 import { testOutbox } from "./store-outbox.ts";
+import { testRetention } from "./store-retention.ts";
 import { testSessions } from "./store-sessions.ts";
 import type { OpenStore } from "./store-setup.ts";
 import { testTurns } from "./store-turns.ts";
@@ -15,11 +17,13 @@ import { testBudgets } from "./store-usage.ts";
 export function storeContract(name: string, open: OpenStore): void {
   const parts = {
     messages: testMessages,
+    intake: testIntake,
     turns: testTurns,
     interventions: testInterventions,
     sessions: testSessions,
     "groups and chats": testGroupsAndChats,
     outbox: testOutbox,
+    retention: testRetention,
     "channel state": testChannelState,
     budgets: testBudgets,
     "audit index": testAuditIndex,

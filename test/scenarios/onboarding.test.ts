@@ -40,7 +40,7 @@ test("an unknown chat is silent until it is approved in the main group, and then
   expect(channel.heard("bowling@x")[0]).toContain("@crab");
   expect(channel.heard("bowling@x")[1]).toContain("here");
   expect(groups.stdout).toContain("Bowling Club II (left)");
-  expect(audit).toMatch(/"type":"group-added","group":"club",[^\n]*"actor":"anna"/);
+  expect(audit).toMatch(/"type":"group-added","group":"club",[^\n]*"actor":"member:anna"/);
   expect(audit).toContain('"type":"chat-left"');
   expect(await host.find("secret plan")).toEqual([]);
   expect(fetched).toBe(0);

@@ -96,6 +96,8 @@ export class TestHost implements AsyncDisposable {
       // Each start takes a port that is free then: one that was chosen before might be taken by another test meanwhile.
       gateway: { port: 0, token },
       groups: Object.fromEntries(groups) as object,
+      // Tests talk faster than people: one sender, and the next message as soon as there is an answer.
+      limits: { turnsPerHour: 0, loopTurns: 0 },
       ...options.config,
     };
     await writeFile(join(home, "config.yaml"), stringify(config), { mode: 0o600 });

@@ -39,6 +39,8 @@ export interface SoakResult {
 }
 
 const answersWithinMs = 240_000;
+/** Of one day: a soak may last for hours. */
+const plenty = { messages: 100_000_000, megabytes: 1_000_000 };
 
 /** Traffic in many groups while everything around it breaks at random, then peace, then the checker's verdict. */
 export async function runSoak(options: SoakOptions): Promise<SoakResult> {
@@ -54,6 +56,8 @@ export async function runSoak(options: SoakOptions): Promise<SoakResult> {
       config: {
         sessions: { maxHot: 6, silenceTimeoutSeconds: 6 },
         sandbox: { memoryMb: 256, pids: 128 },
+        intake: { perGroupPerDay: plenty, perMemberPerDay: plenty },
+        limits: { turnsPerHour: 0, loopTurns: 0 },
       },
     }),
   );

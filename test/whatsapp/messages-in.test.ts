@@ -51,6 +51,22 @@ for (const addressing of ["lid", "pn"] as const) {
   });
 }
 
+test("what was forwarded says so, with text or with a file, and nothing else does", async () => {
+  await using rig = await WhatsAppRig.linked();
+  const { ann, group } = await rig.family();
+  const image = { base64: "iVBORw0KGgo=", mimeType: "image/png" };
+
+  const own = await next(rig, await ann.say(group, "hello"));
+  const text = await next(
+    rig,
+    await ann.say(group, "@crab /stop", { mention: [rig.whatsapp.bot.name], forwarded: true }),
+  );
+  const file = await next(rig, await ann.say(group, "@crab", { image, forwarded: true }));
+  const mention = await next(rig, await ann.say(group, "you?", { mention: [rig.whatsapp.bot.name] }));
+
+  expect([own, text, file, mention].map(({ forwarded }) => forwarded ?? false)).toEqual([false, true, true, false]);
+});
+
 test("what is no text comes as text that says what it is, and what says nothing does not come", async () => {
   await using rig = await WhatsAppRig.linked();
   const { ann, group } = await rig.family();

@@ -110,9 +110,10 @@ export class HttpChannel implements Channel {
       const reason = this.#arrivals.closed ? "the host is stopping" : "the host is starting";
       return { outcome: "refused", reason, retryAfterS: closedRetryAfterS, stopped: true };
     }
-    const { id, group, sender, text, mention, replyTo: quote } = body;
+    const { id, group, sender, text, mention, forwarded, replyTo: quote } = body;
     const attachments = body.attachments.length > 0 ? body.attachments.map(asAttachment) : undefined;
-    const accepting = this.#accept({ channel: this.name, chat: group, id, sender, text, mention, quote, attachments });
+    const said = { channel: this.name, chat: group, id, sender, text, mention, forwarded, quote, attachments };
+    const accepting = this.#accept(said);
     this.#accepting.add(accepting);
     try {
       return await accepting;

@@ -25,6 +25,7 @@ const messageBody = z
     sender: z.strictObject({ id: reference, name }),
     text: z.string().default(""),
     mention: z.boolean().default(false),
+    forwarded: z.boolean().optional(),
     replyTo: z.preprocess((value) => (typeof value === "string" ? { id: value } : value), replyTo).optional(),
     attachments: z.array(attachment).max(16).default([]),
   })

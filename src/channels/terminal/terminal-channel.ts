@@ -145,7 +145,7 @@ export class TerminalChannel implements Channel {
       const receipt = await offer(accept, message);
       const trouble = receipt.outcome === "stored" ? undefined : describeTrouble(receipt, message);
       if (trouble && attempt === 1) await this.#screen.hint(`${this.#colors.yellow(formatText(trouble))}\n`);
-      if (receipt.outcome !== "refused" || receipt.retryAfterS === 0) return;
+      if (receipt.outcome !== "refused" || receipt.retryAfterS === 0 || receipt.lasting === true) return;
       await timeout(receipt.retryAfterS * 1000, undefined, { signal: this.#stop.signal }).catch(() => undefined);
       if (this.#stop.signal.aborted) return;
     }
@@ -182,7 +182,7 @@ function describeTrouble(receipt: Exclude<Receipt, { outcome: "stored" }>, { cha
   if (receipt.outcome === "unknown-chat") {
     return `There is no group "${chat}" on the terminal, so this line was not taken. Add the group, or write "main/you: …" in front of the line if it is meant for group main.`;
   }
-  const later = receipt.retryAfterS > 0;
+  const later = receipt.retryAfterS > 0 && receipt.lasting !== true;
   return `A line for group "${chat}" was not taken: ${receipt.reason}.${later ? " It is tried again." : ""}`;
 }
 

@@ -41,6 +41,8 @@ export interface Arrival {
       }
     | undefined;
   readonly media: readonly MediaReference[];
+  /** Passed on from another chat. */
+  readonly forwarded?: boolean | undefined;
   /** Milliseconds since 1970. */
   readonly sentAt?: number | undefined;
 }

@@ -125,7 +125,7 @@ export class Intake implements AsyncDisposable {
     await directory.learnFrom(arrival);
     const receipt = await accept(await this.#toMessage(arrival));
     if (receipt.outcome === "stored") taken(arrival);
-    if (receipt.outcome !== "refused" || receipt.retryAfterS === 0) return undefined;
+    if (receipt.outcome !== "refused" || receipt.retryAfterS === 0 || receipt.lasting === true) return undefined;
     return receipt.retryAfterS * 1_000;
   }
 
@@ -145,6 +145,7 @@ export class Intake implements AsyncDisposable {
       attachments: arrival.media.map((media) => this.#toAttachment(media)),
       chatTitle: isGroupChat(chat) ? group?.title : name,
       sentAt: arrival.sentAt,
+      forwarded: arrival.forwarded,
     };
   }
 

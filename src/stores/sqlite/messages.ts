@@ -3,6 +3,7 @@ import { type Kysely, sql } from "kysely";
 import type { IncomingMessage, StoredMessage } from "../../domain/message.ts";
 import type { MessageStore, WaitingInGroup } from "../store.ts";
 import type { Database } from "./database.ts";
+import { chargeIntake } from "./intake.ts";
 import { parseAttachments, parseQuote } from "./json-columns.ts";
 import type { Row, Tables } from "./tables.ts";
 
@@ -42,6 +43,7 @@ export class SqliteMessages implements MessageStore {
           received_at: placed.at,
           late: placed.late === true ? 1 : 0,
           sent_at: message.sentAt === undefined ? null : Math.round(Math.min(message.sentAt, placed.at)),
+          forwarded: message.forwarded === true ? 1 : 0,
         })
         .onConflict((conflict) => conflict.columns(["channel", "chat", "sender_id", "id"]).doNothing())
         .returning("seq")
@@ -50,6 +52,7 @@ export class SqliteMessages implements MessageStore {
         const known = await seqOf(transaction, message).executeTakeFirstOrThrow();
         return { seq: known.seq, duplicate: true };
       }
+      if (placed.charge) await chargeIntake(transaction, placed.charge);
       if (placed.command) {
         const { group: group_name, command, argument = null } = placed;
         const row = { message: inserted.seq, group_name, command, argument };
@@ -183,6 +186,7 @@ export class SqliteMessages implements MessageStore {
         .set({ state: "waiting", turn: null })
         .where("turn", "=", turn)
         .where("state", "=", "answered")
+        .where("pruned", "=", 0)
         .where((where) =>
           where.exists(
             where
@@ -225,5 +229,7 @@ export function toMessage(row: Row<"messages">): StoredMessage {
     turn: row.turn ?? undefined,
     receivedAt: row.received_at,
     sentAt: row.sent_at ?? undefined,
+    forwarded: row.forwarded === 1 ? true : undefined,
+    pruned: row.pruned === 1 ? true : undefined,
   };
 }

@@ -206,6 +206,26 @@ const sentAt = [
 /** Where the time of a turn went; when the channel had a message. */
 const turnTimes = [`alter table turns add column times text`, `alter table outbox add column accepted_at integer`];
 
+/*
+ * What was taken in on a day, by whom the day's budgets are for; whether a message was forwarded; and which rows have lost
+ * their texts because they are too old. Nothing but the day's budgets is looked up by any of it.
+ */
+const dailyIntakeAndRetention = [
+  `create table intake_days (
+     day text not null,
+     kind text not null check (kind in ('group', 'member', 'auto-register')),
+     name text not null,
+     messages integer not null,
+     bytes integer not null,
+     attachment_bytes integer not null,
+     told integer not null default 0,
+     primary key (day, kind, name)
+   ) strict, without rowid`,
+  `alter table messages add column forwarded integer not null default 0`,
+  `alter table messages add column pruned integer not null default 0`,
+  `alter table outbox add column pruned integer not null default 0`,
+];
+
 /** Every migration by name; names sort in the order in which they run, and a name that was released is never changed. */
 export const migrations: Readonly<Record<string, Migration>> = {
   "0001-initial": { up: (database: Kysely<Tables>) => run(database, initial) },
@@ -218,6 +238,7 @@ export const migrations: Readonly<Record<string, Migration>> = {
   "0008-sent-at": { up: (database: Kysely<Tables>) => run(database, sentAt) },
   "0009-channel-state": { up: (database: Kysely<Tables>) => run(database, channelState) },
   "0010-turn-times": { up: (database: Kysely<Tables>) => run(database, turnTimes) },
+  "0011-daily-intake-and-retention": { up: (database: Kysely<Tables>) => run(database, dailyIntakeAndRetention) },
 };
 
 async function run(database: Kysely<Tables>, statements: readonly string[]): Promise<void> {

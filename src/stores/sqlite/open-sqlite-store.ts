@@ -12,11 +12,13 @@ import { SqliteChannelState } from "./channel-state.ts";
 import { SqliteChats } from "./chats.ts";
 import { Database, storeFailure } from "./database.ts";
 import { SqliteGroups } from "./groups.ts";
+import { SqliteIntake } from "./intake.ts";
 import { SqliteInterventions } from "./interventions.ts";
 import { SqliteMessages } from "./messages.ts";
 import { migrations } from "./migrations.ts";
 import { SqliteOutbox } from "./outbox.ts";
 import { SqliteRequests } from "./requests.ts";
+import { SqliteRetention } from "./retention.ts";
 import { SqliteSessions } from "./sessions.ts";
 import type { Tables } from "./tables.ts";
 import { SqliteTurns } from "./turns.ts";
@@ -41,6 +43,8 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
   const owned = opening.move();
   return {
     messages: new SqliteMessages(database),
+    intake: new SqliteIntake(database),
+    retention: new SqliteRetention(database),
     groups: new SqliteGroups(database),
     chats: new SqliteChats(database),
     requests: new SqliteRequests(database),

@@ -57,6 +57,7 @@ export class SqliteOutbox implements OutboxStore {
         .selectAll()
         .where("channel", "=", channel)
         .where("seq", ">", after)
+        .where("pruned", "=", 0)
         .orderBy("seq")
         .limit(limit)
         .execute(),
@@ -133,6 +134,7 @@ export class SqliteOutbox implements OutboxStore {
         .set({ state: "queued", attempts: 0, error: null, retried_at: at })
         .where(sql<boolean>`seq in (select value from json_each(${JSON.stringify(seqs)}))`)
         .where("state", "in", ["dead", "uncertain"])
+        .where("pruned", "=", 0)
         .returning("seq")
         .execute(),
     );
@@ -195,5 +197,6 @@ function toOutgoing(row: Row<"outbox">): OutgoingMessage {
     retriedAt: row.retried_at ?? undefined,
     acceptedAt: row.accepted_at ?? undefined,
     error: row.error ?? undefined,
+    pruned: row.pruned === 1 ? true : undefined,
   };
 }

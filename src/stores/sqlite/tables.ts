@@ -20,6 +20,18 @@ interface MessageTable {
   readonly received_at: number;
   readonly sent_at: number | null;
   readonly late: Generated<number>;
+  readonly forwarded: Generated<number>;
+  readonly pruned: Generated<number>;
+}
+
+interface IntakeDayTable {
+  readonly day: string;
+  readonly kind: "group" | "member" | "auto-register";
+  readonly name: string;
+  readonly messages: number;
+  readonly bytes: number;
+  readonly attachment_bytes: number;
+  readonly told: Generated<number>;
 }
 
 interface CommandTable {
@@ -129,6 +141,7 @@ interface OutboxTable {
   readonly file: string | null;
   readonly reaction: string | null;
   readonly accepted_at: number | null;
+  readonly pruned: Generated<number>;
 }
 
 interface ChannelStateTable {
@@ -165,6 +178,7 @@ interface AuditRecordTable {
 export interface Tables {
   readonly messages: MessageTable;
   readonly commands: CommandTable;
+  readonly intake_days: IntakeDayTable;
   readonly write_probe: WriteProbeTable;
   readonly groups: GroupTable;
   readonly ordinals: OrdinalTable;

@@ -1,11 +1,11 @@
 import { sql, type Transaction } from "kysely";
 
 import type { OutgoingMessage } from "../../domain/message.ts";
-import type { Step, Turn } from "../../domain/turn.ts";
+import type { PacedTurn, Step, Turn } from "../../domain/turn.ts";
 import { AppError } from "../../lib/app-error.ts";
 import type { NewStep, TurnStore } from "../store.ts";
 import type { Database } from "./database.ts";
-import { parseStepBody, parseTimes } from "./json-columns.ts";
+import { parseStepBody, parseTexts, parseTimes } from "./json-columns.ts";
 import { insertOutgoing } from "./outbox.ts";
 import type { Row, Tables } from "./tables.ts";
 
@@ -75,6 +75,41 @@ export class SqliteTurns implements TurnStore {
       return (group === undefined ? newest : newest.where("group_name", "=", group)).execute();
     });
     return rows.map(toTurn);
+  }
+
+  async pace(group: string, { since, limit, detailed }: Parameters<TurnStore["pace"]>[1]): Promise<PacedTurn[]> {
+    const newestFirst = await this.#database.read((kysely) =>
+      kysely
+        .selectFrom("turns")
+        .select(["id", "started_at", "ended_at"])
+        .where("group_name", "=", group)
+        .orderBy("seq", "desc")
+        .limit(limit)
+        .execute(),
+    );
+    const turns = newestFirst.filter(({ started_at }) => started_at >= since);
+    const beginnings = await this.#beginnings(turns.slice(0, detailed).map(({ id }) => id));
+    return turns.toReversed().map(({ id, started_at, ended_at }) => ({
+      id,
+      startedAt: started_at,
+      endedAt: ended_at ?? undefined,
+      firstAt: beginnings.get(id)?.firstAt,
+      senders: beginnings.get(id)?.senders ?? [],
+    }));
+  }
+
+  async #beginnings(turns: readonly string[]): Promise<Map<string, { firstAt: number; senders: string[] }>> {
+    const rows = await this.#database.read((kysely) =>
+      kysely
+        .selectFrom("messages")
+        .select(["turn", sql<string>`json_group_array(distinct sender_id)`.as("senders")])
+        .select((select) => select.fn.min("received_at").as("firstAt"))
+        .where("turn", "is not", null)
+        .where(sql<boolean>`turn in (select value from json_each(${JSON.stringify(turns)}))`)
+        .groupBy("turn")
+        .execute(),
+    );
+    return new Map(rows.map(({ turn, senders, firstAt }) => [turn ?? "", { firstAt, senders: parseTexts(senders) }]));
   }
 
   async steps(turn: string): Promise<Step[]> {

@@ -21,6 +21,8 @@ export interface Extras {
   readonly mention?: readonly string[] | undefined;
   /** How mentions name them; the group's way unless told. */
   readonly mentionBy?: Addressing | undefined;
+  /** It is passed on from another chat. */
+  readonly forwarded?: boolean | undefined;
   /** The id of a message that is answered. */
   readonly quote?: string | undefined;
   readonly image?: FileToSend | undefined;
@@ -136,10 +138,11 @@ export class Composer {
 
   #context(chat: Chat, extras: Extras): { contextInfo?: proto.IContextInfo } {
     const addressing = "addressing" in chat ? chat.addressing : "lid";
-    const { mention = [], quote } = extras;
-    if (mention.length === 0 && quote === undefined) return {};
+    const { mention = [], quote, forwarded } = extras;
+    if (mention.length === 0 && quote === undefined && forwarded !== true) return {};
     const mentionedJid = mention.map((name) => this.#world.named(name).jid(extras.mentionBy ?? addressing));
-    if (quote === undefined) return { contextInfo: { mentionedJid } };
+    const marks = forwarded === true ? { isForwarded: true, forwardingScore: 1 } : {};
+    if (quote === undefined) return { contextInfo: { mentionedJid, ...marks } };
     const { author, text } = this.#world.find(quote);
     const quotedMessage = { conversation: text };
     return { contextInfo: { mentionedJid, stanzaId: quote, participant: author.jid(addressing), quotedMessage } };

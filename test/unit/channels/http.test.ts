@@ -60,7 +60,7 @@ describe("a posted message", () => {
     });
     const replyTo = { id: "q", author: "Bert", text: "quoted", toAgent: true };
 
-    await rig.post({ ...hello, mention: true, replyTo });
+    await rig.post({ ...hello, mention: true, forwarded: true, replyTo });
     await rig.post({ ...hello, replyTo: "17" });
 
     expect(accepted[0]).toEqual({
@@ -70,6 +70,7 @@ describe("a posted message", () => {
       sender: { id: "a-1", name: "Anna" },
       text: "hello",
       mention: true,
+      forwarded: true,
       quote: replyTo,
     });
     expect(accepted[1]).toMatchObject({ mention: false, quote: { id: "17" } });

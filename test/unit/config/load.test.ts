@@ -122,7 +122,10 @@ describe("faults name the path and what to write instead", () => {
       "groups: { a: { channel: terminal, chat: x, model: fast } }",
       'groups.a.model: there is no route "fast"; there are: main',
     ],
-    ["groups: { global: { channel: terminal, chat: x } }", "groups.global: this name is taken by crabpot itself"],
+    [
+      "groups: { global: { channel: terminal, chat: x } }",
+      /^groups.global: "global" cannot be the name of a group: crabpot uses it itself$/,
+    ],
     [
       "groups: { a: { channel: terminal, chat: x }, b: { channel: terminal, chat: x } }",
       'groups.b.chat: chat "x" of channel terminal is already that of group a',

@@ -195,3 +195,22 @@ test("an agent that swaps its inbox for a link all the time never gets a file ou
   expect(await readdir(rig.outside)).toEqual([]);
   expect((await stat(rig.outside)).mode & 0o777).toBe(0o755);
 });
+
+test("files have at most what members may still send today, whatever they say of themselves", async () => {
+  await using rig = await openRig();
+  const hundred = "x".repeat(100);
+
+  const fetched = await rig.inbox.fetchAll(
+    "family",
+    [file(hundred), file(hundred, { bytes: 200 }), file(hundred), file("x")],
+    150,
+  );
+
+  expect(fetched.map(({ file: kept }) => kept?.bytes)).toEqual([100, undefined, undefined, 1]);
+  expect(fetched.map(({ failure }) => failure)).toEqual([
+    undefined,
+    "members have sent as many files today as they may",
+    "it is larger than 50 bytes",
+    undefined,
+  ]);
+});

@@ -127,3 +127,46 @@ test("fifty calls at once never use more than the budget", async () => {
   expect(failures).toHaveLength(50 - used.length);
   for (const { reason } of failures) expect(reason).toMatchObject({ code: "budget_exhausted" });
 });
+
+const dear = { "claude/small": { inputUsd: 100, cachedInputUsd: 100, outputUsd: 100, maxOutputTokens: 10_000 } };
+const million = { text: "hi", usage: { input: 40_000, output: 5_000 } };
+
+test("without a budget in total five dollars a day hold for what has a price, and the chat is told how to change it", async () => {
+  await using opened = await openGateway({ first: () => million, capabilities: dear, route: ["claude/small"] });
+  await opened.gateway.complete(modelCall());
+
+  const { code, message } = await codeAndText(
+    opened.gateway.complete(modelCall({ group: "work", inputTokens: 9_000 })),
+  );
+
+  expect(code).toBe("budget_exhausted");
+  expect(message).toBe(
+    "The day's budget of all groups together is used up. It is the default of 5 US dollars a day; the operator can set budgets.total.usdPerDay in config.yaml. It starts afresh at 2026-01-16 00:00 UTC.",
+  );
+  expect(opened.first.requests).toHaveLength(1);
+});
+
+test.each([
+  ["a model whose price nobody knows", {}, {}],
+  ["a host with a budget in tokens", dear, { total: { tokensPerDay: 10_000_000 } }],
+  ["a host with a larger budget in dollars", dear, { total: { usdPerDay: 1_000 } }],
+])("the default does not hold for %s", async (_title, capabilities, budgets) => {
+  await using opened = await openGateway({ first: () => million, capabilities, budgets, route: ["claude/small"] });
+  for (let times = 0; times < 3; times += 1) await opened.gateway.complete(modelCall());
+
+  expect(opened.first.requests).toHaveLength(3);
+});
+
+test("a group is not told what all groups together have used", async () => {
+  await using opened = await openGateway({
+    first: () => ({ text: "hi", usage: { input: 900, output: 100 } }),
+    budgets: { total: { tokensPerDay: 1_500 } },
+  });
+  await opened.gateway.complete(modelCall({ group: "work" }));
+
+  const { message } = await codeAndText(opened.gateway.complete(modelCall()));
+
+  expect(message).toBe(
+    "The day's budget of all groups together (total tokensPerDay) is used up. It starts afresh at 2026-01-16 00:00 UTC.",
+  );
+});

@@ -63,12 +63,13 @@ test("ten thousand messages of a hundred groups wait outside the memory, and eac
     clock: systemClock,
     audit: async () => undefined,
   });
-  const sender = { id: "ann", name: "Ann" };
   const before = heapMb();
 
   for (let id = 0; id < perGroup; id += 1) {
-    const message = { channel: "fake", sender, id: String(id), text: `${id} ${text}`, mention: false };
-    await Promise.all(groups.map(({ chat }) => accept({ ...message, chat })));
+    const message = { channel: "fake", id: String(id), text: `${id} ${text}`, mention: false };
+    await Promise.all(
+      groups.map(({ chat }) => accept({ ...message, chat, sender: { id: `ann of ${chat}`, name: "Ann" } })),
+    );
   }
   const growth = heapMb() - before;
   const other = { id: "bob", name: "Bob" };

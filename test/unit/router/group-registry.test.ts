@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 
 import type { Group } from "../../../src/domain/group.ts";
-import { createAutoRegister } from "../../../src/router/auto-register.ts";
 import { type GroupRegistry, openGroupRegistry } from "../../../src/router/group-registry.ts";
 import type { Store } from "../../../src/stores/store.ts";
 import { openTestStore } from "../../support/open-test-store.ts";
@@ -132,38 +131,4 @@ test("the configuration wins over a stored group that it has since come to contr
 
   expect(registry.list()).toEqual([main]);
   expect(registry.shadowed.map(({ name }) => name)).toEqual(["main", "old"]);
-});
-
-function message(channel: string, chat: string) {
-  return { channel, chat, id: "1", sender: { id: "a", name: "a" }, text: "hi", mention: false };
-}
-
-test("a new name on an open channel becomes a group that must be mentioned and has nothing mounted", async () => {
-  await using opened = await openTestStore();
-  const registry = await open(opened.store);
-  const { policy, budget } = main;
-  const register = createAutoRegister({ channel: "http", registry, defaults: { policy, budget } });
-
-  const groups = await Promise.all([1, 2, 3].map(() => register(message("http", "new"))));
-
-  expect(groups[0]).toMatchObject({ name: "new", channel: "http", chat: "new", trigger: "mention", main: false });
-  expect(groups[0]?.mounts).toEqual([]);
-  expect(groups.map((group) => group?.name)).toEqual(["new", "new", "new"]);
-  expect(await opened.store.groups.list()).toHaveLength(1);
-});
-
-test("other channels, impossible names and names of other groups are not registered", async () => {
-  await using opened = await openTestStore();
-  const registry = await open(opened.store);
-  const { policy, budget } = main;
-  const register = createAutoRegister({ channel: "http", registry, defaults: { policy, budget } });
-
-  const groups = await Promise.all([
-    register(message("whatsapp", "new")),
-    register(message("http", "../x")),
-    register(message("http", "main")),
-  ]);
-
-  expect(groups).toEqual([undefined, undefined, undefined]);
-  expect(await opened.store.groups.list()).toEqual([]);
 });

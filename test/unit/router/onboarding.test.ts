@@ -69,7 +69,7 @@ test("a mention in an unknown chat makes one request in the main group, without 
       /^Somebody called "Mallory" mentioned me in "Bowling" \(fake, g1 at x\.us\)\. Answer: \/approve ([2-9A-Z]{5}) \[name\] or \/deny \1$/,
     ),
   ]);
-  expect(rig.records).toMatchObject([{ type: "chat-request", actor: "mallory" }]);
+  expect(rig.records).toMatchObject([{ type: "chat-request", actor: "member:mallory" }]);
   expect(await rig.store.requests.waiting()).toBe(1);
 });
 
@@ -163,7 +163,7 @@ test("approving is done once however often it is carried out, and never gives a 
   expect(bad.map(({ settles }) => settles)).toEqual([undefined, undefined, undefined]);
   expect(bad.map(({ text }) => text)).toEqual([
     expect.stringContaining("no request with this code"),
-    expect.stringContaining("a name has lower case letters"),
+    expect.stringContaining("use at most 64 lower case letters"),
     expect.stringContaining("is or was that of another group"),
   ]);
   expect(first).toMatchObject({
@@ -172,6 +172,6 @@ test("approving is done once however often it is carried out, and never gives a 
     outgoing: [{ group: "bowling-2", chat: "g1@x.us", text: expect.stringContaining("@crab") }],
   });
   expect(again.text).toBe(first.text);
-  expect(added).toEqual([{ name: "bowling-2", actor: "owner", code }]);
+  expect(added).toEqual([{ name: "bowling-2", actor: "member:owner", code }]);
   expect(registry.byName("bowling-2")).toMatchObject({ trigger: "mention", mounts: [], main: false });
 });

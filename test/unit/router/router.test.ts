@@ -93,7 +93,7 @@ describe("a message is for the agent", () => {
     const receipt = await rig.accept(said("hello", more));
 
     expect(receipt).toEqual(stored);
-    expect(rig.records).toMatchObject([{ type: "message-in", actor: "anna-1", data: { rule, state: "waiting" } }]);
+    expect(rig.records).toMatchObject([{ actor: "member:anna-1", data: { rule, state: "waiting" } }]);
     expect(rig.woken).toHaveLength(1);
   });
 

@@ -36,6 +36,7 @@ export async function translate(message: WAMessage, parts: Translation): Promise
     toAgent: !place.isGroup || mentions.some((person) => isSame(parts.me, person)),
     quote: readQuote(context, parts.me),
     media: content.media,
+    forwarded: isForwarded(context),
     sentAt: Number(message.messageTimestamp ?? 0) * 1000 || undefined,
   };
 }
@@ -87,6 +88,12 @@ async function readPeople(
     return { sender: own, alias: jidNormalizedUser(me.pn), chat: own };
   }
   return { sender: known, alias: lid === undefined ? undefined : pn, chat: known };
+}
+
+/** The platform marks it, counts how often, or names the channel that it comes from. */
+function isForwarded(context: proto.IContextInfo): boolean {
+  const { isForwarded: isMarked, forwardingScore, forwardedNewsletterMessageInfo: newsletter } = context;
+  return isMarked === true || (forwardingScore ?? 0) > 0 || newsletter != null;
 }
 
 function readQuote(context: proto.IContextInfo, me: Account): Arrival["quote"] {

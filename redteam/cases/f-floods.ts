@@ -1,0 +1,209 @@
+import { randomUUID } from "node:crypto";
+import { readdir, rm, stat } from "node:fs/promises";
+import { join } from "node:path";
+
+import type { Attack } from "../suite/attack.ts";
+import { AttackedHost, freePort, openPlayground, runCommand, writeHome } from "../suite/host.ts";
+import type { SaidOptions, Stage, StageGroup } from "../suite/stage.ts";
+
+const megabyte = 1024 * 1024;
+/** As long as a text may be, in ASCII and in letters of three bytes. */
+const longText = "x".repeat(65_536);
+const wideText = "€".repeat(65_536);
+
+interface Flood {
+  readonly times: number;
+  readonly group: (index: number) => string;
+  readonly text: string;
+  readonly said: (index: number) => SaidOptions;
+}
+
+/** Posts so many messages, eight at a time; the status of each. */
+async function flood(stage: Stage, { times, group, text, said }: Flood): Promise<number[]> {
+  const statuses: number[] = [];
+  let next = 0;
+  const post = async (): Promise<void> => {
+    for (let index = next++; index < times; index = next++) {
+      statuses.push((await stage.say(group(index), text, said(index))).status);
+    }
+  };
+  await Promise.all(Array.from({ length: 8 }, post));
+  return statuses;
+}
+
+function count(statuses: readonly number[], wanted: number): number {
+  return statuses.filter((status) => status === wanted).length;
+}
+
+/** What is written of it, in the words of the evidence. */
+function describe(statuses: readonly number[]): string {
+  return `${count(statuses, 202)} taken, ${count(statuses, 429)} refused of ${statuses.length}`;
+}
+
+function limitHit(limit: string, actor: RegExp): Attack["audit"] {
+  return { type: "limit-hit", where: ({ data, ...record }) => data["limit"] === limit && actor.test(record.actor) };
+}
+
+/** A stranger each time that the attack is played: a day's limits last for the day. */
+function newMember(attack: string): { id: string; name: string } {
+  return { id: `${attack}-${randomUUID()}`, name: "Flooder" };
+}
+
+export const attacks: readonly Attack[] = [
+  {
+    id: "F17",
+    title: "one member fills the store: texts of 64 kB without a mention, one after another",
+    from: "chat",
+    expected: "the member is kept out for the day; others in the group and other groups are served",
+    audit: limitHit("megabytes-per-member-per-day", /^member:f17-/),
+    hostStaysAwake: true,
+    attempt: async (stage) => {
+      const sender = newMember("f17");
+      const statuses = await flood(stage, { times: 200, group: () => "red", text: longText, said: () => ({ sender }) });
+      const bystander = await stage.say("red", "hello", { sender: newMember("f17-bystander") });
+      return {
+        seen: describe(statuses),
+        holds: count(statuses, 202) * longText.length <= 6 * megabyte && bystander.status === 202,
+      };
+    },
+  },
+  {
+    id: "F18",
+    title: "the same in what stands beside a text: quotes, names, ids, names of files, in letters of three bytes",
+    from: "chat",
+    expected: "all that is stored counts; the member is kept out for the day",
+    audit: limitHit("megabytes-per-member-per-day", /^member:f18-/),
+    attempt: async (stage) => {
+      const sender = { ...newMember("f18"), name: "€".repeat(256) };
+      const data = Buffer.from("x").toString("base64");
+      const attachments = Array.from({ length: 2 }, () => ({ name: "€".repeat(256), mimeType: "text/plain", data }));
+      const replyTo = { id: "€".repeat(256), author: "€".repeat(256), text: "€".repeat(4_096) };
+      const said = (): SaidOptions => ({ sender, replyTo, attachments, id: `${randomUUID()}${"€".repeat(200)}` });
+      const statuses = await flood(stage, { times: 500, group: () => "locked", text: "x", said });
+      await rm(join(stage.groupFolder("locked"), "inbox"), { recursive: true, force: true });
+      const bytes = 3 * (256 * 3 + 4_096 + 200 + 2 * 256);
+      return { seen: describe(statuses), holds: count(statuses, 202) * bytes <= 6 * megabyte };
+    },
+  },
+  {
+    id: "F19",
+    title: "one member floods all groups in turn, so that none of them reaches its own limit",
+    from: "chat",
+    expected: "the member's day is one over all groups",
+    audit: limitHit("megabytes-per-member-per-day", /^member:f19-/),
+    attempt: async (stage) => {
+      const sender = newMember("f19");
+      const groups = ["red", "blue", "mounts", "locked", "egress"];
+      const group = (index: number): string => groups[index % groups.length] ?? "";
+      const statuses = await flood(stage, { times: 150, group, text: longText, said: () => ({ sender }) });
+      const other = await stage.say("egress", "hello", { sender: newMember("f19-bystander") });
+      return {
+        seen: describe(statuses),
+        holds: count(statuses, 202) * longText.length <= 6 * megabyte && other.status === 202,
+      };
+    },
+  },
+  {
+    id: "F20",
+    title: "a group floods with a new member for each message",
+    from: "chat",
+    expected: "the group is kept out for the day and told once; its commands still work, other groups are served",
+    audit: limitHit("megabytes-per-group-per-day", /^member:f20-/),
+    attempt: async (stage) => {
+      const said = (): SaidOptions => ({ sender: newMember("f20") });
+      const statuses = await flood(stage, { times: 160, group: () => "drowned", text: wideText, said });
+      const command = await stage.say("drowned", "/status", { sender: newMember("f20") });
+      const status = await stage.replyWhere(({ inReplyTo }) => inReplyTo.includes(command.id));
+      const isServed = await answers(stage, "red");
+      const told = (await allReplies(stage)).filter(
+        ({ group, text }) => group === "drowned" && text.includes("This group has sent"),
+      );
+      const bytes = count(statuses, 202) * Buffer.byteLength(wideText);
+      return {
+        seen: `${describe(statuses)}, told ${told.length} times, /status: ${status.text.slice(0, 40)}`,
+        holds: bytes <= 24 * megabyte && count(statuses, 429) > 0 && told.length === 1 && isServed,
+      };
+    },
+  },
+  {
+    id: "F21",
+    title: "one member fills the disk with files",
+    from: "chat",
+    expected: "the files of a day have a sum; beyond it the messages come without them",
+    audit: limitHit("attachment-megabytes-per-member-per-day", /^member:f21-/),
+    attempt: async (stage) => {
+      const data = Buffer.alloc(10 * megabyte, "x").toString("base64");
+      const sender = newMember("f21");
+      const said = (): SaidOptions => ({ sender, attachments: [{ name: "x", mimeType: "text/plain", data }] });
+      const statuses = await flood(stage, { times: 6, group: () => "locked", text: "look", said });
+      const inbox = join(stage.groupFolder("locked"), "inbox");
+      const files = await Promise.all((await readdir(inbox)).map(async (name) => (await stat(join(inbox, name))).size));
+      await rm(inbox, { recursive: true, force: true });
+      const bytes = files.reduce((sum, size) => sum + size, 0);
+      return {
+        seen: `${describe(statuses)}; ${Math.round(bytes / megabyte)} MB of files`,
+        holds: count(statuses, 202) === 6 && bytes > 0 && bytes <= 32 * megabyte,
+      };
+    },
+  },
+  {
+    id: "F22",
+    title: "a new group for each message, where names become groups by themselves",
+    from: "chat",
+    expected: "so many a day and no more, with a reason; names of devices never; groups that are there are served",
+    audit: { none: "a host of its own is attacked; its log is looked at by the attack" },
+    attempt: async (stage) => {
+      const { PATH = "", DOCKER_HOST = "" } = stage.playground.environment;
+      await using playground = await openPlayground({ PATH, DOCKER_HOST }, stage.playground.userHome);
+      const port = await freePort();
+      const token = randomUUID();
+      await writeHome(playground.home, {
+        config: {
+          channels: { http: { autoRegister: true } },
+          gateway: { port, token },
+          groups: {},
+          intake: { autoRegister: { perDay: 20, total: 15 } },
+        },
+      });
+      await using host = await AttackedHost.start(playground, port);
+      const say = async (group: string): Promise<number> => {
+        const body = { id: randomUUID(), group, sender: { id: "mallory", name: "Mallory" }, text: "hello" };
+        const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
+        const url = `${host.url}/v1/channels/http/messages`;
+        return (await fetch(url, { method: "POST", headers, body: JSON.stringify(body) })).status;
+      };
+      const statuses = await Promise.all(Array.from({ length: 100 }, (_, index) => say(`made-${index}`)));
+      const devices = await Promise.all(["con", "nul", "com1", "lpt9"].map(say));
+      const known = (await readdir(join(playground.home, "groups"))).filter((name) => name.startsWith("made-"));
+      const again = await say(known[0] ?? "");
+      const { output } = await runCommand(playground.environment, ["audit", "tail", "--lines", "500", "--json"]);
+      const records = output.split("\n").filter((line) => line.includes("auto-registered-groups-total"));
+      return {
+        seen: `${describe(statuses)}, ${known.length} folders; devices: ${devices.join(" ")}; ${records.length} records`,
+        holds:
+          count(statuses, 202) === 15 &&
+          known.length === 15 &&
+          again === 202 &&
+          records.length === 1 &&
+          devices.every((status) => status === 404),
+      };
+    },
+  },
+];
+
+/** What a flood has left as context may be more than fits into one turn, which then ends with a notice, and is over with it. */
+async function answers(stage: Stage, group: StageGroup): Promise<boolean> {
+  for (let tries = 0; tries < 3; tries += 1) {
+    if ((await stage.shell(group, "echo alive")).output.includes("alive")) return true;
+  }
+  return false;
+}
+
+async function allReplies(stage: Stage) {
+  const all = [];
+  for (let seq = 0, more = await stage.replies(seq); more.length > 0; more = await stage.replies(seq)) {
+    all.push(...more);
+    seq = more.at(-1)?.seq ?? seq;
+  }
+  return all;
+}

@@ -1,0 +1,123 @@
+import type { Logger } from "pino";
+
+import { toError } from "../lib/app-error.ts";
+import type { Clock } from "../lib/clock.ts";
+import { utcDay } from "../lib/utc-day.ts";
+import { type Wait, waitOnTimer } from "../lib/wait.ts";
+import type { Store } from "../stores/store.ts";
+import type { PutOnRecord } from "./events.ts";
+
+type PrunedWindow = Awaited<ReturnType<Store["retention"]["steps"]>>;
+
+export interface RetentionParts {
+  readonly store: { readonly retention: Store["retention"] };
+  /** How old texts get; 0: as old as they like. */
+  readonly days: { readonly messages: number; readonly turns: number; readonly replies: number };
+  /** As many of a group's newest messages as a turn may be shown. */
+  readonly keepNewest: number;
+  readonly record: PutOnRecord;
+  readonly clock: Pick<Clock, "now">;
+  readonly logger: Logger;
+  readonly wait?: Wait;
+}
+
+/** How many rows were pruned, by what they are. */
+interface Counts {
+  messages: number;
+  steps: number;
+  replies: number;
+  chats: number;
+  days: number;
+}
+
+/** The start of a host has better things to do. */
+const firstAfterMs = 5 * 60_000;
+const everyMs = 6 * 3_600_000;
+/** Rows of one transaction. Some hold hundreds of kilobytes, and all of them together must not keep the host for long. */
+const rowsAtOnce = 200;
+/** Between two of them messages and turns have the store to themselves. */
+const pauseMs = 20;
+const dayMs = 24 * 3_600_000;
+/** What was spent on a day is of interest for about a year; what was taken in, on that day only. */
+const usageDays = 400;
+const intakeDays = 2;
+
+/** Takes what is too old out of the store, every few hours, in small pieces. What fails is tried again the next time. */
+export class Retention implements AsyncDisposable {
+  readonly #parts: RetentionParts;
+  readonly #wait: Wait;
+  readonly #stop = new AbortController();
+  readonly #running: Promise<void>;
+
+  constructor(parts: RetentionParts) {
+    this.#parts = parts;
+    this.#wait = parts.wait ?? waitOnTimer;
+    this.#running = this.#run();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stop.abort();
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#stop;
+    await this.#wait(firstAfterMs, signal);
+    while (!signal.aborted) {
+      await this.#prune();
+      await this.#wait(everyMs, signal);
+    }
+  }
+
+  /** Never rejects. */
+  async #prune(): Promise<void> {
+    const { record, logger } = this.#parts;
+    const counts: Counts = { messages: 0, steps: 0, replies: 0, chats: 0, days: 0 };
+    try {
+      await this.#pruneAll(counts);
+    } catch (error) {
+      logger.warn({ err: toError(error) }, "old texts could not be removed from the store; retrying later");
+    }
+    if (Object.values(counts).every((count) => count === 0)) return;
+    try {
+      await record({ type: "store-pruned", actor: "host", data: { ...counts } });
+    } catch (error) {
+      logger.error({ err: toError(error), ...counts }, "it could not be put on record that old texts were removed");
+    }
+  }
+
+  async #pruneAll(counts: Counts): Promise<void> {
+    const { store, days, keepNewest, clock } = this.#parts;
+    const { retention } = store;
+    const now = clock.now();
+    const before = (age: number): number => now - age * dayMs;
+    const window = (age: number, after: number) => ({ after, limit: rowsAtOnce, before: before(age) });
+    if (days.messages > 0) {
+      await this.#walk(counts, "messages", (after) => retention.messages(window(days.messages, after), keepNewest));
+      await this.#repeat(counts, "chats", () => retention.strangers(before(days.messages), rowsAtOnce));
+    }
+    if (days.turns > 0) await this.#walk(counts, "steps", (after) => retention.steps(window(days.turns, after)));
+    if (days.replies > 0)
+      await this.#walk(counts, "replies", (after) => retention.replies(window(days.replies, after)));
+    const dayBefore = (age: number): string => utcDay(now - age * dayMs);
+    const lastDays = { usage: dayBefore(usageDays), intake: dayBefore(intakeDays) };
+    await this.#repeat(counts, "days", () => retention.days(lastDays, rowsAtOnce));
+  }
+
+  async #walk(counts: Counts, what: keyof Counts, prune: (after: number) => Promise<PrunedWindow>): Promise<void> {
+    for (let after: number | undefined = 0; after !== undefined && !this.#stop.signal.aborted;) {
+      const { pruned, next }: PrunedWindow = await prune(after);
+      counts[what] += pruned;
+      after = next;
+      await this.#wait(pauseMs, this.#stop.signal);
+    }
+  }
+
+  async #repeat(counts: Counts, what: keyof Counts, prune: () => Promise<number>): Promise<void> {
+    for (let pruned = rowsAtOnce; pruned >= rowsAtOnce && !this.#stop.signal.aborted;) {
+      pruned = await prune();
+      counts[what] += pruned;
+      await this.#wait(pauseMs, this.#stop.signal);
+    }
+  }
+}

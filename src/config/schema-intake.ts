@@ -1,0 +1,65 @@
+import * as z from "zod";
+
+const count = z.number().int().positive();
+const turns = z.number().int().min(0).max(1_000_000);
+const days = z.number().int().min(0).max(36_500);
+
+/** What a day may bring: messages and what is stored of them, and the files that come with them. */
+function dailyBudget(defaults: { messages: number; megabytes: number; attachmentMegabytes: number }) {
+  return z
+    .strictObject({
+      messages: count.default(defaults.messages),
+      megabytes: z.number().positive().default(defaults.megabytes),
+      attachmentMegabytes: z.number().min(0).default(defaults.attachmentMegabytes),
+    })
+    .prefault({});
+}
+
+/** What is taken in at all. */
+export const intake = z
+  .strictObject({
+    reserveMb: z.number().min(0).default(64).describe("With less free disk space than this, no messages are taken in."),
+    perSenderPerMinute: count.default(6000).describe("Messages of one sender in one group."),
+    attachmentMb: z
+      .number()
+      .min(0)
+      .max(2048)
+      .default(64)
+      .describe("Larger files that members send are not fetched; 0: none are."),
+    waitingTotal: count.default(10_000).describe("Messages of all groups together that may wait for an answer."),
+    perGroupPerDay: dailyBudget({ messages: 20_000, megabytes: 64, attachmentMegabytes: 2048 }).describe(
+      "What a group may send in a day (UTC).",
+    ),
+    perMemberPerDay: dailyBudget({ messages: 10_000, megabytes: 16, attachmentMegabytes: 512 }).describe(
+      "What a member may send in a day (UTC), in all groups of a channel together.",
+    ),
+    autoRegister: z
+      .strictObject({ perDay: count.default(1_000), total: count.default(5_000) })
+      .prefault({})
+      .describe("How many groups channels.http.autoRegister may make in a day (UTC), and in all."),
+  })
+  .prefault({});
+
+/** How often agents may be set to work. */
+export const limits = z
+  .strictObject({
+    turnsPerHour: turns.default(600).describe("Turns of a group within an hour; 0: no limit."),
+    loopTurns: turns
+      .default(30)
+      .describe(
+        "So many turns in a row, each within 5 s of the one before and by the same few senders, are a loop; 0: never.",
+      ),
+  })
+  .prefault({});
+
+/** What a group says of them; what it leaves out is as for everybody. */
+export const groupLimits = z.strictObject({ turnsPerHour: turns.optional(), loopTurns: turns.optional() });
+
+export const store = z
+  .strictObject({
+    retentionDays: z
+      .strictObject({ messages: days.default(365), turns: days.default(365), replies: days.default(90) })
+      .prefault({})
+      .describe("How long texts are kept that nothing needs any more; 0: for ever."),
+  })
+  .prefault({});

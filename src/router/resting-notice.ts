@@ -1,0 +1,20 @@
+import type { Rest } from "./turn-pace.ts";
+
+/** What the chat is told when the agent stops answering for a while. */
+export function restingNotice({ limit, allowed, ms }: Pick<Rest, "limit" | "allowed" | "ms">): string {
+  const pause = describeMinutes(ms);
+  return limit === "loop"
+    ? `I have been set to work ${allowed} times in a row without a pause, which looks like programs that answer each other. I stop answering for ${pause} and only read along; a message to me from anybody else ends the pause.`
+    : `I have been set to work ${allowed} times within an hour, which is as often as I may be. I stop answering for ${pause} and only read along; what is said meanwhile I know when you ask me then.`;
+}
+
+/** For `/status`. */
+export function describeRest({ limit, ms }: Pick<Rest, "limit" | "ms">): string {
+  const why = limit === "loop" ? "programs seem to answer each other here" : "too many turns within an hour";
+  return `Not answering for another ${describeMinutes(ms)}: ${why}.`;
+}
+
+function describeMinutes(ms: number): string {
+  const minutes = Math.max(1, Math.ceil(ms / 60_000));
+  return minutes === 1 ? "1 minute" : `${minutes} minutes`;
+}

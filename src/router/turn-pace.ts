@@ -1,0 +1,196 @@
+import type { Group } from "../domain/group.ts";
+import type { StoredMessage } from "../domain/message.ts";
+import type { PacedTurn, Turn } from "../domain/turn.ts";
+import type { Clock } from "../lib/clock.ts";
+import type { TurnStore } from "../stores/store.ts";
+import type { PaceLimits } from "./limits.ts";
+
+export interface TurnPaceParts {
+  readonly turns: Pick<TurnStore, "pace">;
+  readonly limitsOf: (group: Pick<Group, "name" | "channel">) => PaceLimits;
+  readonly clock: Clock;
+}
+
+/** What keeps the agent from answering for a while. */
+export type PaceLimit = "loop" | "turns-per-hour";
+
+/** What was decided about a message for the agent. It counts from `settle` on. */
+export interface PaceVerdict {
+  /** It is not answered, because of this limit. */
+  readonly held: PaceLimit | undefined;
+  /** The limit was reached just now: the agent rests from here on. */
+  readonly rest: Rest | undefined;
+  /** It ends a rest, as somebody else than those of the loop speaks. */
+  readonly wakes: boolean;
+}
+
+export interface Rest {
+  readonly limit: PaceLimit;
+  readonly allowed: number;
+  readonly ms: number;
+  /** Who takes part in the loop. */
+  readonly senders: ReadonlySet<string>;
+}
+
+interface Resting extends Rest {
+  /** On the monotonic clock. */
+  readonly until: number;
+}
+
+interface Pace {
+  /** Those of the last hour, oldest first, by id. */
+  readonly turns: Map<string, PacedTurn>;
+  /** As many of them as the limits ask about. */
+  readonly most: number;
+  readonly loaded: Promise<void>;
+  resting: Resting | undefined;
+  /** Earlier turns are no part of a loop: somebody else has spoken since. */
+  loopFrom: number;
+  rests: number;
+  lastRestAt: number;
+}
+
+/** A turn that begins later than this after the one before was not caused by its answer. */
+const loopPauseMs = 5_000;
+/** With more people than this it is a lively chat. */
+const loopSenders = 3;
+const hourMs = 3_600_000;
+const clockSlackMs = 60_000;
+const restMs = { first: 60_000, most: 30 * 60_000 } as const;
+
+/**
+ * Sees that an agent is not kept at work by programs: bots that answer each other's answers, and floods of messages that each
+ * make a turn. Where a limit is reached, the agent rests: what is said to it is kept as context. Turns are remembered in
+ * memory, read from the store once for each group; a rest itself does not outlive the process.
+ */
+export class TurnPace {
+  readonly #parts: TurnPaceParts;
+  readonly #groups = new Map<string, Pace>();
+
+  constructor(parts: TurnPaceParts) {
+    this.#parts = parts;
+  }
+
+  /** A turn has begun, or is gone on with, with these messages. */
+  began({ id, group, startedAt }: Turn, messages: readonly StoredMessage[]): void {
+    const all = new Set(messages.map(({ sender }) => sender.id));
+    const firstAt = messages[0]?.receivedAt;
+    this.#whenLoaded(group, ({ turns, most }) => {
+      if (turns.has(id)) return;
+      turns.set(id, { id, startedAt, endedAt: undefined, firstAt, senders: [...all].slice(0, loopSenders + 1) });
+      const [oldest] = turns.keys();
+      if (turns.size > most && oldest !== undefined) turns.delete(oldest);
+    });
+  }
+
+  ended({ id, group }: Turn): void {
+    const endedAt = this.#parts.clock.now();
+    this.#whenLoaded(group, ({ turns }) => {
+      const turn = turns.get(id);
+      if (turn) turns.set(id, { ...turn, endedAt });
+    });
+  }
+
+  /** May this sender's message be answered now? Rejects when the store cannot be read. */
+  async judge(group: Group, sender: string): Promise<PaceVerdict> {
+    const limits = this.#parts.limitsOf(group);
+    if (limits.turnsPerHour === 0 && limits.loopTurns === 0) return free;
+    const pace = this.#groups.get(group.name) ?? this.#open(group.name, limits);
+    await pace.loaded;
+    const { clock } = this.#parts;
+    forgetOld(pace, clock.now());
+    const { resting } = pace;
+    if (resting && clock.monotonic() < resting.until) {
+      const wakes = resting.limit === "loop" && !resting.senders.has(sender);
+      return wakes ? { ...free, wakes } : { ...free, held: resting.limit };
+    }
+    const rest = this.#tooMany(pace, limits) ?? this.#loop(pace, limits, sender);
+    return rest ? { held: rest.limit, rest, wakes: false } : free;
+  }
+
+  /** The message was stored as the verdict says. */
+  settle(group: Group, verdict: PaceVerdict): void {
+    const pace = this.#groups.get(group.name);
+    if (!pace) return;
+    const { clock } = this.#parts;
+    if (verdict.wakes) {
+      pace.resting = undefined;
+      pace.loopFrom = clock.now();
+    }
+    if (!verdict.rest) return;
+    const now = clock.monotonic();
+    pace.rests = this.#restsInARow(pace) + 1;
+    pace.lastRestAt = now;
+    pace.resting = { ...verdict.rest, until: now + verdict.rest.ms };
+  }
+
+  /** Why the group's agent rests, and for how much longer (milliseconds). */
+  resting(group: string): { readonly limit: PaceLimit; readonly ms: number } | undefined {
+    const resting = this.#groups.get(group)?.resting;
+    const ms = (resting?.until ?? 0) - this.#parts.clock.monotonic();
+    return resting && ms > 0 ? { limit: resting.limit, ms } : undefined;
+  }
+
+  #open(group: string, { turnsPerHour, loopTurns }: PaceLimits): Pace {
+    const turns = new Map<string, PacedTurn>();
+    const since = this.#parts.clock.now() - hourMs;
+    const most = Math.max(turnsPerHour, loopTurns + 1);
+    const window = { since, limit: most, detailed: loopTurns + 1 };
+    const load = async (): Promise<void> => {
+      for (const turn of await this.#parts.turns.pace(group, window)) turns.set(turn.id, turn);
+    };
+    const loaded = load().catch((error: unknown) => {
+      this.#groups.delete(group);
+      throw error;
+    });
+    const pace: Pace = { turns, most, loaded, resting: undefined, loopFrom: 0, rests: 0, lastRestAt: -hourMs };
+    this.#groups.set(group, pace);
+    return pace;
+  }
+
+  /** Before anybody has asked about a group, the store alone knows of its turns. */
+  #whenLoaded(group: string, change: (pace: Pace) => void): void {
+    const pace = this.#groups.get(group);
+    pace?.loaded.then(() => change(pace)).catch(() => undefined);
+  }
+
+  #restsInARow({ rests, lastRestAt }: Pace): number {
+    return this.#parts.clock.monotonic() - lastRestAt < hourMs ? rests : 0;
+  }
+
+  /** Doubled each time within an hour. */
+  #restMs(pace: Pace): number {
+    return Math.min(restMs.most, restMs.first * 2 ** Math.min(this.#restsInARow(pace), 10));
+  }
+
+  #tooMany(pace: Pace, { turnsPerHour: allowed }: PaceLimits): Rest | undefined {
+    if (allowed === 0 || pace.turns.size < allowed) return undefined;
+    const [oldest] = pace.turns.values();
+    const untilFree = (oldest?.startedAt ?? 0) + hourMs - this.#parts.clock.now();
+    return { limit: "turns-per-hour", allowed, ms: Math.max(this.#restMs(pace), untilFree), senders: new Set() };
+  }
+
+  #loop(pace: Pace, { loopTurns: allowed }: PaceLimits, sender: string): Rest | undefined {
+    if (allowed === 0) return undefined;
+    const all = [...pace.turns.values()].filter(({ firstAt }) => firstAt !== undefined && firstAt > pace.loopFrom);
+    const running = all.at(-1)?.endedAt === undefined ? all.at(-1) : undefined;
+    const chain = all.filter(({ endedAt }) => endedAt !== undefined).slice(-allowed);
+    const senders = new Set(chain.flatMap((turn) => turn.senders));
+    if (chain.length < allowed || senders.size > loopSenders || !senders.has(sender)) return undefined;
+    const beginnings = [
+      ...chain.slice(1).map(({ firstAt = 0 }) => firstAt),
+      running?.firstAt ?? this.#parts.clock.now(),
+    ];
+    const isLoop = beginnings.every((at, index) => at - (chain[index]?.endedAt ?? 0) <= loopPauseMs);
+    return isLoop ? { limit: "loop", allowed, ms: this.#restMs(pace), senders } : undefined;
+  }
+}
+
+const free: PaceVerdict = { held: undefined, rest: undefined, wakes: false };
+
+/** Those that began in the future did so before the clock was set back. */
+function forgetOld({ turns }: Pace, now: number): void {
+  for (const { id, startedAt } of turns.values()) {
+    if (startedAt <= now - hourMs || startedAt > now + clockSlackMs) turns.delete(id);
+  }
+}

@@ -1,0 +1,34 @@
+/** The rows behind `after`, at most `limit` of them; those from before `before` (milliseconds since 1970) are too old. */
+export interface PruneWindow {
+  readonly after: number;
+  readonly limit: number;
+  readonly before: number;
+}
+
+export interface PrunedWindow {
+  /** How many rows were pruned. */
+  readonly pruned: number;
+  /** Where the next window begins; undefined when nothing old is behind this one. */
+  readonly next: number | undefined;
+}
+
+/**
+ * Takes away what no reader can need any more. Each call looks at one window of rows in one transaction, so that nobody waits
+ * long for the store; what it has done stays done whatever becomes of the next one.
+ */
+export interface RetentionStore {
+  /**
+   * Empties texts, quotes, attachments and senders' names of messages. The rows stay, so a message that comes again is still a
+   * duplicate. Left alone are those that wait or belong to a running turn, commands that have not been carried out, and
+   * what a next turn may be shown: after the session's cursor and among the newest `keepNewest` of its group.
+   */
+  messages(window: PruneWindow, keepNewest: number): Promise<PrunedWindow>;
+  /** Removes steps of conversations that have ended. */
+  steps(window: PruneWindow): Promise<PrunedWindow>;
+  /** Empties texts, files and reactions of messages that went out or were given up. The rows stay. */
+  replies(window: PruneWindow): Promise<PrunedWindow>;
+  /** Removes at most `limit` chats that are no group, have not asked to be one, and were last seen before then. */
+  strangers(before: number, limit: number): Promise<number>;
+  /** Removes what was counted on days before these (UTC, such as `2026-01-15`), at most `limit` rows of each kind. */
+  days(before: { readonly usage: string; readonly intake: string }, limit: number): Promise<number>;
+}

@@ -1,0 +1,158 @@
+import { sql, type Transaction } from "kysely";
+
+import type { PrunedWindow, PruneWindow, RetentionStore } from "../retention-store.ts";
+import type { Database } from "./database.ts";
+import type { Row, Tables } from "./tables.ts";
+
+/*
+ * Rows are looked at in the order of their numbers, which is nearly that of their times: no index is kept for it. A window
+ * without an old row is the last one; a single row whose time is off does not stop the others.
+ */
+export class SqliteRetention implements RetentionStore {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  messages(window: PruneWindow, keepNewest: number): Promise<PrunedWindow> {
+    return this.#database.writeSoon(async (transaction) => {
+      const rows = await transaction
+        .selectFrom("messages")
+        .select(["seq", "group_name", "state", "pruned", "received_at as at"])
+        .where("seq", ">", window.after)
+        .orderBy("seq")
+        .limit(window.limit)
+        .execute();
+      const old = rows.filter(({ at, pruned }) => at < window.before && pruned === 0);
+      const seqs = await unneeded(transaction, old, keepNewest);
+      const { numUpdatedRows } = await transaction
+        .updateTable("messages")
+        .set({ text: "", sender_name: "", quote: null, attachments: null, pruned: 1 })
+        .where(isAmong(seqs))
+        .where("seq", "not in", (from) => from.selectFrom("commands").select("commands.message"))
+        .executeTakeFirstOrThrow();
+      return { pruned: Number(numUpdatedRows), next: nextAfter(rows, window) };
+    });
+  }
+
+  steps(window: PruneWindow): Promise<PrunedWindow> {
+    return this.#database.writeSoon(async (transaction) => {
+      const rows = await transaction
+        .selectFrom("steps")
+        .innerJoin("sessions", "sessions.id", "steps.session")
+        .innerJoin("turns", "turns.id", "steps.turn")
+        .select(["steps.seq", "steps.at", "turns.state", "steps.conversation", "sessions.conversation as current"])
+        .where("steps.seq", ">", window.after)
+        .orderBy("steps.seq")
+        .limit(window.limit)
+        .execute();
+      const over = rows.filter(
+        ({ at, state, conversation, current }) => at < window.before && conversation < current && state !== "running",
+      );
+      const { numDeletedRows } = await transaction
+        .deleteFrom("steps")
+        .where(isAmong(over.map(({ seq }) => seq)))
+        .executeTakeFirstOrThrow();
+      return { pruned: Number(numDeletedRows), next: nextAfter(rows, window) };
+    });
+  }
+
+  replies(window: PruneWindow): Promise<PrunedWindow> {
+    return this.#database.writeSoon(async (transaction) => {
+      const rows = await transaction
+        .selectFrom("outbox")
+        .select(["seq", "state", "pruned", "created_at as at"])
+        .where("seq", ">", window.after)
+        .orderBy("seq")
+        .limit(window.limit)
+        .execute();
+      const over = rows.filter(
+        ({ at, state, pruned }) =>
+          at < window.before && pruned === 0 && (state === "accepted" || state === "delivered" || state === "dead"),
+      );
+      const { numUpdatedRows } = await transaction
+        .updateTable("outbox")
+        .set({ text: "", file: null, reaction: null, pruned: 1 })
+        .where(isAmong(over.map(({ seq }) => seq)))
+        .executeTakeFirstOrThrow();
+      return { pruned: Number(numUpdatedRows), next: nextAfter(rows, window) };
+    });
+  }
+
+  strangers(before: number, limit: number): Promise<number> {
+    return this.#database.writeSoon(async (transaction) => {
+      const { numAffectedRows = 0n } = await sql`
+        delete from chats where rowid in (
+          select chats.rowid from chats
+          left join chat_requests on chat_requests.channel = chats.channel and chat_requests.chat = chats.chat
+          where chats.last_seen_at < ${before} and chats.group_name is null and chat_requests.code is null
+          order by chats.last_seen_at limit ${limit})`.execute(transaction);
+      return Number(numAffectedRows);
+    });
+  }
+
+  days(before: { readonly usage: string; readonly intake: string }, limit: number): Promise<number> {
+    return this.#database.writeSoon(async (transaction) => {
+      const removals = [
+        sql`delete from intake_days where (day, kind, name) in
+          (select day, kind, name from intake_days where day < ${before.intake} limit ${limit})`,
+        sql`delete from usage_days where rowid in
+          (select rowid from usage_days where day < ${before.usage} limit ${limit})`,
+        sql`delete from reservations where id in
+          (select id from reservations where day < ${before.usage} limit ${limit})`,
+      ];
+      let removed = 0n;
+      for (const removal of removals) removed += (await removal.execute(transaction)).numAffectedRows ?? 0n;
+      return Number(removed);
+    });
+  }
+}
+
+/** Bound as one value: statements with a number of values of their own would each be prepared anew. */
+function isAmong(seqs: readonly number[]) {
+  return sql<boolean>`seq in (select value from json_each(${JSON.stringify(seqs)}))`;
+}
+
+function nextAfter(
+  rows: readonly { readonly seq: number; readonly at: number }[],
+  window: PruneWindow,
+): number | undefined {
+  const isLast = rows.length < window.limit || !rows.some(({ at }) => at < window.before);
+  return isLast ? undefined : rows.at(-1)?.seq;
+}
+
+/** Those of these messages that nobody will ask for again. */
+async function unneeded(
+  transaction: Transaction<Tables>,
+  messages: readonly Pick<Row<"messages">, "seq" | "group_name" | "state">[],
+  keepNewest: number,
+): Promise<number[]> {
+  const reaches = new Map<string, number>();
+  for (const group of new Set(messages.map(({ group_name }) => group_name))) {
+    reaches.set(group, await reachOf(transaction, group, keepNewest));
+  }
+  return messages.flatMap(({ seq, group_name, state }) => {
+    if (state === "waiting" || state === "taken") return [];
+    return state === "handled" || seq <= (reaches.get(group_name) ?? 0) ? [seq] : [];
+  });
+}
+
+/** The last message of the group that no turn is going to be shown: by the cursors of its sessions, or because newer ones push it out. */
+async function reachOf(transaction: Transaction<Tables>, group: string, keepNewest: number): Promise<number> {
+  const { cursor } = await transaction
+    .selectFrom("sessions")
+    .select((select) => select.fn.min<number | null>("context_cursor").as("cursor"))
+    .where("group_name", "=", group)
+    .executeTakeFirstOrThrow();
+  const pushedOut = await transaction
+    .selectFrom("messages")
+    .select("seq")
+    .where("group_name", "=", group)
+    .where(sql<boolean>`state <> 'handled'`)
+    .orderBy("seq", "desc")
+    .limit(1)
+    .offset(keepNewest)
+    .executeTakeFirst();
+  return Math.max(cursor ?? 0, pushedOut?.seq ?? 0);
+}
