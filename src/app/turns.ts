@@ -18,7 +18,6 @@ import type { TurnParts } from "../sessions/turn-parts.ts";
 import type { Containers } from "./containers.ts";
 import type { AppContext } from "./context.ts";
 import { createTurnEvents } from "./events.ts";
-import { createFormatReply } from "./replies.ts";
 
 const instructionsBytes = 256 * 1024;
 
@@ -30,7 +29,7 @@ export function sessionKeyOf(assistantName: string): (group: Group) => string {
 export function createTurns(
   context: AppContext,
   { launcher, pool }: Containers,
-  work: Pick<TurnParts, "deliver" | "untilWritable" | "keepFile" | "canReact">,
+  work: Pick<TurnParts, "deliver" | "untilWritable" | "keepFile" | "canReact" | "formatReply" | "formatNotice">,
 ): TurnRunner {
   const { config, store, clock, logger } = context;
   const agentName = config.assistant.name;
@@ -53,7 +52,6 @@ export function createTurns(
     render: (messages, omitted) => renderMessages({ messages, omitted, agentName, timeZone }),
     estimateTokens: estimateStepTokens,
     judge: (group, call) => judgeToolCall(call, group.policy, knownTools),
-    formatReply: createFormatReply(context),
     ...work,
     events: createTurnEvents(context),
     clock,
