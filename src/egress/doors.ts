@@ -126,7 +126,7 @@ export class EgressDoors implements AsyncDisposable {
   }
 
   async #inspect(
-    { secrets }: GroupNetwork,
+    network: GroupNetwork,
     parts: {
       readonly meter: EgressMeter;
       readonly addresses: AddressRules;
@@ -134,7 +134,9 @@ export class EgressDoors implements AsyncDisposable {
       readonly report: (event: EgressEvent) => Promise<void>;
     },
   ): Promise<Inspector | undefined> {
-    if (secrets.length === 0) return undefined;
+    if (network.secrets.length === 0) return undefined;
+    const isSafe = (host: string): boolean => !network.reflects.includes(host);
+    const secrets = network.secrets.map((secret) => ({ ...secret, hosts: secret.hosts.filter(isSafe) }));
     const { now, overrides } = this.#parts;
     const authority = await this.#openAuthority();
     return this.#owned.use(new Inspector({ ...parts, secrets, authority, trusted: overrides?.trusted, now }));

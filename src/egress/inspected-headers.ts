@@ -53,9 +53,14 @@ export function responseHead(
   const kept = headerLists(answer).filter(([name]) => !ended.has(name));
   const lines = kept.flatMap(([name, values]) => values.map((value) => [name, value]));
   const [message = "", ...texts] = mask.texts([answer.statusMessage ?? "", ...lines.flat()]);
-  const headers = Map.groupBy(lines.keys(), (line) => texts[2 * line] ?? "");
-  const valuesOf = (of: readonly number[]): string[] => of.map((line) => texts[2 * line + 1] ?? "");
-  return { message, headers: Object.fromEntries([...headers].map(([name, of]) => [name, valuesOf(of)])) };
+  // Once more without the names: a secret may be spread over several values.
+  const values = mask.texts(texts.filter((_, index) => index % 2 === 1));
+  const headers = new Map<string, string[]>();
+  for (const [line, value] of values.entries()) {
+    const name = texts[2 * line] ?? "";
+    headers.set(name, [...(headers.get(name) ?? []), value]);
+  }
+  return { message, headers: Object.fromEntries(headers) };
 }
 
 function headerLists(message: IncomingMessage): [string, string[]][] {

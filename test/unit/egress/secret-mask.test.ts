@@ -92,7 +92,7 @@ test("which pieces come out, and when, follows from the sizes of those that go i
 
 test("how far a guess is right does not change what has come at a pause", async () => {
   const front = Buffer.alloc(2_000, ".");
-  const guesses = Array.from(secret, (_character, length) => secret.slice(0, length + 1).padEnd(secret.length, "!"));
+  const guesses = Array.from(secret, (_character, length) => secret.slice(0, length).padStart(secret.length, "!"));
 
   const seen = await Promise.all(guesses.map(async (guess) => beforeEnd([front, Buffer.from(guess)])));
 
