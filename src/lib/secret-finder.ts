@@ -7,15 +7,6 @@ const numberOf = makeNumbers();
 /** What a hash is multiplied with for each further character; odd, so that no character's share is lost. */
 const multiplier = randomBytes(4).readInt32LE() | 1;
 
-/** All forms that have the same number of characters, by their hashes. */
-interface FormsOfLength {
-  readonly length: number;
-  readonly hashes: Int32Array;
-  readonly forms: readonly Int32Array[];
-  /** The multiplier to the power of the length. */
-  readonly power: number;
-}
-
 /** Where a form was found: `from` to before `to`, counted from the first byte of the text. */
 export type OnFound = (from: number, to: number) => void;
 
@@ -31,17 +22,25 @@ export class SecretFinder {
   /** Bytes from the first to the last character of the longest form, with the widest gaps; 0 when there is none. */
   readonly longestSpan: number;
   readonly maxGap: number;
-  /** The shortest first. */
-  readonly lengths: readonly FormsOfLength[];
+  /** How many characters forms have, the fewest first. */
+  readonly lengths: Int32Array;
+  /** The multiplier to the power of each of them. */
+  readonly powers: Int32Array;
+  /** Each form's characters as numbers, those with the fewest first; and the hash of all of them. */
+  readonly forms: readonly Int32Array[];
+  readonly hashes: Int32Array;
+  /** Before which one the forms of each length end. */
+  readonly ends: Int32Array;
 
   constructor(values: readonly string[], maxGap: number) {
-    const forms = new Set(values.flatMap(secretForms));
-    const byLength = Map.groupBy(forms, (form) => form.length);
+    const forms = [...new Set(values.flatMap(secretForms))].toSorted((one, other) => one.length - other.length);
     this.maxGap = maxGap;
-    this.lengths = [...byLength]
-      .toSorted(([one], [other]) => one - other)
-      .map(([length, same]) => prepareForms(length, same));
-    const longest = this.lengths.at(-1)?.length ?? 0;
+    this.lengths = Int32Array.from(new Set(forms.map((form) => form.length)));
+    this.powers = this.lengths.map(power);
+    this.forms = forms.map((form) => Int32Array.from(Buffer.from(form), (byte) => numberOf[byte] ?? 0));
+    this.hashes = Int32Array.from(this.forms, hashOf);
+    this.ends = this.lengths.map((length) => forms.findLastIndex((form) => form.length === length) + 1);
+    const longest = this.lengths.at(-1) ?? 0;
     this.longestSpan = longest === 0 ? 0 : longest + (longest - 1) * maxGap;
   }
 
@@ -72,7 +71,6 @@ class SecretScan {
   readonly #numbers: Int32Array;
   readonly #places: Float64Array;
   readonly #hashes: Int32Array;
-  readonly #last: number;
   #bytes = 0;
   #characters = 0;
   /** Characters since the last gap that was too wide. */
@@ -81,56 +79,57 @@ class SecretScan {
   #hash = 0;
 
   constructor(finder: SecretFinder, onFound: OnFound) {
-    const size = 2 ** Math.ceil(Math.log2((finder.lengths.at(-1)?.length ?? 1) + 1));
+    const size = 2 ** Math.ceil(Math.log2((finder.lengths.at(-1) ?? 1) + 1));
     this.#finder = finder;
     this.#onFound = onFound;
     this.#numbers = new Int32Array(size);
     this.#places = new Float64Array(size);
     this.#hashes = new Int32Array(size);
-    this.#last = size - 1;
   }
 
   read(bytes: Uint8Array): void {
     const { maxGap } = this.#finder;
+    const [numbers, places, hashes, last] = [this.#numbers, this.#places, this.#hashes, this.#numbers.length - 1];
+    // Variables of the loop's own are several times as fast.
+    let [characters, run, place, hash] = [this.#characters, this.#run, this.#place, this.#hash];
     for (let at = 0; at < bytes.length; at += 1) {
       const number = numberOf[bytes[at] ?? 0] ?? 0;
       if (number === 0) continue;
-      const place = this.#bytes + at;
-      if (place - this.#place > maxGap + 1) this.#run = 0;
-      this.#take(number, place);
-      this.#judge();
+      const here = this.#bytes + at;
+      run = here - place > maxGap + 1 ? 1 : run + 1;
+      place = here;
+      numbers[characters & last] = number;
+      places[characters & last] = place;
+      hashes[characters & last] = hash;
+      hash = (Math.imul(hash, multiplier) + number) | 0;
+      characters += 1;
+      this.#judge(characters, run, hash);
     }
     this.#bytes += bytes.length;
+    [this.#characters, this.#run, this.#place, this.#hash] = [characters, run, place, hash];
   }
 
-  #take(number: number, place: number): void {
-    const slot = this.#characters & this.#last;
-    this.#numbers[slot] = number;
-    this.#places[slot] = place;
-    this.#hashes[slot] = this.#hash;
-    this.#hash = (Math.imul(this.#hash, multiplier) + number) | 0;
-    this.#characters += 1;
-    this.#run += 1;
-    this.#place = place;
-  }
-
-  #judge(): void {
-    for (const same of this.#finder.lengths) {
-      if (this.#run < same.length) return;
-      const before = this.#hashes[(this.#characters - same.length) & this.#last] ?? 0;
-      const hash = (this.#hash - Math.imul(before, same.power)) | 0;
-      for (let index = 0; index < same.hashes.length; index += 1) {
-        if (same.hashes[index] === hash) this.#compare(same.forms[index] ?? same.hashes);
+  /** Is a form complete with the last character? */
+  #judge(characters: number, run: number, hash: number): void {
+    const { lengths, powers, hashes, ends } = this.#finder;
+    const before = this.#hashes;
+    for (let index = 0, form = 0; index < lengths.length; index += 1) {
+      const length = lengths[index] ?? 0;
+      if (run < length) return;
+      const early = before[(characters - length) & (before.length - 1)] ?? 0;
+      const own = (hash - Math.imul(early, powers[index] ?? 0)) | 0;
+      for (const end = ends[index] ?? 0; form < end; form += 1) {
+        if (hashes[form] === own) this.#compare(form, characters);
       }
     }
   }
 
-  #compare(form: Int32Array): void {
-    const first = this.#characters - form.length;
-    for (let index = 0; index < form.length; index += 1) {
-      if (this.#numbers[(first + index) & this.#last] !== form[index]) return;
-    }
-    this.#onFound(this.#places[first & this.#last] ?? 0, this.#place + 1);
+  #compare(form: number, characters: number): void {
+    const numbers = this.#finder.forms[form] ?? new Int32Array();
+    const last = this.#numbers.length - 1;
+    const first = characters - numbers.length;
+    if (numbers.some((number, index) => this.#numbers[(first + index) & last] !== number)) return;
+    this.#onFound(this.#places[first & last] ?? 0, (this.#places[(characters - 1) & last] ?? 0) + 1);
   }
 }
 
@@ -147,10 +146,12 @@ function makeNumbers(): Int32Array {
   return table;
 }
 
-function prepareForms(length: number, texts: readonly string[]): FormsOfLength {
-  const forms = texts.map((text) => Int32Array.from(Buffer.from(text), (byte) => numberOf[byte] ?? 0));
-  const hashes = forms.map((form) => form.reduce((hash, number) => (Math.imul(hash, multiplier) + number) | 0, 0));
-  let power = 1;
-  for (let count = 0; count < length; count += 1) power = Math.imul(power, multiplier);
-  return { length, forms, power, hashes: Int32Array.from(hashes) };
+function hashOf(form: Int32Array): number {
+  return form.reduce((hash, number) => (Math.imul(hash, multiplier) + number) | 0, 0);
+}
+
+function power(exponent: number): number {
+  let product = 1;
+  for (let count = 0; count < exponent; count += 1) product = Math.imul(product, multiplier);
+  return product;
 }
