@@ -34,6 +34,11 @@ export class NameServer implements AsyncDisposable {
     return `127.0.0.1:${this.#socket.address().port}`;
   }
 
+  /** Resolves when a name that fits is asked for, now or later. */
+  async untilAsked(fits: (name: string) => boolean): Promise<void> {
+    while (!this.asked.some(fits)) await once(this.#socket, "message");
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     const closed = once(this.#socket, "close");
     this.#socket.close();
