@@ -1,6 +1,7 @@
 import { Registry } from "prom-client";
 
-import { createAlert } from "./app/alerts.ts";
+import { createAlert, createTellOperator } from "./app/alerts.ts";
+import type { TellOperator } from "./app/alerts.ts";
 import { ChatBook } from "./app/chat-book.ts";
 import { openContainers } from "./app/containers.ts";
 import type { Containers } from "./app/containers.ts";
@@ -18,6 +19,7 @@ import { createInterventions } from "./app/interventions.ts";
 import type { Interventions } from "./app/interventions.ts";
 import { createAnswers } from "./app/onboarding.ts";
 import { Patience } from "./app/patience.ts";
+import { createReplyFormats } from "./app/replies.ts";
 import { Retention } from "./app/retention.ts";
 import { createSigns } from "./app/signs.ts";
 import { createTurns, sessionKeyOf } from "./app/turns.ts";
@@ -31,6 +33,7 @@ import type { Operations } from "./gateway/operations.ts";
 import type { Readiness } from "./gateway/health.ts";
 import type { EgressOverrides } from "./egress/doors.ts";
 import { createMetrics } from "./gateway/metrics.ts";
+import type { MetricSources } from "./gateway/metrics.ts";
 import { toError } from "./lib/app-error.ts";
 import { GroupQueue } from "./queue/group-queue.ts";
 import { openGroupRegistry } from "./router/group-registry.ts";
@@ -70,25 +73,20 @@ const outboxDrainMs = 5_000;
 export async function startApp(options: AppOptions): Promise<App> {
   await using stack = new AsyncDisposableStack();
   const registry = new Registry();
-  const live: Live = { pool: undefined, queue: undefined, doors: undefined, outbox: undefined, stopping: undefined };
+  const live: Live = {};
   const foundation = await openFoundation(options, stack);
   const { store, logger, record } = foundation;
   stack.defer(() => record({ type: "host-stop", actor: "host", data: {} }));
   const guard = stack.use(createGuard(foundation));
   const intake = (): IntakeState => live.stopping ?? guard.state();
-  const metrics = createMetrics(registry, {
-    intakeOpen: () => intake().open,
-    containersHot: () => live.pool?.list().length ?? 0,
-    groupsWaiting: () => live.queue?.snapshot().waiting.length ?? 0,
-    outbox: () => store.outbox.counts(),
-    channels: () => live.doors?.channels ?? [],
-  });
+  const metrics = createMetrics(registry, metricSources(live, { store, intake }));
   const context: AppContext = { ...foundation, metrics };
   const patience = new Patience({ logger, onTrouble: (error) => guard.failed(error) });
   const patient = patience.applyTo(context);
   const groups = await openGroups(context);
   const containers = await openContainers(patient, stack, {
     deliver: () => live.outbox?.wake(),
+    tell: (notice) => live.tell?.(notice),
     egress: options.egress,
   });
   stack.defer(() => patience.giveUp());
@@ -99,7 +97,8 @@ export async function startApp(options: AppOptions): Promise<App> {
     ready: () => readiness(containers, intake()),
   });
   const outbox = stack.use(createOutbox(context, doors));
-  Object.assign(live, { doors, outbox, pool: containers.pool } satisfies Partial<Live>);
+  const tell = createTellOperator(context, { groups, doors, outbox });
+  Object.assign(live, { doors, outbox, tell, pool: containers.pool } satisfies Live);
   const files = stack.use(await openOutgoingFiles(context, doors));
   const pace = createPace(context);
   const runner = createTurns(patient, containers, {
@@ -108,6 +107,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     keepFile: (group, path) => files.keep(group, path),
     canReact: (channel) => hasTrait(doors, channel, "reactions"),
     untilWritable: (signal) => guard.untilWritable(signal),
+    ...createReplyFormats(context, tell),
   });
   const chats = stack.use(new ChatBook(context, groups));
   const work = { runner, outbox, pool: containers.pool, pace, answer: createAnswers(context, { groups, chats }) };
@@ -160,11 +160,25 @@ function createOutbox({ store, logger, clock, record, metrics }: AppContext, { c
 
 /** Parts that others look at before they exist, and what the host says once it takes nothing more in. */
 interface Live {
-  pool: Containers["pool"] | undefined;
-  queue: GroupQueue | undefined;
-  doors: Doors | undefined;
-  outbox: Outbox | undefined;
-  stopping: Extract<IntakeState, { open: false }> | undefined;
+  pool?: Containers["pool"];
+  queue?: GroupQueue;
+  doors?: Doors;
+  outbox?: Outbox;
+  tell?: TellOperator;
+  stopping?: Extract<IntakeState, { open: false }>;
+}
+
+function metricSources(
+  live: Live,
+  { store, intake }: { store: AppContext["store"]; intake: () => IntakeState },
+): MetricSources {
+  return {
+    intakeOpen: () => intake().open,
+    containersHot: () => live.pool?.list().length ?? 0,
+    groupsWaiting: () => live.queue?.snapshot().waiting.length ?? 0,
+    outbox: () => store.outbox.counts(),
+    channels: () => live.doors?.channels ?? [],
+  };
 }
 
 function createGuard({ home, config, store, record, clock, logger }: Omit<AppContext, "metrics">): IntakeGuard {

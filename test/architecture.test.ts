@@ -51,7 +51,13 @@ const allowed: Record<string, readonly string[]> = {
   ],
   "container/agent": ["src/protocol"],
   // Attacks know what they attack from outside: where it lies, records, the engine, what the protocol calls its folders.
-  "redteam/suite": ["src/audit", "src/config/environment.ts", "src/containers", "src/protocol"],
+  "redteam/suite": [
+    "src/audit",
+    "src/config/environment.ts",
+    "src/containers",
+    "src/egress/authority.ts",
+    "src/protocol",
+  ],
   "redteam/cases": ["redteam/suite", "src/protocol"],
   // The wiring: it knows every part, no part knows it.
   "src/app": ["src"],

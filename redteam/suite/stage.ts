@@ -11,6 +11,8 @@ import { AttackedHost, freePort, openPlayground, runCommand, writeHome } from ".
 import type { CommandEnd, Playground } from "./host.ts";
 import { AttackModel } from "./model.ts";
 import type { AttackCall, ShownToModel } from "./model.ts";
+import { echoNames, openInternet, quickName, slowNames } from "./stage-internet.ts";
+import type { StageInternet } from "./stage-internet.ts";
 import { prepareMounts } from "./stage-mounts.ts";
 
 /** A line of the channel's replies. */
@@ -41,16 +43,27 @@ export interface InContainer {
 }
 
 /**
- * Groups of the host under attack: `red` is the attacker's, `blue` a bystander's. `bots` and `busy` have small limits of turns,
- * `drowned` is for floods that use up its day.
+ * Groups of the host under attack: `red` is the attacker's, `blue` a bystander's; `echo` has secrets, `neighbour` one that is
+ * not its. `bots` and `busy` have small limits of turns, `drowned` is for floods that use up its day.
  */
-export type StageGroup = "red" | "blue" | "mounts" | "locked" | "egress" | "bots" | "busy" | "drowned";
+export type StageGroup =
+  | "red"
+  | "blue"
+  | "mounts"
+  | "locked"
+  | "egress"
+  | "echo"
+  | "neighbour"
+  | "bots"
+  | "busy"
+  | "drowned";
 
 const replyMs = 90_000;
 
 /** Secrets that are planted where crabpot keeps secrets; to be seen nowhere else. */
 function plantCanaries() {
-  return { modelKey: canary(), token: canary(), environment: canary(), file: canary() } as const;
+  const [injected, neighbour] = [canary(), canary()];
+  return { modelKey: canary(), token: canary(), environment: canary(), file: canary(), injected, neighbour } as const;
 }
 
 function canary(): string {
@@ -66,17 +79,19 @@ export class Stage implements AsyncDisposable {
   readonly playground: Playground;
   readonly model: AttackModel;
   readonly host: AttackedHost;
+  readonly internet: StageInternet;
   readonly canaries: ReturnType<typeof plantCanaries>;
   readonly #owned: AsyncDisposableStack;
 
   private constructor(
-    parts: Pick<Stage, "engine" | "playground" | "model" | "host" | "canaries">,
+    parts: Pick<Stage, "engine" | "playground" | "model" | "host" | "internet" | "canaries">,
     owned: AsyncDisposableStack,
   ) {
     this.engine = parts.engine;
     this.playground = parts.playground;
     this.model = parts.model;
     this.host = parts.host;
+    this.internet = parts.internet;
     this.canaries = parts.canaries;
     this.#owned = owned;
   }
@@ -86,20 +101,25 @@ export class Stage implements AsyncDisposable {
     await using stack = new AsyncDisposableStack();
     const canaries = plantCanaries();
     const { address } = await engine.facts();
-    const playground = stack.use(
-      await openPlayground({ PATH: path, DOCKER_HOST: address, REDTEAM_CANARY: canaries.environment }),
-    );
+    const outside = stack.use(await openPlayground({}));
+    const internet = stack.use(await openInternet(outside.userHome));
+    const variables = { REDTEAM_CANARY: canaries.environment, NODE_EXTRA_CA_CERTS: internet.authorityFile };
+    const playground = stack.use(await openPlayground({ PATH: path, DOCKER_HOST: address, ...variables }));
     const model = stack.use(await AttackModel.start());
     const port = await freePort();
     const { mounts, roots } = await prepareMounts(playground, canaries.file);
     await writeHome(playground.home, {
-      config: stageConfig({ canaries, port, modelUrl: model.url, mounts }),
+      config: stageConfig({ canaries, port, modelUrl: model.url, mounts, internet }),
       mounts: roots,
     });
     await mkdir(join(playground.userHome, ".ssh"), { mode: 0o700 });
     await writeFile(join(playground.userHome, ".ssh/id_ed25519"), canaries.file, { mode: 0o600 });
     const host = stack.use(await AttackedHost.start(playground, port));
-    return new Stage({ engine, playground, model, host, canaries }, stack.move());
+    const stage = new Stage({ engine, playground, model, host, internet, canaries }, stack.move());
+    for (const group of ["echo", "neighbour"] as const) {
+      await writeFile(join(stage.groupFolder(group), "port"), String(internet.port), { mode: 0o644 });
+    }
+    return stage;
   }
 
   get home(): string {
@@ -223,8 +243,9 @@ function stageConfig(parts: {
   port: number;
   modelUrl: string;
   mounts: readonly object[];
+  internet: StageInternet;
 }): object {
-  const { canaries, port, modelUrl, mounts } = parts;
+  const { canaries, port, modelUrl, mounts, internet } = parts;
   return {
     channels: { http: {} },
     gateway: { port, token: canaries.token },
@@ -237,13 +258,14 @@ function stageConfig(parts: {
       busy: { ...httpGroup("busy"), limits: { turnsPerHour: 6 } },
       drowned: httpGroup("drowned"),
       locked: { ...httpGroup("locked"), policy: { tools: { shell: "deny" } } },
+      ...echoGroups(canaries, internet.port),
     },
     models: {
       routes: { main: ["attacker/model"] },
       providers: { attacker: { kind: "openai", apiKey: canaries.modelKey, baseUrl: modelUrl } },
       attempts: 2,
     },
-    sandbox: { memoryMb: 256, pids: 128 },
+    sandbox: { memoryMb: 256, pids: 128, nameservers: [internet.names.address] },
     intake: {
       perSenderPerMinute: 10_000,
       perGroupPerDay: { messages: 20_000, megabytes: 24 },
@@ -252,5 +274,31 @@ function stageConfig(parts: {
     // Attacks follow one another faster than people talk, all by one member; `bots` and `busy` are for those on this limit.
     limits: { turnsPerHour: 0, loopTurns: 0 },
     sessions: { turnTimeoutMinutes: 3 },
+  };
+}
+
+/** Groups that may use the suite's own servers. */
+function echoGroups({ injected, neighbour }: ReturnType<typeof plantCanaries>, port: number): object {
+  const at = (name: string): string => `${name}:${port}`;
+  const { guess, three, bound, strict, mirror, forms } = echoNames;
+  const withSecret = [guess, three, bound, strict, ...forms].map(at);
+  const value = injected;
+  return {
+    echo: {
+      ...httpGroup("echo"),
+      network: {
+        allow: [...withSecret, ...slowNames.map(at), { host: at(mirror), reflects: true }],
+        allowPrivate: [...withSecret, at(mirror)],
+      },
+      secrets: {
+        GUESS: { value, hosts: [guess, three, strict, ...forms].map(at) },
+        BOUND: { value, hosts: [at(bound)], methods: ["GET"], paths: ["/v1/*"] },
+      },
+    },
+    neighbour: {
+      ...httpGroup("neighbour"),
+      network: { allow: [at(quickName)], allowPrivate: [at(quickName)] },
+      secrets: { OWN: { value: neighbour, hosts: [at(quickName)] } },
+    },
   };
 }

@@ -19,6 +19,7 @@ import { HostMailbox } from "../sessions/host-mailbox.ts";
 import { SessionPool } from "../sessions/pool.ts";
 import { draftFor } from "../sessions/turn-parts.ts";
 import { WorkspaceWatch } from "../sessions/workspace-watch.ts";
+import type { TellOperator } from "./alerts.ts";
 import { hostUid } from "./context.ts";
 import type { AppContext } from "./context.ts";
 import { createEgress } from "./egress.ts";
@@ -39,7 +40,11 @@ export interface Containers {
 export async function openContainers(
   context: AppContext,
   stack: AsyncDisposableStack,
-  { deliver, egress: overrides }: { readonly deliver: () => void; readonly egress?: EgressOverrides | undefined },
+  parts: {
+    readonly deliver: () => void;
+    readonly tell: TellOperator;
+    readonly egress?: EgressOverrides | undefined;
+  },
 ): Promise<Containers> {
   const { environment, home, config } = context;
   const surroundings = { env: environment.variables, homeFolder: environment.userHome };
@@ -49,10 +54,10 @@ export async function openContainers(
     return findImage(engine, environment.checkout);
   });
   await ensureGlobalFolder(home.paths.global, environment.checkout);
-  const egress = stack.use(createEgress(context, overrides));
+  const egress = stack.use(createEgress(context, { overrides: parts.egress, tell: parts.tell }));
   const launcher = createLauncher(context, { engine, image, egress });
   const watch = stack.use(createWatch(context, () => pool));
-  const pool: SessionPool = stack.use(createPool(context, { launcher, watch, deliver }));
+  const pool: SessionPool = stack.use(createPool(context, { launcher, watch, deliver: parts.deliver }));
   const prepare = async (): Promise<void> => {
     const { id } = await image();
     context.logger.debug({ image: id, maxHot: config.sessions.maxHot }, "containers can be started");

@@ -20,7 +20,6 @@ import type { TurnParts } from "../sessions/turn-parts.ts";
 import type { Containers } from "./containers.ts";
 import type { AppContext } from "./context.ts";
 import { createTurnEvents } from "./events.ts";
-import { createFormatReply } from "./replies.ts";
 
 const instructionsBytes = 256 * 1024;
 
@@ -35,7 +34,9 @@ export function createTurns(
   {
     pace,
     ...work
-  }: Pick<TurnParts, "deliver" | "untilWritable" | "keepFile" | "canReact"> & { readonly pace: TurnPace },
+  }: Pick<TurnParts, "deliver" | "untilWritable" | "keepFile" | "canReact" | "formatReply" | "formatNotice"> & {
+    readonly pace: TurnPace;
+  },
 ): TurnRunner {
   const { config, store, clock, logger } = context;
   const agentName = config.assistant.name;
@@ -59,7 +60,6 @@ export function createTurns(
     render: (messages, omitted) => renderMessages({ messages, omitted, agentName, timeZone, idOf }),
     estimateTokens: estimateStepTokens,
     judge: (group, call) => judgeToolCall(call, group.policy, knownTools),
-    formatReply: createFormatReply(context),
     ...work,
     events: createTurnEvents({ ...context, pace }),
     clock,

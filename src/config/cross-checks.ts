@@ -1,7 +1,8 @@
-import type { InjectedSecret } from "../domain/egress.ts";
+import type { GroupNetwork, InjectedSecret } from "../domain/egress.ts";
 import { groupNameFault } from "../domain/group.ts";
 import { networkOf } from "./groups.ts";
 import { nearest } from "../lib/nearest.ts";
+import { project, shortestForm } from "../lib/secret-forms.ts";
 import type { ConfigFault } from "./faults.ts";
 import { formatPath } from "./faults.ts";
 import type { Config } from "./schema.ts";
@@ -61,6 +62,8 @@ function checkSecrets({ models, gateway }: Config): ConfigFault[] {
 
 const notHeaderValue = "holds white space or characters outside ASCII; was something copied along with it?";
 
+const tooPlain = `has fewer than ${shortestForm} letters and digits; it could not be told from other text in an answer`;
+
 function isHeaderValue(secret: string): boolean {
   return /^[\x21-\x7e]+$/.test(secret);
 }
@@ -92,25 +95,32 @@ function checkGroups({ groups, channels, models }: Config): ConfigFault[] {
 /** A secret goes only where the group may go anyway, and a request has room for one value per header. */
 function checkNetworks(config: Config): ConfigFault[] {
   return Object.keys(config.groups).flatMap((group) => {
-    const { allow, secrets } = networkOf(config, group);
-    return secrets.flatMap((secret, index) => checkSecret({ group, secret, allow, before: secrets.slice(0, index) }));
+    const network = networkOf(config, group);
+    return network.secrets.flatMap((secret, index) => checkSecret({ group, secret, index, network }));
   });
 }
 
 function checkSecret(parts: {
   readonly group: string;
   readonly secret: InjectedSecret;
-  readonly allow: readonly string[];
-  readonly before: readonly InjectedSecret[];
+  readonly index: number;
+  readonly network: GroupNetwork;
 }): ConfigFault[] {
-  const { group, secret, allow, before } = parts;
+  const { group, secret, index: place, network } = parts;
+  const { allow, reflects, secrets } = network;
   const path = ["groups", group, "secrets", secret.name] as const;
   const faults: ConfigFault[] = [];
   if (!isHeaderValue(secret.value)) faults.push({ path: formatPath([...path, "value"]), detail: notHeaderValue });
+  if (project(secret.value).length < shortestForm)
+    faults.push({ path: formatPath([...path, "value"]), detail: tooPlain });
   for (const [index, host] of secret.hosts.entries()) {
     const at = formatPath([...path, "hosts", index]);
-    const other = before.find((earlier) => earlier.header === secret.header && earlier.hosts.includes(host));
+    const other = secrets
+      .slice(0, place)
+      .find((earlier) => earlier.header === secret.header && earlier.hosts.includes(host));
     if (!allow.includes(host)) faults.push({ path: at, detail: `${host} is not in the network.allow of this group` });
+    if (reflects.includes(host))
+      faults.push({ path: at, detail: `${host} has reflects: true in network.allow, so it gets no secret` });
     if (other) faults.push({ path: at, detail: `${other.name} already sets ${secret.header} for ${host}` });
   }
   return faults;

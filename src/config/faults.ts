@@ -140,8 +140,10 @@ function childSchema(schema: JsonSchema | undefined, part: PropertyKey): JsonSch
   return asSchema(properties?.[String(part)]) ?? asSchema(schema?.["additionalProperties"]);
 }
 
-/** Of several forms, the one whose `kind` the value has. */
+/** Of several forms, the one whose `kind` the value has, or the one that has keys at all. */
 function chooseKind(schema: JsonSchema | undefined, value: unknown): JsonSchema | undefined {
+  const shapes = schema?.["anyOf"];
+  if (Array.isArray(shapes)) return shapes.map(asSchema).find((shape) => shape?.["properties"] !== undefined);
   const forms = schema?.["oneOf"];
   if (!Array.isArray(forms)) return schema;
   const kind = valueAt(value, ["kind"]);

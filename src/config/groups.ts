@@ -37,7 +37,10 @@ export function networkOf(config: Config, name: string): GroupNetwork {
   const network = group?.network ?? config.sandbox.network;
   const secrets = Object.entries(group?.secrets ?? {}).map(([secret, fields]) => ({ name: secret, ...fields }));
   const { allow, allowPrivate } = network === "none" ? { allow: [], allowPrivate: [] } : network;
-  return { allow, allowPrivate, secrets };
+  const entries = allow.map((entry) => (typeof entry === "string" ? { host: entry, reflects: false } : entry));
+  // An entry may be there twice: what one of them says about what comes back counts.
+  const reflects = entries.filter((entry) => entry.reflects).map((entry) => entry.host);
+  return { allow: [...new Set(entries.map((entry) => entry.host))], allowPrivate, reflects, secrets };
 }
 
 /** How often this group's agent may be set to work. The terminal has no other programs in it than the operator's own. */

@@ -7,6 +7,7 @@ import type { ConfigFault } from "./faults.ts";
 import { describeIssues, formatPath } from "./faults.ts";
 import type { Config } from "./schema.ts";
 import { configSchema } from "./schema.ts";
+import { secretsOf } from "./secrets.ts";
 import { substitute } from "./substitute.ts";
 
 /** A configuration that passed every check; deeply frozen. */
@@ -60,9 +61,10 @@ function checkText(text: string | undefined, variables: EnvironmentVariables): C
   const crossFaults = crossCheck(config);
   if (crossFaults.length > 0) return { ok: false, faults: crossFaults };
   const announcements = [...parsed.announcements, ...remarks(config, parsed.value)];
+  const secrets = secretsOf(config).map((secret) => secret.value);
   return {
     ok: true,
-    loaded: { config: deepFreeze(config), announcements, secrets: secretsOf(config), fromFile: text !== undefined },
+    loaded: { config: deepFreeze(config), announcements, secrets, fromFile: text !== undefined },
   };
 }
 
@@ -128,20 +130,6 @@ function isTimezone(zone: string): boolean {
   } catch {
     return false;
   }
-}
-
-function secretsOf({ models, gateway, groups }: Config): string[] {
-  const secrets = gateway.token === undefined ? [] : [gateway.token];
-  for (const group of Object.values(groups)) {
-    secrets.push(...Object.values(group.secrets).map(({ value }) => value));
-  }
-  for (const provider of Object.values(models.providers)) {
-    if (provider.kind === "offline") continue;
-    secrets.push(provider.apiKey);
-    const password = provider.baseUrl === undefined ? "" : new URL(provider.baseUrl).password;
-    if (password !== "") secrets.push(password);
-  }
-  return secrets;
 }
 
 function deepFreeze<T>(value: T): T {

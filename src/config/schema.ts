@@ -1,7 +1,7 @@
 import * as z from "zod";
 
-import { parseDestination } from "../domain/egress.ts";
-import { groupLimits, intake, limits, store } from "./schema-intake.ts";
+import { groupLimits, intake, limits, store } from "./intake-schema.ts";
+import { nameserverSchema, networkSchema, secretSchema } from "./network-schema.ts";
 
 const name = z
   .string()
@@ -32,67 +32,6 @@ const mount = z.strictObject({
   access: z.enum(["ro", "rw"]).default("ro"),
 });
 
-/** `host:port`; see `parseDestination`. */
-const destination = z
-  .string()
-  .refine(
-    (text) => parseDestination(text) !== undefined,
-    "write host:port, such as registry.example:443: a lower-case name (no address, no wildcard) and always the port",
-  );
-
-const openNetwork = z
-  .strictObject({
-    allow: z.array(destination).max(256),
-    allowPrivate: z
-      .array(destination)
-      .max(256)
-      .default([])
-      .describe("Those of `allow` that may be on a private network or on this machine."),
-  })
-  .superRefine(({ allow, allowPrivate }, context) => {
-    for (const [index, entry] of allowPrivate.entries()) {
-      if (allow.includes(entry)) continue;
-      context.addIssue({ code: "custom", path: ["allowPrivate", index], message: `${entry} is not in allow` });
-    }
-  });
-
-const network = z.union([z.literal("none"), openNetwork], {
-  error: 'must be none or { allow: ["host:port", …] }',
-});
-
-/** A token that the host adds to requests for these hosts; the agent can use it and not read it. */
-const secret = z.strictObject({
-  value: z.string().min(8).max(4096),
-  hosts: z.array(destination).min(1).max(32),
-  header: z
-    .string()
-    .regex(/^[a-z][a-z0-9-]{0,63}$/, "a header's name in lower case")
-    .refine((header) => !forbiddenHeaders.has(header), "this header is not one that can carry a secret")
-    .default("authorization"),
-  format: z
-    .string()
-    .regex(/^[\x20-\x7e]{2,200}$/, "visible ASCII characters")
-    .refine((format) => format.split("{}").length === 2, "must hold {} once, for the secret")
-    .default("Bearer {}"),
-});
-
-/** Those that say how a request is framed or where it goes. */
-const forbiddenHeaders = new Set([
-  "accept-encoding",
-  "connection",
-  "content-length",
-  "expect",
-  "host",
-  "keep-alive",
-  "proxy-authorization",
-  "proxy-connection",
-  "range",
-  "te",
-  "trailer",
-  "transfer-encoding",
-  "upgrade",
-]);
-
 const group = z.strictObject({
   channel: name,
   chat: z.string().min(1).max(256),
@@ -104,8 +43,8 @@ const group = z.strictObject({
   policy: groupPolicy.optional(),
   budget: budget.optional(),
   limits: groupLimits.optional(),
-  network: network.optional(),
-  secrets: z.record(z.string().regex(/^[A-Z][A-Z0-9_]{0,63}$/, "upper case, digits and _"), secret).default({}),
+  network: networkSchema.optional(),
+  secrets: z.record(z.string().regex(/^[A-Z][A-Z0-9_]{0,63}$/, "upper case, digits and _"), secretSchema).default({}),
 });
 
 const provider = z.discriminatedUnion("kind", [
@@ -228,7 +167,13 @@ export const configSchema = z.strictObject({
         .max(1_073_741_824)
         .default(4096)
         .describe("What a group's folder may hold; above it the group's agent is stopped."),
-      network: network.default("none"),
+      network: networkSchema.default("none"),
+      nameservers: z
+        .array(nameserverSchema)
+        .min(1)
+        .max(8)
+        .optional()
+        .describe("Who is asked for the addresses of allowed hosts. Left out: the servers of the system."),
     })
     .prefault({}),
   sessions: z

@@ -1,4 +1,4 @@
-import { secretForms, shortestSecret } from "../lib/secret-forms.ts";
+import { SecretFinder } from "../lib/secret-finder.ts";
 
 /** A text without secrets, and whether there were any. */
 export interface Redacted {
@@ -7,33 +7,25 @@ export interface Redacted {
 }
 
 const replacement = "[redacted]";
+/** Four characters that only spread a text out, or are not seen, in UTF-8. */
+const maxGap = 16;
 
 /**
- * Makes a function that takes known secrets out of what goes to a chat: as they are, in JSON, in a URL, in base64 at any
- * offset, in hexadecimal, backwards, and with blanks or invisible characters between. Who wants to smuggle a value that it
- * knows finds another form; this is for accidents, and an alarm.
+ * Makes a function that takes known secrets out of what goes to a chat: as they are, in JSON, HTML, a URL, base64, base32 or
+ * hexadecimal, in upper case, backwards, and spread out. Who wants to smuggle a value that it knows finds another form; this is for
+ * accidents, and an alarm. How long it takes does not tell how near a text comes to a secret.
  */
 export function createReplyRedaction(secrets: readonly string[]): (text: string) => Redacted {
-  const known = [...new Set(secrets)].filter((secret) => secret.length >= shortestSecret);
-  const forms = [...new Set(known.flatMap(secretForms))].toSorted((one, other) => other.length - one.length);
-  const patterns = forms.map((form) => new RegExp(Array.from(form, escapePattern).join(gap), "gu"));
+  const finder = new SecretFinder(secrets, maxGap);
   return (text) => {
-    let count = 0;
-    const clean = patterns.reduce(
-      (line, pattern) =>
-        line.replaceAll(pattern, () => {
-          count += 1;
-          return replacement;
-        }),
-      text,
-    );
-    return { text: clean, count };
+    const bytes = Buffer.from(text);
+    const found = finder.find(bytes);
+    let clean = "";
+    let at = 0;
+    for (const { from, to } of found) {
+      clean += bytes.toString("utf8", at, from) + replacement;
+      at = to;
+    }
+    return { text: found.length === 0 ? text : clean + bytes.toString("utf8", at), count: found.length };
   };
-}
-
-/** A few characters that are not seen or only spread a text out. */
-const gap = String.raw`[\s\p{Cf}\p{Cc}]{0,4}`;
-
-function escapePattern(character: string): string {
-  return character.replaceAll(/[\\^$.*+?()[\]{}|/]/g, String.raw`\$&`);
 }

@@ -14,6 +14,10 @@ export interface InjectedSecret {
   readonly header: string;
   /** The header's value; `{}` stands for the secret. */
   readonly format: string;
+  /** Requests of other methods go without it; in upper case. Absent: all. */
+  readonly methods?: readonly string[] | undefined;
+  /** Requests for other paths go without it; see `pathMatches`. Absent: all. */
+  readonly paths?: readonly string[] | undefined;
 }
 
 /** What a group's containers may reach. No destinations: there is no way out at all. */
@@ -22,6 +26,8 @@ export interface GroupNetwork {
   readonly allow: readonly string[];
   /** Those of `allow` that may have an address that is not of the public internet. */
   readonly allowPrivate: readonly string[];
+  /** Those of `allow` at which what is sent may come back; no secret is for them. */
+  readonly reflects: readonly string[];
   readonly secrets: readonly InjectedSecret[];
 }
 

@@ -1,4 +1,3 @@
-import { lookup } from "node:dns/promises";
 import { chmod, mkdir, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { getCACertificates, rootCertificates } from "node:tls";
@@ -10,12 +9,13 @@ import { egressDoor } from "../protocol/paths.ts";
 import { openAuthority } from "./authority.ts";
 import type { Authority } from "./authority.ts";
 import { EgressDoor } from "./door.ts";
+import { groupResolver } from "./group-resolver.ts";
 import { Inspector } from "./inspector.ts";
 import { defaultEgressLimits, EgressMeter } from "./meter.ts";
 import type { EgressLimits } from "./meter.ts";
 import type { AddressRules } from "./pinned-address.ts";
 import { privateAddressCheck, publicAddressCheck } from "./public-address.ts";
-import { orderlyResolver } from "./system-resolver.ts";
+import { Reflections } from "./reflections.ts";
 import type { EgressEvent } from "./replies.ts";
 
 /** What a program that embeds the host may set, and no configuration: with it, doors lead to places that are not public. */
@@ -34,6 +34,8 @@ export interface DoorsParts {
   readonly record: (group: string, event: EgressEvent) => Promise<void>;
   readonly logger: Logger;
   readonly now: () => number;
+  /** Who is asked for the addresses of names; see `ResolverParts`. */
+  readonly nameservers?: readonly string[] | undefined;
   readonly overrides?: EgressOverrides | undefined;
   /** Authorities that the host trusts besides those that everybody does. Left out: those of NODE_EXTRA_CA_CERTS. */
   readonly extraAuthorities?: readonly string[] | undefined;
@@ -52,7 +54,6 @@ export class EgressDoors implements AsyncDisposable {
   readonly #owned = new AsyncDisposableStack();
   readonly #isPublic = publicAddressCheck();
   readonly #isPrivate = privateAddressCheck();
-  readonly #resolve = orderlyResolver(resolveBySystem);
   readonly #extra: readonly string[];
   #authority: Promise<Authority> | undefined;
 
@@ -92,7 +93,8 @@ export class EgressDoors implements AsyncDisposable {
     const meter = new EgressMeter(limits, now);
     const addresses = { ...this.#rulesFor(network), ...overrides?.addresses };
     const report = async (event: EgressEvent): Promise<void> => record(group, event);
-    const inspector = await this.#inspect(network, { meter, addresses, report });
+    const reflections = new Reflections(limits.maskedAnswers);
+    const inspector = await this.#inspect(network, { meter, addresses, reflections, report });
     const certificates = inspector !== undefined || this.#extra.length > 0;
     await this.#placeCertificates(folder, { certificates, ours: inspector !== undefined });
     const door = await EgressDoor.open(
@@ -101,6 +103,7 @@ export class EgressDoors implements AsyncDisposable {
         limits,
         meter,
         addresses,
+        reflections,
         report,
         logger,
         allow: new Set(network.allow),
@@ -116,21 +119,24 @@ export class EgressDoors implements AsyncDisposable {
   #rulesFor({ allowPrivate }: GroupNetwork): AddressRules {
     const vouchedFor = new Set(allowPrivate);
     return {
-      resolve: this.#resolve,
+      resolve: groupResolver({ nameservers: this.#parts.nameservers, elapsed: () => performance.now() }),
       mayConnect: (address, { host, port }) =>
         this.#isPublic(address) || (vouchedFor.has(`${host}:${port}`) && this.#isPrivate(address)),
     };
   }
 
   async #inspect(
-    { secrets }: GroupNetwork,
+    network: GroupNetwork,
     parts: {
       readonly meter: EgressMeter;
       readonly addresses: AddressRules;
+      readonly reflections: Reflections;
       readonly report: (event: EgressEvent) => Promise<void>;
     },
   ): Promise<Inspector | undefined> {
-    if (secrets.length === 0) return undefined;
+    if (network.secrets.length === 0) return undefined;
+    const isSafe = (host: string): boolean => !network.reflects.includes(host);
+    const secrets = network.secrets.map((secret) => ({ ...secret, hosts: secret.hosts.filter(isSafe) }));
     const { now, overrides } = this.#parts;
     const authority = await this.#openAuthority();
     return this.#owned.use(new Inspector({ ...parts, secrets, authority, trusted: overrides?.trusted, now }));
@@ -155,8 +161,4 @@ export class EgressDoors implements AsyncDisposable {
     await chmod(`${path}.new`, 0o644);
     await rename(`${path}.new`, path);
   }
-}
-
-async function resolveBySystem(host: string): Promise<readonly string[]> {
-  return (await lookup(host, { all: true })).map(({ address }) => address);
 }

@@ -1,21 +1,25 @@
 import { createServer } from "node:http";
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
-import { request as httpsRequest } from "node:https";
 import type { Duplex } from "node:stream";
 import { duplexPair } from "node:stream";
-import { pipeline } from "node:stream/promises";
 import { createSecureContext, TLSSocket } from "node:tls";
 import type { SecureContext } from "node:tls";
 
 import type { Destination, InjectedSecret } from "../domain/egress.ts";
+import type { SecretFinder } from "../lib/secret-finder.ts";
 import type { Authority } from "./authority.ts";
-import { requestHeaders, responseHeaders } from "./inspected-headers.ts";
+import { forward } from "./forward.ts";
+import { refusalOf, say } from "./inner-refusals.ts";
+import type { InnerRefusal } from "./inner-refusals.ts";
 import { defaultEgressLimits } from "./meter.ts";
 import type { EgressMeter } from "./meter.ts";
 import { pinAddress } from "./pinned-address.ts";
 import type { AddressRules } from "./pinned-address.ts";
+import { reflectsRefusal } from "./reflections.ts";
+import type { Reflections } from "./reflections.ts";
 import type { EgressEvent } from "./replies.ts";
-import { SecretMask } from "./secret-mask.ts";
+import { isFor } from "./secret-binding.ts";
+import { findInAnswers } from "./secret-mask.ts";
 
 export interface InspectorParts {
   readonly secrets: readonly InjectedSecret[];
@@ -24,11 +28,18 @@ export interface InspectorParts {
   /** Certificates that may have signed the upstream's; absent: those that Node trusts. */
   readonly trusted?: readonly string[] | undefined;
   readonly meter: EgressMeter;
+  readonly reflections: Reflections;
   readonly report: (event: EgressEvent) => Promise<void>;
   readonly now: () => number;
 }
 
-const { connectMs, idleMs } = defaultEgressLimits;
+/** What one destination gets, and what finds it in answers. */
+interface KnownSecrets {
+  readonly secrets: readonly InjectedSecret[];
+  readonly finder: SecretFinder;
+}
+
+const { connectMs } = defaultEgressLimits;
 const leafRenewMs = 86_400_000;
 
 /**
@@ -42,6 +53,7 @@ export class Inspector implements AsyncDisposable {
   readonly #destinations = new WeakMap<object, Destination>();
   readonly #connections = new Set<TLSSocket>();
   readonly #answering = new WeakMap<object, ServerResponse>();
+  readonly #secrets = new Map<string, KnownSecrets>();
 
   constructor(parts: InspectorParts) {
     this.#parts = parts;
@@ -53,7 +65,7 @@ export class Inspector implements AsyncDisposable {
 
   /** A connection to this destination as the agent gets it; undefined when there is no secret for it. */
   open(destination: Destination): Duplex | undefined {
-    if (this.#secretsFor(destination).length === 0) return undefined;
+    if (this.#known(destination).secrets.length === 0) return undefined;
     const [agentSide, ownSide] = duplexPair();
     const secureContext = this.#contextFor(destination.host);
     const secured = new TLSSocket(ownSide, { isServer: true, secureContext, ALPNProtocols: ["http/1.1"] });
@@ -77,8 +89,14 @@ export class Inspector implements AsyncDisposable {
     await Promise.resolve();
   }
 
-  #secretsFor({ host, port }: Destination): readonly InjectedSecret[] {
-    return this.#parts.secrets.filter((secret) => secret.hosts.includes(`${host}:${port}`));
+  #known({ host, port }: Destination): KnownSecrets {
+    const name = `${host}:${port}`;
+    const known = this.#secrets.get(name);
+    if (known) return known;
+    const secrets = this.#parts.secrets.filter((secret) => secret.hosts.includes(name));
+    const made = { secrets, finder: findInAnswers(secrets.map((secret) => secret.value)) };
+    this.#secrets.set(name, made);
+    return made;
   }
 
   #contextFor(host: string): SecureContext {
@@ -101,122 +119,40 @@ export class Inspector implements AsyncDisposable {
       return;
     }
     this.#answering.set(incoming.socket, response);
-    const refusal = refusalOf(incoming, destination);
+    const refusal = refusalOf(incoming, destination) ?? this.#closed(destination);
     if (refusal) {
       await this.#parts.report({ verdict: "refused", rule: refusal.rule, destination });
-      say(response, refusal.status, refusal.detail);
+      say(response, refusal);
       return;
     }
     if (this.#parts.meter.countRequest() !== "within") {
-      say(response, 429, "too many requests in this minute; try again in the next one");
+      say(response, tooMany);
       return;
     }
     const pinned = await pinAddress(destination, this.#parts.addresses, AbortSignal.timeout(connectMs));
     if (!pinned.ok) {
       await this.#parts.report({ verdict: "failed", rule: pinned.rule, destination });
-      say(response, 502, pinned.detail);
+      say(response, { status: 502, rule: pinned.rule, detail: pinned.detail });
       return;
     }
-    const secrets = this.#secretsFor(destination);
-    const rule = `secret ${secrets.map((secret) => secret.name).join(", ")}`;
-    await this.#parts.report({ verdict: "allowed", rule, destination, address: pinned.address });
-    await this.#forward({ incoming, response, destination, secrets, address: pinned.address });
+    const { address } = pinned;
+    const { secrets: known, finder } = this.#known(destination);
+    const { method = "", url: target = "", rawHeaders } = incoming;
+    const added = known.filter((secret) => isFor(secret, { method, target, rawHeaders }));
+    const rule = added.length === 0 ? "no secret" : `secret ${added.map((secret) => secret.name).join(", ")}`;
+    await this.#parts.report({ verdict: "allowed", rule, destination, address });
+    const { reflections, trusted, report } = this.#parts;
+    const secrets = { known, added };
+    await forward({ incoming, response, destination, address, secrets, finder, reflections, trusted, report });
   }
 
-  async #forward(exchange: Exchange): Promise<void> {
-    const { incoming, response, destination, secrets, address } = exchange;
-    const { host, port } = destination;
-    const { trusted } = this.#parts;
-    const family = address.includes(":") ? 6 : 4;
-    const outgoing = httpsRequest({
-      host,
-      port,
-      servername: host,
-      method: incoming.method,
-      path: incoming.url,
-      headers: requestHeaders(incoming, destination, secrets),
-      setDefaultHeaders: false,
-      agent: false,
-      rejectUnauthorized: true,
-      minVersion: "TLSv1.2",
-      ...(trusted && { ca: [...trusted] }),
-      // Not looked up again: between two answers of a resolver lies an attack.
-      lookup: (_host, options, done) => (options.all ? done(null, [{ address, family }]) : done(null, address, family)),
-      timeout: idleMs,
-    });
-    outgoing.on("timeout", () => outgoing.destroy(new Error("timeout")));
-    response.on("close", () => outgoing.destroy());
-    const { promise: answered, resolve, reject } = Promise.withResolvers<IncomingMessage>();
-    outgoing
-      .on("response", resolve)
-      .on("error", reject)
-      .on("close", () => reject(new Error("closed")));
-    const sent = pipeline(incoming, outgoing).catch(() => undefined);
-    try {
-      await this.#passBack(await answered, exchange);
-      await sent;
-    } catch {
-      outgoing.destroy();
-      if (response.headersSent) response.destroy();
-      else await this.#failed(exchange);
-    }
-  }
-
-  async #passBack(answer: IncomingMessage, { response, destination, secrets }: Exchange): Promise<void> {
-    const mask = new SecretMask(secrets.map((secret) => secret.value));
-    const encoding = answer.headers["content-encoding"] ?? "identity";
-    if (encoding !== "identity") {
-      answer.destroy();
-      await this.#parts.report({ verdict: "refused", rule: "content-encoding", destination });
-      say(response, 502, `the answer is compressed (${mask.text(encoding)}) although that was not asked for`);
-      return;
-    }
-    response.sendDate = false;
-    response.writeHead(answer.statusCode ?? 502, mask.text(answer.statusMessage ?? ""), responseHeaders(answer, mask));
-    try {
-      await pipeline(answer, mask.stream(), response);
-    } finally {
-      if (mask.hits > 0) await this.#parts.report({ verdict: "masked", rule: "secret-in-answer", destination });
-    }
-  }
-
-  async #failed({ response, destination }: Exchange): Promise<void> {
-    await this.#parts.report({ verdict: "failed", rule: "upstream", destination });
-    say(response, 502, `${destination.host}:${destination.port} could not be asked, or its certificate is not valid`);
+  #closed({ host, port }: Destination): InnerRefusal | undefined {
+    return this.#parts.reflections.isClosed(`${host}:${port}`) ? reflectsRefusal(`${host}:${port}`) : undefined;
   }
 }
 
-interface Exchange {
-  readonly incoming: IncomingMessage;
-  readonly response: ServerResponse;
-  readonly destination: Destination;
-  readonly secrets: readonly InjectedSecret[];
-  readonly address: string;
-}
-
-interface InnerRefusal {
-  readonly status: number;
-  readonly rule: string;
-  readonly detail: string;
-}
-
-function refusalOf(incoming: IncomingMessage, { host, port }: Destination): InnerRefusal | undefined {
-  const { method = "", url = "", headers } = incoming;
-  if (["TRACE", "TRACK", "CONNECT"].includes(method)) {
-    return { status: 405, rule: "method", detail: `${method} would show the secret that is added` };
-  }
-  if (!url.startsWith("/") && url !== "*") {
-    return { status: 400, rule: "grammar", detail: "the target must be a path" };
-  }
-  if (headers.host !== host && headers.host !== `${host}:${port}`) {
-    return { status: 421, rule: "host", detail: `the Host header must be ${host}` };
-  }
-  return undefined;
-}
-
-/** The connection is closed after it: what is left of a request that was refused is nothing to read on from. */
-function say(response: ServerResponse, status: number, detail: string): void {
-  const body = `crabpot: ${detail}.\n`;
-  const headers = { "content-type": "text/plain; charset=utf-8", connection: "close" };
-  response.writeHead(status, { ...headers, "content-length": Buffer.byteLength(body) }).end(body);
-}
+const tooMany: InnerRefusal = {
+  status: 429,
+  rule: "requests-per-minute",
+  detail: "too many requests in this minute; try again in the next one",
+};

@@ -13,6 +13,8 @@ export interface EgressLimits {
   /** Without a byte in either direction. */
   readonly idleMs: number;
   readonly tunnelMs: number;
+  /** Answers of one destination that held a secret; then it is closed to the group. */
+  readonly maskedAnswers: number;
 }
 
 export const defaultEgressLimits: EgressLimits = {
@@ -24,6 +26,7 @@ export const defaultEgressLimits: EgressLimits = {
   connectMs: 10_000,
   idleMs: 120_000,
   tunnelMs: 60 * 60_000,
+  maskedAnswers: 3,
 };
 
 /** Counts what one group uses. Days are those of UTC; the count of a day is not kept over a restart of the host. */

@@ -12,6 +12,8 @@ import type { EgressLimits, EgressMeter } from "./meter.ts";
 import { pinAddress } from "./pinned-address.ts";
 import type { AddressRules } from "./pinned-address.ts";
 import { readFirst } from "./read-first.ts";
+import { reflectsRefusal } from "./reflections.ts";
+import type { Reflections } from "./reflections.ts";
 import { refuse } from "./replies.ts";
 import type { EgressEvent, Refusal } from "./replies.ts";
 import { runTunnel } from "./tunnel.ts";
@@ -23,6 +25,7 @@ export interface PassageParts {
   readonly limits: EgressLimits;
   readonly meter: EgressMeter;
   readonly addresses: AddressRules;
+  readonly reflections: Reflections;
   /** For destinations with a secret: what speaks for them instead of a connection of the agent's own. */
   readonly inspector: (destination: Destination) => Duplex | undefined;
   /** Resolves when it is on record; a tunnel that cannot be put on record is not opened. */
@@ -45,9 +48,13 @@ export class Passage {
   }
 
   async run(socket: Socket, signal: AbortSignal): Promise<void> {
-    const { allow, meter, report } = this.#parts;
+    const { allow, meter, reflections, report } = this.#parts;
     if (!allow.has(this.#name)) {
       await this.#refuse(socket, { status: 403, rule: "allowlist", detail: this.#notAllowed() });
+      return;
+    }
+    if (reflections.isClosed(this.#name)) {
+      await this.#refuse(socket, reflectsRefusal(this.#name));
       return;
     }
     const place = meter.enter();

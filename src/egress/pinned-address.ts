@@ -1,7 +1,8 @@
 import type { Destination } from "../domain/egress.ts";
+import { AppError } from "../lib/app-error.ts";
 import { rejectAt } from "../lib/wait.ts";
 
-/** All addresses of a host name, as the system's resolver writes them. */
+/** All addresses of a host name. What it throws as an `AppError` is for the agent to read. */
 export type Resolve = (host: string) => Promise<readonly string[]>;
 
 /** How names become addresses, and which addresses may be connected to. */
@@ -24,9 +25,13 @@ export async function pinAddress(
   patience: AbortSignal,
 ): Promise<PinnedAddress> {
   const { host } = destination;
-  const addresses = await Promise.race([resolve(host), rejectAt(patience)]).catch(() => []);
+  let detail = `the name ${host} has no address`;
+  const addresses = await Promise.race([resolve(host), rejectAt(patience)]).catch((error: unknown) => {
+    if (error instanceof AppError) detail = error.message;
+    return [];
+  });
   const [address] = addresses;
-  if (address === undefined) return { ok: false, rule: "dns", detail: `the name ${host} has no address` };
+  if (address === undefined) return { ok: false, rule: "dns", detail };
   if (!addresses.every((candidate) => mayConnect(candidate, destination))) {
     return {
       ok: false,

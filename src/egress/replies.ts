@@ -4,7 +4,7 @@ import type { Destination } from "../domain/egress.ts";
 
 /** What is put on record: each decision, and the end of each tunnel. */
 export interface EgressEvent {
-  readonly verdict: "allowed" | "refused" | "failed" | "masked" | "closed";
+  readonly verdict: "allowed" | "refused" | "failed" | "masked" | "barred" | "closed";
   /** The rule that decided: the entry of the allowlist, the limit, the fault. */
   readonly rule: string;
   readonly destination?: Destination | undefined;

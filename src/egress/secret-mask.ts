@@ -1,63 +1,67 @@
 import { Transform } from "node:stream";
 import type { TransformCallback } from "node:stream";
 
-import { secretForms } from "../lib/secret-forms.ts";
+import { SecretFinder } from "../lib/secret-finder.ts";
 
-/** Replaces values by as many asterisks, so that lengths stay as they were announced. */
+/** Bytes that may stand between two letters or digits of a secret: a line's end, quotes, a zero of UTF-16. */
+const maxGap = 8;
+
+/** What masks look for; made once for all answers. */
+export function findInAnswers(secrets: readonly string[]): SecretFinder {
+  return new SecretFinder(secrets, maxGap);
+}
+
+/**
+ * Replaces secrets in an answer by as many asterisks as they have bytes, so that lengths stay as they were announced. What
+ * else can be seen of an answer depends on how many bytes have come and on nothing in them: a body runs behind by a number
+ * of bytes that follows from the secrets alone, and each piece that comes in lets one of the same size go out.
+ */
 export class SecretMask {
-  readonly #forms: readonly Buffer[];
-  /** How often something was replaced. */
-  hits = 0;
+  readonly #finder: SecretFinder;
+  readonly #onFound: () => void;
 
-  constructor(values: readonly string[]) {
-    // The longest first: one form may be a part of another.
-    const forms = [...new Set(values.flatMap(secretForms))].toSorted((one, other) => other.length - one.length);
-    this.#forms = forms.map((form) => Buffer.from(form));
+  /** `onFound` is called as soon as a secret is seen, before any byte of it can go out. */
+  constructor(finder: SecretFinder, onFound: () => void) {
+    this.#finder = finder;
+    this.#onFound = onFound;
   }
 
-  text(text: string): string {
-    const bytes = Buffer.from(text, "latin1");
-    this.#cover(bytes);
-    return bytes.toString("latin1");
-  }
-
-  /** For a body: a value that is spread over chunks is found, too. Only what could be the beginning of one is held back. */
-  stream(): Transform {
-    let held = Buffer.alloc(0);
-    return new Transform({
-      transform: (chunk: Buffer, _encoding, done: TransformCallback) => {
-        const bytes = Buffer.concat([held, chunk]);
-        this.#cover(bytes);
-        const safe = bytes.length - this.#openEnd(bytes);
-        held = bytes.subarray(safe);
-        done(null, bytes.subarray(0, safe));
-      },
-      flush: (done: TransformCallback) => done(null, held),
+  /** Texts that follow each other in an answer, such as its headers; a secret may begin in one and end in another. */
+  texts(texts: readonly string[]): string[] {
+    const bytes = Buffer.from(texts.join("\n"), "latin1");
+    for (const { from, to } of this.#finder.find(bytes)) {
+      this.#onFound();
+      bytes.fill("*", from, to);
+    }
+    let at = 0;
+    return texts.map((text) => {
+      const from = at;
+      at += text.length + 1;
+      return bytes.toString("latin1", from, from + text.length);
     });
   }
 
-  #cover(bytes: Buffer): void {
-    for (const form of this.#forms) {
-      for (let at = bytes.indexOf(form); at !== -1; at = bytes.indexOf(form, at + form.length)) {
-        bytes.fill("*", at, at + form.length);
-        this.hits += 1;
-      }
-    }
-  }
-
-  /** Length of the longest end of `bytes` with which one of the values may begin. */
-  #openEnd(bytes: Buffer): number {
-    let longest = 0;
-    for (const form of this.#forms) {
-      const first = form[0] ?? 0;
-      const from = Math.max(0, bytes.length - form.length + 1);
-      for (let at = bytes.indexOf(first, from); at !== -1; at = bytes.indexOf(first, at + 1)) {
-        const length = bytes.length - at;
-        if (bytes.compare(form, 0, length, at) !== 0) continue;
-        longest = Math.max(longest, length);
-        break;
-      }
-    }
-    return longest;
+  /** For a body, in pieces of any size. */
+  stream(): Transform {
+    const delay = this.#finder.longestSpan;
+    let held = Buffer.alloc(0);
+    let gone = 0;
+    const scan = this.#finder.scan((from, to) => {
+      this.#onFound();
+      held.fill("*", from - gone, to - gone);
+    });
+    return new Transform({
+      transform: (chunk: Buffer, _encoding, done: TransformCallback) => {
+        // A copy: the piece may be somebody else's, and is written to.
+        held = Buffer.concat([held, chunk]);
+        scan.read(chunk);
+        const ready = held.subarray(0, Math.max(0, held.length - delay));
+        held = held.subarray(ready.length);
+        gone += ready.length;
+        if (ready.length > 0) done(null, ready);
+        else done();
+      },
+      flush: (done: TransformCallback) => done(null, held),
+    });
   }
 }

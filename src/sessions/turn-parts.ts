@@ -67,6 +67,8 @@ export interface TurnParts {
   readonly judge: (group: Group, call: ToolCall) => Decision;
   /** The answer as it goes to the chat; empty when there is nothing to send. */
   readonly formatReply: (text: string, scope: TurnScope) => string;
+  /** The same for words of the host's own, such as why a turn failed. */
+  readonly formatNotice: (text: string, scope: TurnScope) => string;
   /** Copies a file of the group, given by its path in the container, for sending. Throws what is wrong with it, for the model. */
   readonly keepFile: (group: string, path: string) => Promise<OutgoingFile>;
   /** Can an emoji be put on a message of this channel? */

@@ -186,7 +186,7 @@ export class TurnRunner {
   ): { kind: "reply" | "notice"; text: string } {
     if (end.state === "cancelled") return { kind: "notice", text: end.text };
     if (end.state === "failed")
-      return { kind: "notice", text: `I could not finish this: ${this.#parts.formatReply(end.text, scope)}` };
+      return { kind: "notice", text: `I could not finish this: ${this.#parts.formatNotice(end.text, scope)}` };
     if (end.text.trim() === "") return { kind: "notice", text: "The model gave an empty answer." };
     return { kind: "reply", text: this.#parts.formatReply(end.text, scope) };
   }

@@ -46,7 +46,7 @@ export async function egressRig(
     new EgressDoors({
       folder: path,
       keyFolder: path,
-      networkOf: () => ({ allow: [], allowPrivate: [], secrets: [], ...network }),
+      networkOf: () => ({ allow: [], allowPrivate: [], reflects: [], secrets: [], ...network }),
       record: async (_group, event) => {
         events.push(event);
         await Promise.resolve();

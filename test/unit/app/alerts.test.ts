@@ -1,7 +1,7 @@
 import pino from "pino";
 import { expect, test } from "vitest";
 
-import { createAlert } from "../../../src/app/alerts.ts";
+import { createAlert, createTellOperator } from "../../../src/app/alerts.ts";
 import type { Group } from "../../../src/domain/group.ts";
 import { systemClock } from "../../../src/lib/clock.ts";
 import { FakeChannel } from "../../fakes/fake-channel.ts";
@@ -38,5 +38,28 @@ test("a channel that needs somebody is told about in a main group of another cha
   ]);
   expect(await tellAbout("whatsapp", groups, [])).toEqual([
     "main-terminal notice The channel whatsapp needs you: it was unlinked.",
+  ]);
+});
+
+test("what the members of a group must not see is said in another main group, or nowhere", async () => {
+  await using home = await openTestStore();
+  const { store } = home;
+  const groups = [main("http"), main("terminal")];
+  const woken: string[] = [];
+  const outbox = { wake: () => void woken.push("woken") };
+  const context = { store, clock: systemClock, logger: pino({ level: "silent" }) };
+  const tell = createTellOperator(context, { groups: { list: () => groups }, doors: { channels: [] }, outbox });
+  const alone = createTellOperator(context, {
+    groups: { list: () => groups.slice(0, 1) },
+    doors: { channels: [] },
+    outbox,
+  });
+
+  alone({ text: "for nobody", hiddenFrom: "main-http" });
+  tell({ text: "a secret was said", hiddenFrom: "main-http" });
+  await expect.poll(() => woken.length).toBe(1);
+
+  expect((await store.outbox.unsent(10)).map(({ group, text }) => `${group} ${text}`)).toEqual([
+    "main-terminal a secret was said",
   ]);
 });

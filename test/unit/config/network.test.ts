@@ -19,7 +19,7 @@ function withSecrets(secrets: string): string {
   return `groups: { a: { channel: terminal, chat: x, network: { allow: ["a.b:443"] }, secrets: ${secrets} } }`;
 }
 
-test.each([
+test.each<readonly [string, RegExp]>([
   [
     'sandbox: { network: { allow: ["Registry.example:443"] } }',
     /^sandbox\.network\.allow\[0\]: write host:port, such as registry\.example:443/,
@@ -54,6 +54,38 @@ test.each([
     withSecrets('{ T: { value: "12345678", hosts: ["a.b:443"], format: Bearer } }'),
     /^groups\.a\.secrets\.T\.format: must hold \{\} once/,
   ],
+  [
+    withSecrets('{ T: { value: "--1234-567--", hosts: ["a.b:443"] } }'),
+    /^groups\.a\.secrets\.T\.value: has fewer than 8 letters and digits/,
+  ],
+  [
+    withSecrets('{ T: { value: "12345678", hosts: ["a.b:443"], methods: [get] } }'),
+    /^groups\.a\.secrets\.T\.methods\[0\]: a method in upper case/,
+  ],
+  [
+    withSecrets('{ T: { value: "12345678", hosts: ["a.b:443"], methods: [TRACE] } }'),
+    /^groups\.a\.secrets\.T\.methods\[0\]: is refused for every host/,
+  ],
+  ...["v1", "/v1/*/x", "/v1//x", "/v1/../x", "/v1/%2e%2e/x", "/v1?x", "/v1;x", "/a%2fb"].map(
+    (path) =>
+      [
+        withSecrets(`{ T: { value: "12345678", hosts: ["a.b:443"], paths: ["${path}"] } }`),
+        /^groups\.a\.secrets\.T\.paths\[0\]: write a path such as \/v1\/items/,
+      ] as const,
+  ),
+  [
+    'groups: { a: { channel: terminal, chat: x, network: { allow: [{ host: "a.b:443", reflects: true }] }, secrets: { T: { value: "12345678", hosts: ["a.b:443"] } } } }',
+    /^groups\.a\.secrets\.T\.hosts\[0\]: a\.b:443 has reflects: true in network\.allow, so it gets no secret/,
+  ],
+  [
+    'sandbox: { network: { allow: [{ host: "a.b", reflects: true }] } }',
+    /^sandbox\.network\.allow\[0\]\.host: write host:port/,
+  ],
+  [
+    'sandbox: { network: { allow: [{ host: "a.b:443", reflect: true }] } }',
+    /^sandbox\.network\.allow\[0\]\.reflect: unknown key; did you mean reflects\?/,
+  ],
+  ['sandbox: { nameservers: ["dns.example"] }', /^sandbox\.nameservers\[0\]: write an address/],
 ])("%s is refused, and the fault says what to write", async (text, fault) => {
   const checked = await check(text);
 
@@ -81,4 +113,18 @@ test("a group's network is its own when it says one, otherwise that of the sandb
   expect(networkOf(config, "shared").allow).toEqual(["a.b:443"]);
   expect(networkOf(config, "added at run time").allow).toEqual(["a.b:443"]);
   expect(secrets).toContain("a-token-1234");
+});
+
+test("a host may be marked as one that reflects, and nameservers as addresses with ports", async () => {
+  const checked = await check(
+    'sandbox: { nameservers: ["192.0.2.53", "192.0.2.53:5353", "2001:db8::53", "[2001:db8::53]:5353"], network: { allow: ["a.b:443", { host: "c.d:443", reflects: true }, { host: "e.f:443" }], allowPrivate: ["c.d:443"] } }',
+  );
+
+  if (!checked.ok) throw new Error(checked.faults.map(describeFault).join("\n"));
+  expect(networkOf(checked.loaded.config, "any")).toEqual({
+    allow: ["a.b:443", "c.d:443", "e.f:443"],
+    allowPrivate: ["c.d:443"],
+    reflects: ["c.d:443"],
+    secrets: [],
+  });
 });
