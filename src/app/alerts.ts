@@ -1,4 +1,5 @@
 import { toError } from "../lib/app-error.ts";
+import { plainSentence } from "../lib/plain-words.ts";
 import type { Outbox } from "../delivery/outbox.ts";
 import type { GroupRegistry } from "../router/group-registry.ts";
 import type { AppContext } from "./context.ts";
@@ -21,7 +22,7 @@ export function createAlert(
     const mains = parts.groups.list().filter((group) => group.main && group.channel !== channel);
     const group = mains.find((main) => isOpen(main.channel)) ?? mains[0];
     if (!group) return;
-    const text = `The channel ${channel} needs you: ${reason}.`;
+    const text = `The channel ${channel} needs you: ${plainSentence(reason)}.`;
     const { name, channel: through, chat } = group;
     const place = { group: name, channel: through, chat, inReplyTo: [], turn: undefined };
     await store.outbox.add({ ...place, kind: "notice", text }, clock.now());

@@ -9,7 +9,7 @@ export function createFormatReply({ secrets, record, logger, home }: AppContext)
   const redact = createReplyRedaction(secrets);
   return (text, { group, session, turn }) => {
     // Where the home is concerns nobody in a chat; the reason of a failure may name it.
-    const redacted = redact(formatReply(text).replaceAll(home.paths.root, "<home>"));
+    const redacted = redact(formatReply(text).replaceAll(home.paths.root, "(home)"));
     if (redacted.count === 0) return redacted.text;
     logger.error(
       { group: group.name, turn: turn.id },

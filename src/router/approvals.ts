@@ -1,10 +1,10 @@
 import { type ChatRequest, type Group, isGroupName } from "../domain/group.ts";
 import type { OutgoingDraft } from "../domain/message.ts";
 import { AppError, isPassing } from "../lib/app-error.ts";
+import { plainSentence, quotedName } from "../lib/plain-words.ts";
 import type { PendingCommand, Store } from "../stores/store.ts";
 import type { GroupRegistry } from "./group-registry.ts";
 import { createInOrder } from "./in-order.ts";
-import { plainWords } from "./plain-words.ts";
 
 export interface ApprovalParts {
   readonly store: { readonly requests: Pick<Store["requests"], "get"> };
@@ -25,7 +25,6 @@ export interface AnswerOutcome {
   readonly settles?: { readonly code: string; readonly as: "approved" | "denied" } | undefined;
 }
 
-const titleChars = 60;
 const namesTried = 1_000;
 
 /**
@@ -57,12 +56,12 @@ async function answer(parts: ApprovalParts, pending: PendingCommand): Promise<An
     return { text, outgoing: [greeting(parts, group)], settles: { code, as: "approved" } };
   } catch (error) {
     if (!(error instanceof AppError) || isPassing(error)) throw error;
-    return { text: `${called} is no group yet: ${error.message}`, outgoing: [] };
+    return { text: `${called} is no group yet: ${plainSentence(error.message)}`, outgoing: [] };
   }
 }
 
 function describeChat({ title, sender, channel }: ChatRequest): string {
-  return `"${plainWords(title ?? sender.name, titleChars)}" on ${channel}`;
+  return `${quotedName(title ?? sender.name, "The chat")} on ${channel}`;
 }
 
 async function makeGroup(

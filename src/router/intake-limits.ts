@@ -2,6 +2,7 @@ import type { Receipt, RefusalCode } from "../channels/channel.ts";
 import type { Group } from "../domain/group.ts";
 import type { IncomingMessage, MessageState, OutgoingDraft } from "../domain/message.ts";
 import type { Clock } from "../lib/clock.ts";
+import { quotedName } from "../lib/plain-words.ts";
 import type { Store } from "../stores/store.ts";
 import type { RouterLimits } from "./limits.ts";
 import { SenderRate } from "./sender-rate.ts";
@@ -66,7 +67,7 @@ export class IntakeLimits {
     const { perSenderPerMinute: allowed } = this.#parts.limits;
     const waitS = this.#rate.waitS(keyOf(group, message));
     if (waitS === 0) return undefined;
-    const text = `${message.sender.name} writes more than ${allowed} messages a minute here. What is beyond that is not taken.`;
+    const text = `${quotedName(message.sender.name)} writes more than ${allowed} messages a minute here. What is beyond that is not taken.`;
     const news = this.#rate.isNews(keyOf(group, message)) ? { text, limit: "messages-per-sender", allowed } : undefined;
     const reason = `more than ${allowed} messages a minute of one sender`;
     return { code: "sender-rate", reason, retryAfterS: Math.max(1, Math.ceil(waitS)), news };

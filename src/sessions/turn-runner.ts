@@ -5,6 +5,7 @@ import type { StoredMessage } from "../domain/message.ts";
 import type { Session } from "../domain/session.ts";
 import type { Turn } from "../domain/turn.ts";
 import { AppError, isPassing, toError } from "../lib/app-error.ts";
+import { plainSentence } from "../lib/plain-words.ts";
 import { waitOnTimer } from "../lib/wait.ts";
 import { ActiveTurn } from "./active-turn.ts";
 import type { Outcome } from "./active-turn.ts";
@@ -185,7 +186,10 @@ export class TurnRunner {
   ): { kind: "reply" | "notice"; text: string } {
     if (end.state === "cancelled") return { kind: "notice", text: end.text };
     if (end.state === "failed")
-      return { kind: "notice", text: `I could not finish this: ${this.#parts.formatReply(end.text, scope)}` };
+      return {
+        kind: "notice",
+        text: `I could not finish this: ${plainSentence(this.#parts.formatReply(end.text, scope))}`,
+      };
     if (end.text.trim() === "") return { kind: "notice", text: "The model gave an empty answer." };
     return { kind: "reply", text: this.#parts.formatReply(end.text, scope) };
   }
