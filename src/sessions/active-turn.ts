@@ -142,7 +142,7 @@ export class ActiveTurn implements TurnListener {
     const answer = lastAnswer(await this.#steps.last());
     if (outcome === "done" && answer) return this.#end("done", answer.text);
     if (outcome === "done") await this.#hostTools.overstepped("It ended the turn before the model had answered.");
-    this.#parts.events.progress(this.#scope, `the agent gave up: ${claim}`);
+    this.#parts.events.gaveUp(this.#scope, claim);
     this.#end("failed", "the agent's program gave up in the middle of its work.");
     await this.#container?.close("its agent gave up in the middle of a turn");
   }
