@@ -76,6 +76,7 @@ export class Chain {
       return undefined;
     }
     if (declares) this.#declared ??= declaredFault(record, expected, place);
+    if (record.type === "store-older") this.#declared ??= olderFault(record, place);
     return this.#contradiction(link) ?? this.#follow(link);
   }
 
@@ -161,6 +162,12 @@ export class Chain {
     const other = this.#memories.find((memory) => memory.seq === seq && !hash.startsWith(memory.hash));
     return other && { seq, place, reason: `record ${seq}, or one before it, is not what ${other.who} remembers` };
   }
+}
+
+function olderFault({ seq, data }: AuditRecord, place: Place): Fault {
+  const { storeRecord, signedRecord } = data;
+  const reason = `record ${seq} of the log itself declares that the store was older than the log: it remembered record ${String(storeRecord)}, and record ${String(signedRecord)} was signed`;
+  return { seq, place, reason };
 }
 
 function declaredFault({ seq, data }: AuditRecord, expected: number, place: Place): Fault {

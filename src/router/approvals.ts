@@ -1,4 +1,4 @@
-import { type ChatRequest, type Group, isGroupName } from "../domain/group.ts";
+import { type ChatRequest, type Group, type GroupChat, isGroupName } from "../domain/group.ts";
 import type { OutgoingDraft } from "../domain/message.ts";
 import { AppError, isPassing } from "../lib/app-error.ts";
 import { plainSentence, quotedName } from "../lib/plain-words.ts";
@@ -9,8 +9,8 @@ import { createInOrder } from "./in-order.ts";
 export interface ApprovalParts {
   readonly store: { readonly requests: Pick<Store["requests"], "get"> };
   readonly registry: Pick<GroupRegistry, "find" | "add">;
-  /** Nothing is left of an earlier group of this name: no folder, no messages. */
-  readonly isNameFree: (name: string) => Promise<boolean>;
+  /** Nothing is left of another chat under this name: no folder, no messages. */
+  readonly isNameFree: (group: GroupChat) => Promise<boolean>;
   /** What a group gets that says nothing of its own. */
   readonly defaults: Pick<Group, "policy" | "budget">;
   readonly assistantName: string;
@@ -72,7 +72,10 @@ async function makeGroup(
   const { channel, chat, code } = request;
   const known = parts.registry.find(channel, chat);
   if (known) return known;
-  const name = wish.name === undefined ? await freeName(parts, request) : await wishedName(parts, wish.name);
+  const name =
+    wish.name === undefined
+      ? await freeName(parts, request)
+      : await wishedName(parts, { name: wish.name, channel, chat });
   const plain = { trigger: "mention", main: false, mounts: [], model: undefined } as const;
   const group = await parts.registry.add({ name, channel, chat, ...plain, ...parts.defaults });
   await parts.added(group, { actor: wish.actor, code });
@@ -80,22 +83,24 @@ async function makeGroup(
 }
 
 /** An earlier group's folder and messages must not come to a chat by a name alone. */
-async function wishedName({ isNameFree }: ApprovalParts, name: string): Promise<string> {
+async function wishedName({ isNameFree }: ApprovalParts, wished: GroupChat): Promise<string> {
+  const { name } = wished;
   if (!isGroupName(name)) {
     throw new AppError(
       "bad_input",
       "a name has lower case letters, digits, - and _, and begins with one of the first two.",
     );
   }
-  if (await isNameFree(name)) return name;
+  if (await isNameFree(wished)) return name;
   throw new AppError("conflict", `the name "${name}" is or was that of another group; choose another one.`);
 }
 
-async function freeName({ isNameFree }: ApprovalParts, { title, sender, channel, code }: ChatRequest): Promise<string> {
+async function freeName({ isNameFree }: ApprovalParts, request: ChatRequest): Promise<string> {
+  const { title, sender, channel, chat, code } = request;
   const wanted = slug(title ?? sender.name) || `${slug(channel)}-${code.toLowerCase()}`;
   for (let count = 1; count <= namesTried; count += 1) {
     const name = count === 1 ? wanted : `${wanted}-${count}`;
-    if (isGroupName(name) && (await isNameFree(name))) return name;
+    if (isGroupName(name) && (await isNameFree({ name, channel, chat }))) return name;
   }
   throw new AppError("conflict", `all names like "${wanted}" are taken; give it another one.`);
 }

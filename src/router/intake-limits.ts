@@ -76,7 +76,7 @@ export class IntakeLimits {
   async #tooMany(group: Group): Promise<Refusal | undefined> {
     const { waitingPerGroup, waitingTotal, retryAfterS } = this.#parts.limits;
     const { messages } = this.#parts.store;
-    if (await this.#boundOf(group).isReached(waitingPerGroup, () => messages.waitingCount(group.name))) {
+    if (await this.#boundOf(group).isReached(waitingPerGroup, () => messages.waitingCount(group))) {
       const text = `${waitingPerGroup} messages are waiting for an answer here. Until that number has gone down, further ones are not taken.`;
       const news = this.#isNews(group) ? { text, limit: "waiting-messages", allowed: waitingPerGroup } : undefined;
       const reason = `${waitingPerGroup} messages of this group wait for an answer already`;

@@ -238,7 +238,7 @@ export class ActiveTurn implements TurnListener {
   async #steer(): Promise<void> {
     const { group, session } = this.#scope;
     const { sessions } = this.#parts.store;
-    const intake = await collectIntake(this.#parts, group.name, () => sessions.open(session.key, group.name));
+    const intake = await collectIntake(this.#parts, group, () => sessions.open(session.key, group.name));
     if (intake) await this.#steps.add(intake.step);
   }
 

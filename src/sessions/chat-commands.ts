@@ -39,7 +39,7 @@ export type RunChatCommands = (group: Group) => Promise<void>;
 export function createChatCommands(parts: ChatCommandParts): RunChatCommands {
   const { interventions, sessions } = parts.store;
   return async (group) => {
-    for (const pending of await interventions.commands(group.name)) {
+    for (const pending of await interventions.commands(group)) {
       await parts.announce(group, pending);
       const { command, message } = pending;
       const at = parts.clock.now();

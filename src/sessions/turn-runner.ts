@@ -40,7 +40,7 @@ export class TurnRunner {
       const scope = { turn: unfinished, group, session, clock: this.#newClock() };
       await this.#workOn(scope, await this.#parts.store.messages.ofTurn(unfinished.id), signal);
     } else if (!(await this.#begin(group, session, signal))) return false;
-    return (await this.#parts.store.messages.waitingCount(group.name)) > 0;
+    return (await this.#parts.store.messages.waitingCount(group)) > 0;
   }
 
   /** Lets go of a turn that was ended in the store. False when nobody works on it. */
@@ -58,7 +58,7 @@ export class TurnRunner {
 
   async #begin(group: Group, session: Session, signal: AbortSignal): Promise<boolean> {
     const { store, clock } = this.#parts;
-    const intake = await collectIntake(this.#parts, group.name, () => session);
+    const intake = await collectIntake(this.#parts, group, () => session);
     if (!intake) return false;
     const id = randomUUID();
     const at = clock.now();

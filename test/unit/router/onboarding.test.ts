@@ -143,7 +143,7 @@ test("approving is done once however often it is carried out, and never gives a 
   const approve = createApprovals({
     store,
     registry,
-    isNameFree: async (name) => name !== "bowling" && registry.byName(name) === undefined,
+    isNameFree: async ({ name }) => name !== "bowling" && registry.byName(name) === undefined,
     defaults: { policy: { default: "allow", tools: {} }, budget: { tokensPerDay: undefined, usdPerDay: undefined } },
     assistantName: "crab",
     added: async (group, by) => void added.push({ name: group.name, ...by }),
