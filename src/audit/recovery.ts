@@ -46,10 +46,11 @@ export async function recover(parts: {
   const notes = await recoverCheckpoints(folder, key);
   const witness = await index.head();
   const memory = { seq: witness?.seq ?? 0, signed: await index.signed() };
-  const broken = [...tail.broken, ...notes.broken, ...shorter(tail.seq, notes.covered, witness?.seq ?? 0)];
+  const known = Math.max(notes.covered, memory.seq);
+  const broken = [...tail.broken, ...notes.broken, ...shorter(tail.seq, notes.covered, memory.seq)];
   const mismatch = await catchUpIndex({ folder, index, witness, lastSeq: tail.seq });
   if (mismatch !== undefined) broken.push(mismatch);
-  const remembered = broken.length > 0 ? Math.max(tail.seq, notes.covered, witness?.seq ?? 0) : tail.seq;
+  const remembered = broken.length > 0 ? Math.max(tail.seq, known) : tail.seq;
   const genesis = genesisHash(instance);
   const isOlder = broken.length === 0 && isStoreOlder(memory, notes.covered);
   const older = { storeRecord: memory.seq, signedRecord: notes.covered, lastRecord: tail.seq };

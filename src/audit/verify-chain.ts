@@ -75,8 +75,7 @@ export class Chain {
       this.#suspect = link;
       return undefined;
     }
-    if (declares) this.#declared ??= declaredFault(record, expected, place);
-    if (record.type === "store-older") this.#declared ??= olderFault(record, place);
+    this.#declared ??= declares ? declaredFault(record, expected, place) : olderFault(record, place);
     return this.#contradiction(link) ?? this.#follow(link);
   }
 
@@ -164,7 +163,8 @@ export class Chain {
   }
 }
 
-function olderFault({ seq, data }: AuditRecord, place: Place): Fault {
+function olderFault({ seq, type, data }: AuditRecord, place: Place): Fault | undefined {
+  if (type !== "store-older") return undefined;
   const { storeRecord, signedRecord } = data;
   const reason = `record ${seq} of the log itself declares that the store was older than the log: it remembered record ${String(storeRecord)}, and record ${String(signedRecord)} was signed`;
   return { seq, place, reason };

@@ -31,13 +31,14 @@ interface Home extends AsyncDisposable {
   start(): Promise<string>;
 }
 
+async function filesOf(part: "store" | "log", where: string): Promise<string[]> {
+  const names = await readdir(where).catch(() => []);
+  return names.filter((name) => (part === "log" ? name === "audit" : name.startsWith(database)));
+}
+
 async function openHome(): Promise<Home> {
   const folder = await temporaryFolder();
   const { path } = folder;
-  const filesOf = async (part: "store" | "log", where: string): Promise<string[]> => {
-    const names = await readdir(where).catch(() => []);
-    return names.filter((name) => (part === "log" ? name === "audit" : name.startsWith(database)));
-  };
   return {
     path,
     live: async (count, end) => {
