@@ -10,6 +10,7 @@ import { buildDoors, hasTrait, openDoors } from "./app/doors.ts";
 import type { Doors, TerminalUse } from "./app/doors.ts";
 import { EngineWait } from "./app/engine-wait.ts";
 import { openOutgoingFiles } from "./app/files.ts";
+import { openGroups } from "./app/groups.ts";
 import { openFoundation } from "./app/foundation.ts";
 import type { FoundationParts } from "./app/foundation.ts";
 import { createHostOperations } from "./app/operations.ts";
@@ -24,8 +25,7 @@ import { Retention } from "./app/retention.ts";
 import { createSigns } from "./app/signs.ts";
 import { createTurns, sessionKeyOf } from "./app/turns.ts";
 import type { Connector, IntakeState } from "./channels/channel.ts";
-import { configuredGroups, paceLimits } from "./config/groups.ts";
-import { ensureGroupFolder } from "./config/group-folders.ts";
+import { paceLimits } from "./config/groups.ts";
 import { Outbox } from "./delivery/outbox.ts";
 import type { SignsOfLife } from "./delivery/signs-of-life.ts";
 import { startControlServer } from "./gateway/control.ts";
@@ -36,7 +36,6 @@ import { createMetrics } from "./gateway/metrics.ts";
 import type { MetricSources } from "./gateway/metrics.ts";
 import { toError } from "./lib/app-error.ts";
 import { GroupQueue } from "./queue/group-queue.ts";
-import { openGroupRegistry } from "./router/group-registry.ts";
 import type { GroupRegistry } from "./router/group-registry.ts";
 import { TurnPace } from "./router/turn-pace.ts";
 import { removeStaleMailboxes } from "./sessions/mailbox-folders.ts";
@@ -83,7 +82,7 @@ export async function startApp(options: AppOptions): Promise<App> {
   const context: AppContext = { ...foundation, metrics };
   const patience = new Patience({ logger, onTrouble: (error) => guard.failed(error) });
   const patient = patience.applyTo(context);
-  const groups = await openGroups(context);
+  const { groups, folders } = await openGroups(context);
   const containers = await openContainers(patient, stack, {
     deliver: () => live.outbox?.wake(),
     tell: (notice) => live.tell?.(notice),
@@ -110,7 +109,8 @@ export async function startApp(options: AppOptions): Promise<App> {
     ...createReplyFormats(context, tell),
   });
   const chats = stack.use(new ChatBook(context, groups));
-  const work = { runner, outbox, pool: containers.pool, pace, answer: createAnswers(context, { groups, chats }) };
+  const answer = createAnswers(context, { groups, folders, chats });
+  const work = { runner, outbox, pool: containers.pool, pace, answer };
   const interventions = createInterventions(context, work);
   const signs = stack.use(createSigns(groups, doors));
   const engineWait = stack.use(await openEngineWait(context, { groups, containers, terminal: options.terminal }));
@@ -184,23 +184,6 @@ function metricSources(
 function createGuard({ home, config, store, record, clock, logger }: Omit<AppContext, "metrics">): IntakeGuard {
   const reserveBytes = config.intake.reserveMb * 1024 * 1024;
   return new IntakeGuard({ folder: home.paths.root, reserveBytes, store, record, clock, logger });
-}
-
-async function openGroups({ config, store, home, environment, logger }: AppContext): Promise<GroupRegistry> {
-  const folders = { groups: home.paths.groups, checkout: environment.checkout };
-  const configured = configuredGroups(config);
-  const prepare = async (group: { name: string; main: boolean }): Promise<void> => {
-    await ensureGroupFolder(folders, group);
-  };
-  for (const group of configured) await prepare(group);
-  const groups = await openGroupRegistry({ configured, store: store.groups, prepare });
-  for (const { name } of groups.shadowed) {
-    logger.warn(
-      { group: name },
-      "a group that was added at run time is not served: config.yaml has taken its name or chat",
-    );
-  }
-  return groups;
 }
 
 function createQueue(

@@ -73,9 +73,13 @@ export const attacks: readonly Attack[] = [
     attempt: async (stage) => {
       const types = ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"];
       const origin = { ...stage.authorization, origin: "https://evil.example" };
-      const posts = types.map((type) => post(stage, { ...origin, "content-type": type }, message));
-      const answers = await Promise.all([...posts, stage.request(messages, { headers: origin })]);
-      const evidence = statusEvidence(answers, [404, 405, 415]);
+      const logins = [origin, stage.authorization];
+      const posts = logins.flatMap((own) =>
+        types.map((type) => post(stage, { ...own, "content-type": type }, message)),
+      );
+      const gets = logins.map((own) => stage.request(messages, { headers: own }));
+      const answers = await Promise.all([...posts, ...gets]);
+      const evidence = statusEvidence(answers, [403, 404, 405, 415]);
       const cors = answers.filter(({ headers }) => headers.has("access-control-allow-origin")).length;
       return { seen: `${evidence.seen}; ${cors} allow the foreign origin`, holds: evidence.holds && cors === 0 };
     },

@@ -34,9 +34,9 @@ export const attacks: readonly Attack[] = [
     audit: { type: "http-refused" },
     attempt: async (stage) => {
       const { authorization } = stage.authorization;
-      const hidden = `POST ${path} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: ${message("i17-hidden").length}\r\n\r\n${message("i17-hidden")}`;
+      const hidden = `POST ${path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: ${message("i17-hidden").length}\r\n\r\n${message("i17-hidden")}`;
       const start = (method: string): string =>
-        `${method} ${path} HTTP/1.1\r\nhost: x\r\nauthorization: ${authorization}\r\ncontent-type: application/json\r\n`;
+        `${method} ${path} HTTP/1.1\r\nhost: localhost\r\nauthorization: ${authorization}\r\ncontent-type: application/json\r\n`;
       const framings = [
         `${start("POST")}content-length: 4\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n${hidden}`,
         `${start("POST")}content-length: 0\r\ncontent-length: ${hidden.length}\r\n\r\n${hidden}`,
@@ -81,7 +81,7 @@ export const attacks: readonly Attack[] = [
         `authorization: Bearer ${"x".repeat(8_000)}`,
       ];
       const asked = lines.map((line) =>
-        exchange(stage, `GET /metrics HTTP/1.1\r\nhost: x\r\nconnection: close\r\n${line}\r\n\r\n`),
+        exchange(stage, `GET /metrics HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n${line}\r\n\r\n`),
       );
       const open = (await Promise.all(asked)).flatMap((answer, index) =>
         answer.startsWith("HTTP/1.1 2") ? [lines[index]?.slice(0, 30)] : [],
@@ -131,8 +131,8 @@ export const attacks: readonly Attack[] = [
       const { hostname, port } = new URL(stage.host.url);
       const { authorization } = stage.authorization;
       const body = message("i20-slow");
-      const head = `POST ${path} HTTP/1.1\r\nhost: x\r\nauthorization: ${authorization}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n`;
-      const wait = `GET /v1/channels/http/replies?after=999999&wait=60 HTTP/1.1\r\nhost: x\r\nauthorization: ${authorization}\r\n\r\n`;
+      const head = `POST ${path} HTTP/1.1\r\nhost: localhost\r\nauthorization: ${authorization}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n`;
+      const wait = `GET /v1/channels/http/replies?after=999999&wait=60 HTTP/1.1\r\nhost: localhost\r\nauthorization: ${authorization}\r\n\r\n`;
       const sockets = Array.from({ length: 200 }, (_, index) => {
         const socket = createConnection({ host: hostname, port: Number(port) });
         socket.on("error", () => undefined).resume();

@@ -1,4 +1,5 @@
 import { toError } from "../lib/app-error.ts";
+import { plainSentence } from "../lib/plain-words.ts";
 import type { Outbox } from "../delivery/outbox.ts";
 import type { GroupRegistry } from "../router/group-registry.ts";
 import type { AppContext } from "./context.ts";
@@ -50,5 +51,6 @@ export function createTellOperator({ store, clock, logger }: AlertContext, parts
 
 export function createAlert(context: AlertContext, parts: AlertParts): Alert {
   const tell = createTellOperator(context, parts);
-  return (channel, reason) => tell({ text: `The channel ${channel} needs you: ${reason}.`, notThrough: channel });
+  return (channel, reason) =>
+    tell({ text: `The channel ${channel} needs you: ${plainSentence(reason)}.`, notThrough: channel });
 }

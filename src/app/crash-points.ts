@@ -45,6 +45,8 @@ const auditTypes = {
   "chat-left": true,
   "group-added": true,
   "group-removed": true,
+  "folder-adopted": true,
+  "instructions-changed": true,
   "model-request": true,
   "model-response": true,
   "tool-call": true,
@@ -65,6 +67,7 @@ const auditTypes = {
   "audit-gap": true,
   "audit-recovered": true,
   "audit-broken": true,
+  "store-older": true,
 } as const satisfies Record<AuditType, true>;
 
 const sends = {

@@ -47,7 +47,7 @@ export async function buildDoors(
   },
 ): Promise<Doors> {
   const { config, clock, logger, store, crashPoints } = context;
-  const { host, port, token } = config.gateway;
+  const { host, port, token, names } = config.gateway;
   const server =
     token === undefined
       ? undefined
@@ -55,6 +55,7 @@ export async function buildDoors(
           createGatewayServer({
             host,
             port,
+            names,
             token,
             ready: parts.ready,
             metrics: parts.registry,

@@ -77,6 +77,9 @@ export function createPoolEvents({ record, logs, limits, notify }: PoolEventPart
   };
 }
 
+/** Of what an agent says about its own failure. */
+const claimChars = 300;
+
 const about = ({ turn, session, group }: TurnScope) => ({ group: group.name, session: session.id, turn: turn.id });
 
 /** Puts what happens in turns on record and counts it. */
@@ -101,15 +104,18 @@ export function createTurnEvents({ record, metrics, logs, limits, fingerprint, p
     },
     toolCalls: async (scope, allowed, denied) => {
       for (const call of allowed) {
-        log(scope, `tool ${call.name} ${JSON.stringify(call.input)}`);
-        await record({ type: "tool-call", ...about(scope), actor: "model", data: shortly(call) });
+        const data = shortly(call);
+        log(scope, `tool ${call.name}, input ${JSON.stringify(data.input)}`);
+        await record({ type: "tool-call", ...about(scope), actor: "model", data });
       }
       for (const { call, reason } of denied) {
         log(scope, `tool ${call.name} is denied: ${reason}`);
         await record({ type: "tool-denied", ...about(scope), actor: "model", data: { ...shortly(call), reason } });
       }
     },
-    progress: (scope, text) => log(scope, text),
+    // What it is at are words of the tool's input, and those stay in the store.
+    progress: (scope, text) => log(scope, `the agent is at work (${text.length} characters)`),
+    gaveUp: (scope, claim) => log(scope, `the agent gave up: ${claim.slice(0, claimChars)}`),
     limitHit: async (scope, hit) => {
       await limits.report(about(scope), hit);
     },

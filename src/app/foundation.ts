@@ -53,6 +53,8 @@ export async function openFoundation(
   });
   const hash = createHash("sha256").update(JSON.stringify(config)).digest("hex");
   await record({ type: "config-loaded", actor: "host", data: { sha256: hash, fromFile: loaded.fromFile } });
+  // A store that is put back to how it was before this start is known from now on.
+  audit.signSoon();
   const logs: SessionLogs = new SessionLogs(home.paths.sessions, clock, (session, value) => {
     const text = "The container's output came too fast for the log; lines were left out.";
     limits.report(session, { limit: "output-rate", value, text }).catch((error: unknown) => {

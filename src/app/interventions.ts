@@ -124,7 +124,7 @@ async function describe(context: AppContext, { pool, runner, pace }: Interventio
   return describeForChat({
     assistantName: config.assistant.name,
     models: config.models.routes[group.model ?? config.models.default] ?? [],
-    waiting: await store.messages.waitingCount(group.name),
+    waiting: await store.messages.waitingCount(group),
     active: runner.isActive(group.name),
     container: hot && `${hot.name} (${hot.state})`,
     group,

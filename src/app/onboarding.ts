@@ -1,6 +1,4 @@
 import { randomInt } from "node:crypto";
-import { lstat } from "node:fs/promises";
-import { join } from "node:path";
 
 import { groupDefaults } from "../config/groups.ts";
 import type { Outbox } from "../delivery/outbox.ts";
@@ -11,6 +9,7 @@ import type { ChatBook } from "./chat-book.ts";
 import type { AppContext } from "./context.ts";
 import { hasTrait } from "./doors.ts";
 import type { Doors } from "./doors.ts";
+import type { Groups } from "./groups.ts";
 
 /** Lets chats that are no group ask, in the main groups, to become one. */
 export function createStrangers(
@@ -31,16 +30,13 @@ export function createStrangers(
 
 /** Carries out what is answered there. */
 export function createAnswers(
-  { config, store, home, record }: AppContext,
-  { groups, chats }: { readonly groups: GroupRegistry; readonly chats: ChatBook },
+  { config, store, record }: AppContext,
+  { groups, folders, chats }: Groups & { readonly chats: ChatBook },
 ): ReturnType<typeof createApprovals> {
   return createApprovals({
     store,
     registry: groups,
-    isNameFree: async (name) => {
-      if (groups.byName(name) || (await store.groups.wasUsed(name))) return false;
-      return (await lstat(join(home.paths.groups, name)).catch(() => undefined)) === undefined;
-    },
+    isNameFree: async (group) => groups.byName(group.name) === undefined && (await folders.isFree(group)),
     defaults: groupDefaults(config),
     assistantName: config.assistant.name,
     added: async (group, { actor, code }) => {

@@ -60,13 +60,14 @@ export function createHostOperations(context: AppContext, parts: HostOperationPa
 }
 
 function groupOperations(
-  { record }: AppContext,
+  { record, store }: AppContext,
   { groups, queue, chats, interventions }: HostOperationParts,
 ): Parameters<typeof createOperations>[0]["groups"] {
   return {
     list: () => groups.list(),
-    add: async (group) => {
-      const added = await groups.add(group);
+    folders: () => store.groups.folders(),
+    add: async (group, options) => {
+      const added = await groups.add(group, options);
       await chats.registered(added);
       // A group of this name may have been here before and may have left something unanswered.
       await interventions.catchUp(added);

@@ -42,7 +42,7 @@ export function createReplyFormats(
     },
     formatNotice: (text, scope) => {
       // Where the home is concerns nobody in a chat; the reason of a failure may name it.
-      const redacted = redactAll(formatReply(text).replaceAll(context.home.paths.root, "<home>"));
+      const redacted = redactAll(formatReply(text).replaceAll(context.home.paths.root, "(home)"));
       if (redacted.count > 0) alarm.redacted(redacted.count, scope);
       return redacted.text;
     },

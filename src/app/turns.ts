@@ -1,12 +1,9 @@
-import { join } from "node:path";
-
 import { estimatePromptTokens, estimateStepTokens } from "../context/tokens.ts";
 import { createMessageIds } from "../context/message-ids.ts";
 import { renderMessages } from "../context/render-messages.ts";
 import { LocalTime } from "../context/time-zone.ts";
 import { networkOf } from "../config/groups.ts";
 import type { Group } from "../domain/group.ts";
-import { HostileFolder } from "../lib/open-hostile-file.ts";
 import { createModelGateway } from "../llm/gateway.ts";
 import type { ModelGateway } from "../llm/gateway.ts";
 import { openProviders } from "../llm/catalog.ts";
@@ -20,8 +17,7 @@ import type { TurnParts } from "../sessions/turn-parts.ts";
 import type { Containers } from "./containers.ts";
 import type { AppContext } from "./context.ts";
 import { createTurnEvents } from "./events.ts";
-
-const instructionsBytes = 256 * 1024;
+import { Instructions } from "./instructions.ts";
 
 /** A session's key: `agent:channel:peer`. */
 export function sessionKeyOf(assistantName: string): (group: Group) => string {
@@ -42,6 +38,7 @@ export function createTurns(
   const agentName = config.assistant.name;
   const timeZone = new LocalTime(config.timezone);
   const idOf = createMessageIds(context.fingerprint);
+  const instructions = new Instructions(context);
   const knownTools = new Set<string>(toolDefinitions.map((tool) => tool.name));
   return new TurnRunner({
     store,
@@ -52,7 +49,7 @@ export function createTurns(
       tools: toolDefinitions,
       agentName,
       timeZone,
-      instructionsOf: (group) => readInstructions(context, group.name),
+      instructionsOf: (group, session) => instructions.of(group.name, session.id),
       foldersOf: (group) => launcher.foldersOf(group.name),
       chatOf: ({ channel, chat }) => store.chats.get(channel, chat),
       networkFor: (group) => networkOf(config, group.name).allow,
@@ -90,17 +87,4 @@ function createGateway({ config, store, clock, logger, record, metrics }: AppCon
       await record({ type, group, actor: "host", data });
     },
   });
-}
-
-/** The group's AGENTS.md. Its agent can write there, so it is opened as what it is: a stranger's file. */
-async function readInstructions({ home, logger, record }: AppContext, group: string): Promise<string> {
-  const folder = join(home.paths.groups, group);
-  await using opened = await HostileFolder.open(folder);
-  const reading = await opened.readFile("AGENTS.md", { maxBytes: instructionsBytes });
-  if (reading.ok) return new TextDecoder().decode(reading.bytes);
-  const { reason } = reading;
-  if (reason === "missing") return "";
-  logger.warn({ folder, reason }, "AGENTS.md is not used");
-  await record({ type: "file-refused", group, actor: "host", data: { file: "AGENTS.md", reason } });
-  return "";
 }

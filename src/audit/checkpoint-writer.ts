@@ -18,6 +18,8 @@ interface CheckpointParts {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly afterMs: number;
+  /** Resolves when the store has everything up to this record on the disk: only that is signed. */
+  readonly beforeSigning: (seq: number) => Promise<void>;
   /** Called when `due` has become true by the passing of time. */
   readonly onDue: () => void;
 }
@@ -57,14 +59,32 @@ export class CheckpointWriter implements AsyncDisposable {
     if (this.unsigned) this.#startTimer();
   }
 
+  /** The next look at `due` finds that it is time. */
+  hasten(): void {
+    this.#late = true;
+  }
+
   /** Signs the newest record. Never rejects: a note that could not be written is tried again after the same time. */
   async sign(): Promise<void> {
-    const { folder, keys, clock, logger } = this.#parts;
+    const { logger } = this.#parts;
     clearTimeout(this.#timer);
     this.#timer = undefined;
     this.#late = false;
     if (this.#head === undefined) return;
     const { seq, hash } = this.#head;
+    try {
+      await this.#parts.beforeSigning(seq);
+      await this.#write({ seq, hash });
+      this.#failed = false;
+    } catch (error) {
+      logger.warn({ err: toError(error) }, "the audit log's head could not be signed");
+      this.#failed = true;
+      this.#startTimer();
+    }
+  }
+
+  async #write({ seq, hash }: LogHead): Promise<void> {
+    const { folder, keys, clock } = this.#parts;
     const text = noteText({
       origin: keys.verification.name,
       size: seq,
@@ -73,17 +93,10 @@ export class CheckpointWriter implements AsyncDisposable {
       time: new Date(clock.now()).toISOString(),
     });
     const note = `${text}\n${signatureLine(keys.verification, keys.sign(text))}\n`;
-    try {
-      this.#file ??= await AppendOnlyFile.open(join(folder, checkpointsFile));
-      await this.#file.append(Buffer.from(`${note}\n`));
-      this.#covered = seq;
-      this.#previous = noteHash(note);
-      this.#failed = false;
-    } catch (error) {
-      logger.warn({ err: toError(error) }, "the audit log's head could not be signed");
-      this.#failed = true;
-      this.#startTimer();
-    }
+    this.#file ??= await AppendOnlyFile.open(join(folder, checkpointsFile));
+    await this.#file.append(Buffer.from(`${note}\n`));
+    this.#covered = seq;
+    this.#previous = noteHash(note);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

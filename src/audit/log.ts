@@ -68,6 +68,7 @@ export class AuditLog implements AsyncDisposable {
   #lost = 0;
   #running: Promise<void> | undefined;
   #telling: Promise<void> | undefined;
+  #indexing: Promise<void> = Promise.resolve();
   readonly #closing = new AbortController();
   #closed = false;
 
@@ -96,12 +97,15 @@ export class AuditLog implements AsyncDisposable {
     });
     const afterMs = parts.checkpointAfterMs ?? 60_000;
     const onDue = (): void => log.#wake();
-    const checkpoints = new CheckpointWriter({ folder, keys, clock, logger, afterMs, onDue }, { covered, noteHash });
+    const beforeSigning = (seq: number): Promise<void> => log.#tellBeforeSigning(seq);
+    const signing = { folder, keys, clock, logger, afterMs, onDue, beforeSigning };
+    const checkpoints = new CheckpointWriter(signing, { covered, noteHash });
     const log: AuditLog = new AuditLog(parts, { files: new DayFiles(folder, day), checkpoints, salt: keys.salt, head });
     if (head.seq > covered) checkpoints.written(head);
     try {
       for (const declaration of declarations) {
-        logger.warn({ data: declaration.data }, `the audit log declares ${declaration.type}`);
+        const level = declaration.type === "audit-recovered" ? "warn" : "error";
+        logger[level]({ data: declaration.data }, `the audit log declares ${declaration.type}`);
         await log.append(declaration);
       }
       return log;
@@ -133,6 +137,12 @@ export class AuditLog implements AsyncDisposable {
   /** The last record that is on disk; `seq` 0 before the first one. Kept elsewhere, it is an anchor for the verification. */
   get head(): LogHead {
     return this.#head;
+  }
+
+  /** Has what was appended before signed now, in the background. */
+  signSoon(): void {
+    this.#checkpoints.hasten();
+    this.#wake();
   }
 
   /** Writes what was appended before, and signs it. */
@@ -232,15 +242,29 @@ export class AuditLog implements AsyncDisposable {
     try {
       while (this.#unindexed.length > 0) {
         await delay(tellAfterMs, undefined, { signal: this.#closing.signal, ref: false }).catch(() => undefined);
-        const batch = this.#unindexed.slice();
-        await this.#parts.index.append(batch);
-        this.#unindexed.splice(0, batch.length);
+        await this.#index();
       }
     } catch (error) {
       const behind = this.#unindexed.length;
       this.#parts.logger.warn({ err: toError(error), behind }, "the audit index is behind the log");
     }
     this.#telling = undefined;
+  }
+
+  /** Tells the store of all that is written; one call after the other. */
+  #index(): Promise<void> {
+    const telling = async (): Promise<void> => {
+      const batch = this.#unindexed.slice();
+      if (batch.length > 0) await this.#parts.index.append(batch);
+      this.#unindexed.splice(0, batch.length);
+    };
+    return (this.#indexing = this.#indexing.then(telling, telling));
+  }
+
+  /** What is signed and not remembered would be a store that was put back: `isStoreOlder`. */
+  async #tellBeforeSigning(seq: number): Promise<void> {
+    await this.#index();
+    await this.#parts.index.willSign(seq);
   }
 }
 

@@ -8,6 +8,7 @@ import { catchUpIndex } from "./index-recovery.ts";
 import { dayOf, listDayFiles } from "./log-files.ts";
 import { genesisHash, parseRecord, recordHash } from "./record.ts";
 import type { VerificationKey } from "./signed-note.ts";
+import { isStoreOlder } from "./store-age.ts";
 import type { AuditEntry } from "./types.ts";
 
 /** Where the log goes on. */
@@ -30,7 +31,8 @@ export interface Recovered {
 /**
  * Makes the files fit to be appended to. What a crash left half-written is set aside and declared. When the log is
  * shorter than, or different from, what the store or a signed note remembers, that is declared as `audit-broken`, and
- * the numbers go on after everything that is remembered: the host may run, but verification stays red from then on.
+ * the numbers go on after everything that is remembered: the host may run, but verification stays red from then on. So it
+ * is when the store is older than the log, which is declared as `store-older`.
  */
 export async function recover(parts: {
   readonly folder: string;
@@ -43,11 +45,15 @@ export async function recover(parts: {
   const tail = await recoverTail(folder);
   const notes = await recoverCheckpoints(folder, key);
   const witness = await index.head();
-  const broken = [...tail.broken, ...notes.broken, ...shorter(tail.seq, notes.covered, witness?.seq ?? 0)];
+  const memory = { seq: witness?.seq ?? 0, signed: await index.signed() };
+  const known = Math.max(notes.covered, memory.seq);
+  const broken = [...tail.broken, ...notes.broken, ...shorter(tail.seq, notes.covered, memory.seq)];
   const mismatch = await catchUpIndex({ folder, index, witness, lastSeq: tail.seq });
   if (mismatch !== undefined) broken.push(mismatch);
-  const remembered = broken.length > 0 ? Math.max(tail.seq, notes.covered, witness?.seq ?? 0) : tail.seq;
+  const remembered = broken.length > 0 ? Math.max(tail.seq, known) : tail.seq;
   const genesis = genesisHash(instance);
+  const isOlder = broken.length === 0 && isStoreOlder(memory, notes.covered);
+  const older = { storeRecord: memory.seq, signedRecord: notes.covered, lastRecord: tail.seq };
   return {
     head: { seq: remembered, hash: tail.hash ?? genesis },
     day: tail.day,
@@ -56,6 +62,7 @@ export async function recover(parts: {
     // The break first: only its record may leave numbers out.
     declarations: [
       ...(broken.length > 0 ? [declare("audit-broken", { reasons: broken, lastRecord: tail.seq, remembered })] : []),
+      ...(isOlder ? [declare("store-older", older)] : []),
       ...[tail.cut, notes.cut].filter((cut) => cut !== undefined).map((cut) => declare("audit-recovered", cut)),
     ],
   };

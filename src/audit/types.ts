@@ -22,6 +22,8 @@ export type AuditType =
   | "chat-left"
   | "group-added"
   | "group-removed"
+  | "folder-adopted"
+  | "instructions-changed"
   // What the model and the agent did.
   | "model-request"
   | "model-response"
@@ -44,7 +46,8 @@ export type AuditType =
   // The log about itself; written by the log alone.
   | "audit-gap"
   | "audit-recovered"
-  | "audit-broken";
+  | "audit-broken"
+  | "store-older";
 
 /** What a part of the host asks to be put on record. Texts of people and models stay out: see `AuditLog.fingerprint`. */
 export interface AuditEntry {

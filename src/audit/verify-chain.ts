@@ -75,7 +75,7 @@ export class Chain {
       this.#suspect = link;
       return undefined;
     }
-    if (declares) this.#declared ??= declaredFault(record, expected, place);
+    this.#declared ??= declares ? declaredFault(record, expected, place) : olderFault(record, place);
     return this.#contradiction(link) ?? this.#follow(link);
   }
 
@@ -161,6 +161,13 @@ export class Chain {
     const other = this.#memories.find((memory) => memory.seq === seq && !hash.startsWith(memory.hash));
     return other && { seq, place, reason: `record ${seq}, or one before it, is not what ${other.who} remembers` };
   }
+}
+
+function olderFault({ seq, type, data }: AuditRecord, place: Place): Fault | undefined {
+  if (type !== "store-older") return undefined;
+  const { storeRecord, signedRecord } = data;
+  const reason = `record ${seq} of the log itself declares that the store was older than the log: it remembered record ${String(storeRecord)}, and record ${String(signedRecord)} was signed`;
+  return { seq, place, reason };
 }
 
 function declaredFault({ seq, data }: AuditRecord, expected: number, place: Place): Fault {

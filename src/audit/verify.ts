@@ -6,6 +6,7 @@ import { readPublicKey, requireVerificationKey } from "./keys.ts";
 import { checkpointsFile, dayOf, listDayFiles, readLines } from "./log-files.ts";
 import { type AuditRecord, parseRecord } from "./record.ts";
 import type { Checkpoint } from "./signed-note.ts";
+import { isStoreOlder } from "./store-age.ts";
 import { Chain, type Fault, type Memory } from "./verify-chain.ts";
 import { type CheckedNote, readCheckpoints } from "./verify-checkpoints.ts";
 import { statements } from "./verify-statements.ts";
@@ -17,7 +18,7 @@ export interface VerifyOptions {
   /** The text of a public key that was kept elsewhere; goes before that of `keyFolder`. */
   readonly publicKey?: string | undefined;
   /** What the store remembers of the log. */
-  readonly index?: Pick<AuditIndex, "head"> | undefined;
+  readonly index?: Pick<AuditIndex, "head" | "signed"> | undefined;
   /** A record that was noted outside of this machine, with at least the first 8 digits of its hash. */
   readonly anchor?: { readonly seq: number; readonly hash: string } | undefined;
 }
@@ -70,6 +71,7 @@ export async function verifyAudit(options: VerifyOptions): Promise<VerifyResult>
   const verification = new Verification(new Chain(memories, key?.name));
   await verification.read(folder, readCheckpoints(join(folder, checkpointsFile), key));
   if (keyFolder !== undefined && !key) verification.missKey(keyFolder);
+  if (options.index && key) await verification.compareAge(options.index);
   return verification.result({ store: witness !== undefined, anchor: anchor !== undefined, key: key !== undefined });
 }
 
@@ -78,7 +80,7 @@ function requireHash(hash: string): string {
   throw new AppError("bad_input", `An anchor needs at least 8 hexadecimal digits of the record's hash, not "${hash}".`);
 }
 
-const declarations: ReadonlySet<string> = new Set(["audit-gap", "audit-recovered", "audit-broken"]);
+const declarations: ReadonlySet<string> = new Set(["audit-gap", "audit-recovered", "audit-broken", "store-older"]);
 
 /** A log that somebody made must not make the result endless. */
 const maxGaps = 100;
@@ -93,6 +95,7 @@ class Verification {
   #fault: Fault | undefined;
   /** A bad checkpoint ends the reading of checkpoints, not that of the records: a bad record says more. */
   #noteFault: Fault | undefined;
+  #ageFault: Fault | undefined;
   #checkpoints = 0;
   #covered = 0;
 
@@ -115,6 +118,14 @@ class Verification {
     this.#noteFault ??= this.#tailWithoutNotes();
   }
 
+  /** Asks the store after the checkpoints were read: a host that runs tells it first, then signs. */
+  async compareAge(index: Pick<AuditIndex, "head" | "signed">): Promise<void> {
+    const memory = { seq: (await index.head())?.seq ?? 0, signed: await index.signed() };
+    if (!isStoreOlder(memory, this.#covered)) return;
+    const reason = `the store is older than the log: it remembers record ${memory.seq}, and a checkpoint signs record ${this.#covered}`;
+    this.#ageFault = { seq: memory.seq + 1, place: {}, reason };
+  }
+
   missKey(keyFolder: string): void {
     if (this.#checkpoints === 0) return;
     this.#noteFault = { seq: 1, place: {}, reason: `the public key of the log is missing in ${keyFolder}` };
@@ -122,7 +133,7 @@ class Verification {
 
   result(used: { store: boolean; anchor: boolean; key: boolean }): VerifyResult {
     const { head, good, declared } = this.#chain;
-    const [fault] = [this.#fault, declared, this.#noteFault]
+    const [fault] = [this.#fault, declared, this.#noteFault, this.#ageFault]
       .filter((found) => found !== undefined)
       .toSorted((a, b) => a.seq - b.seq);
     const records = fault ? Math.min(good, fault.seq - 1) : good;

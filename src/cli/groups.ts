@@ -4,6 +4,7 @@ import type { Command } from "commander";
 import type { Trigger } from "../domain/group.ts";
 import type { CommandContext } from "./context.ts";
 import { addLeaf } from "./context.ts";
+import { formatTime } from "./formats.ts";
 
 export function addGroupsCommand(program: Command, context: CommandContext): void {
   const groups = program.command("groups").description("list, add or remove groups");
@@ -20,6 +21,7 @@ export function addGroupsCommand(program: Command, context: CommandContext): voi
           { title: "trigger", of: (group) => (group.main ? "always (main)" : group.trigger) },
           { title: "model", of: (group) => group.model },
           { title: "mounts", of: (group) => group.mounts.length },
+          { title: "instructions changed (UTC)", of: (group) => formatTime(group.instructionsChangedAt) },
           { title: "from", of: (group) => (group.origin === "config" ? "config.yaml" : "groups add") },
         ],
         "There are no groups.",
@@ -33,14 +35,15 @@ export function addGroupsCommand(program: Command, context: CommandContext): voi
     .addOption(new Option("--trigger <when>", "what is for the agent").choices(["mention", "always"]))
     .option("--main", "your own group: needs no mention")
     .option("--model <route>", "the route of models that answers")
+    .option("--adopt", "take the folder of this name although it is another chat's")
     .action(
       async (
         name: string,
-        options: { channel: string; chat: string; trigger?: Trigger; main?: boolean; model?: string },
+        options: { channel: string; chat: string; trigger?: Trigger; main?: boolean; model?: string; adopt?: boolean },
         command: Command,
       ) => {
-        const { channel, chat, trigger, main, model } = options;
-        const group = await context.host.addGroup({ name, channel, chat, trigger, main, model });
+        const { channel, chat, trigger, main, model, adopt } = options;
+        const group = await context.host.addGroup({ name, channel, chat, trigger, main, model, adopt });
         const output = context.outputOf(command);
         if (output.json) output.object(group);
         output.line(`Added group ${group.name}: chat ${group.chat} on ${group.channel}.`);

@@ -148,6 +148,16 @@ export const configSchema = z.strictObject({
     .strictObject({
       host: z.string().min(1).default("127.0.0.1"),
       port: z.number().int().min(0).max(65535).default(7788),
+      names: z
+        .array(
+          z
+            .string()
+            .toLowerCase()
+            .regex(/^[a-z0-9]([a-z0-9._-]{0,251}[a-z0-9])?$/, "a host name, without a port"),
+        )
+        .max(64)
+        .default([])
+        .describe("Names that requests may be for; addresses, localhost and `host` are known anyway."),
       token: z.string().min(1).optional(),
     })
     .prefault({}),

@@ -1,5 +1,6 @@
 import type { Access } from "../domain/group.ts";
 import { escapeAttribute } from "../lib/markup.ts";
+import { withoutOwnElements } from "./own-elements.ts";
 import type { LocalTime } from "./time-zone.ts";
 
 const maxInstructionChars = 32_000;
@@ -101,9 +102,4 @@ function cutEnd(text: string): { head: string; omitted: number } {
   // A pair of surrogates at the edge is left out as a whole.
   const whole = head.isWellFormed() ? head : head.slice(0, -1);
   return { head: whole, omitted: text.length - whole.length };
-}
-
-/** The elements that mean something here cannot be opened or closed from within; all other markup stays readable. */
-function withoutOwnElements(text: string): string {
-  return text.replaceAll(/<(?=\s*\/?\s*(?:instructions|messages?|quote|attachment|omitted|cut|host-note)\b)/gi, "&lt;");
 }

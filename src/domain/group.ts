@@ -43,6 +43,25 @@ export interface Group {
   readonly origin: "config" | "store";
 }
 
+/**
+ * A group as the chat that it is now. What another chat has left under the same name (messages, commands, turns) is not this
+ * one's.
+ */
+export type GroupChat = Pick<Group, "name" | "channel" | "chat">;
+
+/** The folder of a group, and the chat that it belongs to: the name alone does not give it to another one. */
+export interface GroupFolder extends GroupChat {
+  /** The instructions that the group's last turn used. */
+  readonly instructions: InstructionsState | undefined;
+}
+
+/** `changedAt`: when they were first found to be others than before, milliseconds since 1970; undefined: never. */
+export interface InstructionsState {
+  readonly sha256: string;
+  readonly bytes: number;
+  readonly changedAt: number | undefined;
+}
+
 /** A chat that spoke to us, registered or not: metadata only, never texts. */
 export interface Chat {
   readonly channel: string;

@@ -1,13 +1,14 @@
 import type { ChannelState, LoginEvent, LoginOptions } from "../channels/channel.ts";
-import type { BudgetLimits, Chat, ChatRequest, Group, ToolPolicy } from "../domain/group.ts";
+import type { BudgetLimits, Chat, ChatRequest, Group, GroupFolder, ToolPolicy } from "../domain/group.ts";
 import type { StoredMessage } from "../domain/message.ts";
 import type { HotContainer, Session } from "../domain/session.ts";
 import type { Step, Turn } from "../domain/turn.ts";
 import { AppError } from "../lib/app-error.ts";
 import type { Clock } from "../lib/clock.ts";
-import type { OutboxStore, UsageStore } from "../stores/store.ts";
+import type { OutboxStore, UsageStore, WaitingInGroup } from "../stores/store.ts";
 import { listOutbox, retryOutbox } from "./control-outbox.ts";
 import { reportTurn } from "./control-turn-report.ts";
+import { listWaiting, waitingIn, withWaiting } from "./control-waiting.ts";
 import type {
   ChannelView,
   EngineView,
@@ -16,8 +17,6 @@ import type {
   NewGroup,
   Operations,
   SessionView,
-  TurnView,
-  WaitingView,
 } from "./operations.ts";
 
 /** A channel as the operator's commands need it. `login` is there only where an account has to be linked. */
@@ -36,7 +35,7 @@ export interface OperationParts {
   readonly store: {
     readonly messages: {
       ofTurn(turn: string): Promise<StoredMessage[]>;
-      waitingByGroup(): Promise<WaitingView[]>;
+      waitingByGroup(): Promise<WaitingInGroup[]>;
     };
     readonly chats: {
       list(): Promise<Chat[]>;
@@ -60,7 +59,8 @@ export interface OperationParts {
   /** They reject with `conflict` for groups of the configuration and for names or chats that are taken, with `not_found` for unknown names. */
   readonly groups: {
     list(): readonly Group[];
-    add(group: Omit<Group, "origin">): Promise<Group>;
+    folders(): Promise<readonly GroupFolder[]>;
+    add(group: Omit<Group, "origin">, options: { readonly adopt: boolean }): Promise<Group>;
     remove(name: string): Promise<Group>;
   };
   readonly groupDefaults: { readonly policy: ToolPolicy; readonly budget: BudgetLimits };
@@ -119,7 +119,7 @@ async function status(parts: OperationParts): Promise<HostStatus> {
   const today = new Date(clock.now()).toISOString().slice(0, 10);
   const [running, waiting, outbox, usage, engine, requests] = await Promise.all([
     store.turns.running(),
-    store.messages.waitingByGroup(),
+    listWaiting(parts),
     store.outbox.counts(),
     store.usage.ofDay(today),
     parts.engine(),
@@ -155,16 +155,6 @@ async function status(parts: OperationParts): Promise<HostStatus> {
   };
 }
 
-async function withWaiting(parts: OperationParts, turns: readonly Turn[]): Promise<TurnView[]> {
-  const waiting = await waitingIn(parts);
-  return turns.map((turn) => ({ ...turn, waiting: waiting.get(turn.group) }));
-}
-
-async function waitingIn(parts: OperationParts): Promise<Map<string, TurnView["waiting"]>> {
-  const groups = await parts.store.messages.waitingByGroup();
-  return new Map(groups.map(({ group, messages, oldestAt }) => [group, { messages, oldestAt }]));
-}
-
 function sum(numbers: readonly number[]): number {
   return numbers.reduce((total, number) => total + number, 0);
 }
@@ -174,10 +164,12 @@ function viewChannel(channel: OperableChannel): ChannelView {
 }
 
 async function listGroups({ groups, store }: OperationParts): Promise<GroupView[]> {
+  const folders = new Map((await groups.folders()).map((folder) => [folder.name, folder]));
   return Promise.all(
     groups.list().map(async (group) => {
       const chat = await store.chats.get(group.channel, group.chat);
-      return { ...group, title: chat?.title, left: chat?.left };
+      const instructionsChangedAt = folders.get(group.name)?.instructions?.changedAt;
+      return { ...group, title: chat?.title, left: chat?.left, instructionsChangedAt };
     }),
   );
 }
@@ -188,16 +180,8 @@ async function addGroup(parts: OperationParts, wanted: NewGroup): Promise<Group>
   if (wanted.model !== undefined && !parts.routes.includes(wanted.model)) {
     throw new AppError("bad_input", `There is no route "${wanted.model}"; there are: ${parts.routes.join(", ")}.`);
   }
-  return parts.groups.add({
-    name: wanted.name,
-    channel: wanted.channel,
-    chat: wanted.chat,
-    trigger: wanted.trigger ?? "mention",
-    main: wanted.main ?? false,
-    mounts: [],
-    model: wanted.model,
-    ...parts.groupDefaults,
-  });
+  const { name, channel, chat, trigger = "mention", main = false, model, adopt = false } = wanted;
+  return parts.groups.add({ name, channel, chat, trigger, main, mounts: [], model, ...parts.groupDefaults }, { adopt });
 }
 
 async function removeGroup(parts: OperationParts, name: string): Promise<void> {
@@ -243,10 +227,19 @@ async function retryTurn(parts: OperationParts, id: string): Promise<number> {
   if (turn.state !== "failed") {
     throw new AppError("conflict", `Turn ${turn.id} is ${turn.state}; only a failed one can be retried.`);
   }
-  requireGroup(parts, turn.group);
+  const group = requireGroup(parts, turn.group);
   const messages = await parts.store.messages.ofTurn(turn.id);
   if (messages.length > 0 && messages.every(({ pruned }) => pruned === true)) {
     throw new AppError("conflict", `The messages of turn ${turn.id} are no longer kept, so it cannot be retried.`);
+  }
+  const [message] = messages;
+  if (message && (message.channel !== group.channel || message.chat !== group.chat)) {
+    const whose = `the chat "${message.chat}" on channel ${message.channel}`;
+    throw new AppError(
+      "conflict",
+      `Turn ${turn.id} belongs to ${whose}; the group "${group.name}" is another chat by now.`,
+      { fix: "add that chat as a group, under another name, and ask there again" },
+    );
   }
   return parts.requeue(turn);
 }
@@ -271,9 +264,11 @@ async function findTurn(parts: OperationParts, id: string): Promise<Turn> {
   throw new AppError("not_found", `There is no turn "${id}".`, { fix: "See `crabpot turns list`." });
 }
 
-function requireGroup(parts: OperationParts, name: string): void {
-  const names = parts.groups.list().map((group) => group.name);
-  if (names.includes(name)) return;
+function requireGroup(parts: OperationParts, name: string): Group {
+  const groups = parts.groups.list();
+  const found = groups.find((group) => group.name === name);
+  if (found) return found;
+  const names = groups.map((group) => group.name);
   throw new AppError("not_found", `There is no group "${name}"; there are: ${names.join(", ") || "none"}.`);
 }
 

@@ -63,6 +63,7 @@ const routes: readonly Route<never>[] = [
       trigger: z.enum(["mention", "always"]).optional(),
       main: z.boolean().optional(),
       model: name.optional(),
+      adopt: z.boolean().optional(),
     }),
     run: (host, group) => host.addGroup(group),
   }),

@@ -59,6 +59,8 @@ export interface ChannelView extends ChannelState {
 export interface GroupView extends Group {
   readonly title: string | undefined;
   readonly left: boolean | undefined;
+  /** When its AGENTS.md was last found to be another one than before, milliseconds since 1970. */
+  readonly instructionsChangedAt: number | undefined;
 }
 
 /** A group that is added at run time; what is left out is as in the settings for everybody. Mounts are given only in `config.yaml`. */
@@ -69,6 +71,8 @@ export interface NewGroup {
   readonly trigger?: Trigger | undefined;
   readonly main?: boolean | undefined;
   readonly model?: string | undefined;
+  /** It gets the folder of its name although that is, or may be, another chat's. */
+  readonly adopt?: boolean | undefined;
 }
 
 /** A session and, if it has one, its container. */

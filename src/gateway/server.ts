@@ -10,11 +10,14 @@ import { addHealthRoutes, openRoutes, type Readiness } from "./health.ts";
 import { createRefusalReport, type HttpRefusal } from "./refusals.ts";
 import { createErrorHandler, errorBody } from "./server-errors.ts";
 import { type CheckLogin, createLoginCheck } from "./server-login.ts";
+import { type CheckOrigin, createOriginCheck, hasSeveralHosts } from "./server-origin.ts";
 
 export interface GatewayParts {
   readonly host: string;
   /** 0: any free one. */
   readonly port: number;
+  /** Names, in lower case, that requests may be for besides addresses, `localhost` and `host`. */
+  readonly names?: readonly string[];
   readonly token: string;
   readonly ready: () => Promise<Readiness>;
   readonly metrics: Registry;
@@ -83,6 +86,8 @@ function buildServer(parts: GatewayParts): FastifyInstance {
     logger: false,
     bodyLimit: bodyBytes,
     exposeHeadRoutes: false,
+    // What a request says about who forwarded it is not believed.
+    trustProxy: false,
     return503OnClosing: false,
     frameworkErrors: (error, request, reply) => {
       void reply.headers(securityHeaders);
@@ -100,7 +105,11 @@ function buildServer(parts: GatewayParts): FastifyInstance {
   server.server.maxConnections = connections;
   // Only JSON is taken, so that no form of a foreign page can be a request of ours.
   server.removeContentTypeParser("text/plain");
-  server.addHook("onRequest", createGuard(createLoginCheck(parts.token, parts.clock)));
+  const { host, names = [] } = parts;
+  server.addHook(
+    "onRequest",
+    createGuard(createOriginCheck({ host, names }), createLoginCheck(parts.token, parts.clock)),
+  );
   server.addHook("onResponse", async (request, reply) => {
     const { method, ip } = request;
     const route = request.routeOptions.url ?? "unknown";
@@ -118,11 +127,19 @@ function buildServer(parts: GatewayParts): FastifyInstance {
   return server;
 }
 
-/** All who are refused get the same answer, whatever was wrong and wherever they knocked. */
-function createGuard(check: CheckLogin): (request: FastifyRequest, reply: FastifyReply) => Promise<void> {
+/** All whose login is refused get the same answer, whatever was wrong and wherever they knocked. */
+function createGuard(
+  checkOrigin: CheckOrigin,
+  check: CheckLogin,
+): (request: FastifyRequest, reply: FastifyReply) => Promise<void> {
   return async (request, reply) => {
     void reply.headers(securityHeaders);
-    if (openRoutes.has(request.routeOptions.url ?? "")) return;
+    if (openRoutes.has(request.routeOptions.url ?? "") && !hasSeveralHosts(request)) return;
+    const refused = checkOrigin(request);
+    if (refused) {
+      await reply.code(refused.status).send(errorBody(originCodes[refused.status], refused.message));
+      return;
+    }
     const login = check(request.headers.authorization, request.ip, request.socket);
     if (login.verdict === "refused") {
       void reply.code(401).header("www-authenticate", "Bearer");
@@ -134,6 +151,8 @@ function createGuard(check: CheckLogin): (request: FastifyRequest, reply: Fastif
     }
   };
 }
+
+const originCodes = { 400: "bad_input", 403: "forbidden", 421: "misdirected" } as const;
 
 /** What is no HTTP request at all is told so and hung up on. */
 function refuseMalformed(error: NodeJS.ErrnoException, socket: Socket): void {

@@ -8,6 +8,7 @@ import { defaultTotalUsd, reserveBudget } from "./budget.ts";
 import type { Reservation, UsageLedger } from "./budget.ts";
 import { capabilityOf, costUsd, outputTokensOf } from "./capabilities.ts";
 import type { Capability, CapabilityOverride } from "./capabilities.ts";
+import { withoutEchoes } from "./echoes.ts";
 import { ProviderError } from "./provider.ts";
 import type { OnDelta, Provider } from "./provider.ts";
 import { backoffMs } from "./retry.ts";
@@ -249,7 +250,7 @@ class RouteCall {
       this.#call.signal.throwIfAborted();
       if (!(error instanceof ProviderError)) throw error;
       outcome = error.failure;
-      return error;
+      return withoutEchoes(error, this.#call);
     } finally {
       const usd = used && costUsd(model.capability, used);
       const tokens = used ? used.inputTokens + used.outputTokens : 0;

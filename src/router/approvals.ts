@@ -1,17 +1,17 @@
 import { type Actor, memberActor } from "../domain/actor.ts";
-import { type ChatRequest, type Group, groupNameFault, isGroupName } from "../domain/group.ts";
+import { type ChatRequest, type Group, type GroupChat, groupNameFault, isGroupName } from "../domain/group.ts";
 import type { OutgoingDraft } from "../domain/message.ts";
 import { AppError, isPassing } from "../lib/app-error.ts";
+import { plainSentence, quotedName } from "../lib/plain-words.ts";
 import type { PendingCommand, Store } from "../stores/store.ts";
 import type { GroupRegistry } from "./group-registry.ts";
 import { createInOrder } from "./in-order.ts";
-import { plainWords } from "./plain-words.ts";
 
 export interface ApprovalParts {
   readonly store: { readonly requests: Pick<Store["requests"], "get"> };
   readonly registry: Pick<GroupRegistry, "find" | "add">;
-  /** Nothing is left of an earlier group of this name: no folder, no messages. */
-  readonly isNameFree: (name: string) => Promise<boolean>;
+  /** Nothing is left of another chat under this name: no folder, no messages. */
+  readonly isNameFree: (group: GroupChat) => Promise<boolean>;
   /** What a group gets that says nothing of its own. */
   readonly defaults: Pick<Group, "policy" | "budget">;
   readonly assistantName: string;
@@ -26,7 +26,6 @@ export interface AnswerOutcome {
   readonly settles?: { readonly code: string; readonly as: "approved" | "denied" } | undefined;
 }
 
-const titleChars = 60;
 const namesTried = 1_000;
 
 /**
@@ -58,12 +57,12 @@ async function answer(parts: ApprovalParts, pending: PendingCommand): Promise<An
     return { text, outgoing: [greeting(parts, group)], settles: { code, as: "approved" } };
   } catch (error) {
     if (!(error instanceof AppError) || isPassing(error)) throw error;
-    return { text: `${called} is no group yet: ${error.message}`, outgoing: [] };
+    return { text: `${called} is no group yet: ${plainSentence(error.message)}`, outgoing: [] };
   }
 }
 
 function describeChat({ title, sender, channel }: ChatRequest): string {
-  return `"${plainWords(title ?? sender.name, titleChars)}" on ${channel}`;
+  return `${quotedName(title ?? sender.name, "The chat")} on ${channel}`;
 }
 
 async function makeGroup(
@@ -74,7 +73,10 @@ async function makeGroup(
   const { channel, chat, code } = request;
   const known = parts.registry.find(channel, chat);
   if (known) return known;
-  const name = wish.name === undefined ? await freeName(parts, request) : await wishedName(parts, wish.name);
+  const name =
+    wish.name === undefined
+      ? await freeName(parts, request)
+      : await wishedName(parts, { name: wish.name, channel, chat });
   const plain = { trigger: "mention", main: false, mounts: [], model: undefined } as const;
   const group = await parts.registry.add({ name, channel, chat, ...plain, ...parts.defaults });
   await parts.added(group, { actor: wish.actor, code });
@@ -82,18 +84,20 @@ async function makeGroup(
 }
 
 /** An earlier group's folder and messages must not come to a chat by a name alone. */
-async function wishedName({ isNameFree }: ApprovalParts, name: string): Promise<string> {
+async function wishedName({ isNameFree }: ApprovalParts, wished: GroupChat): Promise<string> {
+  const { name } = wished;
   const fault = groupNameFault(name);
   if (fault !== undefined) throw new AppError("bad_input", `this name ${fault}.`);
-  if (await isNameFree(name)) return name;
+  if (await isNameFree(wished)) return name;
   throw new AppError("conflict", `the name "${name}" is or was that of another group; choose another one.`);
 }
 
-async function freeName({ isNameFree }: ApprovalParts, { title, sender, channel, code }: ChatRequest): Promise<string> {
+async function freeName({ isNameFree }: ApprovalParts, request: ChatRequest): Promise<string> {
+  const { title, sender, channel, chat, code } = request;
   const wanted = slug(title ?? sender.name) || `${slug(channel)}-${code.toLowerCase()}`;
   for (let count = 1; count <= namesTried; count += 1) {
     const name = count === 1 ? wanted : `${wanted}-${count}`;
-    if (isGroupName(name) && (await isNameFree(name))) return name;
+    if (isGroupName(name) && (await isNameFree({ name, channel, chat }))) return name;
   }
   throw new AppError("conflict", `all names like "${wanted}" are taken; give it another one.`);
 }

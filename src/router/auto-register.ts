@@ -2,6 +2,7 @@ import type { Receipt } from "../channels/channel.ts";
 import { type Actor, memberActor } from "../domain/actor.ts";
 import { type Group, isGroupName } from "../domain/group.ts";
 import type { IncomingMessage } from "../domain/message.ts";
+import { AppError } from "../lib/app-error.ts";
 import type { Clock } from "../lib/clock.ts";
 import { utcDay, utcDayEnd } from "../lib/utc-day.ts";
 import type { Store } from "../stores/store.ts";
@@ -29,7 +30,8 @@ export interface AutoRegisterParts {
 /**
  * Makes a group of the name that a message is addressed to, with trigger `mention` and nothing mounted. Undefined for
  * other channels, for what cannot be a group's name, and for a name that a group of another channel has; a refusal where
- * there are as many as there may be.
+ * there are as many as there may be. Rejects with `conflict` for a name under which another chat has left something: only
+ * the operator can hand that over.
  */
 export function createAutoRegister(
   parts: AutoRegisterParts,
@@ -55,7 +57,9 @@ async function findOrAdd(parts: AutoRegisterParts, message: IncomingMessage): Pr
   if (made >= total) return refuse(parts, message, { limit: "total", allowed: total });
   if (madeToday >= perDay) return refuse(parts, message, { limit: "perDay", allowed: perDay });
   const plain = { trigger: "mention", main: false, mounts: [], model: undefined } as const;
-  const group = await registry.add({ name: chat, channel, chat, ...plain, ...defaults });
+  const group = await registry.add({ name: chat, channel, chat, ...plain, ...defaults }).catch((error: unknown) => {
+    throw error instanceof AppError && error.code === "conflict" ? notByItself(channel, chat) : error;
+  });
   await store.intake.charge({ day, accounts: [account], amount: { messages: 1, bytes: 0, attachmentBytes: 0 } });
   const actor = memberActor(message.sender.id);
   await parts.audit({ type: "group-added", group: chat, actor, data: { name: chat, channel, chat } });
@@ -78,4 +82,12 @@ async function refuse(
   const reason = `the channel has made ${allowed} groups${when}, which is as many as it may (intake.autoRegister.${limit})`;
   const retryAfterS = Math.max(1, Math.ceil((utcDayEnd(now) - now) / 1000));
   return { outcome: "refused", code: "too-many-groups", reason, retryAfterS, lasting: true, stopped: false };
+}
+
+/** Says nothing of the other chat: whoever writes here need not know of it. */
+function notByItself(channel: string, chat: string): AppError {
+  return new AppError(
+    "conflict",
+    `"${chat}" does not become a group by itself: a folder or messages of another chat have this name. The operator can hand them over: crabpot groups add ${chat} --channel ${channel} --chat ${chat} --adopt`,
+  );
 }

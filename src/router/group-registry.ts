@@ -1,6 +1,7 @@
 import { type Group, groupNameFault } from "../domain/group.ts";
 import { AppError } from "../lib/app-error.ts";
 import type { GroupStore } from "../stores/store.ts";
+import { createInOrder } from "./in-order.ts";
 
 /** On these channels a chat is a name that a person types, so a group is also found by its own name. */
 const channelsWithTypedChats: ReadonlySet<string> = new Set(["http", "terminal"]);
@@ -14,11 +15,14 @@ export interface GroupRegistry {
   byName(name: string): Group | undefined;
   /** By name. */
   list(): readonly Group[];
-  /** Throws `bad_input` for a name that cannot be a folder, `conflict` when the name or the chat is taken. */
-  add(group: NewGroup): Promise<Group>;
+  /**
+   * Throws `bad_input` for a name that cannot be a folder, `conflict` when the name or the chat is taken, or when the folder
+   * of this name is another chat's and `adopt` does not say that it goes to this one.
+   */
+  add(group: NewGroup, options?: { readonly adopt?: boolean }): Promise<Group>;
   /** Returns what was removed. Throws `not_found`, or `conflict` for a group of the configuration. */
   remove(name: string): Promise<Group>;
-  /** Stored groups that are not served because the configuration has since taken their name or chat. */
+  /** Stored groups that are not served: the configuration has since taken their name or chat, or their folder is another chat's by now. */
   readonly shadowed: readonly Group[];
 }
 
@@ -26,7 +30,9 @@ export interface GroupRegistryParts {
   readonly configured: readonly Group[];
   readonly store: Pick<GroupStore, "list" | "add" | "remove">;
   /** Makes the folder of a group; called before the group is stored, may be called again for the same group. */
-  readonly prepare: (group: Group) => Promise<void>;
+  readonly prepare: (group: Group, adopt: boolean) => Promise<void>;
+  /** Does the folder of a stored group belong to another chat by now? */
+  readonly isLost?: (group: Group) => Promise<boolean>;
 }
 
 /** Reads the stored groups once; only this registry may change them afterwards. */
@@ -34,16 +40,17 @@ export async function openGroupRegistry(parts: GroupRegistryParts): Promise<Grou
   const groups = new Map(parts.configured.map((group) => [group.name, group]));
   const shadowed: Group[] = [];
   for (const stored of await parts.store.list()) {
-    if (conflictWith(stored, groups)) shadowed.push(stored);
+    if (conflictWith(stored, groups) || (await parts.isLost?.(stored))) shadowed.push(stored);
     else groups.set(stored.name, stored);
   }
+  const inOrder = createInOrder();
   return {
     shadowed,
     find: (channel, chat) => findGroup(groups, channel, chat),
     byName: (name) => groups.get(name),
     list: () => [...groups.values()].toSorted((one, other) => (one.name < other.name ? -1 : 1)),
-    add: (group) => addGroup(parts, groups, group),
-    remove: (name) => removeGroup(parts, groups, name),
+    add: (group, { adopt = false } = {}) => inOrder("", () => addGroup(parts, groups, { ...group, adopt })),
+    remove: (name) => removeGroup(parts, { groups, shadowed }, name),
   };
 }
 
@@ -53,20 +60,28 @@ function findGroup(groups: ReadonlyMap<string, Group>, channel: string, chat: st
   return named?.channel === channel ? named : undefined;
 }
 
-async function addGroup(parts: GroupRegistryParts, groups: Map<string, Group>, added: NewGroup): Promise<Group> {
+async function addGroup(
+  parts: GroupRegistryParts,
+  groups: Map<string, Group>,
+  { adopt, ...added }: NewGroup & { readonly adopt: boolean },
+): Promise<Group> {
   const fault = groupNameFault(added.name);
   if (fault !== undefined) throw new AppError("bad_input", `"${added.name}" ${fault}.`);
   const conflict = conflictWith(added, groups);
   if (conflict) throw new AppError("conflict", conflict);
   const group: Group = { ...added, origin: "store" };
-  await parts.prepare(group);
+  await parts.prepare(group, adopt);
   await parts.store.add(group);
   groups.set(group.name, group);
   return group;
 }
 
-async function removeGroup(parts: GroupRegistryParts, groups: Map<string, Group>, name: string): Promise<Group> {
-  const group = groups.get(name);
+async function removeGroup(
+  parts: GroupRegistryParts,
+  { groups, shadowed }: { readonly groups: Map<string, Group>; readonly shadowed: Group[] },
+  name: string,
+): Promise<Group> {
+  const group = groups.get(name) ?? shadowed.find((stored) => stored.name === name);
   if (group?.origin === "config") {
     throw new AppError("conflict", `Group "${name}" comes from config.yaml and cannot be removed at run time.`, {
       fix: `remove "${name}" below "groups" in config.yaml and restart`,
@@ -74,7 +89,7 @@ async function removeGroup(parts: GroupRegistryParts, groups: Map<string, Group>
   }
   if (!group) throw new AppError("not_found", `There is no group "${name}".`, { fix: "crabpot groups list" });
   await parts.store.remove(name);
-  groups.delete(name);
+  if (!groups.delete(name)) shadowed.splice(shadowed.indexOf(group), 1);
   return group;
 }
 

@@ -3,15 +3,14 @@ import { type Actor, memberActor } from "../domain/actor.ts";
 import type { Group } from "../domain/group.ts";
 import type { IncomingMessage, MessageState, OutgoingDraft } from "../domain/message.ts";
 import type { Clock } from "../lib/clock.ts";
+import { quotedName } from "../lib/plain-words.ts";
 import type { Store } from "../stores/store.ts";
 import { utcDayEnd } from "../lib/utc-day.ts";
 import { DayBudgets, type Reservation, type UsedUp } from "./day-budgets.ts";
 import type { DayBudget, RouterLimits } from "./limits.ts";
-import { plainWords } from "./plain-words.ts";
 import { SenderRate } from "./sender-rate.ts";
 import { WaitingBound } from "./waiting-bound.ts";
 
-const nameChars = 40;
 const megabyte = 1024 * 1024;
 const limitNames = { messages: "messages", bytes: "megabytes", attachmentBytes: "attachment-megabytes" } as const;
 
@@ -107,7 +106,7 @@ export class IntakeLimits {
     const { perSenderPerMinute: allowed } = this.#parts.limits;
     const waitS = this.#rate.waitS(keyOf(group, message));
     if (waitS === 0) return undefined;
-    const text = `${message.sender.name} writes more than ${allowed} messages a minute here. What is beyond that is not taken.`;
+    const text = `${quotedName(message.sender.name)} writes more than ${allowed} messages a minute here. What is beyond that is not taken.`;
     const news = this.#rate.isNews(keyOf(group, message)) ? { text, limit: "messages-per-sender", allowed } : undefined;
     const reason = `more than ${allowed} messages a minute of one sender`;
     return { code: "sender-rate", reason, retryAfterS: Math.max(1, Math.ceil(waitS)), news };
@@ -116,7 +115,7 @@ export class IntakeLimits {
   async #tooMany(group: Group): Promise<Refusal | undefined> {
     const { waitingPerGroup, waitingTotal, retryAfterS } = this.#parts.limits;
     const { messages } = this.#parts.store;
-    if (await this.#boundOf(group).isReached(waitingPerGroup, () => messages.waitingCount(group.name))) {
+    if (await this.#boundOf(group).isReached(waitingPerGroup, () => messages.waitingCount(group))) {
       const text = `${waitingPerGroup} messages are waiting for an answer here. Until that number has gone down, further ones are not taken.`;
       const news = this.#isNews(group) ? { text, limit: "waiting-messages", allowed: waitingPerGroup } : undefined;
       const reason = `${waitingPerGroup} messages of this group wait for an answer already`;
@@ -151,7 +150,7 @@ export class IntakeLimits {
     const isGroup = kind === "group";
     const { perGroupPerDay, perMemberPerDay } = this.#parts.limits;
     const budget = isGroup ? perGroupPerDay : perMemberPerDay;
-    const who = isGroup ? "This group" : plainWords(sender.name, nameChars);
+    const who = isGroup ? "This group" : quotedName(sender.name);
     const limit = `${limitNames[what]}-per-${isGroup ? "group" : "member"}-per-day`;
     const allowed = what === "messages" ? budget.messages : Math.round((budget.bytes / megabyte) * 1000) / 1000;
     if (what === "attachmentBytes") {

@@ -2,9 +2,9 @@ import { type Actor, memberActor } from "../domain/actor.ts";
 import type { Group, RequestLimits } from "../domain/group.ts";
 import type { IncomingMessage, OutgoingDraft } from "../domain/message.ts";
 import type { Clock } from "../lib/clock.ts";
+import { quotedName } from "../lib/plain-words.ts";
 import type { Store } from "../stores/store.ts";
 import { isMentioned } from "./mention.ts";
-import { plainWords } from "./plain-words.ts";
 
 export interface OnboardingParts {
   readonly store: { readonly requests: Pick<Store["requests"], "open"> };
@@ -30,8 +30,6 @@ const requestLimits: RequestLimits = { open: 10, openOfSender: 3, perHour: 6, li
 /** Without those that are taken for one another. */
 const codeLetters = "2346789ABCDEFGHJKMNPQRTUVWXYZ";
 const codeLength = 5;
-const nameChars = 40;
-const titleChars = 60;
 
 /**
  * Who addresses the agent in a chat that is no group makes one request for it in the main groups, in the host's words.
@@ -67,11 +65,11 @@ function isForAgent({ direct, forwarded, mention, quote, text }: IncomingMessage
 }
 
 function wording({ channel, chat, sender, direct, chatTitle = "" }: IncomingMessage, code: string): string {
-  const who = `Somebody called "${plainWords(sender.name, nameChars)}"`;
-  const where = direct === true ? "wrote to me" : `mentioned me in "${plainWords(chatTitle, titleChars)}"`;
+  const who = `Somebody called ${quotedName(sender.name, "nothing readable")}`;
+  const where = direct === true ? "wrote to me" : `mentioned me in ${quotedName(chatTitle, "a chat without a title")}`;
   const id = chat
     .slice(0, 80)
     .replaceAll("@", " at ")
-    .replaceAll(/[^\w .:+-]/g, "_");
+    .replaceAll(/[^A-Za-z0-9 .:+-]/g, " ");
   return `${who} ${where} (${channel}, ${id}). Answer: /approve ${code} [name] or /deny ${code}`;
 }

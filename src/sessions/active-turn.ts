@@ -159,7 +159,7 @@ export class ActiveTurn implements TurnListener {
     const answer = lastAnswer(await this.#steps.last());
     if (outcome === "done" && answer) return this.#end("done", answer.text);
     if (outcome === "done") await this.#hostTools.overstepped("It ended the turn before the model had answered.");
-    this.#parts.events.progress(this.#scope, `the agent gave up: ${claim}`);
+    this.#parts.events.gaveUp(this.#scope, claim);
     this.#end("failed", "the agent's program gave up in the middle of its work.");
     await this.#container?.close("its agent gave up in the middle of a turn");
   }
@@ -256,7 +256,7 @@ export class ActiveTurn implements TurnListener {
   async #steer(): Promise<void> {
     const { group, session } = this.#scope;
     const { sessions } = this.#parts.store;
-    const intake = await collectIntake(this.#parts, group.name, () => sessions.open(session.key, group.name));
+    const intake = await collectIntake(this.#parts, group, () => sessions.open(session.key, group.name));
     if (intake) await this.#steps.add(intake.step);
   }
 

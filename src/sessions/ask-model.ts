@@ -32,7 +32,7 @@ export interface AskModelParts {
   readonly agentName: string;
   readonly timeZone: LocalTime;
   /** The group's AGENTS.md, which its agent can write; empty when there is none. */
-  readonly instructionsOf: (group: Group) => Promise<string>;
+  readonly instructionsOf: (group: Group, session: Session) => Promise<string>;
   /** Folders as the group's agent sees them. */
   readonly foldersOf: (group: Group) => readonly { readonly path: string; readonly access: Access }[];
   /** What its platform says of the group's chat. */
@@ -50,7 +50,7 @@ export function createAskModel(parts: AskModelParts): (scope: TurnScope, signal:
     const windowStart = windowStarts.get(session) ?? session.windowStart;
     const [history, instructions, chat] = await Promise.all([
       memory.history(session.id, turn.conversation, windowStart),
-      parts.instructionsOf(group),
+      parts.instructionsOf(group, session),
       parts.chatOf?.(group),
     ]);
     const { agentName, timeZone, tools } = parts;

@@ -39,12 +39,12 @@ export function createCatchUp(parts: CatchUpParts): { readonly waitedHere: GiveU
       const at = parts.clock.now();
       const before = at - parts.limitMinutes(group.name) * 60_000;
       const change = { at, before, tell: (old: SetAside) => wording(parts, group, { old, at }) };
-      await conclude(group, await interventions.giveUpOld(group.name, change));
+      await conclude(group, await interventions.giveUpOld(group, change));
     },
     cameLate: async (group) => {
       const at = parts.clock.now();
       const change = { at, tell: (old: SetAside) => wording(parts, group, { old, at }) };
-      await conclude(group, await interventions.giveUpLate(group.name, change));
+      await conclude(group, await interventions.giveUpLate(group, change));
     },
   };
 }

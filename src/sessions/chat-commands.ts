@@ -2,6 +2,7 @@ import type { Group } from "../domain/group.ts";
 import type { OutgoingDraft } from "../domain/message.ts";
 import type { StepBody, Turn } from "../domain/turn.ts";
 import type { Clock } from "../lib/clock.ts";
+import { quotedName } from "../lib/plain-words.ts";
 import type { InterventionStore, PendingCommand, SessionStore, SetAside, SetAsideWords } from "../stores/store.ts";
 import { closingStep } from "./closing-step.ts";
 import { draftFor } from "./turn-parts.ts";
@@ -38,11 +39,11 @@ export type RunChatCommands = (group: Group) => Promise<void>;
 export function createChatCommands(parts: ChatCommandParts): RunChatCommands {
   const { interventions, sessions } = parts.store;
   return async (group) => {
-    for (const pending of await interventions.commands(group.name)) {
+    for (const pending of await interventions.commands(group)) {
       await parts.announce(group, pending);
       const { command, message } = pending;
       const at = parts.clock.now();
-      const reason = `Stopped by ${message.sender.name}.`;
+      const reason = `Stopped by ${quotedName(message.sender.name)}.`;
       const answer = isAnswer(command) ? await parts.answer(pending) : undefined;
       const text = command === "status" ? await parts.describe(group) : answer?.text;
       const renews = command === "new" ? (await sessions.open(parts.sessionKey(group), group.name)).id : undefined;

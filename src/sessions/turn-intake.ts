@@ -1,3 +1,4 @@
+import type { GroupChat } from "../domain/group.ts";
 import type { StoredMessage } from "../domain/message.ts";
 import type { Session } from "../domain/session.ts";
 import type { NewStep } from "../stores/store.ts";
@@ -18,7 +19,7 @@ export interface Intake {
  */
 export async function collectIntake(
   parts: Pick<TurnParts, "store" | "render" | "estimateTokens" | "clock">,
-  group: string,
+  group: GroupChat,
   openSession: () => Promise<Session> | Session,
 ): Promise<Intake | undefined> {
   const waiting = await parts.store.messages.waiting(group, messagesPerStep);

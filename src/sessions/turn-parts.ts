@@ -32,7 +32,10 @@ export interface TurnEvents {
     allowed: readonly ToolCall[],
     denied: readonly { call: ToolCall; reason: string }[],
   ): Promise<void>;
+  /** The agent says what it is doing. */
   progress(scope: TurnScope, text: string): void;
+  /** The agent says why it could not go on. */
+  gaveUp(scope: TurnScope, claim: string): void;
   limitHit(scope: TurnScope, hit: LimitHit): Promise<void>;
   /** The agent asked for what the model had not asked for. */
   overstepped(scope: TurnScope, reason: string): Promise<void>;

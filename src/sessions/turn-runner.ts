@@ -4,6 +4,7 @@ import type { Group } from "../domain/group.ts";
 import type { StoredMessage } from "../domain/message.ts";
 import type { Turn } from "../domain/turn.ts";
 import { AppError, isPassing, toError } from "../lib/app-error.ts";
+import { plainSentence } from "../lib/plain-words.ts";
 import { waitOnTimer } from "../lib/wait.ts";
 import type { Place } from "../domain/place.ts";
 import { ActiveTurn } from "./active-turn.ts";
@@ -39,7 +40,7 @@ export class TurnRunner {
       const scope = { turn: unfinished, group, session, place, clock: this.#newClock() };
       await this.#workOn(scope, await this.#parts.store.messages.ofTurn(unfinished.id), signal);
     } else if (!(await this.#begin({ group, session, place }, signal))) return false;
-    return (await this.#parts.store.messages.waitingCount(group.name)) > 0;
+    return (await this.#parts.store.messages.waitingCount(group)) > 0;
   }
 
   /** Lets go of a turn that was ended in the store. False when nobody works on it. */
@@ -58,7 +59,7 @@ export class TurnRunner {
   async #begin(where: Pick<TurnScope, "group" | "session" | "place">, signal: AbortSignal): Promise<boolean> {
     const { store, clock } = this.#parts;
     const { group, session } = where;
-    const intake = await collectIntake(this.#parts, group.name, () => session);
+    const intake = await collectIntake(this.#parts, group, () => session);
     if (!intake) return false;
     const id = randomUUID();
     const at = clock.now();
@@ -186,7 +187,10 @@ export class TurnRunner {
   ): { kind: "reply" | "notice"; text: string } {
     if (end.state === "cancelled") return { kind: "notice", text: end.text };
     if (end.state === "failed")
-      return { kind: "notice", text: `I could not finish this: ${this.#parts.formatNotice(end.text, scope)}` };
+      return {
+        kind: "notice",
+        text: `I could not finish this: ${plainSentence(this.#parts.formatNotice(end.text, scope))}`,
+      };
     if (end.text.trim() === "") return { kind: "notice", text: "The model gave an empty answer." };
     return { kind: "reply", text: this.#parts.formatReply(end.text, scope) };
   }

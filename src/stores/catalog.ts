@@ -14,7 +14,9 @@ export async function openStore(settings: StoreSettings): Promise<Store> {
 }
 
 /** The audit head that a store remembers, read without changing the store: also while a host runs, also from a copy. */
-export async function openAuditWitness(settings: StoreSettings): Promise<Pick<AuditIndex, "head"> & AsyncDisposable> {
+export async function openAuditWitness(
+  settings: StoreSettings,
+): Promise<Pick<AuditIndex, "head" | "signed"> & AsyncDisposable> {
   const { openSqliteAuditWitness } = await import("./sqlite/audit-witness.ts");
   return openSqliteAuditWitness(settings.path);
 }

@@ -1,4 +1,4 @@
-import type { BudgetLimits, Group } from "../domain/group.ts";
+import type { BudgetLimits, Group, GroupChat, GroupFolder, InstructionsState } from "../domain/group.ts";
 import type {
   ChatCommand,
   IncomingMessage,
@@ -17,12 +17,18 @@ import type { RetentionStore } from "./retention-store.ts";
 
 export interface WaitingInGroup {
   readonly group: string;
+  /** The chat that it was when they came. */
+  readonly channel: string;
+  readonly chat: string;
   readonly messages: number;
   /** When the first one came in. */
   readonly oldestAt: number;
 }
 
-/** Messages, each stored once under (channel, chat, sender id, id). */
+/**
+ * Messages, each stored once under (channel, chat, sender id, id). Those of a group are those that came from its chat: what
+ * another chat has left under the group's name is not among them.
+ */
 export interface MessageStore {
   /**
    * Stores a message of a registered group; one that is a command has to be carried out from then on. `duplicate`: it was
@@ -47,13 +53,13 @@ export interface MessageStore {
   /** Was this message stored before? */
   isKnown(message: Pick<IncomingMessage, "channel" | "chat" | "sender" | "id">): Promise<boolean>;
   /** Messages of a group with `seq > after`, oldest first, all states but `handled`. At most `limit`: the newest ones win. */
-  after(group: string, after: number, limit: number): Promise<StoredMessage[]>;
+  after(group: GroupChat, after: number, limit: number): Promise<StoredMessage[]>;
   /** How many messages of the group (all states but `handled`) have `seq > after`; not counted beyond 10,000. */
-  countAfter(group: string, after: number): Promise<number>;
+  countAfter(group: GroupChat, after: number): Promise<number>;
   /** The `waiting` messages of a group that are not late, oldest first, at most `limit`. */
-  waiting(group: string, limit: number): Promise<StoredMessage[]>;
+  waiting(group: GroupChat, limit: number): Promise<StoredMessage[]>;
   /** How many there are. */
-  waitingCount(group: string): Promise<number>;
+  waitingCount(group: GroupChat): Promise<number>;
   /** How many messages wait in all groups together, counted up to `limit`. */
   waitingTotal(limit: number): Promise<number>;
   /** What waits in each group, the one that has waited longest first. */
@@ -77,6 +83,16 @@ export interface GroupStore {
   ordinal(name: string): Promise<number>;
   /** Has there ever been a group of this name, of which something may be left? */
   wasUsed(name: string): Promise<boolean>;
+  /** Whose the folder of this name is; undefined when that was never noted. */
+  folder(name: string): Promise<GroupFolder | undefined>;
+  /** By name. */
+  folders(): Promise<GroupFolder[]>;
+  /** The folder of the group's name belongs to its chat from now on. */
+  claimFolder(group: GroupChat): Promise<void>;
+  /** A chat other than the group's that has left messages under its name. */
+  earlierChat(group: GroupChat): Promise<Pick<GroupChat, "channel" | "chat"> | undefined>;
+  /** Notes the instructions that the group uses now. No effect for a folder that nobody has claimed. */
+  noteInstructions(name: string, instructions: InstructionsState): Promise<void>;
 }
 
 export interface SessionStore {
@@ -160,7 +176,7 @@ export interface SetAsideWords {
 /** What the host does to the work of a group by itself. `tell` words it inside the transaction: it must not wait or throw. */
 export interface InterventionStore {
   /** Commands that are not carried out yet, of one group or of all, in the order in which they were said. */
-  commands(group?: string): Promise<PendingCommand[]>;
+  commands(group?: GroupChat): Promise<PendingCommand[]>;
   /**
    * Carries out the command that was said as message `seq`, in one transaction. `stops`: ends running turns that began before
    * it, and what waited before it becomes `handled`. `renews`: this session begins a new conversation, and messages up to
@@ -181,12 +197,12 @@ export interface InterventionStore {
    * nothing was said or stored since are cancelled. `tell` is not called when there is nothing of the kind.
    */
   giveUpOld(
-    group: string,
+    group: GroupChat,
     change: { readonly at: number; readonly before: number; readonly tell: (found: SetAside) => SetAsideWords },
   ): Promise<SetAside>;
   /** The same for what was `late` when it was stored; no turn is touched. */
   giveUpLate(
-    group: string,
+    group: GroupChat,
     change: { readonly at: number; readonly tell: (found: SetAside) => SetAsideWords },
   ): Promise<SetAside>;
 }
@@ -236,6 +252,10 @@ export interface UsageStore {
 /** The store's own witness of the audit log, and an index into it. The log itself is files. */
 export interface AuditIndex {
   head(): Promise<{ seq: number; hash: string } | undefined>;
+  /** Up to which record the log may be signed; undefined before the first `willSign`. */
+  signed(): Promise<number | undefined>;
+  /** Resolves when everything up to this record, and that it is going to be signed, is on the disk. */
+  willSign(seq: number): Promise<void>;
   /** Records of one batch, in order; the last one becomes the head. */
   append(
     records: readonly { seq: number; hash: string; type: string; group: string | undefined; file: string }[],

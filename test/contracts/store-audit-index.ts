@@ -19,6 +19,17 @@ export function testAuditIndex(open: OpenStore): void {
     expect(await store.audit.head()).toEqual({ seq: 2_501, hash: "hash-2501" });
   });
 
+  test("what is going to be signed is remembered, and that nothing ever was", async () => {
+    await using home = await restartableStore(open);
+    await home.store.audit.append([record(1), record(2)]);
+    expect(await home.store.audit.signed()).toBeUndefined();
+
+    await home.store.audit.willSign(1);
+    await home.store.audit.willSign(2);
+
+    expect(await (await home.restart()).audit.signed()).toBe(2);
+  });
+
   test("the index never goes back: a batch that does not continue it is refused as a whole", async () => {
     await using home = await restartableStore(open);
     const { audit } = home.store;

@@ -11,6 +11,7 @@ import {
   say,
   step,
   stopping,
+  inChat,
 } from "./store-setup.ts";
 
 function speechless(): never {
@@ -46,7 +47,7 @@ export function testInterventions(open: OpenStore): void {
       ["stop", "3"],
     ]);
     expect(done.filter((effect) => effect === undefined)).toHaveLength(1);
-    expect((await store.interventions.commands("family")).map(({ command }) => command)).toEqual(["stop"]);
+    expect((await store.interventions.commands(inChat("family"))).map(({ command }) => command)).toEqual(["stop"]);
     expect(await store.outbox.unsent(10)).toMatchObject([{ text: "done" }]);
   });
 
@@ -67,8 +68,8 @@ export function testInterventions(open: OpenStore): void {
     expect(await store.messages.ofTurn("t")).toMatchObject([{ state: "answered" }]);
     expect((await store.turns.steps("t")).at(-1)?.body).toEqual({ kind: "user", text: "stopped" });
     expect(await store.turns.finish("t", finished)).toBeUndefined();
-    expect((await store.messages.waiting("family", 10)).map(({ id }) => id)).toEqual(["after"]);
-    expect(await store.messages.waitingCount("work")).toBe(1);
+    expect((await store.messages.waiting(inChat("family"), 10)).map(({ id }) => id)).toEqual(["after"]);
+    expect(await store.messages.waitingCount(inChat("work"))).toBe(1);
   });
 
   test("a turn that began after the command goes on", async () => {
@@ -92,10 +93,12 @@ export function testInterventions(open: OpenStore): void {
     const change = { ...stopping, tell: speechless };
 
     await expect(store.interventions.carryOut(stop, change)).rejects.toThrow("no words");
-    await expect(store.interventions.giveUpOld("family", { ...change, before: 1_000 })).rejects.toThrow("no words");
+    await expect(store.interventions.giveUpOld(inChat("family"), { ...change, before: 1_000 })).rejects.toThrow(
+      "no words",
+    );
 
-    expect(await store.interventions.commands("family")).toHaveLength(1);
-    expect(await store.messages.waitingCount("family")).toBe(1);
+    expect(await store.interventions.commands(inChat("family"))).toHaveLength(1);
+    expect(await store.messages.waitingCount(inChat("family"))).toBe(1);
     expect(await store.turns.get("t")).toMatchObject({ state: "running" });
     expect(await store.outbox.unsent(10)).toEqual([]);
   });
@@ -108,16 +111,16 @@ export function testInterventions(open: OpenStore): void {
     await store.messages.insert(say("young"), { group: "family", state: "waiting", at: 30 });
     const change = { at: 99, before: 30, tell: () => ({ ...stopping.tell(), outgoing: [draft("away")] }) };
 
-    const found = await store.interventions.giveUpOld("family", change);
-    const again = await store.interventions.giveUpOld("family", change);
+    const found = await store.interventions.giveUpOld(inChat("family"), change);
+    const again = await store.interventions.giveUpOld(inChat("family"), change);
 
     expect(found.waiting.map(({ id }) => id)).toEqual(["old"]);
     expect(again).toEqual({ turns: [], waiting: [] });
-    expect((await store.messages.after("family", 0, 10)).map(({ id, state }) => [id, state])).toEqual([
+    expect((await store.messages.after(inChat("family"), 0, 10)).map(({ id, state }) => [id, state])).toEqual([
       ["old", "context"],
       ["young", "waiting"],
     ]);
-    expect(await store.messages.waitingCount("work")).toBe(1);
+    expect(await store.messages.waitingCount(inChat("work"))).toBe(1);
     expect(await store.outbox.unsent(10)).toMatchObject([{ text: "away", createdAt: 99 }]);
   });
 
@@ -130,13 +133,13 @@ export function testInterventions(open: OpenStore): void {
     await store.messages.insert(say("future", { sentAt: 5_000 }), placed);
     await store.messages.insert(say("unknown"), placed);
     const states = async (): Promise<string[]> =>
-      (await store.messages.after("family", 0, 10)).map(({ id, state }) => `${id} ${state}`);
+      (await store.messages.after(inChat("family"), 0, 10)).map(({ id, state }) => `${id} ${state}`);
 
-    const taken = (await store.messages.waiting("family", 10)).map(({ id }) => id);
-    const late = await store.interventions.giveUpLate("family", stopping);
-    const none = await store.interventions.giveUpLate("family", stopping);
+    const taken = (await store.messages.waiting(inChat("family"), 10)).map(({ id }) => id);
+    const late = await store.interventions.giveUpLate(inChat("family"), stopping);
+    const none = await store.interventions.giveUpLate(inChat("family"), stopping);
     const afterLate = await states();
-    await store.interventions.giveUpOld("family", { ...stopping, before: 995 });
+    await store.interventions.giveUpOld(inChat("family"), { ...stopping, before: 995 });
 
     expect(taken).toEqual(["prompt", "future", "unknown"]);
     expect([late.waiting.map(({ id }) => id), none.waiting]).toEqual([["late"], []]);
@@ -150,8 +153,8 @@ export function testInterventions(open: OpenStore): void {
     await runningTurn(store);
     await store.turns.addStep("t", { ...step("later"), at: 200 });
 
-    const young = await store.interventions.giveUpOld("family", { ...stopping, before: 200 });
-    const old = await store.interventions.giveUpOld("family", { ...stopping, before: 201 });
+    const young = await store.interventions.giveUpOld(inChat("family"), { ...stopping, before: 200 });
+    const old = await store.interventions.giveUpOld(inChat("family"), { ...stopping, before: 201 });
 
     expect(young.turns).toEqual([]);
     expect(old.turns).toMatchObject([{ turn: { id: "t" }, messages: [{ id: "m-t" }] }]);
@@ -167,8 +170,8 @@ export function testInterventions(open: OpenStore): void {
     await insert(store, "4", "context");
 
     expect(await store.messages.waitingByGroup()).toEqual([
-      { group: "work", messages: 2, oldestAt: 20 },
-      { group: "family", messages: 1, oldestAt: 10 },
+      { group: "work", channel: "terminal", chat: "chat", messages: 2, oldestAt: 20 },
+      { group: "family", channel: "terminal", chat: "chat", messages: 1, oldestAt: 10 },
     ]);
     expect([await store.messages.waitingTotal(10), await store.messages.waitingTotal(2)]).toEqual([3, 2]);
     expect([await store.messages.isKnown(say("4")), await store.messages.isKnown(say("5"))]).toEqual([true, false]);

@@ -9,6 +9,7 @@ import {
   runningTurn,
   say,
   stopping,
+  inChat,
 } from "./store-setup.ts";
 
 const placedInFamily = { group: "family", state: "waiting", at: 10 } as const;
@@ -24,8 +25,10 @@ export function testMessages(open: OpenStore): void {
 
     expect(first.duplicate).toBe(false);
     expect(again).toEqual({ seq: first.seq, duplicate: true });
-    expect(await store.messages.after("family", 0, 10)).toMatchObject([{ text: "text of 1", state: "waiting" }]);
-    expect(await store.messages.after("x", 0, 10)).toEqual([]);
+    expect(await store.messages.after(inChat("family"), 0, 10)).toMatchObject([
+      { text: "text of 1", state: "waiting" },
+    ]);
+    expect(await store.messages.after(inChat("x"), 0, 10)).toEqual([]);
   });
 
   test("the same id from another sender, chat or channel is another message", async () => {
@@ -62,7 +65,7 @@ export function testMessages(open: OpenStore): void {
 
     const store = await home.restart();
 
-    expect(await store.messages.after("family", 0, 10)).toEqual([
+    expect(await store.messages.after(inChat("family"), 0, 10)).toEqual([
       {
         seq,
         group: "family",
@@ -92,14 +95,14 @@ export function testMessages(open: OpenStore): void {
     await insert(store, "6", "waiting", "work");
 
     const ids = async (after: number, limit: number) =>
-      (await store.messages.after("family", after, limit)).map((message) => message.id);
+      (await store.messages.after(inChat("family"), after, limit)).map((message) => message.id);
 
     expect(await ids(0, 10)).toEqual(["1", "2", "4", "5"]);
     expect(await ids(first, 10)).toEqual(["2", "4", "5"]);
     expect(await ids(0, 2)).toEqual(["4", "5"]);
-    expect(await store.messages.countAfter("family", 0)).toBe(4);
-    expect(await store.messages.countAfter("family", first)).toBe(3);
-    expect(await store.messages.countAfter("nobody", 0)).toBe(0);
+    expect(await store.messages.countAfter(inChat("family"), 0)).toBe(4);
+    expect(await store.messages.countAfter(inChat("family"), first)).toBe(3);
+    expect(await store.messages.countAfter(inChat("nobody"), 0)).toBe(0);
   });
 
   test("waiting messages are listed by group, and the group that waits longest comes first", async () => {
@@ -112,9 +115,9 @@ export function testMessages(open: OpenStore): void {
     const { messages: stored } = await home.restart();
 
     expect(await stored.waitingGroups()).toEqual(["work", "family"]);
-    expect((await stored.waiting("work", 10)).map((message) => message.id)).toEqual(["2", "4"]);
-    expect((await stored.waiting("work", 1)).map((message) => message.id)).toEqual(["2"]);
-    expect([await stored.waitingCount("work"), await stored.waitingCount("idle")]).toEqual([2, 0]);
+    expect((await stored.waiting(inChat("work"), 10)).map((message) => message.id)).toEqual(["2", "4"]);
+    expect((await stored.waiting(inChat("work"), 1)).map((message) => message.id)).toEqual(["2"]);
+    expect([await stored.waitingCount(inChat("work")), await stored.waitingCount(inChat("idle"))]).toEqual([2, 0]);
   });
 
   test("dropping what waits touches nothing else and says what was dropped", async () => {
@@ -130,7 +133,7 @@ export function testMessages(open: OpenStore): void {
     const store = await home.restart();
     expect(dropped?.waiting.map(({ id }) => id)).toEqual(["1", "3"]);
     expect(await store.messages.waitingGroups()).toEqual(["work"]);
-    expect((await store.messages.after("family", 0, 10)).map((message) => message.id)).toEqual(["2"]);
+    expect((await store.messages.after(inChat("family"), 0, 10)).map((message) => message.id)).toEqual(["2"]);
   });
 
   test("messages of a failed turn can be put back once; those of a good or running turn never", async () => {
@@ -147,7 +150,9 @@ export function testMessages(open: OpenStore): void {
     expect(await store.messages.requeue("failed")).toBe(0);
     expect(await store.messages.requeue("good")).toBe(0);
     expect(await store.messages.requeue("unknown")).toBe(0);
-    expect(await store.messages.waiting("family", 10)).toMatchObject([{ seq: failed.message, turn: undefined }]);
+    expect(await store.messages.waiting(inChat("family"), 10)).toMatchObject([
+      { seq: failed.message, turn: undefined },
+    ]);
   });
 
   test("two hundred messages that arrive at once are all stored, each once, in one order", async () => {
@@ -158,7 +163,7 @@ export function testMessages(open: OpenStore): void {
     const answers = await Promise.all(arrivals.map((id) => store.messages.insert(say(id), placedInFamily)));
 
     expect(answers.filter((answer) => answer.duplicate)).toHaveLength(100);
-    const stored = await store.messages.after("family", 0, 1_000);
+    const stored = await store.messages.after(inChat("family"), 0, 1_000);
     expect(stored).toHaveLength(100);
     const seqs = stored.map((message) => message.seq);
     expect(seqs).toEqual(seqs.toSorted((a, b) => a - b));

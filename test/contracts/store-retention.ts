@@ -12,6 +12,7 @@ import {
   say,
   step,
   stopping,
+  inChat,
 } from "./store-setup.ts";
 
 const old = 10;
@@ -29,7 +30,7 @@ async function insertFull(store: Store, id: string, state: MessageState, at = ol
 }
 
 async function textsIn(store: Store, group = "family"): Promise<string[]> {
-  return (await store.messages.after(group, 0, 100)).map(({ text }) => text);
+  return (await store.messages.after(inChat(group), 0, 100)).map(({ text }) => text);
 }
 
 /** The family's session, with everything up to `cursor` shown to the model. */
@@ -54,7 +55,7 @@ export function testRetention(open: OpenStore): void {
     const again = await store.retention.messages(everything, 200);
 
     const restarted = await home.restart();
-    const kept = await restarted.messages.after("family", 0, 10);
+    const kept = await restarted.messages.after(inChat("family"), 0, 10);
     expect([first, again]).toEqual([
       { pruned: 2, next: undefined },
       { pruned: 0, next: undefined },

@@ -1,6 +1,14 @@
 import { expect, test } from "vitest";
 
-import { insert, insertCommand, type OpenStore, restartableStore, runningTurn, stopping } from "./store-setup.ts";
+import {
+  insert,
+  insertCommand,
+  type OpenStore,
+  restartableStore,
+  runningTurn,
+  stopping,
+  inChat,
+} from "./store-setup.ts";
 
 /** Numbers of a session only rise. */
 export function testSessions(open: OpenStore): void {
@@ -51,7 +59,7 @@ export function testSessions(open: OpenStore): void {
 
     const store = await home.restart();
     expect(await store.sessions.list()).toMatchObject([{ conversation: 2, windowStart: 0, contextCursor: command }]);
-    expect(await store.messages.countAfter("family", command)).toBe(0);
+    expect(await store.messages.countAfter(inChat("family"), command)).toBe(0);
     expect(command).toBeGreaterThan(last);
     expect(await store.turns.history(session, 2, 0)).toEqual([]);
   });

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 
+import type { GroupChat } from "../../src/domain/group.ts";
 import type { ChatCommand, IncomingMessage, MessageState, OutgoingDraft } from "../../src/domain/message.ts";
 import type { NewStep, Store } from "../../src/stores/store.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
@@ -42,6 +43,11 @@ export function say(id: string, more: Partial<IncomingMessage> = {}): IncomingMe
     mention: false,
     ...more,
   };
+}
+
+/** A group of this name whose chat is the one that everything is said in here. */
+export function inChat(name: string): GroupChat {
+  return { name, channel: "terminal", chat: "chat" };
 }
 
 export function step(text: string, takes?: NewStep["takes"]): NewStep {

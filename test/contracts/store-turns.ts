@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import type { StepBody } from "../../src/domain/turn.ts";
-import { draft, finished, insert, type OpenStore, restartableStore, runningTurn, step } from "./store-setup.ts";
+import { draft, finished, insert, type OpenStore, restartableStore, runningTurn, step, inChat } from "./store-setup.ts";
 
 /** Turns end once; steps are only appended. */
 export function testTurns(open: OpenStore): void {
@@ -44,7 +44,7 @@ export function testTurns(open: OpenStore): void {
     await store.turns.addStep("t", step("again", { messages: [], cursor: message }));
 
     expect((await store.messages.ofTurn("t")).map(({ seq }) => seq)).toEqual([message, late]);
-    expect((await store.messages.after("family", 0, 10)).map(({ state }) => state)).toEqual([
+    expect((await store.messages.after(inChat("family"), 0, 10)).map(({ state }) => state)).toEqual([
       "taken",
       "context",
       "taken",
@@ -148,7 +148,7 @@ export function testTurns(open: OpenStore): void {
     await expect(store.turns.finish("nowhere", finished)).rejects.toMatchObject({ code: "not_found" });
 
     expect(await store.turns.get("u")).toBeUndefined();
-    expect((await store.messages.waiting("family", 10)).map(({ seq }) => seq)).toEqual([waiting]);
+    expect((await store.messages.waiting(inChat("family"), 10)).map(({ seq }) => seq)).toEqual([waiting]);
   });
 
   test("a further container counts as an attempt", async () => {

@@ -2,6 +2,7 @@ import { describe } from "vitest";
 
 import { testAuditIndex } from "./store-audit-index.ts";
 import { testChannelState } from "./store-channel-state.ts";
+import { testChatIdentity } from "./store-chat-identity.ts";
 import { testGroupsAndChats } from "./store-groups.ts";
 import { testIntake } from "./store-intake.ts";
 import { testInterventions } from "./store-interventions.ts";
@@ -22,6 +23,7 @@ export function storeContract(name: string, open: OpenStore): void {
     interventions: testInterventions,
     sessions: testSessions,
     "groups and chats": testGroupsAndChats,
+    "chats of one name": testChatIdentity,
     outbox: testOutbox,
     retention: testRetention,
     "channel state": testChannelState,

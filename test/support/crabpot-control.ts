@@ -92,7 +92,7 @@ export async function startControlledHost(home: string): Promise<ControlledHost>
       maxHot: 16,
     },
     store,
-    groups,
+    groups: { ...groups, folders: () => store.groups.folders() },
     groupDefaults: groupDefaults(config),
     routes: ["main"],
     pool,

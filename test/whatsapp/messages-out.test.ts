@@ -27,6 +27,16 @@ test("a reply is written as WhatsApp writes it, names members, and reaches every
   expect(receipts.filter(({ type }) => type === "read")).toMatchObject([{ chat: group.id, ids: [asked] }]);
 });
 
+test("a notice of the host mentions nobody, whatever words of strangers it holds", async () => {
+  await using rig = await WhatsAppRig.linked();
+  const { ann, bob, group } = await rig.family();
+
+  await rig.send(outgoing(group.id, 1, 'Stopped by "x" @ann', { kind: "notice" }));
+
+  await expect.poll(() => bob.texts(group)).toEqual(['Stopped by "x" @ann']);
+  expect((await ann.inbox())[0]).toMatchObject({ content: { mentions: [] } });
+});
+
 test.each(["cut", "lost"] as const)(
   "after a line that was %s in the middle of a send, each part arrives once",
   async (fault) => {

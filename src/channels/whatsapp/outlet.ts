@@ -89,7 +89,7 @@ export class WhatsAppOutlet {
       const id = this.#idOf(message.seq, index);
       if (sent.isAccepted(id)) continue;
       if (index === contents.length - 1) recent.noteSent(id, message.seq);
-      await this.#sendOne({ chat: message.chat, id, content: this.#withMentions(message.chat, content) }, signal);
+      await this.#sendOne({ chat: message.chat, id, content: this.#withMentions(message, content) }, signal);
     }
   }
 
@@ -127,7 +127,9 @@ export class WhatsAppOutlet {
     if (read.length > 0) await peer.call("markRead", read).catch(() => undefined);
   }
 
-  #withMentions(chat: string, content: Content): Content {
+  /** Only what the agent says may mention somebody: what the host says holds words of strangers. */
+  #withMentions({ chat, kind }: Pick<OutgoingMessage, "chat" | "kind">, content: Content): Content {
+    if (kind === "notice") return content;
     const members = this.#parts.directory.nameable(chat);
     if (content.kind === "text") return { ...content, ...withMentions(content.text, members) };
     if (content.kind === "reaction") return content;

@@ -16,6 +16,23 @@ export class SqliteAuditIndex implements AuditIndex {
     return this.#database.read((kysely) => selectHead(kysely));
   }
 
+  async signed(): Promise<number | undefined> {
+    const row = await this.#database.read((kysely) =>
+      kysely.selectFrom("audit_signed").select("seq").where("id", "=", 1).executeTakeFirst(),
+    );
+    return row?.seq;
+  }
+
+  async willSign(seq: number): Promise<void> {
+    await this.#database.write((transaction) =>
+      transaction
+        .insertInto("audit_signed")
+        .values({ id: 1, seq })
+        .onConflict((conflict) => conflict.column("id").doUpdateSet({ seq }))
+        .execute(),
+    );
+  }
+
   /** Throws AppError `conflict` and stores nothing when a record does not come after the head. */
   append(
     records: readonly { seq: number; hash: string; type: string; group: string | undefined; file: string }[],

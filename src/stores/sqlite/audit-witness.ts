@@ -1,15 +1,30 @@
 import SQLite from "better-sqlite3";
+import { sql } from "kysely";
 
 import { AppError, toError } from "../../lib/app-error.ts";
 import type { AuditIndex } from "../store.ts";
 import { SqliteAuditIndex } from "./audit-index.ts";
 import { Database } from "./database.ts";
 
-/** Reads the audit head of a database file and nothing else; throws AppError `store_failed` when there is no such file. */
-export function openSqliteAuditWitness(path: string): Pick<AuditIndex, "head"> & AsyncDisposable {
+/**
+ * Reads what a database file remembers of the audit log and nothing else; it may be of an older version. Throws AppError
+ * `store_failed` when there is no such file.
+ */
+export function openSqliteAuditWitness(path: string): Pick<AuditIndex, "head" | "signed"> & AsyncDisposable {
   const database = new Database(openReadOnly(path), { path, busyTimeoutMs: 0 });
   const index = new SqliteAuditIndex(database);
-  return { head: () => index.head(), [Symbol.asyncDispose]: () => database[Symbol.asyncDispose]() };
+  return {
+    head: () => index.head(),
+    signed: async () => ((await knowsSigned(database)) ? index.signed() : undefined),
+    [Symbol.asyncDispose]: () => database[Symbol.asyncDispose](),
+  };
+}
+
+async function knowsSigned(database: Database): Promise<boolean> {
+  const { rows } = await database.read((kysely) =>
+    sql`select name from sqlite_schema where type = 'table' and name = 'audit_signed'`.execute(kysely),
+  );
+  return rows.length > 0;
 }
 
 function openReadOnly(path: string): SQLite.Database {

@@ -1,6 +1,6 @@
 import { sql } from "kysely";
 
-import type { Group } from "../../domain/group.ts";
+import type { Group, GroupChat, GroupFolder, InstructionsState } from "../../domain/group.ts";
 import { AppError } from "../../lib/app-error.ts";
 import type { GroupStore } from "../store.ts";
 import type { Database } from "./database.ts";
@@ -67,6 +67,54 @@ export class SqliteGroups implements GroupStore {
     return used.some((row) => row !== undefined);
   }
 
+  async folder(name: string): Promise<GroupFolder | undefined> {
+    const row = await this.#database.read((kysely) =>
+      kysely.selectFrom("group_folders").selectAll().where("name", "=", name).executeTakeFirst(),
+    );
+    return row && toFolder(row);
+  }
+
+  async folders(): Promise<GroupFolder[]> {
+    const rows = await this.#database.read((kysely) =>
+      kysely.selectFrom("group_folders").selectAll().orderBy("name").execute(),
+    );
+    return rows.map(toFolder);
+  }
+
+  async claimFolder({ name, channel, chat }: GroupChat): Promise<void> {
+    const row = { name, channel, chat, instructions: null, instructions_bytes: null, instructions_changed_at: null };
+    await this.#database.write((transaction) =>
+      transaction
+        .insertInto("group_folders")
+        .values(row)
+        .onConflict((conflict) => conflict.column("name").doUpdateSet({ channel, chat }))
+        .execute(),
+    );
+  }
+
+  earlierChat({ name, channel, chat }: GroupChat): Promise<{ channel: string; chat: string } | undefined> {
+    return this.#database.read((kysely) =>
+      kysely
+        .selectFrom("messages")
+        .select(["channel", "chat"])
+        .where("group_name", "=", name)
+        .where(sql<boolean>`state <> 'handled'`)
+        .where((where) => where.or([where("channel", "<>", channel), where("chat", "<>", chat)]))
+        .limit(1)
+        .executeTakeFirst(),
+    );
+  }
+
+  async noteInstructions(name: string, { sha256, bytes, changedAt }: InstructionsState): Promise<void> {
+    await this.#database.writeSoon((transaction) =>
+      transaction
+        .updateTable("group_folders")
+        .set({ instructions: sha256, instructions_bytes: bytes, instructions_changed_at: changedAt ?? null })
+        .where("name", "=", name)
+        .execute(),
+    );
+  }
+
   ordinal(name: string): Promise<number> {
     return this.#database.write(async (transaction) => {
       const known = await transaction
@@ -83,6 +131,12 @@ export class SqliteGroups implements GroupStore {
       return ordinal;
     });
   }
+}
+
+function toFolder(row: Row<"group_folders">): GroupFolder {
+  const { name, channel, chat, instructions: sha256, instructions_bytes: bytes, instructions_changed_at: at } = row;
+  const instructions = sha256 === null ? undefined : { sha256, bytes: bytes ?? 0, changedAt: at ?? undefined };
+  return { name, channel, chat, instructions };
 }
 
 function settingsOf({ trigger, main, mounts, model, policy, budget }: Group): GroupSettings {

@@ -1,9 +1,10 @@
 import { type Kysely, type RawBuilder, sql, type Transaction } from "kysely";
 
+import type { GroupChat } from "../../domain/group.ts";
 import type { StoredMessage } from "../../domain/message.ts";
 import type { InterventionStore, PendingCommand, SetAside, SetAsideWords } from "../store.ts";
 import type { Database } from "./database.ts";
-import { isWaiting, toMessage } from "./messages.ts";
+import { isOf, isWaiting, toMessage } from "./messages.ts";
 import { insertOutgoing } from "./outbox.ts";
 import { settleRequest } from "./requests.ts";
 import { renewSession } from "./sessions.ts";
@@ -22,7 +23,7 @@ export class SqliteInterventions implements InterventionStore {
     this.#database = database;
   }
 
-  async commands(group?: string): Promise<PendingCommand[]> {
+  async commands(group?: GroupChat): Promise<PendingCommand[]> {
     const rows = await this.#database.read((kysely) => {
       const pending = kysely
         .selectFrom("commands")
@@ -30,7 +31,9 @@ export class SqliteInterventions implements InterventionStore {
         .selectAll("messages")
         .select(["commands.command", "commands.argument"])
         .orderBy("commands.message");
-      return (group === undefined ? pending : pending.where("commands.group_name", "=", group)).execute();
+      return (
+        group === undefined ? pending : pending.where("commands.group_name", "=", group.name).where(isOf(group))
+      ).execute();
     });
     return rows.map(({ command, argument, ...message }) => ({
       command,
@@ -44,10 +47,11 @@ export class SqliteInterventions implements InterventionStore {
       const command = await transaction
         .deleteFrom("commands")
         .where("message", "=", seq)
-        .returning("group_name")
+        .returning("message")
         .executeTakeFirst();
       if (!command) return undefined;
-      const found = change.stops ? await workBefore(transaction, command.group_name, seq) : { turns: [], waiting: [] };
+      const group = await groupOf(transaction, seq);
+      const found = change.stops && group ? await workBefore(transaction, group, seq) : { turns: [], waiting: [] };
       await setState(transaction, found.waiting, "handled");
       if (change.renews !== undefined) await renewSession(transaction, change.renews, seq);
       if (change.settles) await settleRequest(transaction, change.settles);
@@ -56,13 +60,13 @@ export class SqliteInterventions implements InterventionStore {
     });
   }
 
-  giveUpOld(group: string, change: OldChange): Promise<SetAside> {
+  giveUpOld(group: GroupChat, change: OldChange): Promise<SetAside> {
     return this.#database.write(async (transaction) =>
       setAside(transaction, await workOlderThan(transaction, group, change.before), change),
     );
   }
 
-  async giveUpLate(group: string, change: LateChange): Promise<SetAside> {
+  async giveUpLate(group: GroupChat, change: LateChange): Promise<SetAside> {
     const late = sql<boolean>`late = 1`;
     const found = { turns: [], waiting: await waitingWhere(this.#database, group, late) };
     // Most turns have nothing of the kind: that is found out without a write.
@@ -86,15 +90,15 @@ async function setAside(
   return found;
 }
 
-function waitingWhere(database: Database, group: string, fits: Fits): Promise<StoredMessage[]> {
+function waitingWhere(database: Database, group: GroupChat, fits: Fits): Promise<StoredMessage[]> {
   return database.read((kysely) => selectWaiting(kysely, group, fits));
 }
 
-async function selectWaiting(kysely: Kysely<Tables>, group: string, fits: Fits): Promise<StoredMessage[]> {
+async function selectWaiting(kysely: Kysely<Tables>, group: GroupChat, fits: Fits): Promise<StoredMessage[]> {
   const rows = await kysely
     .selectFrom("messages")
     .selectAll()
-    .where("group_name", "=", group)
+    .where(isOf(group))
     .where(isWaiting)
     .where(fits)
     .orderBy("seq")
@@ -102,14 +106,14 @@ async function selectWaiting(kysely: Kysely<Tables>, group: string, fits: Fits):
   return rows.map(toMessage);
 }
 
-async function workBefore(transaction: Transaction<Tables>, group: string, seq: number): Promise<SetAside> {
+async function workBefore(transaction: Transaction<Tables>, group: GroupChat, seq: number): Promise<SetAside> {
   const turns = (await runningTurns(transaction, group)).filter(
     ({ messages }) => messages.length === 0 || messages.some((message) => message.seq < seq),
   );
   return { turns, waiting: await selectWaiting(transaction, group, sql<boolean>`seq < ${seq}`) };
 }
 
-async function workOlderThan(transaction: Transaction<Tables>, group: string, before: number): Promise<SetAside> {
+async function workOlderThan(transaction: Transaction<Tables>, group: GroupChat, before: number): Promise<SetAside> {
   const turns = [];
   for (const running of await runningTurns(transaction, group)) {
     const { at } = await transaction
@@ -125,12 +129,22 @@ async function workOlderThan(transaction: Transaction<Tables>, group: string, be
   return { turns, waiting: await selectWaiting(transaction, group, isOld) };
 }
 
-async function runningTurns(transaction: Transaction<Tables>, group: string): Promise<SetAside["turns"]> {
+/** The group that the message came from. */
+async function groupOf(transaction: Transaction<Tables>, seq: number): Promise<GroupChat | undefined> {
+  return transaction
+    .selectFrom("messages")
+    .select(["group_name as name", "channel", "chat"])
+    .where("seq", "=", seq)
+    .executeTakeFirst();
+}
+
+/** All messages of a turn come from one chat. */
+async function runningTurns(transaction: Transaction<Tables>, group: GroupChat): Promise<SetAside["turns"]> {
   const rows = await transaction
     .selectFrom("turns")
     .selectAll()
     .where(isRunning)
-    .where("group_name", "=", group)
+    .where("group_name", "=", group.name)
     .orderBy("seq")
     .execute();
   const turns = [];
@@ -141,6 +155,7 @@ async function runningTurns(transaction: Transaction<Tables>, group: string): Pr
       .where("turn", "=", row.id)
       .orderBy("seq")
       .execute();
+    if (messages.some(({ channel, chat }) => channel !== group.channel || chat !== group.chat)) continue;
     turns.push({ turn: toTurn(row), messages: messages.map(toMessage) });
   }
   return turns;

@@ -1,5 +1,6 @@
 import { type Kysely, sql } from "kysely";
 
+import type { GroupChat } from "../../domain/group.ts";
 import type { IncomingMessage, StoredMessage } from "../../domain/message.ts";
 import type { MessageStore, WaitingInGroup } from "../store.ts";
 import type { Database } from "./database.ts";
@@ -13,6 +14,11 @@ const isPrompt = sql<boolean>`late = 0`;
 const isShown = sql<boolean>`state <> 'handled'`;
 /** A group can talk for years without the agent: counting has to have an end. */
 const countedMessages = 10_000;
+
+/** Came from the chat that the group is. */
+export function isOf({ name, channel, chat }: GroupChat) {
+  return sql<boolean>`(messages.group_name = ${name} and messages.channel = ${channel} and messages.chat = ${chat})`;
+}
 
 export class SqliteMessages implements MessageStore {
   readonly #database: Database;
@@ -66,12 +72,12 @@ export class SqliteMessages implements MessageStore {
     return (await this.#database.read((kysely) => seqOf(kysely, message).executeTakeFirst())) !== undefined;
   }
 
-  async after(group: string, after: number, limit: number): Promise<StoredMessage[]> {
+  async after(group: GroupChat, after: number, limit: number): Promise<StoredMessage[]> {
     const newestFirst = await this.#database.read((kysely) =>
       kysely
         .selectFrom("messages")
         .selectAll()
-        .where("group_name", "=", group)
+        .where(isOf(group))
         .where("seq", ">", after)
         .where(isShown)
         .orderBy("seq", "desc")
@@ -81,14 +87,14 @@ export class SqliteMessages implements MessageStore {
     return newestFirst.map(toMessage).toReversed();
   }
 
-  async countAfter(group: string, after: number): Promise<number> {
+  async countAfter(group: GroupChat, after: number): Promise<number> {
     const { count } = await this.#database.read((kysely) =>
       kysely
         .selectFrom((from) =>
           from
             .selectFrom("messages")
             .select("seq")
-            .where("group_name", "=", group)
+            .where(isOf(group))
             .where("seq", ">", after)
             .where(isShown)
             .limit(countedMessages)
@@ -100,12 +106,12 @@ export class SqliteMessages implements MessageStore {
     return count;
   }
 
-  async waiting(group: string, limit: number): Promise<StoredMessage[]> {
+  async waiting(group: GroupChat, limit: number): Promise<StoredMessage[]> {
     const rows = await this.#database.read((kysely) =>
       kysely
         .selectFrom("messages")
         .selectAll()
-        .where("group_name", "=", group)
+        .where(isOf(group))
         .where(isWaiting)
         .where(isPrompt)
         .orderBy("seq")
@@ -115,12 +121,12 @@ export class SqliteMessages implements MessageStore {
     return rows.map(toMessage);
   }
 
-  async waitingCount(group: string): Promise<number> {
+  async waitingCount(group: GroupChat): Promise<number> {
     const { count } = await this.#database.read((kysely) =>
       kysely
         .selectFrom("messages")
         .select((select) => select.fn.countAll<number>().as("count"))
-        .where("group_name", "=", group)
+        .where(isOf(group))
         .where(isWaiting)
         .where(isPrompt)
         .executeTakeFirstOrThrow(),
@@ -144,18 +150,24 @@ export class SqliteMessages implements MessageStore {
         .selectFrom((from) =>
           from
             .selectFrom("messages")
-            .select(["group_name", (select) => select.fn.countAll<number>().as("count")])
+            .select(["group_name", "channel", "chat", (select) => select.fn.countAll<number>().as("count")])
             .select((select) => select.fn.min("seq").as("first"))
             .where(isWaiting)
-            .groupBy("group_name")
+            .groupBy(["group_name", "channel", "chat"])
             .as("waiting"),
         )
         .innerJoin("messages", "messages.seq", "waiting.first")
-        .select(["waiting.group_name", "waiting.count", "messages.received_at"])
+        .select(["waiting.group_name", "waiting.channel", "waiting.chat", "waiting.count", "messages.received_at"])
         .orderBy("waiting.first")
         .execute(),
     );
-    return rows.map((row) => ({ group: row.group_name, messages: row.count, oldestAt: row.received_at }));
+    return rows.map(({ group_name: group, channel, chat, count: messages, received_at: oldestAt }) => ({
+      group,
+      channel,
+      chat,
+      messages,
+      oldestAt,
+    }));
   }
 
   async waitingGroups(): Promise<string[]> {

@@ -226,6 +226,24 @@ const dailyIntakeAndRetention = [
   `alter table outbox add column pruned integer not null default 0`,
 ];
 
+/* Whose a group's folder and messages are; how far the audit log may be signed. */
+const chatIdentity = [
+  `create table group_folders (
+     name text primary key,
+     channel text not null,
+     chat text not null,
+     instructions text,
+     instructions_bytes integer,
+     instructions_changed_at integer
+   ) strict`,
+  `insert into group_folders (name, channel, chat) select name, channel, chat from groups`,
+  `drop index messages_by_group`,
+  `create index messages_by_group on messages (group_name, channel, chat, seq) where state <> 'handled'`,
+  `drop index messages_waiting`,
+  `create index messages_waiting on messages (group_name, channel, chat, seq) where state = 'waiting'`,
+  `create table audit_signed (id integer primary key check (id = 1), seq integer not null) strict`,
+];
+
 /** Every migration by name; names sort in the order in which they run, and a name that was released is never changed. */
 export const migrations: Readonly<Record<string, Migration>> = {
   "0001-initial": { up: (database: Kysely<Tables>) => run(database, initial) },
@@ -239,6 +257,7 @@ export const migrations: Readonly<Record<string, Migration>> = {
   "0009-channel-state": { up: (database: Kysely<Tables>) => run(database, channelState) },
   "0010-turn-times": { up: (database: Kysely<Tables>) => run(database, turnTimes) },
   "0011-daily-intake-and-retention": { up: (database: Kysely<Tables>) => run(database, dailyIntakeAndRetention) },
+  "0012-chat-identity": { up: (database: Kysely<Tables>) => run(database, chatIdentity) },
 };
 
 async function run(database: Kysely<Tables>, statements: readonly string[]): Promise<void> {

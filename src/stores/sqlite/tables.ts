@@ -64,6 +64,15 @@ interface GroupTable {
   readonly settings: string;
 }
 
+interface GroupFolderTable {
+  readonly name: string;
+  readonly channel: string;
+  readonly chat: string;
+  readonly instructions: string | null;
+  readonly instructions_bytes: number | null;
+  readonly instructions_changed_at: number | null;
+}
+
 interface OrdinalTable {
   readonly group_name: string;
   readonly ordinal: number;
@@ -174,6 +183,11 @@ interface AuditRecordTable {
   readonly file: string;
 }
 
+interface AuditSignedTable {
+  readonly id: number;
+  readonly seq: number;
+}
+
 /** Tables as the newest migration leaves them. */
 export interface Tables {
   readonly messages: MessageTable;
@@ -181,6 +195,7 @@ export interface Tables {
   readonly intake_days: IntakeDayTable;
   readonly write_probe: WriteProbeTable;
   readonly groups: GroupTable;
+  readonly group_folders: GroupFolderTable;
   readonly ordinals: OrdinalTable;
   readonly chats: ChatTable;
   readonly chat_requests: ChatRequestTable;
@@ -193,6 +208,7 @@ export interface Tables {
   readonly usage_days: UsageDayTable;
   readonly reservations: ReservationTable;
   readonly audit_records: AuditRecordTable;
+  readonly audit_signed: AuditSignedTable;
 }
 
 export type Row<Name extends keyof Tables> = Selectable<Tables[Name]>;

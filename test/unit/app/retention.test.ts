@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 
 import type { EventRecord } from "../../../src/app/events.ts";
 import { Retention, type RetentionParts } from "../../../src/app/retention.ts";
-import { say } from "../../contracts/store-setup.ts";
+import { say, inChat } from "../../contracts/store-setup.ts";
 import { openTestStore } from "../../support/open-test-store.ts";
 
 const now = Date.UTC(2026, 0, 15, 12);
@@ -42,7 +42,7 @@ async function fill({ store }: Opened, count: number, at: number): Promise<void>
 }
 
 async function textsLeft({ store }: Opened): Promise<number> {
-  const messages = await store.messages.after("family", 0, 10_000);
+  const messages = await store.messages.after(inChat("family"), 0, 10_000);
   return messages.filter(({ text }) => text !== "").length;
 }
 

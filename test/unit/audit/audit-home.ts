@@ -7,7 +7,7 @@ import { AuditLog, type AuditLogParts } from "../../../src/audit/log.ts";
 import { verifyAudit, type VerifyOptions, type VerifyResult } from "../../../src/audit/verify.ts";
 import type { Clock } from "../../../src/lib/clock.ts";
 import { openStore } from "../../../src/stores/catalog.ts";
-import type { Store } from "../../../src/stores/store.ts";
+import type { AuditIndex, Store } from "../../../src/stores/store.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 /** A clock that goes on by a millisecond with each look, and can be set. */
@@ -31,6 +31,14 @@ export class HandClock implements Clock {
     this.time = Date.parse(time);
   }
 }
+
+/** Of a store that is not there: it remembers nothing. */
+export const forgetfulIndex: AuditIndex = {
+  head: async () => undefined,
+  append: async () => undefined,
+  signed: async () => undefined,
+  willSign: async () => undefined,
+};
 
 export interface AuditHome extends AsyncDisposable {
   readonly path: string;

@@ -228,6 +228,8 @@ test("an index that fails does not stop the log; it catches up with the next rec
   const { audit } = home.store;
   const index = {
     head: () => audit.head(),
+    signed: () => audit.signed(),
+    willSign: (seq: number) => audit.willSign(seq),
     append: (records: Parameters<typeof audit.append>[0]) =>
       fails ? Promise.reject(new Error("locked")) : audit.append(records),
   };

@@ -8,7 +8,7 @@ import { expect, test } from "vitest";
 import { verifyAudit } from "../../../src/audit/verify.ts";
 import { openAuditWitness, openStore } from "../../../src/stores/catalog.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
-import { auditHome } from "./audit-home.ts";
+import { auditHome, forgetfulIndex } from "./audit-home.ts";
 
 const entry = { type: "message-in", actor: "ann", data: {} } as const;
 const day = "audit-2026-01-15.jsonl";
@@ -120,15 +120,17 @@ test("a checkpoint that was cut at any byte is mended at the next start, and nev
   const path = join(home.folder, "checkpoints");
   const whole = await readFile(path);
   const copy = await home.copy();
+  const head = await home.store.audit.head();
   const first = whole.indexOf("\n\n", whole.indexOf("—")) + 2;
 
   for (let size = first + 1; size < whole.length; size += 7) {
     await home.restore(copy);
     await truncate(path, size);
     expect(await home.verify(), `cut at ${size}`).toMatchObject({ ok: true, checkpoints: 1, unanchoredTail: 2 });
-    const log = await home.open({ index: { head: async () => undefined, append: async () => {} } });
+    const log = await home.open({ index: { ...forgetfulIndex, head: async () => head } });
     await log[Symbol.asyncDispose]();
-    expect(await home.verify(), `cut at ${size}`).toMatchObject({ ok: true, checkpoints: 2, unanchoredTail: 0 });
+    const mended = await home.verify({ index: undefined });
+    expect(mended, `cut at ${size}`).toMatchObject({ ok: true, checkpoints: 2, unanchoredTail: 0 });
   }
 });
 
@@ -226,7 +228,7 @@ test("a log that was written anew with the home's own key is declared broken at 
   await using home = await auditHome();
   await home.record(3);
   await rm(home.folder, { recursive: true });
-  const forger = await home.open({ index: { head: async () => undefined, append: async () => {} } });
+  const forger = await home.open({ index: forgetfulIndex });
   for (let number = 7; number < 12; number += 1) await forger.append({ ...entry, data: { number } });
   await forger[Symbol.asyncDispose]();
 
@@ -249,7 +251,7 @@ test("a key that was replaced is declared, because old checkpoints cannot be che
   expect(JSON.stringify(result.gaps)).toContain("key");
 });
 
-test("a store that was lost is told the whole log again", async () => {
+test("a store that was lost is told the whole log again, and the log says that it was lost", async () => {
   await using home = await auditHome();
   await home.record(5);
   home.clock.set("2026-01-20T00:00:00.000Z");
@@ -261,5 +263,10 @@ test("a store that was lost is told the whole log again", async () => {
   await log[Symbol.asyncDispose]();
 
   expect(await fresh.audit.head()).toEqual(log.head);
-  expect(await home.verify({ index: fresh.audit })).toMatchObject({ ok: true, records: 606 });
+  expect(await home.verify({ index: fresh.audit })).toMatchObject({
+    ok: false,
+    firstBadSeq: 606,
+    records: 605,
+    gaps: [{ seq: 606, type: "store-older", data: { storeRecord: 0, signedRecord: 605, lastRecord: 605 } }],
+  });
 });

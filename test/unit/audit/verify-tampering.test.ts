@@ -7,7 +7,7 @@ import { expect, test } from "vitest";
 import { openKeys } from "../../../src/audit/keys.ts";
 import { recordHash } from "../../../src/audit/record.ts";
 import { noteHash, noteLines, noteText, parseNote, signatureLine } from "../../../src/audit/signed-note.ts";
-import { type AuditHome, auditHome } from "./audit-home.ts";
+import { type AuditHome, auditHome, forgetfulIndex } from "./audit-home.ts";
 
 const first = "audit-2026-01-15.jsonl";
 const second = "audit-2026-01-16.jsonl";
@@ -192,7 +192,8 @@ test("a checkpoint that goes back to an earlier record is found even when the ho
 test("two hosts that wrote into one log are reported as a fork", async () => {
   await using home = await auditHome();
   await home.record(2);
-  const apart = { head: async () => undefined, append: async () => {} };
+  const head = await home.store.audit.head();
+  const apart = { ...forgetfulIndex, head: async () => head };
   const one = await home.open({ index: apart });
   const two = await home.open({ index: apart });
   await one.append({ type: "message-in", actor: "ann", data: { by: 1 } });

@@ -7,7 +7,7 @@ import { expect, test } from "vitest";
 
 import { readLines } from "../../../src/audit/log-files.ts";
 import { genesisHash } from "../../../src/audit/record.ts";
-import { auditHome } from "./audit-home.ts";
+import { auditHome, forgetfulIndex } from "./audit-home.ts";
 
 const first = "audit-2026-01-15.jsonl";
 
@@ -93,7 +93,7 @@ test("whoever holds the key and rewrites everything is caught by the store or an
   await home.record(3);
   const anchor = (await home.verify()).head;
   await rm(home.folder, { recursive: true });
-  const rewritten = await home.open({ index: { head: async () => undefined, append: async () => {} } });
+  const rewritten = await home.open({ index: forgetfulIndex });
   for (let number = 7; number < 12; number += 1) {
     await rewritten.append({ type: "message-in", actor: "ann", data: { number } });
   }

@@ -5,6 +5,7 @@ import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
 
 import { systemClock } from "../../../src/lib/clock.ts";
+import type { GroupChat } from "../../../src/domain/group.ts";
 import { GroupQueue } from "../../../src/queue/group-queue.ts";
 import { openGroupRegistry } from "../../../src/router/group-registry.ts";
 import { routerLimits } from "../../../src/router/limits.ts";
@@ -30,14 +31,18 @@ function heapMb(): number {
 async function answer(store: Store, group: string): Promise<boolean> {
   const session = await store.sessions.open(`crab:fake:${group}`, group);
   const parts = { store, render: () => "", estimateTokens: () => 1, clock: systemClock };
-  const intake = await collectIntake(parts, group, () => session);
+  const intake = await collectIntake(parts, chatOf(group), () => session);
   if (!intake) return false;
   const id = randomUUID();
   await store.turns.begin({ id, session: session.id, group, conversation: 1, at: 1 }, intake.step);
   const inReplyTo = intake.waiting.map((message) => message.id);
   const reply = { group, channel: "fake", chat: group, kind: "reply", text: "", inReplyTo, turn: id } as const;
   await store.turns.finish(id, { state: "done", at: 2, steps: [], outgoing: [reply] });
-  return (await store.messages.waitingCount(group)) > 0;
+  return (await store.messages.waitingCount(chatOf(group))) > 0;
+}
+
+function chatOf(name: string): GroupChat {
+  return { name, channel: "fake", chat: groups.find((group) => group.name === name)?.chat ?? "" };
 }
 
 test("ten thousand messages of a hundred groups wait outside the memory, and each is answered once, in order", async () => {

@@ -51,7 +51,7 @@ test("what is forwarded is no mention, by its text, its platform or a reply that
   ];
 
   expect(states).toEqual(["context", "context", "context"]);
-  expect(await rig.store.messages.after("family", 0, 10)).toMatchObject([
+  expect(await rig.store.messages.after(groups[0], 0, 10)).toMatchObject([
     { forwarded: true },
     { forwarded: true },
     { forwarded: true },

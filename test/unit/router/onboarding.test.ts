@@ -98,7 +98,7 @@ test("names and titles of strangers can neither mention, link, mark up, command 
 
   const [text = ""] = await rig.told();
   expect(text).toMatch(
-    /^Somebody called "everyone approve X b evil https evil \S*…" mentioned me in "x{60}…" \(fake, c_ at all_\)\. Answer: /,
+    /^Somebody called "everyone approve X b evil https evil ex…" mentioned me in "x{39}…" \(fake, c {2}at all \)\. Answer: /,
   );
   expect(text.split("Answer:")[0]).not.toMatch(/[@*~`<>\n\u202e/]/);
 });
@@ -143,7 +143,7 @@ test("approving is done once however often it is carried out, and never gives a 
   const approve = createApprovals({
     store,
     registry,
-    isNameFree: async (name) => name !== "bowling" && registry.byName(name) === undefined,
+    isNameFree: async ({ name }) => name !== "bowling" && registry.byName(name) === undefined,
     defaults: { policy: { default: "allow", tools: {} }, budget: { tokensPerDay: undefined, usdPerDay: undefined } },
     assistantName: "crab",
     added: async (group, by) => void added.push({ name: group.name, ...by }),

@@ -47,7 +47,7 @@ async function openRig(
     intake: () => ({ open: true }),
     wake: (group) => woken.push(group),
     runCommands: async (group) => {
-      for (const { command, message } of await store.interventions.commands(group.name)) {
+      for (const { command, message } of await store.interventions.commands(group)) {
         const done = await store.interventions.carryOut(message.seq, stopping);
         if (done) commands.push(`${group.name} ${command} ${message.sender.id}`);
       }
@@ -123,7 +123,7 @@ describe("a message is for the agent", () => {
     await rig.accept(said("hello", { sender: { id: "crab", name: "@crab" } }));
     await rig.accept(said("> @crab\nindeed"));
 
-    const kept = await rig.store.messages.after("family", 0, 10);
+    const kept = await rig.store.messages.after(family, 0, 10);
     expect(kept.map(({ state }) => state)).toEqual(["context", "context", "context"]);
     expect(rig.woken).toEqual([]);
   });
@@ -136,7 +136,7 @@ test("a message is on disk when the channel is told so, in the order of the call
   // Quotes are looked up, which takes longer: later messages must not overtake them.
   await Promise.all(texts.map((text, index) => rig.accept(said(text, index % 2 ? {} : { quote: { id: "7" } }))));
 
-  const kept = await rig.store.messages.after("family", 0, 100);
+  const kept = await rig.store.messages.after(family, 0, 100);
   expect(kept.map(({ text }) => text)).toEqual(texts);
 });
 
@@ -162,7 +162,7 @@ test("the same id of another member is another message", async () => {
   const other = await rig.accept(said("@crab two", { id: "1", sender: { id: "bert-2", name: "Anna" } }));
 
   expect(other).toEqual(stored);
-  expect(await rig.store.messages.after("family", 0, 10)).toHaveLength(2);
+  expect(await rig.store.messages.after(family, 0, 10)).toHaveLength(2);
 });
 
 test("a command is carried out and never shown to the model", async () => {
@@ -173,7 +173,7 @@ test("a command is carried out and never shown to the model", async () => {
   await rig.accept(said("@crab please /stop"));
 
   expect(rig.commands).toEqual(["family status anna-1", "family stop anna-1"]);
-  expect((await rig.store.messages.after("family", 0, 10)).map(({ text }) => text)).toEqual(["@crab please /stop"]);
+  expect((await rig.store.messages.after(family, 0, 10)).map(({ text }) => text)).toEqual(["@crab please /stop"]);
 });
 
 test("of a chat that is no group only its metadata is kept", async () => {
@@ -211,7 +211,7 @@ test("nothing is taken in while the intake is stopped", async () => {
 
   const refused = { outcome: "refused", code: "disk-full", reason: "no room", retryAfterS: 5, stopped: true };
   expect(receipt).toEqual(refused);
-  expect(await rig.store.messages.after("family", 0, 10)).toEqual([]);
+  expect(await rig.store.messages.after(family, 0, 10)).toEqual([]);
 });
 
 test("a request is answered in a main group only; elsewhere the same words are a message like any other", async () => {
@@ -275,7 +275,7 @@ test("a text that is too long is refused for good, one that is just short enough
   await rig.accept(said("fits", { text: longest }));
 
   expect(refused).toMatchObject({ outcome: "refused", retryAfterS: 0, stopped: false });
-  expect((await rig.store.messages.after("family", 0, 10)).map(({ text }) => text)).toEqual([longest]);
+  expect((await rig.store.messages.after(family, 0, 10)).map(({ text }) => text)).toEqual([longest]);
 });
 
 test("characters that break programs are cleaned out of whatever a stranger can choose", async () => {
@@ -284,7 +284,7 @@ test("characters that break programs are cleaned out of whatever a stranger can 
 
   await rig.accept(said("x", { text: "a\0b\udc00c 🦀", sender: { id: "i\0d", name: `A\0${"n".repeat(300)}` }, quote }));
 
-  const [kept] = await rig.store.messages.after("family", 0, 10);
+  const [kept] = await rig.store.messages.after(family, 0, 10);
   expect(kept?.text).toBe("ab\ufffdc 🦀");
   expect(kept?.sender).toEqual({ id: "id", name: `A${"n".repeat(255)}` });
   expect(kept?.quote).toMatchObject({ id: "q", author: "\ufffdBert", text: "q".repeat(4095) });
@@ -295,6 +295,6 @@ test("a message whose record fails is reported as not received, yet is not lost:
 
   await expect(rig.accept(said("@crab hello"))).rejects.toThrow("the log is full");
 
-  expect(await rig.store.messages.waitingCount("family")).toBe(1);
+  expect(await rig.store.messages.waitingCount(family)).toBe(1);
   expect(rig.woken).toEqual(["family"]);
 });

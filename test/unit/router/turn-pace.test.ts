@@ -57,7 +57,7 @@ async function start(store: Store, limits: PaceLimits, from = noon): Promise<Rig
     nowMs += ms;
   };
   const turn = async (): Promise<boolean> => {
-    const waiting = await store.messages.waiting("family", 200);
+    const waiting = await store.messages.waiting(family, 200);
     const last = waiting.at(-1);
     if (!last) return false;
     const { id: session } = await store.sessions.open("crab:fake:chat", "family");
@@ -75,7 +75,7 @@ async function start(store: Store, limits: PaceLimits, from = noon): Promise<Rig
     const id = randomUUID();
     const sender = { id: by, name: by };
     await accept({ channel: "fake", chat: family.chat, id, sender, text: "go on", mention: false, ...more });
-    return (await store.messages.after("family", 0, 10_000)).find((message) => message.id === id)?.state;
+    return (await store.messages.after(family, 0, 10_000)).find((message) => message.id === id)?.state;
   };
   return { accept, pace, notices, records, say, turn, pass };
 }
@@ -105,7 +105,7 @@ test.each([
 
     const turns = await converse(rig, senders, 20);
 
-    const kept = await opened.store.messages.after("family", 0, 100);
+    const kept = await opened.store.messages.after(family, 0, 100);
     expect(turns).toBe(5);
     expect(kept.map(({ state }) => state)).toEqual([
       ...Array.from({ length: 5 }, () => "answered"),
@@ -245,7 +245,7 @@ test("what was not stored counts for nothing: a message that comes again neither
   await using opened = await openTestStore();
   const rig = await start(opened.store, loop);
   await converse(rig, ["ann"], 1);
-  const [known] = await opened.store.messages.after("family", 0, 1);
+  const [known] = await opened.store.messages.after(family, 0, 1);
   rig.pass(minute);
   await converse(rig, ["a", "b"], 8);
 

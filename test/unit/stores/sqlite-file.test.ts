@@ -8,7 +8,16 @@ import { expect, test } from "vitest";
 
 import { openAuditWitness, openStore } from "../../../src/stores/catalog.ts";
 import { openSqliteStore } from "../../../src/stores/sqlite/open-sqlite-store.ts";
-import { draft, finished, insert, insertCommand, runningTurn, say, stopping } from "../../contracts/store-setup.ts";
+import {
+  draft,
+  finished,
+  insert,
+  insertCommand,
+  runningTurn,
+  say,
+  stopping,
+  inChat,
+} from "../../contracts/store-setup.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 const placed = { group: "family", state: "waiting", at: 1 } as const;
@@ -97,7 +106,7 @@ test("a damaged file is reported as damaged, with the cause", async () => {
 
   const reading = (async () => {
     await using store = await openStore({ kind: "sqlite", path: place.path });
-    await store.messages.after("family", 0, 1_000);
+    await store.messages.after(inChat("family"), 0, 1_000);
   })();
 
   await expect(reading).rejects.toMatchObject({
@@ -136,7 +145,7 @@ test("a full disk refuses new messages, keeps every acknowledged one, and needs 
   expect(failure).toMatch(/^failed store_failed .*(disk is full|disk failed)/);
   expect(acknowledged).toBeGreaterThan(10);
   await using store = await openStore({ kind: "sqlite", path: place.path });
-  expect(await store.messages.countAfter("family", 0)).toBe(acknowledged);
+  expect(await store.messages.countAfter(inChat("family"), 0)).toBe(acknowledged);
   expect(await store.messages.insert(say("afterwards"), placed)).toMatchObject({ duplicate: false });
 });
 
@@ -151,7 +160,7 @@ test("a host that is killed while it stores loses nothing that it acknowledged",
 
   await using store = await openStore({ kind: "sqlite", path: place.path });
 
-  const stored = new Set((await store.messages.after("family", 0, 100_000)).map((message) => message.id));
+  const stored = new Set((await store.messages.after(inChat("family"), 0, 100_000)).map((message) => message.id));
   expect(acknowledged.length).toBeGreaterThanOrEqual(60);
   for (const id of acknowledged) expect(stored).toContain(id);
 });
@@ -176,11 +185,13 @@ test("the audit head can be read beside a running host, and never makes a new st
   await expect(openAuditWitness({ kind: "sqlite", path: place.path })).rejects.toMatchObject({ code: "store_failed" });
   await using store = await openStore({ kind: "sqlite", path: place.path });
   await using witness = await openAuditWitness({ kind: "sqlite", path: place.path });
-  expect(await witness.head()).toBeUndefined();
+  expect([await witness.head(), await witness.signed()]).toEqual([undefined, undefined]);
 
   await store.audit.append([{ seq: 1, hash: "h", type: "host-start", group: undefined, file: "f" }]);
 
-  expect(await witness.head()).toEqual({ seq: 1, hash: "h" });
+  await store.audit.willSign(1);
+
+  expect([await witness.head(), await witness.signed()]).toEqual([{ seq: 1, hash: "h" }, 1]);
 });
 
 test("no question to the store reads a whole table that grows with time", async () => {
@@ -189,10 +200,10 @@ test("no question to the store reads a whole table that grows with time", async 
   await using store = await openSqliteStore({ path: place.path, onQuery: (statement) => statements.add(statement) });
   statements.clear();
   const { session } = await runningTurn(store);
-  await store.messages.after("family", 0, 10);
-  await store.messages.countAfter("family", 0);
-  await store.messages.waiting("family", 10);
-  await store.messages.waitingCount("family");
+  await store.messages.after(inChat("family"), 0, 10);
+  await store.messages.countAfter(inChat("family"), 0);
+  await store.messages.waiting(inChat("family"), 10);
+  await store.messages.waitingCount(inChat("family"));
   await store.messages.waitingGroups();
   await store.messages.ofTurn("t");
   await store.messages.waitingTotal(10);
@@ -203,7 +214,7 @@ test("no question to the store reads a whole table that grows with time", async 
   await store.chats.list();
   const command = await insertCommand(store, "new", "new");
   await store.interventions.commands();
-  await store.interventions.commands("family");
+  await store.interventions.commands(inChat("family"));
   await store.interventions.carryOut(command, { ...stopping, stops: false, renews: session });
   await store.turns.history(session, 1, 0);
   await store.turns.steps("t");
@@ -213,9 +224,9 @@ test("no question to the store reads a whole table that grows with time", async 
   await store.turns.running();
   await store.turns.list({ limit: 10 });
   await store.turns.list({ group: "family", limit: 10 });
-  await store.interventions.giveUpOld("family", { ...stopping, before: 1 });
+  await store.interventions.giveUpOld(inChat("family"), { ...stopping, before: 1 });
   await store.turns.finish("t", { ...finished, outgoing: [draft("x")] });
-  await store.interventions.giveUpOld("family", { ...stopping, before: 100 });
+  await store.interventions.giveUpOld(inChat("family"), { ...stopping, before: 100 });
   await store.interventions.carryOut(await insertCommand(store, "stop", "stop"), stopping);
   await store.probe(1);
   await store.outbox.unsent(10);
@@ -224,9 +235,13 @@ test("no question to the store reads a whole table that grows with time", async 
   await store.outbox.isOwn("terminal", "chat", "1");
   await store.outbox.counts();
   await store.outbox.withFiles(1);
-  await store.interventions.giveUpLate("family", stopping);
+  await store.interventions.giveUpLate(inChat("family"), stopping);
   await store.chats.get("terminal", "chat");
   await store.groups.wasUsed("family");
+  await store.groups.folder("family");
+  await store.groups.earlierChat(inChat("family"));
+  await store.groups.noteInstructions("family", { sha256: "", bytes: 0, changedAt: undefined });
+  await store.audit.signed();
   await store.requests.open(request, { limits: { open: 1, openOfSender: 1, perHour: 1, lifetimeMs: 1 }, outgoing: [] });
   await store.requests.get("CODE");
   await store.requests.waiting();

@@ -12,6 +12,7 @@ import {
   say,
   step,
   stopping,
+  inChat,
 } from "../../contracts/store-setup.ts";
 
 const groups = ["family", "work"] as const;
@@ -176,7 +177,7 @@ async function stop({ store }: Restartable, model: Model, place: string): Promis
 async function giveUpOld({ store }: Restartable, model: Model, place: string): Promise<void> {
   const waiting = model.messages.filter((message) => message.group === place && message.state === "waiting");
 
-  const old = await store.interventions.giveUpOld(place, { ...stopping, before: 50 });
+  const old = await store.interventions.giveUpOld(inChat(place), { ...stopping, before: 50 });
 
   expect(old.turns).toEqual([]);
   expect(old.waiting.map(({ seq }) => seq)).toEqual(waiting.map(({ seq }) => seq));
@@ -195,11 +196,11 @@ function take(model: Model, turn: string, takes: Picks): void {
 async function compare({ store }: Restartable, model: Model): Promise<void> {
   for (const place of groups) {
     const shown = model.messages.filter((message) => message.group === place && message.state !== "handled");
-    const stored = await store.messages.after(place, 0, 100);
+    const stored = await store.messages.after(inChat(place), 0, 100);
     expect(stored.map(({ seq, state, turn }) => ({ seq, state, turn }))).toEqual(
       shown.map(({ seq, state, turn }) => ({ seq, state, turn })),
     );
-    expect(await store.messages.countAfter(place, 0)).toBe(shown.length);
+    expect(await store.messages.countAfter(inChat(place), 0)).toBe(shown.length);
     for (const { state, turn } of stored) {
       const turnState = turn === undefined ? undefined : (await store.turns.get(turn))?.state;
       const holds =

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import { openSqliteStore } from "../../../src/stores/sqlite/open-sqlite-store.ts";
-import { finished, insert, runningTurn, step } from "../../contracts/store-setup.ts";
+import { finished, insert, runningTurn, step, inChat } from "../../contracts/store-setup.ts";
 import { openTestStore } from "../../support/open-test-store.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
@@ -32,6 +32,6 @@ test("a change that is refused takes no other with it", async () => {
 
   expect(refused).toMatchObject({ status: "rejected", reason: { code: "conflict" } });
   expect([before.status, after.status]).toEqual(["fulfilled", "fulfilled"]);
-  expect((await store.messages.waiting("family", 10)).map(({ id }) => id)).toEqual(["before", "after"]);
+  expect((await store.messages.waiting(inChat("family"), 10)).map(({ id }) => id)).toEqual(["before", "after"]);
   expect(await store.turns.steps("t")).toHaveLength(1);
 });

@@ -1,0 +1,76 @@
+import { join } from "node:path";
+
+import { readAudit } from "../../src/audit/read.ts";
+import type { AuditRecord } from "../../src/audit/record.ts";
+import { AttackedHost, freePort, openPlayground, runCommand, writeHome } from "./host.ts";
+import type { CommandEnd, Playground } from "./host.ts";
+import type { Stage } from "./stage.ts";
+
+/** For attacks on a host of their own, with another configuration or files: the attack looks at that host's log itself. */
+export const ownLog = { none: "a host of its own is attacked, and the attack looks for the record in its log" };
+
+/** A home of an attack's own, without a host at first. */
+export class OwnHome implements AsyncDisposable {
+  readonly playground: Playground;
+  readonly #port: number;
+  readonly #token: string;
+
+  private constructor(playground: Playground, port: number, token: string) {
+    this.playground = playground;
+    this.#port = port;
+    this.#token = token;
+  }
+
+  static async open(stage: Stage): Promise<OwnHome> {
+    const { PATH = "", DOCKER_HOST = "" } = stage.playground.environment;
+    const playground = await openPlayground({ PATH, DOCKER_HOST }, stage.playground.userHome);
+    return new OwnHome(playground, await freePort(), stage.canaries.token);
+  }
+
+  get path(): string {
+    return this.playground.home;
+  }
+
+  /** The gateway is configured already. */
+  async configure(config: object): Promise<void> {
+    const gateway = { port: this.#port, token: this.#token };
+    await writeHome(this.path, { config: { gateway, channels: { http: {} }, ...config } });
+  }
+
+  /** A life of the host, ended in good order. */
+  async live(use: (host: AttackedHost) => Promise<unknown> = () => Promise.resolve()): Promise<AttackedHost> {
+    await using host = await AttackedHost.start(this.playground, this.#port);
+    await use(host);
+    return host;
+  }
+
+  async say(host: AttackedHost, group: string, id: string, sender: { id: string; name: string }): Promise<number> {
+    const answer = await fetch(`${host.url}/v1/channels/http/messages`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${this.#token}`, "content-type": "application/json" },
+      body: JSON.stringify({ id, group, sender, text: "hello" }),
+    });
+    await answer.arrayBuffer();
+    return answer.status;
+  }
+
+  /** What the host has said in chats. */
+  async said(host: AttackedHost): Promise<string[]> {
+    const url = `${host.url}/v1/channels/http/replies?after=0&wait=2`;
+    const answer = await fetch(url, { headers: { authorization: `Bearer ${this.#token}` } });
+    return ((await answer.json()) as { replies: { text: string }[] }).replies.map(({ text }) => text);
+  }
+
+  async command(...args: readonly string[]): Promise<CommandEnd> {
+    return runCommand(this.playground.environment, args);
+  }
+
+  async records(type: AuditRecord["type"]): Promise<AuditRecord[]> {
+    const found = await Array.fromAsync(readAudit({ folder: join(this.path, "audit") }));
+    return found.filter((record) => record.type === type);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.playground[Symbol.asyncDispose]();
+  }
+}

@@ -1,0 +1,85 @@
+import type { Group, GroupChat } from "../domain/group.ts";
+import { AppError } from "../lib/app-error.ts";
+import type { GroupStore } from "../stores/store.ts";
+
+/** A chat as the store knows it; undefined: nobody noted whose the folder is. */
+export type FormerChat = Pick<GroupChat, "channel" | "chat"> | undefined;
+
+export interface GroupFoldersParts {
+  readonly store: Pick<GroupStore, "folder" | "claimFolder" | "earlierChat">;
+  /** Is there anything of this name where the folders of groups are? */
+  readonly exists: (name: string) => Promise<boolean>;
+  /** Makes the folder, if it is not there yet. */
+  readonly make: (group: Pick<Group, "name" | "main">) => Promise<void>;
+  /** Puts on record that what another chat has left goes to this group; called before it does. */
+  readonly adopting: (group: Group, from: FormerChat) => Promise<void>;
+}
+
+/**
+ * Folders of groups, each of which belongs to one chat for as long as it is not handed over: files, instructions and what
+ * members said there must not come to another chat by a name alone.
+ */
+export class GroupFolders {
+  readonly #parts: GroupFoldersParts;
+
+  constructor(parts: GroupFoldersParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * For a group that is added at run time. `adopt`: also what another chat, or nobody knows who, has left under its name;
+   * otherwise that is a `conflict`.
+   */
+  async take(group: Group, adopt: boolean): Promise<void> {
+    const { store, make, adopting } = this.#parts;
+    const found = await this.#foreign(group);
+    if (found && !adopt) throw taken(group, found.from);
+    if (found) await adopting(group, found.from);
+    // Noted before it is made: a folder that a crash leaves behind is known to be this chat's.
+    await store.claimFolder(group);
+    await make(group);
+  }
+
+  /** For a group of the configuration: that is the operator's own word. The chat that the folder was another one's of, if so. */
+  async takeConfigured(group: Group): Promise<FormerChat> {
+    const { store, make, adopting } = this.#parts;
+    const owner = await store.folder(group.name);
+    const isForeign = owner !== undefined && !isSameChat(owner, group);
+    if (isForeign) await adopting(group, owner);
+    if (owner === undefined || isForeign) await store.claimFolder(group);
+    await make(group);
+    return isForeign ? owner : undefined;
+  }
+
+  /** Has the folder gone to another chat since this group was added? */
+  async isLost(group: Group): Promise<boolean> {
+    const owner = await this.#parts.store.folder(group.name);
+    return owner !== undefined && !isSameChat(owner, group);
+  }
+
+  /** May a group of this name and chat be added without taking what is another one's? */
+  async isFree(group: GroupChat): Promise<boolean> {
+    return (await this.#foreign(group)) === undefined;
+  }
+
+  async #foreign(group: GroupChat): Promise<{ readonly from: FormerChat } | undefined> {
+    const { store, exists } = this.#parts;
+    const owner = await store.folder(group.name);
+    if (owner) return isSameChat(owner, group) ? undefined : { from: owner };
+    const earlier = await store.earlierChat(group);
+    if (earlier) return { from: earlier };
+    return (await exists(group.name)) ? { from: undefined } : undefined;
+  }
+}
+
+function isSameChat(one: Pick<GroupChat, "channel" | "chat">, other: Pick<GroupChat, "channel" | "chat">): boolean {
+  return one.channel === other.channel && one.chat === other.chat;
+}
+
+function taken({ name }: GroupChat, from: FormerChat): AppError {
+  const whose = from
+    ? `the folder and messages of this name belong to the chat "${from.chat}" on channel ${from.channel}`
+    : "there is a folder of this name, and it is not known which chat it belongs to";
+  const fix = "choose another name, or hand it over with --adopt: the new chat's agent then has all of its files";
+  return new AppError("conflict", `"${name}" cannot be the name of this group: ${whose}.`, { fix });
+}
