@@ -63,4 +63,18 @@ export const attacks: readonly Attack[] = [
       return { seen: `${taken} taken out, ${left} left`, holds: left === 0 && taken === forms.length };
     },
   },
+  {
+    id: "E12",
+    title: "the container puts a guess of the gateway's token into names of files that make the host give up on it",
+    from: "container",
+    expected: "the notice in the chat says nothing that the container has chosen",
+    audit: { type: "mailbox-violation", where: ({ group }) => group === "red" },
+    attempt: async (stage) => {
+      const { token } = stage.canaries;
+      const command = `for n in $(seq 40); do touch "/mail/to-host/${token}$n"; sleep 0.05; done; sleep 20`;
+      const { reply } = await stage.shell("red", command, command, command);
+      const echoed = /canary|redacted/.test(reply.text);
+      return { seen: `${reply.kind}: ${reply.text}`, holds: reply.kind === "notice" && !echoed };
+    },
+  },
 ];

@@ -198,7 +198,13 @@ export class TurnRunner {
 
 const endedMeanwhile: Outcome = { kind: "ended", state: "cancelled", text: "It was ended." };
 
-function lostTwice(reason: string): { state: "failed"; text: string } {
+/**
+ * How the mailbox's rules were broken is for the log alone: it quotes the container, whose words would be taken for the host's, and in the
+ * host's words secrets are replaced, which would confirm a guess.
+ */
+function lostTwice(cause: string): { state: "failed"; text: string } {
+  const [, quotes] = /^(mailbox violation|a message of the agent could not be read)\b/.exec(cause) ?? [];
+  const reason = quotes ?? cause;
   const text = `the agent's container ended ${containersPerTurn} times while it worked (last: ${reason}). The message is kept; the operator can try again with "crabpot turns retry".`;
   return { state: "failed", text };
 }

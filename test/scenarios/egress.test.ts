@@ -185,3 +185,53 @@ test("after a restart of the host the container that was taken over still gets o
   expect(after.text).toContain("reached");
   expect(await host.containers()).toEqual(containers);
 });
+
+test("the operator hears, in the main group, of a host that keeps sending a token back and of a secret that was guessed", async () => {
+  const value = "tok-canary-6a7b8c9d0e1f";
+  const theirs = "their-canary-0123456789";
+  await using folder = await temporaryFolder();
+  const ca = join(folder.path, "ca.pem");
+  await writeFile(ca, authority.certificate);
+  await using server = await tlsServer(authority, "api.test", (request, response) =>
+    response.end(`${request.url ?? ""} ${request.headers.authorization?.toUpperCase() ?? "without"}\n`),
+  );
+  const target = `api.test:${server.port}`;
+  const network = { allow: [target] };
+  const family = { network, secrets: { API_TOKEN: { value, hosts: [target], paths: ["/v1/*"] } } };
+  const office = { network, secrets: { API_TOKEN: { value: theirs, hosts: [target] } } };
+  const urls = ["v2", "v1/../x", "v1/a", "v1/b", "v1/c", "v1/d"].map((path) => `https://${target}/${path}`);
+  const command = urls.map((url) => `curl -sS --path-as-is ${url} 2>&1`).join("; ");
+  await using running = await startModelHost(
+    (request) =>
+      request.messages.at(-1)?.role === "tool"
+        ? { text: `${request.messages.at(-1)?.text ?? ""} is it ${theirs}?` }
+        : { toolCalls: [{ name: "shell", input: { command } }] },
+    { groups: { family, office, home: { main: true } }, program, variables: { TEST_UPSTREAM_CA: ca } },
+  );
+  const { host } = running;
+
+  const { text } = await host.ask("family", "@crab go");
+
+  expect(text).toMatch(/\/v2 without\n\/v1\/\.\.\/x without\n/);
+  expect(text.match(/BEARER \*{23}/g)).toHaveLength(3);
+  expect(text).toContain("403");
+  expect(text).toContain(`is it ${theirs}?`);
+  const told = async (): Promise<string[]> =>
+    (await host.replies()).filter(({ group }) => group === "home").map((reply) => reply.text);
+  await expect
+    .poll(told)
+    .toEqual([
+      expect.stringContaining(`${target} has sent a secret of group family back`),
+      expect.stringContaining("groups.office.secrets.API_TOKEN"),
+    ]);
+  const egress = (await audit(host, "egress")).map(({ verdict, rule }) => `${String(verdict)} ${String(rule)}`);
+  expect(egress.filter((line) => ["barred reflects", "allowed no secret"].includes(line))).toEqual([
+    "allowed no secret",
+    "allowed no secret",
+    "barred reflects",
+  ]);
+  expect(await audit(host, "redaction")).toEqual([
+    { count: 1, shown: true, found: ["groups.office.secrets.API_TOKEN"] },
+  ]);
+  expect(host.output.join("")).not.toMatch(/canary/);
+});
