@@ -4,7 +4,7 @@ import { join } from "node:path";
 
 import type { Attack } from "../suite/attack.ts";
 import { AttackedHost, freePort, openPlayground, runCommand, writeHome } from "../suite/host.ts";
-import type { SaidOptions, Stage, StageGroup } from "../suite/stage.ts";
+import type { SaidOptions, Stage } from "../suite/stage.ts";
 
 const megabyte = 1024 * 1024;
 /** As long as a text may be, in ASCII and in letters of three bytes. */
@@ -61,6 +61,7 @@ export const attacks: readonly Attack[] = [
       const sender = newMember("f17");
       const statuses = await flood(stage, { times: 200, group: () => "red", text: longText, said: () => ({ sender }) });
       const bystander = await stage.say("red", "hello", { sender: newMember("f17-bystander") });
+      await forget(stage, ["red"]);
       return {
         seen: describe(statuses),
         holds: count(statuses, 202) * longText.length <= 6 * megabyte && bystander.status === 202,
@@ -69,19 +70,16 @@ export const attacks: readonly Attack[] = [
   },
   {
     id: "F18",
-    title: "the same in what stands beside a text: quotes, names, ids, names of files, in letters of three bytes",
+    title: "the same in what stands beside a text: quotes, names and ids, in letters of three bytes",
     from: "chat",
     expected: "all that is stored counts; the member is kept out for the day",
     audit: limitHit("megabytes-per-member-per-day", /^member:f18-/),
     attempt: async (stage) => {
       const sender = { ...newMember("f18"), name: "€".repeat(256) };
-      const data = Buffer.from("x").toString("base64");
-      const attachments = Array.from({ length: 2 }, () => ({ name: "€".repeat(256), mimeType: "text/plain", data }));
       const replyTo = { id: "€".repeat(256), author: "€".repeat(256), text: "€".repeat(4_096) };
-      const said = (): SaidOptions => ({ sender, replyTo, attachments, id: `${randomUUID()}${"€".repeat(200)}` });
-      const statuses = await flood(stage, { times: 500, group: () => "locked", text: "x", said });
-      await rm(join(stage.groupFolder("locked"), "inbox"), { recursive: true, force: true });
-      const bytes = 3 * (256 * 3 + 4_096 + 200 + 2 * 256);
+      const said = (): SaidOptions => ({ sender, replyTo, id: `${randomUUID()}${"€".repeat(200)}` });
+      const statuses = await flood(stage, { times: 500, group: () => "drowned", text: "x", said });
+      const bytes = 3 * (256 * 3 + 4_096 + 200);
       return { seen: describe(statuses), holds: count(statuses, 202) * bytes <= 6 * megabyte };
     },
   },
@@ -97,9 +95,31 @@ export const attacks: readonly Attack[] = [
       const group = (index: number): string => groups[index % groups.length] ?? "";
       const statuses = await flood(stage, { times: 150, group, text: longText, said: () => ({ sender }) });
       const other = await stage.say("egress", "hello", { sender: newMember("f19-bystander") });
+      await forget(stage, groups);
       return {
         seen: describe(statuses),
         holds: count(statuses, 202) * longText.length <= 6 * megabyte && other.status === 202,
+      };
+    },
+  },
+  {
+    id: "F21",
+    title: "one member fills the disk with files",
+    from: "chat",
+    expected: "the files of a day have a sum; beyond it the messages come without them",
+    audit: limitHit("attachment-megabytes-per-member-per-day", /^member:f21-/),
+    attempt: async (stage) => {
+      const data = Buffer.alloc(10 * megabyte, "x").toString("base64");
+      const sender = newMember("f21");
+      const said = (): SaidOptions => ({ sender, attachments: [{ name: "x", mimeType: "text/plain", data }] });
+      const statuses = await flood(stage, { times: 6, group: () => "drowned", text: "look", said });
+      const inbox = join(stage.groupFolder("drowned"), "inbox");
+      const files = await Promise.all((await readdir(inbox)).map(async (name) => (await stat(join(inbox, name))).size));
+      await rm(inbox, { recursive: true, force: true });
+      const bytes = files.reduce((sum, size) => sum + size, 0);
+      return {
+        seen: `${describe(statuses)}; ${Math.round(bytes / megabyte)} MB of files`,
+        holds: count(statuses, 202) === 6 && bytes > 0 && bytes <= 32 * megabyte,
       };
     },
   },
@@ -114,35 +134,14 @@ export const attacks: readonly Attack[] = [
       const statuses = await flood(stage, { times: 160, group: () => "drowned", text: wideText, said });
       const command = await stage.say("drowned", "/status", { sender: newMember("f20") });
       const status = await stage.replyWhere(({ inReplyTo }) => inReplyTo.includes(command.id));
-      const isServed = await answers(stage, "red");
+      const { output } = await stage.shell("red", "echo alive");
       const told = (await allReplies(stage)).filter(
         ({ group, text }) => group === "drowned" && text.includes("This group has sent"),
       );
       const bytes = count(statuses, 202) * Buffer.byteLength(wideText);
       return {
         seen: `${describe(statuses)}, told ${told.length} times, /status: ${status.text.slice(0, 40)}`,
-        holds: bytes <= 24 * megabyte && count(statuses, 429) > 0 && told.length === 1 && isServed,
-      };
-    },
-  },
-  {
-    id: "F21",
-    title: "one member fills the disk with files",
-    from: "chat",
-    expected: "the files of a day have a sum; beyond it the messages come without them",
-    audit: limitHit("attachment-megabytes-per-member-per-day", /^member:f21-/),
-    attempt: async (stage) => {
-      const data = Buffer.alloc(10 * megabyte, "x").toString("base64");
-      const sender = newMember("f21");
-      const said = (): SaidOptions => ({ sender, attachments: [{ name: "x", mimeType: "text/plain", data }] });
-      const statuses = await flood(stage, { times: 6, group: () => "locked", text: "look", said });
-      const inbox = join(stage.groupFolder("locked"), "inbox");
-      const files = await Promise.all((await readdir(inbox)).map(async (name) => (await stat(join(inbox, name))).size));
-      await rm(inbox, { recursive: true, force: true });
-      const bytes = files.reduce((sum, size) => sum + size, 0);
-      return {
-        seen: `${describe(statuses)}; ${Math.round(bytes / megabyte)} MB of files`,
-        holds: count(statuses, 202) === 6 && bytes > 0 && bytes <= 32 * megabyte,
+        holds: bytes <= 24 * megabyte && count(statuses, 429) > 0 && told.length === 1 && output.includes("alive"),
       };
     },
   },
@@ -191,12 +190,9 @@ export const attacks: readonly Attack[] = [
   },
 ];
 
-/** What a flood has left as context may be more than fits into one turn, which then ends with a notice, and is over with it. */
-async function answers(stage: Stage, group: StageGroup): Promise<boolean> {
-  for (let tries = 0; tries < 3; tries += 1) {
-    if ((await stage.shell(group, "echo alive")).output.includes("alive")) return true;
-  }
-  return false;
+/** What a flood has left as context may be more than fits into the next turn. */
+async function forget(stage: Stage, groups: readonly string[]): Promise<void> {
+  for (const group of groups) await stage.ask(group, "/new", { sender: newMember("forget") });
 }
 
 async function allReplies(stage: Stage) {

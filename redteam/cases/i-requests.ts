@@ -195,9 +195,9 @@ export const attacks: readonly Attack[] = [
     audit: { type: "http-refused", where: ({ actor }) => actor.startsWith("address:") },
     quick: true,
     attempt: async (stage) => {
-      const headers = { authorization: "Bearer wrong", "x-forwarded-for": "operator", forwarded: "for=operator" };
-      const { status } = await stage.request("/metrics", { headers });
-      return { seen: String(status), holds: status === 401 };
+      const headers = { ...stage.authorization, "x-forwarded-for": "operator", forwarded: "for=operator" };
+      const { status } = await stage.request("/operator", { headers });
+      return { seen: String(status), holds: status === 404 };
     },
   },
 ];

@@ -165,14 +165,15 @@ export class TurnPace {
 
   #tooMany(pace: Pace, { turnsPerHour: allowed }: PaceLimits): Rest | undefined {
     if (allowed === 0 || pace.turns.size < allowed) return undefined;
-    const [oldest] = pace.turns.values();
-    const untilFree = (oldest?.startedAt ?? 0) + hourMs - this.#parts.clock.now();
+    const inTheWay = [...pace.turns.values()].at(-allowed);
+    const untilFree = (inTheWay?.startedAt ?? 0) + hourMs - this.#parts.clock.now();
     return { limit: "turns-per-hour", allowed, ms: Math.max(this.#restMs(pace), untilFree), senders: new Set() };
   }
 
   #loop(pace: Pace, { loopTurns: allowed }: PaceLimits, sender: string): Rest | undefined {
     if (allowed === 0) return undefined;
-    const all = [...pace.turns.values()].filter(({ firstAt }) => firstAt !== undefined && firstAt > pace.loopFrom);
+    const newest = [...pace.turns.values()].slice(-(allowed + 1));
+    const all = newest.filter(({ firstAt }) => firstAt !== undefined && firstAt > pace.loopFrom);
     const running = all.at(-1)?.endedAt === undefined ? all.at(-1) : undefined;
     const chain = all.filter(({ endedAt }) => endedAt !== undefined).slice(-allowed);
     const senders = new Set(chain.flatMap((turn) => turn.senders));
