@@ -113,7 +113,7 @@ test("commands that were stored and not carried out when the host died are carri
     ["notice", "new"],
     ["reply", "hello"],
   ]);
-  expect(replies[0]?.text).toBe("Stopped by Ann.");
+  expect(replies[0]?.text).toBe('Stopped by "Ann".');
   expect(fresh.text).toBe("1 messages");
   expect(again.body.duplicate).toBe(true);
   expect(model.requests).toHaveLength(2);

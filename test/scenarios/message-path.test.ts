@@ -134,7 +134,7 @@ test("/stop ends a running turn, /new forgets, /status answers, none of them ask
   const { host, model } = running;
 
   await host.say("family", "@crab sleep", { id: "long" });
-  await expect.poll(async () => (await host.cli("logs", "--group", "family")).stdout).toContain("sleep 600");
+  await expect.poll(async () => (await host.cli("logs", "--group", "family")).stdout).toContain("the agent is at work");
   const stopped = await host.ask("family", "/stop");
   const ended = await host.replyTo("long");
   const status = await host.ask("family", "@crab /status");
@@ -143,7 +143,7 @@ test("/stop ends a running turn, /new forgets, /status answers, none of them ask
   const fresh = await host.ask("family", "@crab hello");
 
   expect(stopped).toMatchObject({ kind: "notice", text: "Stopping." });
-  expect(ended).toMatchObject({ kind: "notice", text: "Stopped by Ann." });
+  expect(ended).toMatchObject({ kind: "notice", text: 'Stopped by "Ann".' });
   expect(status.text).toContain("idle");
   expect(cleared.kind).toBe("notice");
   expect(asked).toBe(1);
