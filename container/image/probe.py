@@ -50,8 +50,19 @@ CALLS = {
     "swapon": (167, 224),
     "sethostname": (170, 161),
     "modify_ldt": (154, None),
+    "chmod": (90, None),
+    "fchmod": (91, 52),
+    "fchmodat": (268, 53),
+    "fchmodat2": (452, 452),
+    "creat": (85, None),
+    "open": (2, None),
+    "openat": (257, 56),
+    "openat2": (437, 437),
+    "mknod": (133, None),
 }
 
+SET_IDS = stat.S_ISUID | stat.S_ISGID
+TMPFILE = 0o20000000
 NEW_NETWORK, NEW_USER, NEW_MOUNT, SIGNAL_CHILD = 0x40000000, 0x10000000, 0x00020000, 17
 
 libc = ctypes.CDLL(None, use_errno=True)
@@ -203,6 +214,26 @@ def try_calls():
     try_call("modify_ldt", 99, nothing, 0)
 
 
+def try_set_id_bits():
+    """Each way to give a file the setuid or setgid bit. Nothing is there: a call that passes the filter says so."""
+    here, nowhere = -100, ctypes.c_char_p(b"/nonexistent-probe/file")
+    for label, bits in (("setuid", stat.S_ISUID), ("setgid", stat.S_ISGID)):
+        mode = bits | 0o755
+        attempt(f"chmod-{label}", lambda mode=mode: call("chmod", nowhere, mode))
+        attempt(f"fchmod-{label}", lambda mode=mode: call("fchmod", -1, mode))
+        attempt(f"fchmodat-{label}", lambda mode=mode: call("fchmodat", here, nowhere, mode))
+    mode = SET_IDS | 0o755
+    attempt("fchmodat2-setuid", lambda: call("fchmodat2", here, nowhere, mode, 0))
+    attempt("creat-setuid", lambda: call("creat", nowhere, mode))
+    attempt("open-setuid", lambda: call("open", nowhere, os.O_CREAT | os.O_WRONLY, mode))
+    attempt("openat-setuid", lambda: call("openat", here, nowhere, os.O_CREAT | os.O_WRONLY, mode))
+    attempt("openat-tmpfile-setuid", lambda: call("openat", here, nowhere, TMPFILE | os.O_WRONLY, mode))
+    how = (ctypes.c_uint64 * 3)(os.O_CREAT | os.O_WRONLY, mode, 0)
+    attempt("openat2-setuid", lambda: call("openat2", here, nowhere, ctypes.byref(how), 24))
+    attempt("mknod-setuid", lambda: call("mknod", nowhere, stat.S_IFREG | mode, 0))
+    attempt("mknodat-setuid", lambda: call("mknodat", here, nowhere, stat.S_IFREG | mode, 0))
+
+
 def try_files():
     for label, path in (
         ("write-sysrq", "/proc/sysrq-trigger"),
@@ -212,6 +243,7 @@ def try_files():
         ("read-kernel-memory", "/dev/mem"),
     ):
         attempt(label, lambda path=path: open_for_writing(path), ABSENT)
+    attempt("open-terminal", lambda: os.close(os.open("/dev/ptmx", os.O_RDWR | os.O_NOCTTY | os.O_CLOEXEC)), ABSENT)
     for label, path in (
         ("connect-docker", "/var/run/docker.sock"),
         ("connect-containerd", "/run/containerd/containerd.sock"),
@@ -280,6 +312,7 @@ def main():
     interfaces = [line.split(":")[0].strip() for line in read("/proc/net/dev").splitlines() if ":" in line]
     try_sockets()
     try_calls()
+    try_set_id_bits()
     try_files()
     report = {
         "uid": os.getuid(),
