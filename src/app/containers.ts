@@ -2,6 +2,7 @@ import { statfs } from "node:fs/promises";
 import { join } from "node:path";
 
 import { ensureGlobalFolder, ensureGroupFolder } from "../config/group-folders.ts";
+import { configuredGroups } from "../config/groups.ts";
 import { findAgentImage } from "../containers/agent-image.ts";
 import { openEngine } from "../containers/catalog.ts";
 import { judgeEngine, judgeRuntime } from "../containers/engine-versions.ts";
@@ -101,6 +102,7 @@ function createLauncher(
       allowlistPath: home.paths.mounts,
       hostUid: hostUid(),
     },
+    groups: configuredGroups(config),
     groupFolder: async (group, user) => {
       const folder = await ensureGroupFolder(folders, group, user);
       await giveFolderTo(folder, user, hostUid());

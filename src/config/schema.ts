@@ -1,6 +1,7 @@
 import * as z from "zod";
 
 import { parseDestination } from "../domain/egress.ts";
+import { protectedByDefault } from "../domain/group.ts";
 
 const name = z
   .string()
@@ -29,6 +30,15 @@ const mount = z.strictObject({
   source: z.string().min(1),
   target: z.string().min(1),
   access: z.enum(["ro", "rw"]).default("ro"),
+  shared: z
+    .boolean()
+    .default(false)
+    .describe("Other groups may have the same folder or a part of it, if their mounts say so, too."),
+  protect: z
+    .array(z.string().min(1).max(200))
+    .max(32)
+    .default([...protectedByDefault])
+    .describe("Paths in it that stay read-only although the mount is writable."),
 });
 
 /** `host:port`; see `parseDestination`. */

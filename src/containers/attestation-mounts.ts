@@ -55,7 +55,7 @@ export function compareSeenMounts(seen: readonly SeenMount[], body: CreateBody):
     ...uncovered(seen)
       .filter((mount) => !intended.has(mount.target))
       .flatMap(judgeSeen),
-    ...binds.flatMap((bind) => judgeBind(bind, seen)),
+    ...binds.flatMap((bind) => judgeBind(bind, seen, intended)),
     ...temporaryFolders.flatMap((path) => judgeTmpfs(path, seen)),
     ...everywhere
       .filter((path) => !seen.some((mount) => mount.target === path))
@@ -84,9 +84,10 @@ function isMask({ type }: SeenMount): boolean {
   return type === "tmpfs" || type === "devtmpfs";
 }
 
-function judgeBind(bind: IntendedBind, seen: readonly SeenMount[]): string[] {
+/** Inside a writable one there may be what was asked for: its protected paths. */
+function judgeBind(bind: IntendedBind, seen: readonly SeenMount[], intended: ReadonlySet<string>): string[] {
   const found = seen.filter((mount) => mount.target === bind.target);
-  const below = seen.filter((mount) => mount.target !== bind.target && isWithin(mount.target, bind.target));
+  const below = seen.filter((mount) => !intended.has(mount.target) && isWithin(mount.target, bind.target));
   const faults = below.map((mount) => `There is a mount at ${mount.target}, inside ${bind.target}.`);
   if (found.length !== 1) return [...faults, `${bind.target} is mounted ${found.length} times instead of once.`];
   if (found[0]?.readOnly === bind.readOnly) return faults;
