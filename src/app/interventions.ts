@@ -52,6 +52,7 @@ export function createInterventions(context: AppContext, parts: InterventionPart
       return record({ type: "command", group: group.name, actor: message.sender.id, data });
     },
     turnEnded,
+    endContainer: (session, reason) => parts.pool.retire(session, reason),
     answer: parts.answer,
     describe: (group) => describe(context, parts, group),
     estimateTokens: estimateStepTokens,

@@ -29,12 +29,13 @@ export function sessionKeyOf(assistantName: string): (group: Group) => string {
 
 export function createTurns(
   context: AppContext,
-  { launcher, pool }: Containers,
+  { launcher, pool, mounts }: Containers,
   work: Pick<TurnParts, "deliver" | "untilWritable" | "keepFile" | "canReact">,
 ): TurnRunner {
   const { config, store, clock, logger } = context;
   const agentName = config.assistant.name;
   const timeZone = new LocalTime(config.timezone);
+  const events = createTurnEvents(context);
   const knownTools = new Set<string>(toolDefinitions.map((tool) => tool.name));
   return new TurnRunner({
     store,
@@ -55,7 +56,13 @@ export function createTurns(
     judge: (group, call) => judgeToolCall(call, group.policy, knownTools),
     formatReply: createFormatReply(context),
     ...work,
-    events: createTurnEvents(context),
+    events: {
+      ...events,
+      started: async (scope, messages, resumed) => {
+        mounts.turnBegins(scope.session.id, scope.turn.id);
+        await events.started(scope, messages, resumed);
+      },
+    },
     clock,
     logger,
     turnTimeoutMs: config.sessions.turnTimeoutMinutes * 60_000,

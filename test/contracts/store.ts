@@ -2,6 +2,7 @@ import { describe } from "vitest";
 
 import { testAuditIndex } from "./store-audit-index.ts";
 import { testChannelState } from "./store-channel-state.ts";
+import { testExecutionPoints } from "./store-execution-points.ts";
 import { testGroupsAndChats } from "./store-groups.ts";
 import { testInterventions } from "./store-interventions.ts";
 import { testMessages } from "./store-messages.ts";
@@ -22,6 +23,7 @@ export function storeContract(name: string, open: OpenStore): void {
     outbox: testOutbox,
     "channel state": testChannelState,
     budgets: testBudgets,
+    "execution points": testExecutionPoints,
     "audit index": testAuditIndex,
   };
   for (const [part, define] of Object.entries(parts)) {

@@ -206,6 +206,19 @@ const sentAt = [
 /** Where the time of a turn went; when the channel had a message. */
 const turnTimes = [`alter table turns add column times text`, `alter table outbox add column accepted_at integer`];
 
+const executionPoints = [
+  `create table execution_points (
+     seq integer primary key autoincrement,
+     turn text not null references turns (id),
+     at integer not null,
+     target text not null,
+     path text not null,
+     kind text not null,
+     change text not null check (change in ('added', 'changed', 'removed'))
+   ) strict`,
+  `create index execution_points_by_turn on execution_points (turn, seq)`,
+];
+
 /** Every migration by name; names sort in the order in which they run, and a name that was released is never changed. */
 export const migrations: Readonly<Record<string, Migration>> = {
   "0001-initial": { up: (database: Kysely<Tables>) => run(database, initial) },
@@ -218,6 +231,7 @@ export const migrations: Readonly<Record<string, Migration>> = {
   "0008-sent-at": { up: (database: Kysely<Tables>) => run(database, sentAt) },
   "0009-channel-state": { up: (database: Kysely<Tables>) => run(database, channelState) },
   "0010-turn-times": { up: (database: Kysely<Tables>) => run(database, turnTimes) },
+  "0013-execution-points": { up: (database: Kysely<Tables>) => run(database, executionPoints) },
 };
 
 async function run(database: Kysely<Tables>, statements: readonly string[]): Promise<void> {
