@@ -1,4 +1,4 @@
-import type { MountEvents } from "../sessions/mount-watch.ts";
+import type { MountEvents, MountOwner } from "../sessions/mount-watch.ts";
 import type { AppContext } from "./context.ts";
 
 /** What is told one by one of what one look has found; the rest is counted. An agent can make as many as it likes. */
@@ -6,14 +6,12 @@ const mostTold = 100;
 /** Names that one sentence holds. */
 const mostNamed = 5;
 
-type Parts = Pick<AppContext, "record" | "logs" | "logger" | "store" | "clock">;
+type Parts = Pick<AppContext, "record" | "logger" | "store" | "clock">;
 
-/** Puts what is found in mounts on record, and tells the operator: in the session's log and in the host's own. */
-export function createMountEvents({ record, logs, logger, store, clock }: Parts): MountEvents {
-  const warn = ({ group, session }: { group: string; session: string }, text: string): void => {
-    logs.of({ id: session, group }).write("host", "warn", text);
-    logger.warn({ group }, text);
-  };
+/** Puts what is found in mounts on record, and tells the operator. */
+export function createMountEvents({ record, logger, store, clock }: Parts): MountEvents {
+  // The host's own log is what `crabpot logs` shows of a group as well.
+  const warn = (owner: MountOwner, text: string): void => logger.warn({ ...owner }, text);
   return {
     setIdRemoved: async (owner, files) => {
       const data = { files: files.slice(0, mostTold), count: files.length };

@@ -13,7 +13,7 @@ import { LaunchedContainer } from "./launched-container.ts";
 import { MountInspector } from "./mount-inspector.ts";
 import { recheckMount } from "./mount-identity.ts";
 import { readRefusals } from "./mount-rules.ts";
-import type { MountContext, MountGrant } from "./mount-rules.ts";
+import type { MountContext, MountGrant, MountVerdict } from "./mount-rules.ts";
 import { pourOutput } from "./pour-output.ts";
 import type { ContainerUser, SandboxSize } from "./profile.ts";
 import { containerLabels as labels, containerSpec } from "./spec.ts";
@@ -97,12 +97,9 @@ export class ContainerLauncher {
 
   async plan(group: Group, session: Session) {
     const prepared = await this.#prepare(group, session);
-    const refusedMounts = prepared.verdicts.flatMap((verdict) =>
-      verdict.verdict === "denied" ? [`${verdict.target}: ${verdict.reason}`] : [],
-    );
     return {
       uid: prepared.user.uid,
-      refusedMounts,
+      warnings: prepared.verdicts.flatMap(warningsOf),
       start: (generation: number, mailFolder: string) =>
         this.#start(prepared, { group, session, generation, mailFolder }),
     };
@@ -154,7 +151,7 @@ export class ContainerLauncher {
     this.#granted.set(group.name, granted);
     if (verdicts.length > 0) {
       const data = {
-        mounts: verdicts.map(({ source, target, verdict, reason }) => ({ source, target, verdict, reason })),
+        mounts: verdicts.map(describeVerdict),
       };
       await this.#parts.record({ type: "mount-verdict", group: group.name, session: session.id, data });
     }
@@ -195,9 +192,8 @@ export class ContainerLauncher {
     try {
       return await this.#create(prepared, life);
     } catch (error) {
-      const isEngine = error instanceof AppError && error.code === "engine_refused";
-      for (let look = 0; isEngine && look < looksForSwaps; look += 1)
-        await refuseChangedMounts(prepared.granted, error);
+      if (!(error instanceof AppError) || error.code !== "engine_refused") throw error;
+      for (let look = 0; look < looksForSwaps; look += 1) await refuseChangedMounts(prepared.granted, error);
       throw error;
     }
   }
@@ -239,6 +235,18 @@ export class ContainerLauncher {
       throw error;
     }
   }
+}
+
+function describeVerdict(verdict: MountVerdict): object {
+  const { source, target, reason } = verdict;
+  const secrets = verdict.verdict === "denied" ? undefined : verdict.secrets;
+  return { source, target, verdict: verdict.verdict, reason, ...(secrets?.length ? { secrets } : {}) };
+}
+
+function warningsOf(verdict: MountVerdict): string[] {
+  const { target, reason } = verdict;
+  if (verdict.verdict === "denied") return [`mount refused: ${target}: ${reason}`];
+  return (verdict.secrets ?? []).length > 0 ? [`mount ${target}: ${reason}`] : [];
 }
 
 /** Throws `mount_denied` when a granted folder is not the one that was judged any more. */

@@ -60,6 +60,8 @@ export class MountInspector {
   readonly #tests: readonly (readonly string[])[];
   /** Of execution points that were seen, so that only what was touched is read again. */
   readonly #hashes = new Map<string, { readonly stamp: string; readonly hash: string }>();
+  /** What was seen last: all that is known of a folder that cannot be looked into any more. */
+  #before: Found["executionPoints"] = new Map();
 
   constructor(parts: MountInspectorParts) {
     this.#parts = parts;
@@ -76,6 +78,7 @@ export class MountInspector {
       if (refusal !== undefined) refusals.push(refusal);
     }
     for (const key of this.#hashes.keys()) if (!found.executionPoints.has(key)) this.#hashes.delete(key);
+    this.#before = found.executionPoints;
     if (granted.some(({ verdict }) => verdict === "rw")) {
       await using folder = await openFolder(groupFolder);
       const place = { folder, path: containerPaths.group, target: "", found, since };
@@ -90,11 +93,11 @@ export class MountInspector {
     work: Pick<Place, "found" | "since">,
     signal: AbortSignal,
   ): Promise<string | undefined> {
-    const change = await recheckMount(mount);
-    if (change !== undefined) return change;
     const { target, realPath, verdict } = mount;
+    const change = await recheckMount(mount);
     try {
       await using folder = await openFolder(realPath);
+      if (!(await isSame(folder, mount))) throw new Error(change ?? `${realPath} is another folder by now.`);
       const place = { ...work, folder, target, path: `${containerPaths.extra}/${target}` };
       const tests = verdict === "rw" ? [...this.#tests, setIdTest, ...executionPointTests] : this.#tests;
       let refusal: string | undefined;
@@ -105,9 +108,12 @@ export class MountInspector {
         await this.#takeBits(place, entry);
         await this.#notePoint(place, entry);
       }
-      return refusal && `The mount ${target} is refused from now on: it contains ${refusal}.`;
+      return change ?? (refusal && `The mount ${target} is refused from now on: it contains ${refusal}.`);
     } catch (error) {
       signal.throwIfAborted();
+      for (const [key, point] of this.#before) {
+        if (point.target === target) work.found.executionPoints.set(key, point);
+      }
       return `The mount ${target} is refused from now on: ${toError(error).message}`;
     }
   }
@@ -167,6 +173,11 @@ function refusalTests(names: readonly string[]): string[][] {
 function noteSecret({ target, found: { secrets } }: Place, { path, type }: FoundEntry): void {
   if (type === "d" || secrets.length >= most || !looksLikeSecret(nameOf(path))) return;
   secrets.push({ target, path: shown(path) });
+}
+
+async function isSame(folder: FileHandle, { device, inode }: MountGrant): Promise<boolean> {
+  const facts = await folder.stat({ bigint: true });
+  return String(facts.dev) === device && String(facts.ino) === inode;
 }
 
 function nameOf(path: Buffer): string {

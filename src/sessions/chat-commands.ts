@@ -1,6 +1,5 @@
 import type { Group } from "../domain/group.ts";
 import type { OutgoingDraft } from "../domain/message.ts";
-import type { Session } from "../domain/session.ts";
 import type { StepBody, Turn } from "../domain/turn.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { InterventionStore, PendingCommand, SessionStore, SetAside, SetAsideWords } from "../stores/store.ts";
@@ -17,8 +16,8 @@ export interface ChatCommandParts {
   readonly announce: (group: Group, pending: PendingCommand) => Promise<void>;
   /** The store has ended this turn: whoever works on it has to let go. */
   readonly turnEnded: (turn: Turn, reason: string) => Promise<void>;
-  /** Ends the container of a conversation that is over, with all that still runs in it. */
-  readonly endContainer: (session: Session, reason: string) => Promise<void>;
+  /** A new conversation has begun: ends the container of the old one, with all that still runs in it. */
+  readonly conversationEnded: (group: Group) => Promise<void>;
   /** What comes of `/approve` or `/deny`; called again for the same one as long as it was not written. */
   readonly answer: (pending: PendingCommand) => Promise<{
     readonly text: string;
@@ -63,14 +62,10 @@ export function createChatCommands(parts: ChatCommandParts): RunChatCommands {
           ],
         }),
       });
-      for (const { turn } of done?.turns ?? []) await parts.turnEnded(turn, reason);
-      if (done && renews !== undefined) {
-        await parts.endContainer(
-          await sessions.open(parts.sessionKey(group), group.name),
-          "a new conversation has begun",
-        );
-      }
-      if (done) parts.deliver();
+      if (!done) continue;
+      for (const { turn } of done.turns) await parts.turnEnded(turn, reason);
+      if (renews !== undefined) await parts.conversationEnded(group);
+      parts.deliver();
     }
   };
 }

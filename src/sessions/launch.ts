@@ -52,8 +52,8 @@ export interface FoundContainer {
 /** A container that could be started for a session now. */
 export interface LaunchPlan {
   readonly uid: number;
-  /** Mounts that the group asked for and does not get, one sentence each. */
-  readonly refusedMounts: readonly string[];
+  /** What the operator should know of its mounts, one sentence each: what the group does not get, and what looks like secrets. */
+  readonly warnings: readonly string[];
   /** Creates and starts it. Nothing is left behind when it fails. */
   start(generation: number, mailFolder: string): Promise<RunningContainer>;
 }

@@ -37,8 +37,8 @@ export interface MountWatchParts {
   readonly logger: Logger;
 }
 
-/** A look that is not older says how things are; in milliseconds. */
-const freshMs = 3_000;
+/** A look that took longer than this is not repeated before the next turn if it is not older than that; in milliseconds. */
+const slow = { tookMs: 500, freshMs: 3_000 };
 
 interface Watched {
   readonly owner: MountOwner;
@@ -49,8 +49,8 @@ interface Watched {
   refused: string | undefined;
   /** The last look that was asked for; looks at one container's mounts come one after another. */
   looking: Promise<void>;
-  /** When the last look began; undefined: none that counts. */
-  lookedAt: number | undefined;
+  /** When the last look began and how long it took; undefined: none that counts. */
+  last: { readonly at: number; readonly tookMs: number } | undefined;
   seen: MountSighting | undefined;
 }
 
@@ -77,7 +77,7 @@ export class MountWatch implements AsyncDisposable {
    */
   begin(owner: MountOwner, container: MountedContainer, end: (reason: string) => void): void {
     if (!container.hasMounts) return;
-    const fresh = { refused: undefined, looking: Promise.resolve(), lookedAt: undefined, seen: undefined };
+    const fresh = { refused: undefined, looking: Promise.resolve(), last: undefined, seen: undefined };
     const watched: Watched = { owner, container, end, ...fresh };
     this.#watched.set(owner.session, watched);
     void this.#look(watched);
@@ -100,8 +100,9 @@ export class MountWatch implements AsyncDisposable {
     const watched = this.#watched.get(session);
     if (!watched) return undefined;
     await watched.looking;
-    const { lookedAt } = watched;
-    if (lookedAt === undefined || this.#parts.now() - lookedAt > freshMs) await this.#look(watched);
+    const { last } = watched;
+    const isFresh = last && last.tookMs > slow.tookMs && this.#parts.now() - last.at < slow.freshMs;
+    if (isFresh !== true) await this.#look(watched);
     return watched.refused;
   }
 
@@ -135,7 +136,7 @@ export class MountWatch implements AsyncDisposable {
     const before = watched.seen;
     const seen = await container.lookIntoMounts(this.#life.signal);
     watched.seen = seen;
-    watched.lookedAt = begun;
+    watched.last = { at: begun, tookMs: now() - begun };
     if (seen.setIdFiles.length > 0) await events.setIdRemoved(owner, seen.setIdFiles);
     if (before !== undefined) await this.#tellChanges(owner, before, seen);
     if (seen.refused === undefined || watched.refused !== undefined) return;

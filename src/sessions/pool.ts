@@ -162,8 +162,7 @@ export class SessionPool implements AsyncDisposable {
       // Two containers of one session would share its folder, and the older one may still run what a turn began in it.
       this.#leftovers.removeOf(session.id),
     ]);
-    for (const refused of plan.refusedMounts)
-      this.#parts.containerLog(session.id, group.name, "warn", `mount refused: ${refused}`);
+    for (const warning of plan.warnings) this.#parts.containerLog(session.id, group.name, "warn", warning);
     const generation = await sessions.nextGeneration(session.id);
     this.#starting.set(session.id, generation);
     const parts = await this.#containerParts(group, session, { fingerprint, generation, uid: plan.uid });
