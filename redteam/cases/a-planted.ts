@@ -1,7 +1,8 @@
-import { chown, lstat, mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { chown, mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { once } from "node:events";
 import { dirname, join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 
 import type { Attack, Evidence } from "../suite/attack.ts";
 import { allRefused } from "../suite/programs.ts";
@@ -164,12 +165,12 @@ os.unlink("own"); os.rmdir("ownhooks"); print("done")`;
     expected: "a start that fails says that the folder has changed, in words of the host's own",
     audit: { type: "mount-verdict", where: ({ group }) => group === "mounts" },
     attempt: async (stage) => {
-      const place = onHost(stage, ".");
+      const place = join(stage.playground.userHome, "projects/app");
       const over = new AbortController();
       const swapping = comeAndGo(place, over.signal);
       const unclear: string[] = [];
       try {
-        for (let round = 0; round < 8; round += 1) {
+        for (let round = 0; round < 12; round += 1) {
           await stage.command("sessions", "stop", "mounts");
           const { output, reply } = await stage.shell("mounts", "echo looked");
           const isClear =
@@ -186,12 +187,15 @@ os.unlink("own"); os.rmdir("ownhooks"); print("done")`;
   },
 ];
 
+/** Long enough here to be judged, long enough away for the engine to look in vain. */
+const swapMs = 40;
+
 async function comeAndGo(place: string, signal: AbortSignal): Promise<void> {
-  const away = `${place.replace(/\/\.?$/, "")}.away`;
-  const here = place.replace(/\/\.?$/, "");
+  const away = `${place}.away`;
   while (!signal.aborted) {
-    await rename(here, away);
-    await lstat(away);
-    await rename(away, here);
+    await delay(swapMs);
+    await rename(place, away);
+    await delay(swapMs);
+    await rename(away, place);
   }
 }
