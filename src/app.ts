@@ -237,6 +237,8 @@ async function reconcile(
     if (!group || keyOf(group) !== session.key) return undefined;
     return { group, session, busy: busy.has(id) };
   });
+  // What was said while they were taken over counts as well.
+  for (const session of await store.sessions.list()) await pool.retire(session, "a new conversation has begun");
   const hot = new Set(pool.list().map(({ session, generation }) => `${session}/${generation}`));
   const isHot = (session: string, generation: number): boolean => hot.has(`${session}/${generation}`);
   const left = await removeStaleMailboxes(home.paths.sessions, isHot);

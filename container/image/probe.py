@@ -16,47 +16,20 @@ import stat
 import sys
 from _json import encode_basestring_ascii as encode_text
 
+# An isolated Python does not look beside its program by itself.
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+from system_calls import call, libc, machine
+
 REFUSED = {errno.EPERM, errno.EACCES, errno.EROFS, errno.ENOSYS}
 REFUSED |= {errno.EAFNOSUPPORT, errno.ESOCKTNOSUPPORT, errno.EPROTONOSUPPORT, errno.ENETUNREACH}
 # For files and sockets of the host: that they are not there is as good.
 ABSENT = REFUSED | {errno.ENOENT, errno.ENOTDIR, errno.ECONNREFUSED}
 
-# Numbers of system calls: x86_64, aarch64. None: the machine has no such call.
-CALLS = {
-    "io_uring_setup": (425, 425),
-    "bpf": (321, 280),
-    "userfaultfd": (323, 282),
-    "ptrace": (101, 117),
-    "process_vm_readv": (310, 270),
-    "keyctl": (250, 219),
-    "add_key": (248, 217),
-    "shmget": (29, 194),
-    "msgget": (68, 186),
-    "mq_open": (240, 180),
-    "mount": (165, 40),
-    "fsopen": (430, 430),
-    "open_tree": (428, 428),
-    "pivot_root": (155, 41),
-    "chroot": (161, 51),
-    "unshare": (272, 97),
-    "setns": (308, 268),
-    "clone": (56, 220),
-    "open_by_handle_at": (304, 265),
-    "perf_event_open": (298, 241),
-    "mknodat": (259, 33),
-    "kexec_load": (246, 104),
-    "init_module": (175, 105),
-    "finit_module": (313, 273),
-    "swapon": (167, 224),
-    "sethostname": (170, 161),
-    "modify_ldt": (154, None),
-}
-
+SET_IDS = stat.S_ISUID | stat.S_ISGID
+TMPFILE = 0o20000000
 NEW_NETWORK, NEW_USER, NEW_MOUNT, SIGNAL_CHILD = 0x40000000, 0x10000000, 0x00020000, 17
 
-libc = ctypes.CDLL(None, use_errno=True)
-libc.syscall.restype = ctypes.c_long
-machine = {"x86_64": 0, "aarch64": 1}.get(os.uname().machine)
 attempts = []
 
 
@@ -68,18 +41,6 @@ def attempt(name, action, refused=REFUSED):
         detail = errno.errorcode.get(error.errno, str(error.errno))
         is_open = error.errno not in refused
     attempts.append({"name": name, "outcome": "open" if is_open else "refused", "detail": detail})
-
-
-def call(name, *arguments):
-    number = CALLS[name][machine]
-    if number is None:
-        raise OSError(errno.ENOSYS, "no such call on this machine")
-    ctypes.set_errno(0)
-    padded = [ctypes.c_long(part) if isinstance(part, int) else part for part in arguments]
-    result = libc.syscall(ctypes.c_long(number), *padded)
-    if result < 0:
-        raise OSError(ctypes.get_errno(), name)
-    return result
 
 
 def try_call(name, *arguments):
@@ -203,6 +164,26 @@ def try_calls():
     try_call("modify_ldt", 99, nothing, 0)
 
 
+def try_set_id_bits():
+    """Each way to give a file the setuid or setgid bit. Nothing is there: a call that passes the filter says so."""
+    here, nowhere = -100, ctypes.c_char_p(b"/nonexistent-probe/file")
+    for label, bits in (("setuid", stat.S_ISUID), ("setgid", stat.S_ISGID)):
+        mode = bits | 0o755
+        attempt(f"chmod-{label}", lambda mode=mode: call("chmod", nowhere, mode))
+        attempt(f"fchmod-{label}", lambda mode=mode: call("fchmod", -1, mode))
+        attempt(f"fchmodat-{label}", lambda mode=mode: call("fchmodat", here, nowhere, mode))
+    mode = SET_IDS | 0o755
+    attempt("fchmodat2-setuid", lambda: call("fchmodat2", here, nowhere, mode, 0))
+    attempt("creat-setuid", lambda: call("creat", nowhere, mode))
+    attempt("open-setuid", lambda: call("open", nowhere, os.O_CREAT | os.O_WRONLY, mode))
+    attempt("openat-setuid", lambda: call("openat", here, nowhere, os.O_CREAT | os.O_WRONLY, mode))
+    attempt("openat-tmpfile-setuid", lambda: call("openat", here, nowhere, TMPFILE | os.O_WRONLY, mode))
+    how = (ctypes.c_uint64 * 3)(os.O_CREAT | os.O_WRONLY, mode, 0)
+    attempt("openat2-setuid", lambda: call("openat2", here, nowhere, ctypes.byref(how), 24))
+    attempt("mknod-setuid", lambda: call("mknod", nowhere, stat.S_IFREG | mode, 0))
+    attempt("mknodat-setuid", lambda: call("mknodat", here, nowhere, stat.S_IFREG | mode, 0))
+
+
 def try_files():
     for label, path in (
         ("write-sysrq", "/proc/sysrq-trigger"),
@@ -212,6 +193,7 @@ def try_files():
         ("read-kernel-memory", "/dev/mem"),
     ):
         attempt(label, lambda path=path: open_for_writing(path), ABSENT)
+    attempt("open-terminal", lambda: os.close(os.open("/dev/ptmx", os.O_RDWR | os.O_NOCTTY | os.O_CLOEXEC)), ABSENT)
     for label, path in (
         ("connect-docker", "/var/run/docker.sock"),
         ("connect-containerd", "/run/containerd/containerd.sock"),
@@ -280,6 +262,7 @@ def main():
     interfaces = [line.split(":")[0].strip() for line in read("/proc/net/dev").splitlines() if ":" in line]
     try_sockets()
     try_calls()
+    try_set_id_bits()
     try_files()
     report = {
         "uid": os.getuid(),

@@ -76,7 +76,7 @@ for name, value in ((b"security.capability", b"\\1\\0\\0\\2" + b"\\xff" * 16), (
     attempt(name.decode(), lambda: os.setxattr(place, name, value))
 attempt("chown", lambda: os.chown(place, 0, 0)); attempt("chown-other", lambda: os.chown(place, 1000, 1000))
 attempt("immutable", lambda: __import__("fcntl").ioctl(os.open(place, os.O_RDONLY), 0x40086602, struct.pack("l", 16)))
-os.chmod(place, 0o6777); os.unlink(place)`,
+attempt("set-id", lambda: os.chmod(place, 0o6777)); os.unlink(place)`,
   }),
   pythonAttack({
     id: "C20",

@@ -2,6 +2,7 @@ import { statfs } from "node:fs/promises";
 import { join } from "node:path";
 
 import { ensureGlobalFolder, ensureGroupFolder } from "../config/group-folders.ts";
+import { configuredGroups } from "../config/groups.ts";
 import { findAgentImage } from "../containers/agent-image.ts";
 import { openEngine } from "../containers/catalog.ts";
 import { judgeEngine, judgeRuntime } from "../containers/engine-versions.ts";
@@ -16,6 +17,7 @@ import { AppError } from "../lib/app-error.ts";
 import { availableMemoryMb } from "../lib/available-memory.ts";
 import { rememberSuccess } from "../lib/remember-success.ts";
 import { HostMailbox } from "../sessions/host-mailbox.ts";
+import { MountWatch } from "../sessions/mount-watch.ts";
 import { SessionPool } from "../sessions/pool.ts";
 import { draftFor } from "../sessions/turn-parts.ts";
 import { WorkspaceWatch } from "../sessions/workspace-watch.ts";
@@ -24,6 +26,7 @@ import { hostUid } from "./context.ts";
 import type { AppContext } from "./context.ts";
 import { createEgress } from "./egress.ts";
 import { createPoolEvents } from "./events.ts";
+import { createMountEvents } from "./mount-events.ts";
 
 /** Between two looks at the free space, each a single system call. */
 const watchIntervalMs = 2_000;
@@ -34,6 +37,7 @@ export interface Containers {
   readonly prepare: () => Promise<void>;
   readonly launcher: ContainerLauncher;
   readonly pool: SessionPool;
+  readonly mounts: MountWatch;
 }
 
 /** Everything that makes containers. Nothing is asked of the engine before `prepare`: it may be away for now. */
@@ -57,12 +61,19 @@ export async function openContainers(
   const egress = stack.use(createEgress(context, { overrides: parts.egress, tell: parts.tell }));
   const launcher = createLauncher(context, { engine, image, egress });
   const watch = stack.use(createWatch(context, () => pool));
-  const pool: SessionPool = stack.use(createPool(context, { launcher, watch, deliver: parts.deliver }));
+  const { clock, logger } = context;
+  const mounts = new MountWatch({
+    events: createMountEvents(context, parts.tell),
+    now: () => clock.monotonic(),
+    logger,
+  });
+  stack.use(mounts);
+  const pool: SessionPool = stack.use(createPool(context, { launcher, watch, mounts, deliver: parts.deliver }));
   const prepare = async (): Promise<void> => {
     const { id } = await image();
     context.logger.debug({ image: id, maxHot: config.sessions.maxHot }, "containers can be started");
   };
-  return { engine, prepare, launcher, pool };
+  return { engine, prepare, launcher, pool, mounts };
 }
 
 async function refuseUnfitEngine({ config, logger, record }: AppContext, engine: ContainerEngine): Promise<void> {
@@ -106,6 +117,7 @@ function createLauncher(
       allowlistPath: home.paths.mounts,
       hostUid: hostUid(),
     },
+    groups: configuredGroups(config),
     groupFolder: async (group, user) => {
       const folder = await ensureGroupFolder(folders, group, user);
       await giveFolderTo(folder, user, hostUid());
@@ -144,9 +156,10 @@ function createWatch({ config, home, limits, logger }: AppContext, pool: () => S
 
 function createPool(
   context: AppContext,
-  { launcher, watch, deliver }: { launcher: ContainerLauncher; watch: WorkspaceWatch; deliver: () => void },
+  parts: { launcher: ContainerLauncher; watch: WorkspaceWatch; mounts: MountWatch; deliver: () => void },
 ): SessionPool {
   const { config, home, store, logs, clock, logger, record, crashPoints } = context;
+  const { launcher, watch, mounts, deliver } = parts;
   const mailFolder = (session: string, generation: number): string =>
     join(home.paths.sessions, session, "mail", String(generation));
   return new SessionPool({
@@ -180,6 +193,7 @@ function createPool(
       },
     }),
     workspaces: watch,
+    mounts,
     limits: {
       maxHot: config.sessions.maxHot,
       idleStopMs: config.sessions.idleStopMinutes * 60_000,

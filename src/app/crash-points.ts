@@ -57,6 +57,8 @@ const auditTypes = {
   egress: true,
   redaction: true,
   "mount-verdict": true,
+  "setuid-removed": true,
+  "execution-point": true,
   "container-create": true,
   "container-start": true,
   "container-attested": true,

@@ -50,11 +50,10 @@ export function createInterventions(context: AppContext, parts: InterventionPart
   const carryOut = createChatCommands({
     store,
     sessionKey: sessionKeyOf(config.assistant.name),
-    announce: (group, { command, argument, message }) => {
-      const data = { command, argument, id: message.id };
-      return record({ type: "command", group: group.name, actor: memberActor(message.sender.id), data });
-    },
+    announce: (group, { command, argument, message: { id, sender } }) =>
+      record({ type: "command", group: group.name, actor: memberActor(sender.id), data: { command, argument, id } }),
     turnEnded,
+    conversationEnded: (group) => endOldContainer(context, parts, group),
     answer: parts.answer,
     describe: (group) => describe(context, parts, group),
     estimateTokens: estimateStepTokens,
@@ -115,6 +114,15 @@ function createTurnEnded({ clock, metrics, record }: AppContext, runner: TurnRun
     const data = { state: "cancelled", reason, elapsedMs };
     await record({ type: "turn-end", group, session, turn: id, actor: "host", data });
   };
+}
+
+async function endOldContainer(
+  { config, store }: AppContext,
+  { pool }: InterventionParts,
+  group: Group,
+): Promise<void> {
+  const session = await store.sessions.open(sessionKeyOf(config.assistant.name)(group), group.name);
+  await pool.retire(session, "a new conversation has begun");
 }
 
 async function describe(context: AppContext, { pool, runner, pace }: InterventionParts, group: Group): Promise<string> {

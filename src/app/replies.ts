@@ -8,15 +8,18 @@ import type { TurnParts, TurnScope } from "../sessions/turn-parts.ts";
 import type { TellOperator } from "./alerts.ts";
 import type { AppContext } from "./context.ts";
 
-/** Secrets of its own that a group's texts may hold in a day (UTC) before the operator is told. */
+/** Secrets that are taken out of a group's texts in a day (UTC) before the operator is told. */
 const redactionsPerDay = 3;
+/** Characters of a vendor's key that nobody guesses. */
+const unguessable = 20;
 
 type ReplyContext = Pick<AppContext, "config" | "record" | "logger" | "home" | "clock">;
 
 /**
- * What goes to a chat, and whether it may. From an agent's words only secrets of its own group are taken: no container can know the
- * host's or another group's, so what looks like one is a guess, and taking it out would tell a member that the guess
- * was right. Such a text goes out as it is; the alarm is where members do not see it. In the host's own words nothing is left.
+ * What goes to a chat, and whether it may. From an agent's words secrets of its own group are taken, and vendors' keys, which
+ * nobody guesses. What looks like the gateway's token or another group's secret stays: no container can know one, so it is a
+ * guess, and taking it out would tell a member that the guess was right. Such a text goes out as it is; the alarm is where
+ * members do not see it. In the host's own words nothing is left.
  */
 export function createReplyFormats(
   context: ReplyContext,
@@ -56,7 +59,9 @@ interface GroupRules {
 }
 
 function rulesFor(group: string, secrets: readonly ConfiguredSecret[]): GroupRules {
-  const own = new Set(secrets.filter((secret) => secret.group === group).map(({ value }) => value));
+  const isTakenOut = (secret: ConfiguredSecret): boolean =>
+    secret.group === group || (secret.use === "provider" && secret.value.length >= unguessable);
+  const own = new Set(secrets.filter(isTakenOut).map(({ value }) => value));
   const others = secrets.filter(({ value }) => !own.has(value));
   return {
     redactOwn: createReplyRedaction([...own]),

@@ -26,7 +26,7 @@ export function sessionKeyOf(assistantName: string): (group: Group) => string {
 
 export function createTurns(
   context: AppContext,
-  { launcher, pool }: Containers,
+  { launcher, pool, mounts }: Containers,
   {
     pace,
     ...work
@@ -39,6 +39,7 @@ export function createTurns(
   const timeZone = new LocalTime(config.timezone);
   const idOf = createMessageIds(context.fingerprint);
   const instructions = new Instructions(context);
+  const events = createTurnEvents({ ...context, pace });
   const knownTools = new Set<string>(toolDefinitions.map((tool) => tool.name));
   return new TurnRunner({
     store,
@@ -58,7 +59,13 @@ export function createTurns(
     estimateTokens: estimateStepTokens,
     judge: (group, call) => judgeToolCall(call, group.policy, knownTools),
     ...work,
-    events: createTurnEvents({ ...context, pace }),
+    events: {
+      ...events,
+      started: async (scope, messages, resumed) => {
+        mounts.turnBegins(scope.session.id, scope.turn.id);
+        await events.started(scope, messages, resumed);
+      },
+    },
     clock,
     logger,
     turnTimeoutMs: config.sessions.turnTimeoutMinutes * 60_000,

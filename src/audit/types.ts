@@ -36,6 +36,8 @@ export type AuditType =
   | "redaction"
   // The sandbox.
   | "mount-verdict"
+  | "setuid-removed"
+  | "execution-point"
   | "container-create"
   | "container-start"
   | "container-attested"

@@ -2,8 +2,7 @@ import type { Command } from "commander";
 
 import { configuredGroups } from "../config/groups.ts";
 import { loadConfig } from "../config/load.ts";
-import { settleMounts } from "../containers/group-mounts.ts";
-import { judgeMounts } from "../containers/mount-rules.ts";
+import { judgeGroupMounts } from "../containers/group-mounts.ts";
 import type { MountVerdict } from "../containers/mount-rules.ts";
 import type { Group } from "../domain/group.ts";
 import { AppError } from "../lib/app-error.ts";
@@ -18,7 +17,9 @@ export function addMountsCommand(program: Command, context: CommandContext): voi
     "check <group>",
     "what each mount that a group asks for would get now; exit 1 if one is denied",
   ).action(async (name: string, _options: object, command: Command) => {
-    const verdicts = await judgeGroupMounts(context, await findGroup(context, name));
+    const { config } = await loadConfig(context.paths.config, context.environment.variables);
+    const configured = configuredGroups(config);
+    const verdicts = await judgeNow(context, await findGroup(context, configured, name), configured);
     context.outputOf(command).items(
       verdicts.map(explain),
       [
@@ -41,28 +42,30 @@ function explain(verdict: MountVerdict) {
   if (verdict.verdict === "denied") {
     return { source, target, verdict: verdict.verdict, rule: verdict.rule, root: undefined, reason };
   }
-  const { root } = verdict;
-  return { source, target, verdict: verdict.verdict, rule: "root", root, realPath: verdict.realPath, reason };
+  const { root, realPath, secrets } = verdict;
+  const protectedPaths = (verdict.protect ?? []).map(({ path }) => path);
+  return { source, target, verdict: verdict.verdict, rule: "root", root, realPath, protectedPaths, secrets, reason };
 }
 
 /** By the same rules, from the same files, as when a container is started. */
-export async function judgeGroupMounts(context: CommandContext, group: Group): Promise<readonly MountVerdict[]> {
-  const hostUid = process.geteuid?.() ?? 0;
-  const judged = await judgeMounts(group.mounts, {
-    homeFolder: context.environment.userHome,
-    crabpotHome: context.paths.root,
-    checkout: context.environment.checkout,
-    allowlistPath: context.paths.mounts,
-    hostUid,
-  });
+export async function judgeNow(
+  { environment, paths }: CommandContext,
+  group: Group,
+  configured: readonly Group[],
+): Promise<readonly MountVerdict[]> {
+  const context = {
+    homeFolder: environment.userHome,
+    crabpotHome: paths.root,
+    checkout: environment.checkout,
+    allowlistPath: paths.mounts,
+    hostUid: process.geteuid?.() ?? 0,
+  };
   // Only the owners count here: which uid a group without writable mounts gets changes no verdict.
-  return settleMounts(judged, { ordinal: 0, instance: "", hostUid }).verdicts;
+  return (await judgeGroupMounts(group, configured, { context, ordinal: 0, instance: "" })).verdicts;
 }
 
 /** A group of the configuration, or else one that the running host knows. */
-async function findGroup(context: CommandContext, name: string): Promise<Group> {
-  const { config } = await loadConfig(context.paths.config, context.environment.variables);
-  const configured = configuredGroups(config);
+async function findGroup(context: CommandContext, configured: readonly Group[], name: string): Promise<Group> {
   const found = configured.find((group) => group.name === name) ?? (await findAddedGroup(context, name));
   if (found !== undefined) return found;
   const names = configured.map((group) => group.name).join(", ") || "none";

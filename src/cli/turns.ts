@@ -103,6 +103,12 @@ function showReport(output: Output, report: TurnReport): void {
     output.line("");
     showStep(output, step);
   }
+  if (report.executionPoints.length === 0) return;
+  output.line("");
+  output.line("Look at these before you use the folders on the host, where programs run them by themselves:", "bad");
+  for (const { change, kind, target, path } of report.executionPoints) {
+    output.line(`  ${change}  ${kind}  ${target}/${path}`);
+  }
 }
 
 function showStep(output: Output, step: StepView): void {

@@ -45,7 +45,7 @@ export const limits = z
   .strictObject({
     turnsPerHour: turns.default(600).describe("Turns of a group within an hour; 0: no limit."),
     loopTurns: turns
-      .default(30)
+      .default(60)
       .describe(
         "So many turns in a row, each within 5 s of the one before and by the same few senders, are a loop; 0: never.",
       ),

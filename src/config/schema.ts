@@ -1,5 +1,6 @@
 import * as z from "zod";
 
+import { protectedByDefault } from "../domain/group.ts";
 import { groupLimits, intake, limits, store } from "./intake-schema.ts";
 import { nameserverSchema, networkSchema, secretSchema } from "./network-schema.ts";
 
@@ -30,6 +31,15 @@ const mount = z.strictObject({
   source: z.string().min(1),
   target: z.string().min(1),
   access: z.enum(["ro", "rw"]).default("ro"),
+  shared: z
+    .boolean()
+    .default(false)
+    .describe("Other groups may have the same folder or a part of it, if their mounts say so, too."),
+  protect: z
+    .array(z.string().min(1).max(200))
+    .max(32)
+    .default([...protectedByDefault])
+    .describe("Paths in it that stay read-only although the mount is writable."),
 });
 
 const group = z.strictObject({

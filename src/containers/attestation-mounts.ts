@@ -19,7 +19,6 @@ const standard: readonly { readonly target: RegExp; readonly type: RegExp; reado
   { target: /^\/sys\/fs\/cgroup$/, type: /^(cgroup2|tmpfs)$/, readOnly: false },
   { target: /^\/sys\/fs\/cgroup\/[\w,=-]+$/, type: /^cgroup$/, readOnly: true },
   { target: /^\/dev$/, type: /^tmpfs$/, readOnly: false },
-  { target: /^\/dev\/pts$/, type: /^devpts$/, readOnly: false },
   { target: /^\/dev\/mqueue$/, type: /^mqueue$/, readOnly: false },
   { target: /^\/dev\/shm$/, type: /^tmpfs$/, readOnly: false },
   // A rootless engine cannot make device files and shows the host's harmless ones instead.
@@ -31,7 +30,16 @@ const standard: readonly { readonly target: RegExp; readonly type: RegExp; reado
 const temporaryFolders = [containerPaths.home, containerPaths.temporary] as const;
 
 /** Mounts that no kernel is without: a list that lacks one of them is no list of a container of ours. */
-const everywhere = ["/", "/proc", "/proc/sys", "/proc/cmdline", "/proc/interrupts", "/sys/fs", "/sys/kernel"] as const;
+const everywhere = [
+  "/",
+  "/dev/pts",
+  "/proc",
+  "/proc/sys",
+  "/proc/cmdline",
+  "/proc/interrupts",
+  "/sys/fs",
+  "/sys/kernel",
+] as const;
 
 interface IntendedBind {
   readonly target: string;
@@ -44,13 +52,21 @@ export function compareSeenMounts(seen: readonly SeenMount[], body: CreateBody):
   const binds = hostConfig.Mounts.map(({ Target, ReadOnly }) => ({ target: Target, readOnly: ReadOnly }));
   const intended = new Set<string>([...binds.map((bind) => bind.target), ...temporaryFolders]);
   return [
-    ...seen.filter((mount) => !intended.has(mount.target)).flatMap(judgeSeen),
-    ...binds.flatMap((bind) => judgeBind(bind, seen)),
+    ...uncovered(seen)
+      .filter((mount) => !intended.has(mount.target))
+      .flatMap(judgeSeen),
+    ...binds.flatMap((bind) => judgeBind(bind, seen, intended)),
     ...temporaryFolders.flatMap((path) => judgeTmpfs(path, seen)),
     ...everywhere
       .filter((path) => !seen.some((mount) => mount.target === path))
       .map((path) => `${path} is left as it is.`),
   ];
+}
+
+/** What can be reached: the engine's own terminals lie below their mask. Of mounts at one place the last is the topmost. */
+function uncovered(seen: readonly SeenMount[]): SeenMount[] {
+  const last = seen.findLastIndex((mount) => mount.target === "/dev/pts");
+  return seen.filter((mount, index) => mount.target !== "/dev/pts" || index === last);
 }
 
 function judgeSeen(mount: SeenMount): string[] {
@@ -68,9 +84,10 @@ function isMask({ type }: SeenMount): boolean {
   return type === "tmpfs" || type === "devtmpfs";
 }
 
-function judgeBind(bind: IntendedBind, seen: readonly SeenMount[]): string[] {
+/** Inside a writable one there may be what was asked for: its protected paths. */
+function judgeBind(bind: IntendedBind, seen: readonly SeenMount[], intended: ReadonlySet<string>): string[] {
   const found = seen.filter((mount) => mount.target === bind.target);
-  const below = seen.filter((mount) => mount.target !== bind.target && isWithin(mount.target, bind.target));
+  const below = seen.filter((mount) => !intended.has(mount.target) && isWithin(mount.target, bind.target));
   const faults = below.map((mount) => `There is a mount at ${mount.target}, inside ${bind.target}.`);
   if (found.length !== 1) return [...faults, `${bind.target} is mounted ${found.length} times instead of once.`];
   if (found[0]?.readOnly === bind.readOnly) return faults;

@@ -1,5 +1,9 @@
+import type { Group } from "../domain/group.ts";
 import { containerUser } from "./container-user.ts";
-import type { MountGrant, MountVerdict } from "./mount-rules.ts";
+import { judgeMounts, readMountTable } from "./mount-rules.ts";
+import type { MountContext, MountGrant, MountVerdict } from "./mount-rules.ts";
+import { refuseShared } from "./mount-sharing.ts";
+import type { OtherGrants } from "./mount-sharing.ts";
 import type { ContainerUser } from "./profile.ts";
 
 /** What a group's container gets: the folders, and the user that they make necessary. */
@@ -8,6 +12,39 @@ export interface GroupMounts {
   readonly verdicts: readonly MountVerdict[];
   readonly granted: readonly MountGrant[];
   readonly user: ContainerUser;
+}
+
+/** A group with what it asks for. */
+type Asking = Pick<Group, "name" | "mounts">;
+
+/**
+ * Judges what a group asks for: each mount by itself, then against what all other groups of the configuration could get at
+ * best, then the owners of writable ones. Whatever starts a container or tells of one asks here.
+ */
+export async function judgeGroupMounts(
+  group: Asking,
+  all: readonly Asking[],
+  parts: { readonly context: MountContext; readonly ordinal: number; readonly instance: string },
+): Promise<GroupMounts> {
+  const { context, ordinal, instance } = parts;
+  const judged = await judgeMounts(group.mounts, context);
+  const others = judged.some(isGranted) ? await grantsOfOthers(group, all, context) : [];
+  const apart = await refuseShared(judged, others, await readMountTable(context));
+  return settleMounts(apart, { ordinal, instance, hostUid: context.hostUid });
+}
+
+async function grantsOfOthers(group: Asking, all: readonly Asking[], context: MountContext): Promise<OtherGrants[]> {
+  const others = all.filter(({ name, mounts }) => name !== group.name && mounts.length > 0);
+  return Promise.all(
+    others.map(async ({ name, mounts }) => {
+      const verdicts = await judgeMounts(mounts, { ...context, withoutContents: true });
+      return { group: name, granted: verdicts.filter(isGranted) };
+    }),
+  );
+}
+
+function isGranted(verdict: MountVerdict): verdict is MountGrant {
+  return verdict.verdict !== "denied";
 }
 
 /**

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 
 import type { LimitCounters } from "../domain/limit.ts";
+import type { MountSighting } from "../domain/mount.ts";
 import { AppError } from "../lib/app-error.ts";
 import { rememberSuccess } from "../lib/remember-success.ts";
 import type { ProbeReport } from "../protocol/messages.ts";
@@ -12,8 +13,9 @@ import type { ContainerEngine, ContainerExit, CreateBody, Inspection } from "./e
 import { readHeldMemoryMb } from "./held-memory.ts";
 import { readLimitCounters } from "./limit-counters.ts";
 import type { MountGrant } from "./mount-rules.ts";
+import type { MountInspector } from "./mount-inspector.ts";
 import { recheckMount } from "./mount-identity.ts";
-import { containerPaths } from "../protocol/paths.ts";
+import { identitiesOf } from "./spec.ts";
 
 export interface LaunchedParts {
   readonly engine: ContainerEngine;
@@ -24,6 +26,8 @@ export interface LaunchedParts {
   readonly mailFolder: string;
   readonly body: CreateBody;
   readonly granted: readonly MountGrant[];
+  /** Absent: nothing is granted. */
+  readonly inspector?: MountInspector | undefined;
 }
 
 /** What the engine and the kernel say about it. */
@@ -92,11 +96,7 @@ export class LaunchedContainer {
     const { engine, id, granted } = this.#parts;
     const inspection = await engine.inspect(id);
     if (inspection === undefined || !isRunning(inspection)) throw endedEarly(this.name);
-    const folders = granted.map(({ target, device, inode }) => ({
-      target: `${containerPaths.extra}/${target}`,
-      device,
-      inode,
-    }));
+    const folders = identitiesOf(granted);
     const pid = pidOf(inspection);
     const cgroups = await ContainerCgroups.find(pid, id);
     const [hostView, ...changes] = await Promise.all([
@@ -114,6 +114,20 @@ export class LaunchedContainer {
   /** Megabytes that it holds; undefined before the attestation, and where the host cannot look. */
   async heldMemoryMb(): Promise<number | undefined> {
     return this.#cgroups && readHeldMemoryMb(this.#cgroups);
+  }
+
+  /** Has it any mounts that can be looked into? */
+  get hasMounts(): boolean {
+    return this.#parts.inspector !== undefined;
+  }
+
+  /** What lies in its mounts now. */
+  async lookIntoMounts(signal: AbortSignal): Promise<MountSighting> {
+    if (this.#parts.inspector === undefined) return nothingSeen;
+    const { inspection } = await this.lookFromOutside();
+    // A clock that cannot be read: all that is there counts as touched.
+    const startedAt = Date.parse(String(stateOf(inspection)["StartedAt"])) || 0;
+    return this.#parts.inspector.look(startedAt / 1000, signal);
   }
 
   isFrozen(): boolean {
@@ -155,6 +169,13 @@ export class LaunchedContainer {
     }
   }
 }
+
+const nothingSeen: MountSighting = {
+  refused: undefined,
+  setIdFiles: [],
+  executionPoints: new Map(),
+  secrets: [],
+};
 
 function endedEarly(name: string): AppError {
   return new AppError("container_lost", `Container ${name} ended before it could be looked at.`);

@@ -7,12 +7,13 @@ import type { Session } from "../domain/session.ts";
 import { AppError } from "../lib/app-error.ts";
 import { containerPaths, mailboxFolders } from "../protocol/paths.ts";
 import type { ContainerEngine, ContainerSummary } from "./engine.ts";
-import { settleMounts } from "./group-mounts.ts";
+import { judgeGroupMounts } from "./group-mounts.ts";
 import type { GroupMounts } from "./group-mounts.ts";
 import { LaunchedContainer } from "./launched-container.ts";
+import { MountInspector } from "./mount-inspector.ts";
 import { recheckMount } from "./mount-identity.ts";
-import { judgeMounts } from "./mount-rules.ts";
-import type { MountContext, MountGrant } from "./mount-rules.ts";
+import { readRefusals } from "./mount-rules.ts";
+import type { MountContext, MountGrant, MountVerdict } from "./mount-rules.ts";
 import { pourOutput } from "./pour-output.ts";
 import type { ContainerUser, SandboxSize } from "./profile.ts";
 import { containerLabels as labels, containerSpec } from "./spec.ts";
@@ -33,6 +34,8 @@ export interface LauncherParts {
   readonly instance: string;
   readonly sandbox: SandboxSize;
   readonly mountContext: MountContext;
+  /** All groups that ask for mounts. */
+  readonly groups: readonly Pick<Group, "name" | "mounts">[];
   /** The folder of the group, made if it is missing, belonging to the container's user. */
   readonly groupFolder: (group: Group, user: ContainerUser) => Promise<string>;
   readonly globalFolder: string;
@@ -49,8 +52,20 @@ export interface LauncherParts {
 
 interface Prepared extends GroupMounts {
   readonly image: ImageFacts;
+  readonly inspector: MountInspector | undefined;
   readonly specOf: (generation: number, mailFolder: string) => ContainerSpec;
 }
+
+/** One life of a session's container. */
+interface Life {
+  readonly group: Group;
+  readonly session: Session;
+  readonly generation: number;
+  readonly mailFolder: string;
+}
+
+/** What is exchanged to and fro is at times what it was; a look takes less than a millisecond. */
+const looksForSwaps = 50;
 
 /** Makes hardened containers for sessions. Every mount is judged anew for each container. */
 export class ContainerLauncher {
@@ -82,12 +97,9 @@ export class ContainerLauncher {
 
   async plan(group: Group, session: Session) {
     const prepared = await this.#prepare(group, session);
-    const refusedMounts = prepared.verdicts.flatMap((verdict) =>
-      verdict.verdict === "denied" ? [`${verdict.target}: ${verdict.reason}`] : [],
-    );
     return {
       uid: prepared.user.uid,
-      refusedMounts,
+      warnings: prepared.verdicts.flatMap(warningsOf),
       start: (generation: number, mailFolder: string) =>
         this.#start(prepared, { group, session, generation, mailFolder }),
     };
@@ -112,10 +124,7 @@ export class ContainerLauncher {
     };
   }
 
-  async #adopt(
-    summary: ContainerSummary,
-    life: { group: Group; session: Session; generation: number; mailFolder: string },
-  ): Promise<LaunchedContainer | string> {
+  async #adopt(summary: ContainerSummary, life: Life): Promise<LaunchedContainer | string> {
     const { engine } = this.#parts;
     const prepared = await this.#prepare(life.group, life.session);
     const { body, hash, name } = prepared.specOf(life.generation, life.mailFolder);
@@ -129,20 +138,20 @@ export class ContainerLauncher {
       uid: prepared.user.uid,
       mailFolder: life.mailFolder,
       granted: prepared.granted,
+      inspector: prepared.inspector,
     });
   }
 
   async #prepare(group: Group, session: Session): Promise<Prepared> {
     const { mountContext, instance, sandbox, globalFolder } = this.#parts;
     const image = await this.#parts.image();
-    const { hostUid } = mountContext;
-    const judged = await judgeMounts(group.mounts, mountContext);
-    const settled = settleMounts(judged, { ordinal: await this.#parts.ordinal(group.name), instance, hostUid });
+    const ordinal = await this.#parts.ordinal(group.name);
+    const settled = await judgeGroupMounts(group, this.#parts.groups, { context: mountContext, ordinal, instance });
     const { user, granted, verdicts } = settled;
     this.#granted.set(group.name, granted);
     if (verdicts.length > 0) {
       const data = {
-        mounts: verdicts.map(({ source, target, verdict, reason }) => ({ source, target, verdict, reason })),
+        mounts: verdicts.map(describeVerdict),
       };
       await this.#parts.record({ type: "mount-verdict", group: group.name, session: session.id, data });
     }
@@ -167,20 +176,33 @@ export class ContainerLauncher {
         egress,
       });
     };
-    return { ...settled, image, specOf };
+    const inspector = await this.#inspectorFor(settled, groupFolder);
+    return { ...settled, image, inspector, specOf };
   }
 
-  async #start(
-    prepared: Prepared,
-    life: { group: Group; session: Session; generation: number; mailFolder: string },
-  ): Promise<LaunchedContainer> {
+  async #inspectorFor({ granted, user }: GroupMounts, groupFolder: string): Promise<MountInspector | undefined> {
+    if (granted.length === 0) return undefined;
+    const refusals = await readRefusals(this.#parts.mountContext);
+    const refuseName = (name: string): string | undefined => refusals.ofName(name);
+    return new MountInspector({ granted, groupFolder, uid: user.uid, refuseName, refusedNames: refusals.names });
+  }
+
+  /** An engine from under which a folder is exchanged fails in words of its own, if it fails at all. */
+  async #start(prepared: Prepared, life: Life): Promise<LaunchedContainer> {
+    try {
+      return await this.#create(prepared, life);
+    } catch (error) {
+      if (!(error instanceof AppError) || error.code !== "engine_refused") throw error;
+      for (let look = 0; look < looksForSwaps; look += 1) await refuseChangedMounts(prepared.granted, error);
+      throw error;
+    }
+  }
+
+  async #create(prepared: Prepared, life: Life): Promise<LaunchedContainer> {
     const { engine, record } = this.#parts;
     const { name, body, hash } = prepared.specOf(life.generation, life.mailFolder);
     const about = { group: life.group.name, session: life.session.id };
-    for (const mount of prepared.granted) {
-      const change = await recheckMount(mount);
-      if (change !== undefined) throw new AppError("mount_denied", change);
-    }
+    await refuseChangedMounts(prepared.granted);
     const mounts = prepared.granted.map(({ realPath, target, verdict }) => ({ realPath, target, verdict }));
     const bodyHash = createHash("sha256").update(JSON.stringify(body)).digest("hex");
     const data = { name, spec: hash, body: bodyHash, image: prepared.image.id, uid: prepared.user.uid, mounts };
@@ -201,6 +223,7 @@ export class ContainerLauncher {
         mailFolder,
         uid: prepared.user.uid,
         granted: prepared.granted,
+        inspector: prepared.inspector,
       };
       launched = new LaunchedContainer(parts);
       await engine.start(id);
@@ -211,5 +234,25 @@ export class ContainerLauncher {
       await (launched ? launched.remove() : engine.remove(id)).catch(() => undefined);
       throw error;
     }
+  }
+}
+
+function describeVerdict(verdict: MountVerdict): object {
+  const { source, target, reason } = verdict;
+  const secrets = verdict.verdict === "denied" ? undefined : verdict.secrets;
+  return { source, target, verdict: verdict.verdict, reason, ...(secrets?.length ? { secrets } : {}) };
+}
+
+function warningsOf(verdict: MountVerdict): string[] {
+  const { target, reason } = verdict;
+  if (verdict.verdict === "denied") return [`mount refused: ${target}: ${reason}`];
+  return (verdict.secrets ?? []).length > 0 ? [`mount ${target}: ${reason}`] : [];
+}
+
+/** Throws `mount_denied` when a granted folder is not the one that was judged any more. */
+async function refuseChangedMounts(granted: readonly MountGrant[], cause?: unknown): Promise<void> {
+  for (const mount of granted) {
+    const change = await recheckMount(mount);
+    if (change !== undefined) throw new AppError("mount_denied", change, { cause });
   }
 }

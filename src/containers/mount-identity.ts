@@ -1,6 +1,8 @@
 import { constants, type BigIntStats } from "node:fs";
 import { lstat, open, readlink, realpath } from "node:fs/promises";
 
+import { recheckProtected, type ProtectedPath } from "./protected-paths.ts";
+
 /** A folder as it was found: where it really is, who owns it, and which one it is. */
 export interface FolderIdentity {
   readonly realPath: string;
@@ -50,7 +52,9 @@ function kindOf(facts: BigIntStats): string {
  * Whether a granted folder is still the one that was judged: undefined, or a sentence that says what changed. To be asked
  * right before the container is created and again after it has started, because the engine resolves the path by itself.
  */
-export async function recheckMount(granted: FolderIdentity): Promise<string | undefined> {
+export async function recheckMount(
+  granted: FolderIdentity & { readonly protect?: readonly ProtectedPath[] },
+): Promise<string | undefined> {
   const now = await identifyFolder(granted.realPath).catch((error: unknown) => String(error));
   if (typeof now === "string") return `The mount source ${granted.realPath} has changed since it was judged: ${now}.`;
   if (now.realPath !== granted.realPath) {
@@ -61,5 +65,9 @@ export async function recheckMount(granted: FolderIdentity): Promise<string | un
   }
   if (now.uid !== granted.uid)
     return `The mount source ${granted.realPath} was given to uid ${now.uid} since it was judged.`;
+  for (const path of granted.protect ?? []) {
+    const change = await recheckProtected(granted.realPath, path);
+    if (change !== undefined) return change;
+  }
   return undefined;
 }

@@ -144,6 +144,11 @@ export class Refusals {
     return name === undefined ? undefined : `${path} goes through ${name}, which ${this.ofName(name) ?? ""}`;
   }
 
+  /** Names that are refused wherever they appear, folded. */
+  get names(): readonly string[] {
+    return [...this.#names.keys()];
+  }
+
   /** Why nothing of this name may be mounted, as the end of a sentence. */
   ofName(name: string): string | undefined {
     return this.#names.get(foldName(name));

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import * as z from "zod";
 
-import type { Access } from "../domain/group.ts";
+import { protectedByDefault, type Access } from "../domain/group.ts";
 import { toError } from "../lib/app-error.ts";
 import { readAllowlist, type Allowlist, type MountRoot } from "./mount-allowlist.ts";
 import { identifyFolder, type FolderIdentity } from "./mount-identity.ts";
@@ -9,7 +9,9 @@ import { expandHome, hasHiddenCharacters, isWithin } from "./mount-paths.ts";
 import { mountOf, otherPathsOf, parseMountInfo, type MountPoint } from "./mount-points.ts";
 import { Refusals, type OwnPlaces } from "./mount-refusals.ts";
 import { targetFault } from "./mount-target.ts";
-import { findRefusedInside, type WalkLimits } from "./mount-walk.ts";
+import { lookThrough, type Contents, type WalkLimits } from "./mount-walk.ts";
+import { findProtected, type ProtectedPath } from "./protected-paths.ts";
+import { secretsRemark } from "./secret-names.ts";
 
 /** A group may ask for this many folders; more are denied. */
 const maxMounts = 32;
@@ -22,10 +24,21 @@ const networkTypes =
 const kernelTypes =
   /^(autofs|binfmt_misc|bpf|cgroup2?|configfs|debugfs|devpts|devtmpfs|efivarfs|fusectl|mqueue|nsfs|proc|pstore|rpc_pipefs|securityfs|selinuxfs|sysfs|tracefs)$/;
 
+/** Below the mount, made of plain names. */
+const protectedPath = z.string().superRefine((path, context) => {
+  const fault = targetFault(path, []);
+  if (fault !== undefined) context.addIssue({ code: "custom", message: fault.replace("the target", "it") });
+});
+
 const mountRequest = z.strictObject({
   source: z.string().min(1),
   target: z.string(),
   access: z.enum(["ro", "rw"]).default("ro"),
+  shared: z.boolean().default(false),
+  protect: z
+    .array(protectedPath)
+    .max(32)
+    .default([...protectedByDefault]),
 });
 
 /** `reason` is a whole sentence. `source` and `target` are as requested, empty when they were no text. */
@@ -34,9 +47,19 @@ export type MountVerdict = MountGrant | MountDenial;
 /**
  * What decided. `request`, `target`: the wish itself cannot be. `allowlist`: mounts.json cannot be used. `source`: not a folder
  * that can be examined. `protected`: by its path, name or file system never mounted. `root`: no root of mounts.json is above it,
- * or (granted) this one decides. `contents`: something in it is never mounted. `owner`: no container user fits.
+ * or (granted) this one decides. `contents`: something in it is never mounted. `shared`: another group gets it, too. `owner`: no
+ * container user fits.
  */
-export type MountRule = "request" | "target" | "allowlist" | "source" | "protected" | "root" | "contents" | "owner";
+export type MountRule =
+  | "request"
+  | "target"
+  | "allowlist"
+  | "source"
+  | "protected"
+  | "root"
+  | "contents"
+  | "shared"
+  | "owner";
 
 export interface MountGrant extends FolderIdentity {
   readonly source: string;
@@ -45,6 +68,12 @@ export interface MountGrant extends FolderIdentity {
   /** The root as it is written in mounts.json. */
   readonly root?: string;
   readonly reason: string;
+  /** Other groups may get it, too. */
+  readonly shared?: boolean;
+  /** What stays read-only in it. */
+  readonly protect?: readonly ProtectedPath[];
+  /** Files in it that look as if they held secrets, the first few. */
+  readonly secrets?: readonly string[];
 }
 
 export interface MountDenial {
@@ -60,6 +89,8 @@ export interface MountContext extends OwnPlaces {
   readonly allowlistPath: string;
   readonly hostUid: number;
   readonly walkLimits?: WalkLimits;
+  /** Leave out what has to be looked for in the whole folder: the grant is what it could be at best. */
+  readonly withoutContents?: boolean;
   /** Text of the machine's mount table; by default that of this process. */
   readonly mountInfo?: string;
 }
@@ -71,8 +102,10 @@ interface Rules {
   readonly context: MountContext;
 }
 
+type Wish = z.infer<typeof mountRequest>;
+
 type Judgement =
-  | { readonly granted: FolderIdentity & { verdict: Access; reason: string; root: string } }
+  | { readonly granted: Omit<MountGrant, "source" | "target"> }
   | { readonly denied: string; readonly rule: MountRule };
 
 /**
@@ -86,7 +119,7 @@ export async function judgeMounts(requests: readonly unknown[], context: MountCo
   const allowlist = await readAllowlist({ path: allowlistPath, homeFolder, hostUid });
   const blocked = allowlist.state === "ready" ? allowlist.blocked : [];
   const refusals = await Refusals.build(context, blocked);
-  const mounts = parseMountInfo(context.mountInfo ?? (await readFile("/proc/self/mountinfo", "utf8").catch(() => "")));
+  const mounts = await readMountTable(context);
   const rules: Rules = { allowlist, refusals, mounts, context };
 
   const verdicts: MountVerdict[] = [];
@@ -102,6 +135,18 @@ export async function judgeMounts(requests: readonly unknown[], context: MountCo
   return verdicts;
 }
 
+/** What is mounted where on this machine. */
+export async function readMountTable({ mountInfo }: Pick<MountContext, "mountInfo">): Promise<MountPoint[]> {
+  return parseMountInfo(mountInfo ?? (await readFile("/proc/self/mountinfo", "utf8").catch(() => "")));
+}
+
+/** Names that may lie in no mount, by the allowlist as it is now. */
+export async function readRefusals(context: MountContext): Promise<Refusals> {
+  const { allowlistPath, homeFolder, hostUid } = context;
+  const allowlist = await readAllowlist({ path: allowlistPath, homeFolder, hostUid });
+  return Refusals.build(context, allowlist.state === "ready" ? allowlist.blocked : []);
+}
+
 async function judge(request: unknown, taken: readonly string[], rules: Rules): Promise<MountVerdict> {
   const parsed = mountRequest.safeParse(request);
   if (!parsed.success) {
@@ -112,11 +157,11 @@ async function judge(request: unknown, taken: readonly string[], rules: Rules): 
       `the request is not valid (${issue?.path.join(".") || "mount"}: ${issue?.message ?? ""})`,
     );
   }
-  const { source, target, access } = parsed.data;
+  const { source, target } = parsed.data;
   const fault = targetFault(target, taken);
   if (fault !== undefined) return deny(request, "target", fault);
   try {
-    const judgement = await judgeSource(source, access, rules);
+    const judgement = await judgeSource(parsed.data, rules);
     return "denied" in judgement
       ? deny(request, judgement.rule, judgement.denied)
       : { source, target, ...judgement.granted };
@@ -132,7 +177,7 @@ function deny(request: unknown, rule: MountRule, why: string): MountDenial {
   return { source, target, verdict: "denied", rule, reason: `Denied: ${why}.` };
 }
 
-async function judgeSource(source: string, access: Access, rules: Rules): Promise<Judgement> {
+async function judgeSource({ source, access, shared, protect }: Wish, rules: Rules): Promise<Judgement> {
   if (hasHiddenCharacters(source)) return { rule: "request", denied: "the source has control or invisible characters" };
   const path = expandHome(source, rules.context.homeFolder);
   if (path === undefined)
@@ -146,10 +191,19 @@ async function judgeSource(source: string, access: Access, rules: Rules): Promis
   if (refusal !== undefined) return { rule: "protected", denied: refusal };
   const root = rootOf(realPath, rules.allowlist.roots);
   if (root === undefined) return { rule: "root", denied: `${realPath} is not below any root in mounts.json` };
-  const inside = await findRefusedInside(realPath, (name) => rules.refusals.ofName(name), rules.context.walkLimits);
-  if (inside !== undefined) return { rule: "contents", denied: inside };
+  const inside = await lookInside(realPath, rules);
+  if (inside.refusal !== undefined) return { rule: "contents", denied: inside.refusal };
 
-  return { granted: { ...folder, root: root.path, ...grantedAccess(access, root, rules.allowlist.roots, realPath) } };
+  const grant = grantedAccess(access, root, rules.allowlist.roots, realPath);
+  const kept = grant.verdict === "rw" ? await findProtected(realPath, protect) : { paths: [], remark: "" };
+  const reason = grant.reason + kept.remark + secretsRemark(inside.secrets);
+  const { paths } = inside.secrets;
+  return { granted: { ...folder, root: root.path, ...grant, reason, shared, protect: kept.paths, secrets: paths } };
+}
+
+async function lookInside(folder: string, { refusals, context }: Rules): Promise<Contents> {
+  if (context.withoutContents === true) return { refusal: undefined, secrets: { paths: [], count: 0 } };
+  return lookThrough(folder, (name) => refusals.ofName(name), context.walkLimits);
 }
 
 function refusePath(path: string, { refusals, mounts }: Rules): string | undefined {

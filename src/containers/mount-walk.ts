@@ -1,6 +1,8 @@
 import type { Dirent } from "node:fs";
 import { opendir } from "node:fs/promises";
 
+import { looksLikeSecret } from "./secret-names.ts";
+
 /** How much of a folder is looked at before it counts as too large: a large source tree with its dependencies fits. */
 export interface WalkLimits {
   readonly entries: number;
@@ -12,17 +14,39 @@ const defaultWalkLimits: WalkLimits = { entries: 500_000, milliseconds: 20_000 }
 /** Folders that are read at the same time; more would only wait for each other. */
 const together = 8;
 
-type RefuseName = (name: string) => string | undefined;
+/** Why nothing of this name may be mounted, as the end of a sentence. */
+export type RefuseName = (name: string) => string | undefined;
+
+/** What is in a folder, as far as it matters for mounting it. */
+export interface Contents {
+  /** The end of a sentence; undefined when nothing was found that may not be mounted. */
+  readonly refusal: string | undefined;
+  /** Files that look as if they held secrets: the first paths below the folder, and how many there are. */
+  readonly secrets: { readonly paths: readonly string[]; readonly count: number };
+}
+
+/** Paths of files with secrets that are kept. */
+const mostSecrets = 20;
 
 /**
  * Looks through everything below `folder`, links not followed, for what may not be mounted along with it: names that
- * `refuseName` refuses, sockets (a way to a program of the host, even when mounted read-only) and device files. The
- * answer is the end of a sentence, or undefined when nothing was found. What cannot be read or takes too long is refused.
+ * `refuseName` refuses, sockets (a way to a program of the host, even when mounted read-only) and device files. What cannot
+ * be read or takes too long is refused.
  */
-export async function findRefusedInside(
+export async function lookThrough(
   folder: string,
   refuseName: RefuseName,
   limits: WalkLimits = defaultWalkLimits,
+): Promise<Contents> {
+  const secrets: string[] = [];
+  const refusal = await walk(folder, { refuseName, limits, secrets });
+  const paths = secrets.toSorted().slice(0, mostSecrets);
+  return { refusal, secrets: { paths, count: secrets.length } };
+}
+
+async function walk(
+  folder: string,
+  { refuseName, limits, secrets }: { refuseName: RefuseName; limits: WalkLimits; secrets: string[] },
 ): Promise<string | undefined> {
   const deadline = performance.now() + limits.milliseconds;
   const waiting: Buffer[] = [Buffer.from(folder)];
@@ -33,6 +57,7 @@ export async function findRefusedInside(
       if (look.refusal !== undefined) return look.refusal;
       left -= look.entries;
       for (const inside of look.folders) waiting.push(inside);
+      for (const path of look.secrets) secrets.push(shown(path).slice(folder.length + 1));
     }
     if (left < 0) return `it has more than ${limits.entries} entries, too many to look through`;
     if (performance.now() > deadline) return `it could not be looked through within ${limits.milliseconds / 1000} s`;
@@ -43,28 +68,32 @@ export async function findRefusedInside(
 interface Look {
   readonly entries: number;
   readonly folders: readonly Buffer[];
+  readonly secrets: readonly Buffer[];
   readonly refusal?: string;
 }
 
 /** Reads one folder, at most one entry more than `most`. */
 async function lookInto(path: Buffer, refuseName: RefuseName, most: number): Promise<Look> {
   const folders: Buffer[] = [];
+  const secrets: Buffer[] = [];
   let entries = 0;
   try {
     // Names are bytes: one that is not UTF-8 could not be opened again if it were read as text.
     for await (const entry of await opendir(path, { encoding: "latin1", bufferSize: 256 })) {
       entries += 1;
       const refusal = refuseEntry(entry, path, refuseName);
-      if (refusal !== undefined) return { entries, folders, refusal };
+      if (refusal !== undefined) return { entries, folders, secrets, refusal };
       if (entry.isDirectory()) folders.push(pathOf(entry, path));
+      else if (looksLikeSecret(entry.name)) secrets.push(pathOf(entry, path));
       if (entries > most) break;
     }
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code ?? String(error);
     // A folder may vanish while its neighbours are read; then nothing of it will be mounted either.
-    if (code !== "ENOENT") return { entries, folders, refusal: `${shown(path)} cannot be looked into (${code})` };
+    if (code !== "ENOENT")
+      return { entries, folders, secrets, refusal: `${shown(path)} cannot be looked into (${code})` };
   }
-  return { entries, folders };
+  return { entries, folders, secrets };
 }
 
 function refuseEntry(entry: Dirent, folder: Buffer, refuseName: RefuseName): string | undefined {
@@ -81,6 +110,6 @@ function pathOf(entry: Dirent, folder: Buffer): Buffer {
 }
 
 /** An agent can choose names in a folder that it may write, so they must not reach a terminal or a log as they are. */
-function shown(path: Buffer): string {
+export function shown(path: Buffer): string {
   return path.toString().replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, "\u{FFFD}");
 }

@@ -20,15 +20,15 @@ interface SeccompCondition {
   readonly valueTwo?: number;
 }
 
-/** ENOSYS, which C libraries take as "not there, use the older call". EPERM would be reported to the program. */
+/** ENOSYS, which C libraries and others take as "not there, use the older call". EPERM would be reported to the program. */
 const notImplemented = 38;
 
 const files = `
-  access chdir chmod chown close close_range copy_file_range creat dup dup2 dup3 faccessat faccessat2 fadvise64
-  fallocate fchdir fchmod fchmodat fchmodat2 fchown fchownat fcntl fdatasync fgetxattr flistxattr flock
+  access chdir chown close close_range copy_file_range dup dup2 dup3 faccessat faccessat2 fadvise64
+  fallocate fchdir fchown fchownat fcntl fdatasync fgetxattr flistxattr flock
   fremovexattr fsetxattr fstat fstatfs fsync ftruncate futimesat getcwd getdents getdents64 getxattr
   inotify_add_watch inotify_init inotify_init1 inotify_rm_watch ioctl lchown lgetxattr link linkat listxattr
-  llistxattr lremovexattr lseek lsetxattr lstat mkdir mkdirat newfstatat open openat openat2 pread64 preadv
+  llistxattr lremovexattr lseek lsetxattr lstat mkdir mkdirat newfstatat pread64 preadv
   preadv2 pwrite64 pwritev pwritev2 read readahead readlink readlinkat readv removexattr rename renameat renameat2
   rmdir sendfile setxattr splice stat statfs statx symlink symlinkat sync sync_file_range syncfs tee truncate umask
   unlink unlinkat utime utimensat utimes vmsplice write writev`;
@@ -68,6 +68,12 @@ const newNamespaces = 0x7e02_0000;
 
 const fileType = { mask: 0o170000, regular: 0o100000, fifo: 0o010000 } as const;
 
+/** S_ISUID and S_ISGID. The nosuid of a mount keeps them from working in the container, not from staying on the host. */
+const setIdBits = 0o6000;
+
+/** O_CREAT and __O_TMPFILE, without which an open call has no mode: callers leave anything in its register then. */
+const creating = 0o20000100;
+
 /**
  * The system calls of the agent's container: what Node, workers, git, Python, curl and compilers need, and no more. All
  * else fails with EPERM, among it io_uring, bpf, perf, userfaultfd, ptrace, key rings, System V and POSIX message queues,
@@ -86,11 +92,9 @@ export const seccompProfile: SeccompProfile = {
     allow(["socketpair"], equal(0, family.unix)),
     allow(["clone"], masked(0, newNamespaces, 0)),
     { names: ["clone3"], action: "SCMP_ACT_ERRNO", errnoRet: notImplemented },
-    // FIFOs and empty files are made with mknod; devices are not.
-    ...[fileType.fifo, fileType.regular].flatMap((type) => [
-      allow(["mknod"], masked(1, fileType.mask, type)),
-      allow(["mknodat"], masked(2, fileType.mask, type)),
-    ]),
+    ...modeRules(),
+    // Its mode is in memory, where no filter can look.
+    { names: ["openat2"], action: "SCMP_ACT_ERRNO", errnoRet: notImplemented },
     // The ordinary personality, and asking which one it is.
     allow(["personality"], equal(0, 0)),
     allow(["personality"], equal(0, 0xffff_ffff)),
@@ -114,6 +118,25 @@ function socketRules(): SeccompRule[] {
     ...internet.map(([version, type, protocol]) =>
       allow(["socket"], equal(0, version), masked(1, kind.mask, type), equal(2, protocol)),
     ),
+  ];
+}
+
+/**
+ * Everything that sets the mode of a file, without setuid and setgid: in a writable mount such a file would be a program of
+ * the folder's owner for everybody on the host. FIFOs and empty files are made with mknod; devices are not.
+ */
+function modeRules(): SeccompRule[] {
+  return [
+    allow(["chmod", "creat", "fchmod"], masked(1, setIdBits, 0)),
+    allow(["fchmodat", "fchmodat2"], masked(2, setIdBits, 0)),
+    allow(["open"], masked(1, creating, 0)),
+    allow(["open"], masked(2, setIdBits, 0)),
+    allow(["openat"], masked(2, creating, 0)),
+    allow(["openat"], masked(3, setIdBits, 0)),
+    ...[fileType.fifo, fileType.regular].flatMap((type) => [
+      allow(["mknod"], masked(1, fileType.mask | setIdBits, type)),
+      allow(["mknodat"], masked(2, fileType.mask | setIdBits, type)),
+    ]),
   ];
 }
 

@@ -78,10 +78,20 @@ export function containerSpec(wish: ContainerWish): ContainerSpec {
  */
 export function specHash(wish: ContainerWish): string {
   const timeless = { ...wish, generation: 0, folders: { ...wish.folders, toAgent: "", toHost: "" } };
-  const identities = wish.granted.map(({ target, device, inode }) => ({ target, device, inode }));
+  const identities = identitiesOf(wish.granted);
   return createHash("sha256")
     .update(JSON.stringify([createBody(timeless, ""), identities]))
     .digest("hex");
+}
+
+/** What is mounted where, each with the identity that it was judged by. */
+export function identitiesOf(
+  granted: readonly MountGrant[],
+): { readonly target: string; readonly device: string; readonly inode: string }[] {
+  return granted.flatMap((mount) => [
+    { target: placeOf(mount), device: mount.device, inode: mount.inode },
+    ...(mount.protect ?? []).map(({ path, device, inode }) => ({ target: `${placeOf(mount)}/${path}`, device, inode })),
+  ]);
 }
 
 function createBody(wish: ContainerWish, hash: string): CreateBody {
@@ -169,8 +179,16 @@ function binds({ folders, granted, egress }: ContainerWish): object[] {
     bind(folders.toAgent, containerPaths.toAgent, true),
     bind(folders.toHost, containerPaths.toHost, false),
     ...(egress ? [bind(egress.folder, containerPaths.egress, true)] : []),
-    ...granted.map((mount) => bind(mount.realPath, `${containerPaths.extra}/${mount.target}`, mount.verdict !== "rw")),
+    ...granted.flatMap((mount) => [
+      bind(mount.realPath, placeOf(mount), mount.verdict !== "rw"),
+      ...(mount.protect ?? []).map(({ realPath, path }) => bind(realPath, `${placeOf(mount)}/${path}`, true)),
+    ]),
   ];
+}
+
+/** Where it is in the container. */
+function placeOf({ target }: MountGrant): string {
+  return `${containerPaths.extra}/${target}`;
 }
 
 /** An object, never a string with colons; it must exist; nothing mounted below it comes along, now or later. */

@@ -10,7 +10,14 @@ export interface MountRequest {
   readonly source: string;
   readonly target: string;
   readonly access: Access;
+  /** Other groups may have (parts of) the same folder, if their mounts say so, too. */
+  readonly shared: boolean;
+  /** Paths in it that stay read-only although it is writable. */
+  readonly protect: readonly string[];
 }
+
+/** What programs of the host's user run by themselves in a folder with a repository. */
+export const protectedByDefault: readonly string[] = [".git/hooks", ".git/config"];
 
 export type ToolVerdict = "allow" | "deny";
 

@@ -5,7 +5,7 @@ import type { HotContainer, Session } from "../domain/session.ts";
 import type { Step, Turn } from "../domain/turn.ts";
 import { AppError } from "../lib/app-error.ts";
 import type { Clock } from "../lib/clock.ts";
-import type { OutboxStore, UsageStore, WaitingInGroup } from "../stores/store.ts";
+import type { OutboxStore, Store, UsageStore, WaitingInGroup } from "../stores/store.ts";
 import { listOutbox, retryOutbox } from "./control-outbox.ts";
 import { reportTurn } from "./control-turn-report.ts";
 import { listWaiting, waitingIn, withWaiting } from "./control-waiting.ts";
@@ -54,6 +54,7 @@ export interface OperationParts {
       steps(turn: string): Promise<Step[]>;
     };
     readonly outbox: Pick<OutboxStore, "counts" | "get" | "list" | "ofTurn">;
+    readonly executionPoints: Pick<Store["executionPoints"], "ofTurn">;
     readonly usage: Pick<UsageStore, "ofDay">;
   };
   /** They reject with `conflict` for groups of the configuration and for names or chats that are taken, with `not_found` for unknown names. */
@@ -98,13 +99,15 @@ export function createOperations(parts: OperationParts): Operations {
     },
     showTurn: async (id, maxChars) => {
       const turn = await findTurn(parts, id);
-      const [messages, steps, said, waiting] = await Promise.all([
+      const [messages, steps, said, executionPoints, waiting] = await Promise.all([
         parts.store.messages.ofTurn(turn.id),
         parts.store.turns.steps(turn.id),
         parts.store.outbox.ofTurn(turn.id),
+        parts.store.executionPoints.ofTurn(turn.id),
         waitingIn(parts),
       ]);
-      return reportTurn({ ...turn, waiting: waiting.get(turn.group) }, { messages, steps, said }, maxChars);
+      const found = { messages, steps, said, executionPoints };
+      return reportTurn({ ...turn, waiting: waiting.get(turn.group) }, found, maxChars);
     },
     retryTurn: (id) => retryTurn(parts, id),
     listOutbox: (filter) => listOutbox(parts, filter),

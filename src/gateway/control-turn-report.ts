@@ -9,10 +9,15 @@ interface TurnParts {
   readonly steps: readonly Step[];
   /** Rows of the outbox. */
   readonly said: readonly OutgoingMessage[];
+  readonly executionPoints: TurnReport["executionPoints"];
 }
 
 /** A turn as an operator reads it: when each step happened, which model said what, which tools ran and what came out. */
-export function reportTurn(turn: TurnView, { messages, steps, said }: TurnParts, maxChars: number): TurnReport {
+export function reportTurn(
+  turn: TurnView,
+  { messages, steps, said, executionPoints }: TurnParts,
+  maxChars: number,
+): TurnReport {
   return {
     turn,
     elapsedMs: turn.endedAt === undefined ? undefined : turn.endedAt - turn.startedAt,
@@ -25,6 +30,7 @@ export function reportTurn(turn: TurnView, { messages, steps, said }: TurnParts,
       pruned: message.pruned,
     })),
     steps: steps.map((step) => viewStep(turn, step, maxChars)),
+    executionPoints,
     usage: totalUsage(steps),
     // Every turn begins with a step.
     pruned: steps.length === 0 ? true : undefined,

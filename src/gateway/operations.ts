@@ -2,6 +2,7 @@ import type { ChannelState, LoginEvent, LoginOptions } from "../channels/channel
 import type { Chat, Group, Trigger } from "../domain/group.ts";
 import type { ModelUsage, StopReason } from "../domain/model.ts";
 import type { OutboxState, OutgoingMessage } from "../domain/message.ts";
+import type { ExecutionPointChange } from "../domain/mount.ts";
 import type { HotContainer } from "../domain/session.ts";
 import type { Turn, TurnState, TurnTimes } from "../domain/turn.ts";
 
@@ -100,6 +101,8 @@ export interface TurnReport {
     readonly pruned?: boolean | undefined;
   }[];
   readonly steps: readonly StepView[];
+  /** Files in the group's mounts that programs on the host run by themselves, and that the turn has added, changed or removed. */
+  readonly executionPoints: readonly (ExecutionPointChange & { readonly at: number })[];
   readonly usage: ModelUsage;
   /** Too old: its steps are not kept any more, nor what they used. */
   readonly pruned?: boolean | undefined;

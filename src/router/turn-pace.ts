@@ -50,8 +50,9 @@ interface Pace {
   lastRestAt: number;
 }
 
-/** A turn that begins later than this after the one before was not caused by its answer. */
+/** A message that comes later than this after a turn was not caused by its answer; nor one that came before, but for the time it takes to note the end. */
 const loopPauseMs = 5_000;
+const endNotedMs = 50;
 /** With more people than this it is a lively chat. */
 const loopSenders = 3;
 const hourMs = 3_600_000;
@@ -182,7 +183,10 @@ export class TurnPace {
       ...chain.slice(1).map(({ firstAt = 0 }) => firstAt),
       running?.firstAt ?? this.#parts.clock.now(),
     ];
-    const isLoop = beginnings.every((at, index) => at - (chain[index]?.endedAt ?? 0) <= loopPauseMs);
+    const isLoop = beginnings.every((at, index) => {
+      const pauseMs = at - (chain[index]?.endedAt ?? 0);
+      return pauseMs >= -endNotedMs && pauseMs <= loopPauseMs;
+    });
     return isLoop ? { limit: "loop", allowed, ms: this.#restMs(pace), senders } : undefined;
   }
 }

@@ -17,6 +17,8 @@ export interface ChatCommandParts {
   readonly announce: (group: Group, pending: PendingCommand) => Promise<void>;
   /** The store has ended this turn: whoever works on it has to let go. */
   readonly turnEnded: (turn: Turn, reason: string) => Promise<void>;
+  /** A new conversation has begun: ends the container of the old one, with all that still runs in it. */
+  readonly conversationEnded: (group: Group) => Promise<void>;
   /** What comes of `/approve` or `/deny`; called again for the same one as long as it was not written. */
   readonly answer: (pending: PendingCommand) => Promise<{
     readonly text: string;
@@ -61,8 +63,10 @@ export function createChatCommands(parts: ChatCommandParts): RunChatCommands {
           ],
         }),
       });
-      for (const { turn } of done?.turns ?? []) await parts.turnEnded(turn, reason);
-      if (done) parts.deliver();
+      if (!done) continue;
+      for (const { turn } of done.turns) await parts.turnEnded(turn, reason);
+      if (renews !== undefined) await parts.conversationEnded(group);
+      parts.deliver();
     }
   };
 }
@@ -88,7 +92,7 @@ function notices(
 
 function wording(command: PendingCommand["command"], { turns, waiting }: SetAside): string {
   if (command === "new") {
-    return "A new conversation has begun: what was said before is forgotten. Files in the group's folder are kept.";
+    return "A new conversation has begun: what was said before is forgotten, and what the agent still had running is ended. Files in the group's folder are kept.";
   }
   const dropped =
     waiting.length > 0

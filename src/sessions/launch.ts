@@ -1,6 +1,7 @@
 import type { ContainerExit } from "../containers/engine.ts";
 import type { Group } from "../domain/group.ts";
 import type { LimitCounters } from "../domain/limit.ts";
+import type { MountSighting } from "../domain/mount.ts";
 import type { Session } from "../domain/session.ts";
 import type { ProbeReport } from "../protocol/messages.ts";
 
@@ -24,6 +25,10 @@ export interface RunningContainer {
   limitCounters(): Promise<LimitCounters | undefined>;
   /** Megabytes that would be free without it; undefined where the host cannot look. */
   heldMemoryMb(): Promise<number | undefined>;
+  /** Has it any mounts? */
+  readonly hasMounts: boolean;
+  /** What lies in them now; setuid and setgid bits of the agent's files there are taken away. */
+  lookIntoMounts(signal: AbortSignal): Promise<MountSighting>;
   /** Was it frozen when it was attested? */
   isFrozen(): boolean;
   /** Takes all processor time from it until `thaw`. Doing either twice does no harm. */
@@ -47,8 +52,8 @@ export interface FoundContainer {
 /** A container that could be started for a session now. */
 export interface LaunchPlan {
   readonly uid: number;
-  /** Mounts that the group asked for and does not get, one sentence each. */
-  readonly refusedMounts: readonly string[];
+  /** What the operator should know of its mounts, one sentence each: what the group does not get, and what looks like secrets. */
+  readonly warnings: readonly string[];
   /** Creates and starts it. Nothing is left behind when it fails. */
   start(generation: number, mailFolder: string): Promise<RunningContainer>;
 }

@@ -5,6 +5,7 @@ import type { LimitHit } from "../domain/limit.ts";
 import type { HotContainer as HotContainerView, Session } from "../domain/session.ts";
 import type { Mailbox, MailboxEvents } from "./hot-container.ts";
 import type { Launcher } from "./launch.ts";
+import type { MountWatch } from "./mount-watch.ts";
 
 /** What is opened for a container's life: see the mailbox. */
 export interface MailboxRequest extends MailboxEvents {
@@ -53,6 +54,8 @@ export interface PoolParts {
   readonly events: PoolEvents;
   /** The quota of groups' folders: `admit` throws when a group may not have a container now. */
   readonly workspaces: { admit(group: string): Promise<void>; released(group: string): void };
+  /** What lies in the containers' mounts. */
+  readonly mounts: Pick<MountWatch, "begin" | "released" | "refusalOf">;
   readonly limits: {
     /** Left out: as many as there is memory for. */
     readonly maxHot: number | undefined;

@@ -6,6 +6,9 @@ import { AppError, toError } from "../lib/app-error.ts";
 import { HotContainer } from "./hot-container.ts";
 import type { HotContainerParts, TurnListener } from "./hot-container.ts";
 import type { FindOwner, Owner, PoolParts } from "./pool-parts.ts";
+import { PendingWork } from "../lib/pending-work.ts";
+import { adoptionFault, isOutdated } from "./adoption.ts";
+import { Freezing } from "./freezing.ts";
 import { IdlePlan } from "./idle-plan.ts";
 import { Leftovers } from "./leftovers.ts";
 import { MemoryRelief } from "./memory-relief.ts";
@@ -30,8 +33,8 @@ export class SessionPool implements AsyncDisposable {
   readonly #idle: IdlePlan;
   readonly #memory: MemoryRelief;
   readonly #memoryTimer: NodeJS.Timeout;
-  #toldOfFreezing = false;
-  readonly #closing = new Set<Promise<void>>();
+  readonly #freezing: Freezing;
+  readonly #pending: PendingWork;
   /** Places promised to containers that are being started, and their generations as soon as they have one. */
   readonly #starting = new Map<string, number | undefined>();
   readonly #leftovers: Leftovers;
@@ -39,6 +42,10 @@ export class SessionPool implements AsyncDisposable {
 
   constructor(parts: PoolParts) {
     this.#parts = parts;
+    this.#freezing = new Freezing(parts);
+    this.#pending = new PendingWork((error) =>
+      parts.logger.error({ error }, "a container could not be ended in good order"),
+    );
     this.#leftovers = new Leftovers({
       found: () => parts.launcher.found(),
       inUse: ({ session, generation }) =>
@@ -49,11 +56,8 @@ export class SessionPool implements AsyncDisposable {
     this.#idle = new IdlePlan({
       freezeMs: parts.limits.freezeMs,
       stopMs: parts.limits.idleStopMs,
-      freeze: (session) => void this.#freeze(session),
-      stop: (session) => {
-        const hot = this.#hot.get(session);
-        if (hot?.state === "idle") this.#track(hot.close("it was idle for too long"));
-      },
+      freeze: (session) => void this.#freezing.freeze(this.#hot.get(session)),
+      stop: (session) => this.#endIdle(session, "it was idle for too long"),
     });
     this.#memory = new MemoryRelief({
       idle: () => this.#idleOnes(),
@@ -62,7 +66,7 @@ export class SessionPool implements AsyncDisposable {
       now: parts.now,
     });
     this.#memoryTimer = setInterval(
-      () => this.#track(this.#memory.relieve(this.#starting.size)),
+      () => this.#pending.add(this.#memory.relieve(this.#starting.size)),
       memoryCheckMs,
     ).unref();
   }
@@ -76,19 +80,21 @@ export class SessionPool implements AsyncDisposable {
     if (this.#stop.signal.aborted) throw new AppError("container_lost", "The host is stopping.");
     await this.#admit(group.name, session.id);
     const fingerprint = await this.#parts.launcher.fingerprint(group);
+    const refusal = await this.#parts.mounts.refusalOf(session.id);
     const hot = this.#hot.get(session.id);
-    if (hot?.state === "idle" && hot.fingerprint === fingerprint) {
+    const isCurrent = hot?.fingerprint === fingerprint && !isOutdated(hot, session) && refusal === undefined;
+    if (hot?.state === "idle" && isCurrent) {
       this.#idle.end(session.id);
       hot.occupy(listener);
-      await this.#thaw(hot);
+      await this.#freezing.thaw(hot);
       return hot;
     }
-    if (hot) await hot.close(hot.state === "idle" ? "its configuration changed" : "it was being closed");
+    if (hot) await hot.close(refusal ?? (hot.state === "idle" ? "its configuration changed" : "it was being closed"));
     this.#starting.set(session.id, undefined);
     try {
       await this.#makeRoom();
       const start = this.#start(group, session, { fingerprint, listener });
-      this.#track(start.then(noResult, noResult));
+      this.#pending.add(start.catch(() => undefined));
       return await start;
     } finally {
       this.#starting.delete(session.id);
@@ -103,8 +109,9 @@ export class SessionPool implements AsyncDisposable {
     void hot.limitHits();
     hot.release();
     this.#parts.workspaces.released(hot.view().group);
+    this.#parts.mounts.released(session);
     if (hot.state === "idle") this.#idle.begin(session);
-    this.#track(this.#endExcess());
+    this.#pending.add(this.#endExcess());
   }
 
   /** Ends the container of a session, busy or not. False when it has none. */
@@ -113,6 +120,12 @@ export class SessionPool implements AsyncDisposable {
     if (!hot) return false;
     await hot.close(reason);
     return true;
+  }
+
+  /** Ends the container of a session, busy or not, unless it belongs to its latest conversation. */
+  async retire(session: Pick<Session, "id" | "generation">, reason: string): Promise<void> {
+    const hot = this.#hot.get(session.id);
+    if (hot && isOutdated(hot, session)) await hot.close(reason);
   }
 
   /**
@@ -135,7 +148,7 @@ export class SessionPool implements AsyncDisposable {
 
   async #endAll(): Promise<void> {
     await Promise.all([...this.#hot.values()].map((hot) => hot.close(stopping)));
-    await Promise.all(this.#closing);
+    await this.#pending.done();
     await this.#leftovers[Symbol.asyncDispose]();
   }
 
@@ -151,14 +164,18 @@ export class SessionPool implements AsyncDisposable {
       // Two containers of one session would share its folder, and the older one may still run what a turn began in it.
       this.#leftovers.removeOf(session.id),
     ]);
-    for (const refused of plan.refusedMounts)
-      this.#parts.containerLog(session.id, group.name, "warn", `mount refused: ${refused}`);
+    for (const warning of plan.warnings) this.#parts.containerLog(session.id, group.name, "warn", warning);
     const generation = await sessions.nextGeneration(session.id);
     this.#starting.set(session.id, generation);
     const parts = await this.#containerParts(group, session, { fingerprint, generation, uid: plan.uid });
     const folder = this.#parts.mailFolder(session.id, generation);
     try {
-      const hot = await HotContainer.start(parts, () => plan.start(generation, folder), limits.readyTimeoutMs);
+      const launch = async (): Promise<RunningContainer> =>
+        this.#watchMounts(parts, await plan.start(generation, folder));
+      const hot = await HotContainer.start(parts, launch, limits.readyTimeoutMs);
+      // What its agent does is measured by what was there before it was spoken to.
+      const refusal = await this.#parts.mounts.refusalOf(session.id);
+      if (refusal !== undefined) await hot.close(refusal);
       if (this.#stop.signal.aborted) await hot.close(stopping);
       hot.occupy(listener);
       this.#hot.set(session.id, hot);
@@ -192,7 +209,7 @@ export class SessionPool implements AsyncDisposable {
         }),
       onLog: (level, text) => this.#parts.containerLog(session.id, group.name, level, text),
       onGone: (container, reason) => this.#gone(session.id, container, reason),
-      onLimit: (container, hit) => this.#track(this.#parts.events.limitHit(group, container.view(), hit)),
+      onLimit: (container, hit) => this.#pending.add(this.#parts.events.limitHit(group, container.view(), hit)),
       stop: this.#stop.signal,
       onLeftBehind: () => this.#leftovers.suspect(),
       now: this.#parts.now,
@@ -218,18 +235,16 @@ export class SessionPool implements AsyncDisposable {
   /** Why it was not taken over; undefined when it was. */
   async #tryAdopt(found: FoundContainer, owner: Owner | undefined): Promise<string | undefined> {
     if (this.#hot.get(found.session)?.view().generation === found.generation) return undefined;
-    if (!owner) return "its session or group does not exist any more";
-    if (!found.running) return "it had ended";
-    if (found.generation !== owner.session.generation) return "a newer one exists";
-    if (owner.busy) return "a turn was using it when the host ended";
-    if (this.#hot.size >= (this.#parts.limits.maxHot ?? Infinity)) return "there are enough hot containers";
+    const fault = adoptionFault(found, owner, this.#hot.size >= (this.#parts.limits.maxHot ?? Infinity));
+    if (!owner || fault !== undefined) return fault;
     const folder = this.#parts.mailFolder(owner.session.id, found.generation);
     const running: RunningContainer | string = await found.adopt(owner.group, owner.session, folder);
     if (typeof running === "string") return running;
     const fingerprint = await this.#parts.launcher.fingerprint(owner.group);
     const life = { fingerprint, generation: found.generation, uid: running.uid };
     try {
-      const hot = await HotContainer.adopt(await this.#containerParts(owner.group, owner.session, life), running);
+      const parts = await this.#containerParts(owner.group, owner.session, life);
+      const hot = await HotContainer.adopt(parts, this.#watchMounts(parts, running));
       this.#hot.set(owner.session.id, hot);
       this.release(owner.session.id);
       await this.#parts.events.adopted(hot.view());
@@ -269,21 +284,14 @@ export class SessionPool implements AsyncDisposable {
     return [...this.#hot.values()].filter((hot) => hot.state === "idle");
   }
 
-  /** An idle container uses next to nothing without it too, so an engine that cannot pause is complained about once. */
-  async #freeze(session: string): Promise<void> {
-    const hot = this.#hot.get(session);
-    try {
-      if (hot && (await hot.freeze())) this.#parts.events.froze(hot.view());
-    } catch (error) {
-      const level = this.#toldOfFreezing ? "debug" : "warn";
-      this.#toldOfFreezing = true;
-      this.#parts.logger[level]({ error, container: hot?.view().name }, "an idle container could not be paused");
-    }
+  #watchMounts(owner: Pick<HotContainerParts, "group" | "session">, running: RunningContainer): RunningContainer {
+    this.#parts.mounts.begin(owner, running, (reason) => this.#endIdle(owner.session, reason));
+    return running;
   }
 
-  async #thaw(hot: HotContainer): Promise<void> {
-    const begun = performance.now();
-    if (await hot.thaw()) this.#parts.events.thawed(hot.view(), performance.now() - begun);
+  #endIdle(session: string, reason: string): void {
+    const hot = this.#hot.get(session);
+    if (hot?.state === "idle") this.#pending.add(hot.close(reason));
   }
 
   #gone(session: string, container: HotContainer, reason: string): void {
@@ -292,16 +300,6 @@ export class SessionPool implements AsyncDisposable {
       this.#idle.end(session);
     }
     const view = container.view();
-    if (view.container !== "") this.#track(this.#parts.events.stopped(view, reason));
-  }
-
-  /** Work that nobody waits for now, but that `dispose` waits for. */
-  #track(work: Promise<void>): void {
-    const tracked: Promise<void> = work
-      .catch((error: unknown) => this.#parts.logger.error({ error }, "a container could not be ended in good order"))
-      .finally(() => this.#closing.delete(tracked));
-    this.#closing.add(tracked);
+    if (view.container !== "") this.#pending.add(this.#parts.events.stopped(view, reason));
   }
 }
-
-function noResult(): void {}

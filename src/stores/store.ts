@@ -12,6 +12,7 @@ import type {
 import type { Session } from "../domain/session.ts";
 import type { PacedTurn, Step, StepBody, Turn, TurnState, TurnTimes } from "../domain/turn.ts";
 import type { ChatStore, RequestStore } from "./chat-store.ts";
+import type { ExecutionPointStore } from "./execution-point-store.ts";
 import type { IntakeCharge, IntakeStore } from "./intake-store.ts";
 import type { RetentionStore } from "./retention-store.ts";
 
@@ -179,8 +180,8 @@ export interface InterventionStore {
   commands(group?: GroupChat): Promise<PendingCommand[]>;
   /**
    * Carries out the command that was said as message `seq`, in one transaction. `stops`: ends running turns that began before
-   * it, and what waited before it becomes `handled`. `renews`: this session begins a new conversation, and messages up to
-   * the command count as shown. `settles`: this request is answered. Undefined, and no effect, when it was carried out before.
+   * it, and what waited before it becomes `handled`. `renews`: this session begins a new conversation, messages up to the
+   * command count as shown, and its container's generation is over. `settles`: this request is answered. Undefined, and no effect, when it was carried out before.
    */
   carryOut(
     seq: number,
@@ -291,6 +292,7 @@ export interface Store extends AsyncDisposable {
   readonly outbox: OutboxStore;
   readonly channelState: ChannelStateStore;
   readonly usage: UsageStore;
+  readonly executionPoints: ExecutionPointStore;
   readonly audit: AuditIndex;
   /** Writes something small to disk. Rejects as any write would while writing does not work. */
   probe(at: number): Promise<void>;

@@ -9,7 +9,7 @@ const family: Group = {
   chat: "room",
   trigger: "mention",
   main: false,
-  mounts: [{ source: "~/projects/site", target: "site", access: "rw" }],
+  mounts: [{ source: "~/projects/site", target: "site", access: "rw", shared: false, protect: [] }],
   model: undefined,
   policy: { default: "allow", tools: { shell: "deny" } },
   budget: { tokensPerDay: 1000, usdPerDay: undefined },

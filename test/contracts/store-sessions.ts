@@ -58,7 +58,9 @@ export function testSessions(open: OpenStore): void {
     await home.store.interventions.carryOut(command, { ...stopping, stops: false, renews: session });
 
     const store = await home.restart();
-    expect(await store.sessions.list()).toMatchObject([{ conversation: 2, windowStart: 0, contextCursor: command }]);
+    expect(await store.sessions.list()).toMatchObject([
+      { conversation: 2, windowStart: 0, contextCursor: command, generation: 1 },
+    ]);
     expect(await store.messages.countAfter(inChat("family"), command)).toBe(0);
     expect(command).toBeGreaterThan(last);
     expect(await store.turns.history(session, 2, 0)).toEqual([]);

@@ -3,6 +3,7 @@ import { describe } from "vitest";
 import { testAuditIndex } from "./store-audit-index.ts";
 import { testChannelState } from "./store-channel-state.ts";
 import { testChatIdentity } from "./store-chat-identity.ts";
+import { testExecutionPoints } from "./store-execution-points.ts";
 import { testGroupsAndChats } from "./store-groups.ts";
 import { testIntake } from "./store-intake.ts";
 import { testInterventions } from "./store-interventions.ts";
@@ -28,6 +29,7 @@ export function storeContract(name: string, open: OpenStore): void {
     retention: testRetention,
     "channel state": testChannelState,
     budgets: testBudgets,
+    "execution points": testExecutionPoints,
     "audit index": testAuditIndex,
   };
   for (const [part, define] of Object.entries(parts)) {

@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { chown, mkdir, readdir, symlink, writeFile } from "node:fs/promises";
+import { chown, mkdir, readdir, rename, symlink, unlink, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 
 import { afterAll, expect, test } from "vitest";
@@ -9,7 +9,11 @@ import { LaunchedContainer } from "../../src/containers/launched-container.ts";
 import { recheckMount } from "../../src/containers/mount-identity.ts";
 import { judgeMounts } from "../../src/containers/mount-rules.ts";
 import type { MountGrant } from "../../src/containers/mount-rules.ts";
+import { ContainerLauncher } from "../../src/containers/launcher.ts";
+import { AppError } from "../../src/lib/app-error.ts";
+import { mailboxFolders } from "../../src/protocol/paths.ts";
 import { pidOf, Sandbox } from "../support/sandbox.ts";
+import { someGroup } from "../support/some-group.ts";
 
 const sandbox = await Sandbox.open();
 afterAll(() => sandbox[Symbol.asyncDispose]());
@@ -21,8 +25,8 @@ const swapper = resolve(import.meta.dirname, "../fixtures/swapper.py");
 type Outcome = "refused by the rules" | "refused before creation" | "refused after the start" | "mounted";
 
 /** Swaps in a loop until disposed. */
-async function startSwapping(place: string): Promise<AsyncDisposable> {
-  const child = spawn("python3", [swapper, place], { stdio: ["ignore", "pipe", "inherit"] });
+async function startSwapping(place: string, ...options: readonly string[]): Promise<AsyncDisposable> {
+  const child = spawn("python3", [swapper, place, ...options], { stdio: ["ignore", "pipe", "inherit"] });
   await once(child.stdout, "data");
   return {
     [Symbol.asyncDispose]: async () => {
@@ -108,4 +112,63 @@ test("a source that is exchanged in a loop is mounted as it was judged or not at
   // The other folder is allowed where it is; but it is not the one that was judged before.
   expect(mounted.filter(({ inPeace, listing }) => inPeace && listing !== "judged.txt")).toEqual([]);
   expect(mounted.length).toBeLessThan(rounds);
+});
+
+test("a start that fails because a source is exchanged meanwhile says that it was, and nothing of the engine's", async () => {
+  const home = join(sandbox.folder, "swap-home");
+  const place = join(home, "projects/app");
+  for (const path of [place, `${place}.other`, join(home, "secret"), join(home, "settings")])
+    await mkdir(path, { recursive: true });
+  await symlink(join(home, "secret"), `${place}.link`);
+  const allowlistPath = join(home, "settings/mounts.json");
+  await writeFile(allowlistPath, JSON.stringify({ roots: [{ path: join(home, "projects"), access: "ro" }] }), {
+    mode: 0o600,
+  });
+  const { folders, image, instance, session } = sandbox.wish;
+  const mount = { source: place, target: "app", access: "ro", shared: false, protect: [] } as const;
+  const group = someGroup("swapped", { mounts: [mount] });
+  const launcher = new ContainerLauncher({
+    engine: sandbox.engine,
+    image: () => Promise.resolve(image),
+    instance,
+    sandbox: sandbox.wish.sandbox,
+    mountContext: {
+      allowlistPath,
+      homeFolder: home,
+      hostUid: process.getuid?.() ?? 0,
+      crabpotHome: join(home, "settings"),
+      checkout: join(sandbox.folder, "checkout"),
+    },
+    groups: [group],
+    groupFolder: () => Promise.resolve(folders.group),
+    globalFolder: folders.global,
+    ordinal: () => Promise.resolve(0),
+    output: () => ({ push: () => undefined, end: () => undefined }),
+    // Behind the last look before the engine has its turn.
+    record: async ({ type }) => {
+      if (type === "container-create") swapping.use(await startSwapping(place, "--gone"));
+    },
+  });
+  let swapping = new AsyncDisposableStack();
+  const life = { id: session, key: "k", group: group.name, conversation: 1, generation: 0 };
+  const errors: unknown[] = [];
+  for (let generation = 1; generation <= 16; generation += 1) {
+    const mail = join(sandbox.folder, `mail-${generation}`);
+    for (const side of Object.values(mailboxFolders)) await mkdir(join(mail, side), { recursive: true });
+    const plan = await launcher.plan(group, { ...life, contextCursor: 0, windowStart: 0 });
+    await plan.start(generation, mail).then(
+      (container) => container.remove(),
+      (error: unknown) => errors.push(error),
+    );
+    await swapping[Symbol.asyncDispose]();
+    swapping = new AsyncDisposableStack();
+    // Where it was ended in the middle, the link or nothing is there.
+    await unlink(place).catch(() => undefined);
+    await rename(`${place}.other.kept`, place).catch(() => undefined);
+  }
+
+  expect(errors.length).toBeGreaterThan(0);
+  expect(errors.map((error) => (error instanceof AppError ? error.code : String(error)))).toEqual(
+    errors.map(() => "mount_denied"),
+  );
 });

@@ -12,6 +12,8 @@ export function runningContainer(overrides: Partial<RunningContainer>): RunningC
     mailFolder: "",
     exited: new Promise(() => undefined),
     attest: async () => [],
+    hasMounts: false,
+    lookIntoMounts: async () => ({ refused: undefined, setIdFiles: [], executionPoints: new Map(), secrets: [] }),
     isFrozen: () => false,
     freeze: async () => undefined,
     thaw: async () => undefined,

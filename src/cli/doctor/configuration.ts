@@ -6,7 +6,7 @@ import { checkConfig, describeFault, loadConfig } from "../../config/load.ts";
 import { readAllowlist } from "../../containers/mount-allowlist.ts";
 import { openProvider } from "../../llm/catalog.ts";
 import type { CommandContext } from "../context.ts";
-import { judgeGroupMounts } from "../mounts.ts";
+import { judgeNow } from "../mounts.ts";
 import type { CheckResult } from "./check.ts";
 import { bad, good } from "./check.ts";
 
@@ -38,8 +38,9 @@ export async function checkConfiguration(context: CommandContext): Promise<Check
 export async function checkMounts(context: CommandContext): Promise<CheckResult[]> {
   const { config } = await loadConfig(context.paths.config, context.environment.variables);
   const results: CheckResult[] = [];
-  for (const group of configuredGroups(config)) {
-    for (const { source, verdict, reason } of await judgeGroupMounts(context, group)) {
+  const groups = configuredGroups(config);
+  for (const group of groups) {
+    for (const { source, verdict, reason } of await judgeNow(context, group, groups)) {
       const detail = `group ${group.name}, ${source}: ${verdict}; ${reason}`;
       const fix = `Allow it in ${context.paths.mounts}, or remove it from the group in config.yaml.`;
       results.push(verdict === "denied" ? bad("mounts", detail, fix) : good("mounts", detail));

@@ -1,6 +1,6 @@
 import * as z from "zod";
 
-import type { Group } from "../../domain/group.ts";
+import { protectedByDefault, type Group, type MountRequest } from "../../domain/group.ts";
 import type { OutgoingFile, OutgoingReaction, Quote, Sender, StoredAttachment } from "../../domain/message.ts";
 import type { ToolResult } from "../../domain/model.ts";
 import type { StepBody, TurnTimes } from "../../domain/turn.ts";
@@ -60,6 +60,14 @@ const members: z.ZodType<Sender[]> = z.array(z.strictObject({ id: z.string(), na
 const limit = z.number().optional();
 const verdict = z.enum(["allow", "deny"]);
 
+const mount: z.ZodType<MountRequest> = z.strictObject({
+  source: z.string(),
+  target: z.string(),
+  access: z.enum(["ro", "rw"]),
+  shared: z.boolean().default(false),
+  protect: z.array(z.string()).default([...protectedByDefault]),
+});
+
 /** What a stored group is, besides its name and its chat. */
 export type GroupSettings = Pick<Group, "trigger" | "main" | "mounts" | "model" | "policy" | "budget">;
 
@@ -67,7 +75,7 @@ const groupSettings = z
   .strictObject({
     trigger: z.enum(["mention", "always"]),
     main: z.boolean(),
-    mounts: z.array(z.strictObject({ source: z.string(), target: z.string(), access: z.enum(["ro", "rw"]) })),
+    mounts: z.array(mount),
     model: z.string().optional(),
     policy: z.strictObject({ default: verdict, tools: z.record(z.string(), verdict) }),
     budget: z.strictObject({ tokensPerDay: limit, usdPerDay: limit }),

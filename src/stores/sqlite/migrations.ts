@@ -244,6 +244,20 @@ const chatIdentity = [
   `create table audit_signed (id integer primary key check (id = 1), seq integer not null) strict`,
 ];
 
+/* What of a group's mounts a turn changed that the operator's own programs would run. */
+const executionPoints = [
+  `create table execution_points (
+     seq integer primary key autoincrement,
+     turn text not null references turns (id),
+     at integer not null,
+     target text not null,
+     path text not null,
+     kind text not null,
+     change text not null check (change in ('added', 'changed', 'removed'))
+   ) strict`,
+  `create index execution_points_by_turn on execution_points (turn, seq)`,
+];
+
 /** Every migration by name; names sort in the order in which they run, and a name that was released is never changed. */
 export const migrations: Readonly<Record<string, Migration>> = {
   "0001-initial": { up: (database: Kysely<Tables>) => run(database, initial) },
@@ -258,6 +272,7 @@ export const migrations: Readonly<Record<string, Migration>> = {
   "0010-turn-times": { up: (database: Kysely<Tables>) => run(database, turnTimes) },
   "0011-daily-intake-and-retention": { up: (database: Kysely<Tables>) => run(database, dailyIntakeAndRetention) },
   "0012-chat-identity": { up: (database: Kysely<Tables>) => run(database, chatIdentity) },
+  "0013-execution-points": { up: (database: Kysely<Tables>) => run(database, executionPoints) },
 };
 
 async function run(database: Kysely<Tables>, statements: readonly string[]): Promise<void> {

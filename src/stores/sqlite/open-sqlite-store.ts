@@ -11,6 +11,7 @@ import { SqliteAuditIndex } from "./audit-index.ts";
 import { SqliteChannelState } from "./channel-state.ts";
 import { SqliteChats } from "./chats.ts";
 import { Database, storeFailure } from "./database.ts";
+import { SqliteExecutionPoints } from "./execution-points.ts";
 import { SqliteGroups } from "./groups.ts";
 import { SqliteIntake } from "./intake.ts";
 import { SqliteInterventions } from "./interventions.ts";
@@ -54,6 +55,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
     outbox: new SqliteOutbox(database),
     channelState: new SqliteChannelState(database),
     usage: new SqliteUsage(database),
+    executionPoints: new SqliteExecutionPoints(database),
     audit: new SqliteAuditIndex(database),
     probe: (at) => probe(database, at),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),

@@ -88,12 +88,17 @@ export class SqliteSessions implements SessionStore {
   }
 }
 
-/** Begins a new conversation inside the caller's transaction: messages up to `upTo` count as shown, nothing is sent of what was before. */
+/**
+ * Begins a new conversation inside the caller's transaction: messages up to `upTo` count as shown, nothing is sent of what was
+ * before. The container of the old one belongs to an earlier generation from then on, so that it is not used again even if
+ * the host does not get to end it.
+ */
 export async function renewSession(transaction: Transaction<Tables>, id: string, upTo: number): Promise<void> {
   const row = await transaction
     .updateTable("sessions")
     .set((set) => ({
       conversation: set("conversation", "+", 1),
+      generation: set("generation", "+", 1),
       window_start: 0,
       context_cursor: sql<number>`max(context_cursor, ${upTo})`,
     }))

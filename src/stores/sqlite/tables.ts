@@ -188,6 +188,16 @@ interface AuditSignedTable {
   readonly seq: number;
 }
 
+interface ExecutionPointTable {
+  readonly seq: Generated<number>;
+  readonly turn: string;
+  readonly at: number;
+  readonly target: string;
+  readonly path: string;
+  readonly kind: string;
+  readonly change: "added" | "changed" | "removed";
+}
+
 /** Tables as the newest migration leaves them. */
 export interface Tables {
   readonly messages: MessageTable;
@@ -207,6 +217,7 @@ export interface Tables {
   readonly channel_state: ChannelStateTable;
   readonly usage_days: UsageDayTable;
   readonly reservations: ReservationTable;
+  readonly execution_points: ExecutionPointTable;
   readonly audit_records: AuditRecordTable;
   readonly audit_signed: AuditSignedTable;
 }

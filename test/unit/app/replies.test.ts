@@ -15,12 +15,13 @@ const secrets = {
   key: "provider-canary-0123456789",
   family: "family-canary-0123456789",
   office: "office-canary-0123456789",
+  local: "open-sesame",
 };
 
 const config = `
 gateway: { token: ${secrets.token} }
 channels: { http: {} }
-models: { providers: { gpt: { kind: openai, apiKey: ${secrets.key} } } }
+models: { providers: { gpt: { kind: openai, apiKey: ${secrets.key} }, local: { kind: openai, apiKey: ${secrets.local} } } }
 groups:
   family: { channel: http, chat: f, network: { allow: ["a.b:443"] }, secrets: { OURS: { value: ${secrets.family}, hosts: ["a.b:443"] } } }
   office: { channel: http, chat: o, network: { allow: ["a.b:443"] }, secrets: { THEIRS: { value: ${secrets.office}, hosts: ["a.b:443"] } } }
@@ -58,7 +59,7 @@ async function formats(now: () => number = () => 0) {
 
 test.each([
   ["the gateway's token", secrets.token, "gateway.token"],
-  ["a provider's key", secrets.key, "models.providers.gpt.apiKey"],
+  ["a key that could be guessed", secrets.local, "models.providers.local.apiKey"],
   ["another group's secret", secrets.office, "groups.office.secrets.THEIRS"],
 ])("an agent that says %s is not corrected, and the operator hears of it elsewhere", async (_what, value, path) => {
   const { say, records, notices, errors } = await formats();
@@ -91,11 +92,18 @@ test("a secret of the group's own is taken out of what its agent says; the fourt
   expect(records.map(({ data }) => data)).toEqual(Array.from({ length: 6 }, () => ({ count: 1 })));
 });
 
+test("a vendor's key is taken out of what an agent says", async () => {
+  const { say, records } = await formats();
+
+  expect(say(`it is ${secrets.key}`)).toBe("it is [redacted]");
+  expect(records[0]).toMatchObject({ type: "redaction", data: { count: 1 } });
+});
+
 test("in the host's own words nothing secret is left", async () => {
   const { notice, say, root } = await formats();
 
   expect(notice(`${Object.values(secrets).join(" ")} ${root}/x`)).toBe(
-    "[redacted] [redacted] [redacted] [redacted] <home>/x",
+    "[redacted] [redacted] [redacted] [redacted] [redacted] (home)/x",
   );
   // In an agent's words, that would tell where it is.
   expect(say(`${root}/x`)).toBe(`${root}/x`);

@@ -30,7 +30,7 @@ test("without a word about it, a day, an hour, a loop and the age of texts have 
     perMemberPerDay: { messages: 10_000, megabytes: 16, attachmentMegabytes: 512 },
     autoRegister: { perDay: 1_000, total: 5_000 },
   });
-  expect(limits).toEqual({ turnsPerHour: 600, loopTurns: 30 });
+  expect(limits).toEqual({ turnsPerHour: 600, loopTurns: 60 });
   expect(store).toEqual({ retentionDays: { messages: 365, turns: 365, replies: 90 } });
 });
 
@@ -46,7 +46,7 @@ groups:
 `);
 
   expect(paceLimits(config, { name: "own", channel: "http" })).toEqual({ turnsPerHour: 100, loopTurns: 5 });
-  expect(paceLimits(config, { name: "added", channel: "http" })).toEqual({ turnsPerHour: 100, loopTurns: 30 });
+  expect(paceLimits(config, { name: "added", channel: "http" })).toEqual({ turnsPerHour: 100, loopTurns: 60 });
   expect(paceLimits(config, { name: "typed", channel: "terminal" })).toEqual({ turnsPerHour: 0, loopTurns: 0 });
   expect(paceLimits(config, { name: "bounded", channel: "terminal" })).toEqual({ turnsPerHour: 7, loopTurns: 0 });
 });

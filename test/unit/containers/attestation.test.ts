@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import type { HostView } from "../../../src/containers/attestation-host.ts";
 import { attest, requiredAttempts, type Evidence } from "../../../src/containers/attestation.ts";
-import { parseMountInfo } from "../../../src/containers/mount-points.ts";
+import { parseMountInfo, type MountPoint } from "../../../src/containers/mount-points.ts";
 import { containerSpec } from "../../../src/containers/spec.ts";
 import type { ProbeReport } from "../../../src/protocol/messages.ts";
 
@@ -27,6 +27,8 @@ const mountInfo = [
   ["/proc/cmdline", "rw", "tmpfs", "rw"],
   ["/proc/interrupts", "rw", "tmpfs", "rw"],
   ["/dev", "rw,nosuid", "tmpfs", "rw"],
+  ["/dev/pts", "rw,nosuid,noexec", "devpts", "rw,mode=620"],
+  ["/dev/pts", "ro", "tmpfs", "ro"],
   ["/sys", "ro", "sysfs", "rw"],
   ["/sys/fs/cgroup", "ro", "cgroup2", "rw"],
   ["/sys/fs", "ro", "tmpfs", "ro"],
@@ -136,6 +138,16 @@ test.each<[string, Partial<HostView>, RegExp]>([
   ["memory is unlimited", { memoryMax: "9223372036854771712" }, /memory is limited to 9223372036854771712/],
   ["a saved user differs", { status: { ...hostView.status, Uid: "300001 300001 0 300001" } }, /runs as uid/],
   ["nothing is known", { status: {} }, /uid unknown/],
+  [
+    "terminals are on top of their mask",
+    { mounts: [...hostView.mounts, { ...hostView.mounts[6], target: "/dev/pts", type: "devpts" } as MountPoint] },
+    /\/dev\/pts is not masked/,
+  ],
+  [
+    "terminals are without a mask",
+    { mounts: hostView.mounts.filter(({ target, type }) => target !== "/dev/pts" || type === "devpts") },
+    /\/dev\/pts is not masked/,
+  ],
   ["the network is the host's", { sharedNamespaces: ["net"] }, /host's net namespace/],
 ])("from outside it is a surprise when %s", (_, change, expected) => {
   const surprises = attest({ ...evidence, hostView: { ...hostView, ...change } });

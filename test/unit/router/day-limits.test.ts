@@ -93,7 +93,7 @@ test("a member who has sent as many messages as one may in a day is kept out in 
   expect([...ann, renamed]).toMatchObject([refused, refused, refused]);
   expect(bob).toEqual([stored, stored]);
   expect(rig.notices).toMatchObject([
-    { group: "family", kind: "notice", text: expect.stringContaining("ann has sent") },
+    { group: "family", kind: "notice", text: expect.stringContaining('"ann" has sent') },
   ]);
   expect(rig.records.filter(({ type }) => type === "limit-hit")).toMatchObject([
     { group: "family", actor: "member:ann", data: { limit: "messages-per-member-per-day", allowed: 3 } },

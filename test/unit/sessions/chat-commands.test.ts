@@ -25,6 +25,7 @@ async function stopAs(name: string): Promise<{ notices: string[]; hostNote: stri
     sessionKey: () => "crab:terminal:chat",
     announce: async () => undefined,
     turnEnded: async () => undefined,
+    conversationEnded: async () => undefined,
     answer: async () => ({ text: "", outgoing: [] }),
     describe: async () => "",
     estimateTokens,

@@ -1,0 +1,201 @@
+import { chown, mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import { once } from "node:events";
+import { dirname, join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+
+import type { Attack, Evidence } from "../suite/attack.ts";
+import { allRefused } from "../suite/programs.ts";
+import type { Stage } from "../suite/stage.ts";
+
+/** The folder that the group `mounts` may write in, in the container and on the host. */
+const inside = "/workspace/extra/app";
+const owner = 1234;
+
+function onHost(stage: Stage, path: string): string {
+  return join(stage.playground.userHome, "projects/app", path);
+}
+
+/** Files of the host's user in the mount, and the folders that they need. */
+async function put(stage: Stage, files: Readonly<Record<string, string>>): Promise<void> {
+  for (const [path, text] of Object.entries(files)) {
+    const file = onHost(stage, path);
+    await mkdir(dirname(file), { recursive: true });
+    await writeFile(file, text);
+  }
+  await giveAll(onHost(stage, "."), Object.keys(files));
+}
+
+async function giveAll(root: string, paths: readonly string[]): Promise<void> {
+  if (process.geteuid?.() !== 0) return;
+  for (const path of paths) {
+    const names = path.split("/");
+    for (let depth = 1; depth <= names.length; depth += 1) {
+      await chown(join(root, ...names.slice(0, depth)), owner, owner);
+    }
+  }
+}
+
+/** A repository in the mount, and a new container that was judged with it. */
+async function withRepository(stage: Stage, attack: () => Promise<Evidence>): Promise<Evidence> {
+  await put(stage, {
+    ".git/HEAD": "ref: refs/heads/main\n",
+    ".git/config": "[core]\n",
+    ".git/hooks/pre-commit": "true\n",
+  });
+  await stage.command("sessions", "stop", "mounts");
+  try {
+    return await attack();
+  } finally {
+    await stage.command("sessions", "stop", "mounts");
+    for (const name of [".git", "old", "sub", ".husky", ".vscode", ".idea", ".envrc", ".npmrc"]) {
+      await rm(onHost(stage, name), { recursive: true, force: true });
+    }
+  }
+}
+
+export const attacks: readonly Attack[] = [
+  {
+    id: "A19",
+    title: "credentials and sockets that appear in a mount between two turns of a hot container",
+    from: "program",
+    expected: "the container is ended before it can read them, and the group gets no mount while they are there",
+    audit: { type: "mount-verdict", where: ({ data }) => String(data["refused"]).includes("refused from now on") },
+    attempt: async (stage) => {
+      const seen: string[] = [];
+      for (const path of [".ssh/id_ed25519", "deep/down/.AWS/credentials", ".config/gh/hosts.yml", ".netrc"]) {
+        await stage.shell("mounts", "true");
+        await put(stage, { [path]: stage.canaries.file });
+        const { output } = await stage.shell("mounts", `cat ${inside}/${path} 2>&1; ls /workspace/extra`);
+        if (output.includes(stage.canaries.file) || /^app$/m.test(output)) seen.push(path);
+        await rm(onHost(stage, path.split("/")[0] ?? ""), { recursive: true });
+        await stage.command("sessions", "stop", "mounts");
+      }
+      await stage.shell("mounts", "true");
+      const server = createServer().listen(onHost(stage, "agent.sock"));
+      await once(server, "listening");
+      const { output } = await stage.shell("mounts", "ls /workspace/extra");
+      if (/^app$/m.test(output)) seen.push("socket");
+      server.close();
+      await once(server, "close");
+      await stage.command("sessions", "stop", "mounts");
+      return { seen: seen.join(", ") || "none was reached", holds: seen.length === 0 };
+    },
+  },
+  {
+    id: "A20",
+    title: "a repository's hooks and configuration in a writable mount: written, replaced, linked, renamed, removed",
+    from: "container",
+    expected: "each is refused; the files on the host are as they were",
+    audit: { type: "tool-call", where: ({ group }) => group === "mounts" },
+    attempt: (stage) =>
+      withRepository(stage, async () => {
+        const program = `
+import ctypes, errno, os
+os.chdir("${inside}/.git"); libc = ctypes.CDLL(None, use_errno=True); open("own", "w").close(); os.mkdir("ownhooks")
+def swapped(a, b):
+    if libc.syscall(316, -100, a, -100, b, 2) < 0: raise OSError(ctypes.get_errno(), "exchange")
+for name, action in (("write-hook", lambda: open("hooks/pre-commit", "a")), ("new-hook", lambda: open("hooks/post-merge", "w")), ("write-config", lambda: open("config", "a")), ("truncate", lambda: os.truncate("config", 0)),
+    ("chmod", lambda: os.chmod("hooks/pre-commit", 0o755)), ("rename-over", lambda: os.rename("own", "config")), ("rename-away", lambda: os.rename("config", "x")), ("rename-hooks", lambda: os.rename("hooks", "x")), ("unlink", lambda: os.unlink("config")),
+    ("exchange", lambda: swapped(b"own", b"config")), ("exchange-hooks", lambda: swapped(b"ownhooks", b"hooks")), ("link-out", lambda: os.link("config", "x")), ("link-in", lambda: os.link("own", "hooks/x")), ("symlink-in", lambda: os.symlink("/tmp", "hooks/x")),
+    ("proc", lambda: open("/proc/self/fd/%d" % os.open("config", os.O_RDONLY), "a")), ("xattr", lambda: os.setxattr("config", "user.x", b"x")), ("utime", lambda: os.utime("config", (0, 0)))):
+    try: action(); print("OPEN", name)
+    except OSError as error: print("refused", name, errno.errorcode.get(error.errno))
+os.unlink("own"); os.rmdir("ownhooks"); print("done")`;
+        const { output } = await stage.shell("mounts", `python3 - <<'X'\n${program}\nX`);
+        const texts = [
+          await readFile(onHost(stage, ".git/config"), "utf8"),
+          await readFile(onHost(stage, ".git/hooks/pre-commit"), "utf8"),
+        ];
+        const evidence = allRefused(output);
+        return { ...evidence, holds: evidence.holds && texts.join("") === "[core]\ntrue\n" };
+      }),
+  },
+  {
+    id: "A21",
+    title: "a protected repository is moved away, and another one with hooks takes its place",
+    from: "container",
+    expected: "it is on record, and the next turn cannot write there",
+    audit: { type: "execution-point", where: ({ data }) => data["path"] === ".git" && data["change"] === "changed" },
+    attempt: (stage) =>
+      withRepository(stage, async () => {
+        await stage.shell("mounts", "true");
+        await stage.shell(
+          "mounts",
+          `cd ${inside} && mv .git old && mkdir -p .git/hooks && echo evil > .git/hooks/pre-commit`,
+        );
+        const { output } = await stage.shell("mounts", `(echo more >> ${inside}/.git/hooks/pre-commit) 2>&1`);
+        return { seen: output.slice(0, 200), holds: output.includes("Read-only file system") };
+      }),
+  },
+  {
+    id: "A22",
+    title:
+      "what else runs on the host by itself: husky, direnv, npm, editors, a .git file, hooks of a nested repository",
+    from: "container",
+    expected: "each is on record with its path",
+    audit: { type: "execution-point", where: ({ data }) => data["path"] === "sub/.git/hooks/post-checkout" },
+    attempt: (stage) =>
+      withRepository(stage, async () => {
+        const planted = [
+          ".envrc",
+          ".npmrc",
+          ".husky/pre-push",
+          ".vscode/tasks.json",
+          ".idea/workspace.xml",
+          "sub/.git/hooks/post-checkout",
+          "sub/inner/.git",
+        ];
+        const { seq } = (await stage.recordsAfter(0)).at(-1) ?? { seq: 0 };
+        await stage.shell(
+          "mounts",
+          planted.map((path) => `mkdir -p ${inside}/$(dirname ${path}); echo evil > ${inside}/${path}`).join("\n"),
+        );
+        // A look comes before each turn.
+        await stage.shell("mounts", "true");
+        const told = (await stage.recordsAfter(seq)).filter(({ type }) => type === "execution-point");
+        const missing = planted.filter((path) => !told.some(({ data }) => data["path"] === path));
+        return { seen: missing.join(", ") || `${told.length} on record`, holds: missing.length === 0 };
+      }),
+  },
+  {
+    id: "A23",
+    title: "a granted folder comes and goes while containers are started",
+    from: "program",
+    expected: "a start that fails says that the folder has changed, in words of the host's own",
+    audit: { type: "mount-verdict", where: ({ group }) => group === "mounts" },
+    attempt: async (stage) => {
+      const place = join(stage.playground.userHome, "projects/app");
+      const over = new AbortController();
+      const swapping = comeAndGo(place, over.signal);
+      const unclear: string[] = [];
+      try {
+        for (let round = 0; round < 12; round += 1) {
+          await stage.command("sessions", "stop", "mounts");
+          const { output, reply } = await stage.shell("mounts", "echo looked");
+          const isClear =
+            output.includes("looked") || /has changed|was replaced|judged|moved or replaced/.test(reply.text);
+          if (!isClear) unclear.push(reply.text.slice(0, 200));
+        }
+      } finally {
+        over.abort();
+        await swapping;
+        await stage.command("sessions", "stop", "mounts");
+      }
+      return { seen: unclear.join("; ") || "each start worked or said why not", holds: unclear.length === 0 };
+    },
+  },
+];
+
+/** Long enough here to be judged, long enough away for the engine to look in vain. */
+const swapMs = 40;
+
+async function comeAndGo(place: string, signal: AbortSignal): Promise<void> {
+  const away = `${place}.away`;
+  while (!signal.aborted) {
+    await delay(swapMs);
+    await rename(place, away);
+    await delay(swapMs);
+    await rename(away, place);
+  }
+}

@@ -1,0 +1,33 @@
+import { constants } from "node:fs";
+import { open } from "node:fs/promises";
+import type { FileHandle } from "node:fs/promises";
+
+/** Opens a place without reading it, without waking a device or FIFO, and never through a link. Linux; Node has no name for it. */
+export const pathOnly = 0o10000000 | constants.O_NOFOLLOW;
+
+/** Opens a folder as what it is now, for what is asked of it afterwards. */
+export async function openFolder(path: string): Promise<FileHandle> {
+  return open(path, pathOnly | constants.O_DIRECTORY);
+}
+
+/** An entry directly in a folder, whatever it is; undefined when there is none. */
+export async function openEntry(folder: FileHandle, name: string | Buffer): Promise<FileHandle | undefined> {
+  try {
+    return await open(Buffer.concat([Buffer.from(`/proc/self/fd/${folder.fd}/`), Buffer.from(name)]), pathOnly);
+  } catch (error) {
+    if (["ENOENT", "ENOTDIR"].includes(String((error as NodeJS.ErrnoException).code))) return undefined;
+    throw error;
+  }
+}
+
+/** An entry anywhere below a folder, each name relative to the folder above it; undefined when there is none or a link leads to it. */
+export async function openBelow(folder: FileHandle, path: Buffer): Promise<FileHandle | undefined> {
+  let above: FileHandle | undefined;
+  for (const name of path.toString("latin1").split("/")) {
+    const entry = await openEntry(above ?? folder, Buffer.from(name, "latin1"));
+    await above?.close();
+    if (entry === undefined) return undefined;
+    above = entry;
+  }
+  return above;
+}

@@ -1,0 +1,44 @@
+/** Names of files that usually hold secrets, in lower case. They are shown to the operator, not refused: most projects have one. */
+const secretNames =
+  /^(\.env(\..+)?|\.envrc|\.htpasswd|\.vault_pass|id_(rsa|dsa|ecdsa|ed25519)|credentials(\.json|\.ya?ml)?|secrets?\.(json|ya?ml|toml)|service[-_]account.*\.json|.+\.(pem|key|p12|pfx|jks|keystore|kdbx|ppk|ovpn))$/;
+
+/** Templates that are meant to be read by everybody. */
+const templates = /\.(example|sample|template|dist|md)$/;
+
+/** As `secretNames`, for the program `find`: at least those names, in any case. */
+export const secretPatterns = [
+  ".env",
+  ".env.*",
+  ".envrc",
+  ".htpasswd",
+  ".vault_pass",
+  "id_*",
+  "credentials*",
+  "secret*",
+  "service?account*.json",
+  "*.pem",
+  "*.key",
+  "*.p12",
+  "*.pfx",
+  "*.jks",
+  "*.keystore",
+  "*.kdbx",
+  "*.ppk",
+  "*.ovpn",
+] as const;
+
+export function looksLikeSecret(name: string): boolean {
+  const lower = name.toLowerCase();
+  return secretNames.test(lower) && !templates.test(lower);
+}
+
+/** How many are named where they are told of. */
+const mostNamed = 5;
+
+/** A sentence about such files in a mount; empty when there are none. `count`: all that were found, of which `paths` are the first. */
+export function secretsRemark({ paths, count }: { readonly paths: readonly string[]; readonly count: number }): string {
+  if (count === 0) return "";
+  const named = paths.slice(0, mostNamed).join(", ");
+  const more = count > mostNamed ? ` and ${count - mostNamed} more` : "";
+  return ` Its agent can read what looks like secrets: ${named}${more}.`;
+}

@@ -1,0 +1,36 @@
+/** A file in a writable mount that programs of the host's user run by themselves, or that says what they run. */
+export interface ExecutionPoint {
+  /** Of the mount, below `/workspace/extra`. */
+  readonly target: string;
+  /** Below the mount; hostile, but without control characters. */
+  readonly path: string;
+  /** Whose it is: `git-hook`, `git-config`, `editor` … */
+  readonly kind: string;
+}
+
+/** What became of one since the last look. */
+export interface ExecutionPointChange extends ExecutionPoint {
+  readonly change: "added" | "changed" | "removed";
+}
+
+/** A file that belonged to an agent and had the setuid or setgid bit. */
+export interface SetIdFile {
+  /** Path of the mount or of the group's folder in the container. */
+  readonly folder: string;
+  /** Below that folder. */
+  readonly path: string;
+  /** Octal, as it was found. */
+  readonly mode: string;
+}
+
+/** What lies in the mounts of a container at one moment. */
+export interface MountSighting {
+  /** Why the container may not be used any more, a whole sentence; undefined when it may. */
+  readonly refused: string | undefined;
+  /** Those whose bits were taken away. */
+  readonly setIdFiles: readonly SetIdFile[];
+  /** By target and path; `state` differs when the point has changed. */
+  readonly executionPoints: ReadonlyMap<string, ExecutionPoint & { readonly state: string }>;
+  /** Files that look as if they held secrets: targets and paths below them. */
+  readonly secrets: readonly { readonly target: string; readonly path: string }[];
+}
