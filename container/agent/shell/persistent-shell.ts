@@ -91,6 +91,8 @@ async function untilStopped(call: Promise<CallEnd>, { timeoutMs, signal }: CallO
   const timer = setTimeout(() => resolve({ kind: "timed-out" }), timeoutMs);
   const cancel = (): void => resolve({ kind: "cancelled" });
   signal.addEventListener("abort", cancel, { once: true });
+  // It may have come while the shell was started.
+  if (signal.aborted) cancel();
   try {
     return await Promise.race([call, stopped]);
   } finally {

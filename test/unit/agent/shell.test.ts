@@ -3,7 +3,9 @@ import { join } from "node:path";
 
 import { expect, test } from "vitest";
 
+import { PersistentShell } from "../../../container/agent/shell/persistent-shell.ts";
 import { AgentProcess } from "../../fixtures/agent/agent-process.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 /** The output without the last line. */
 function printed({ output }: { output: string }): string {
@@ -224,4 +226,23 @@ test("nothing that was started outlives the agent", async () => {
   expect(await agent.exit()).toBe(0);
   expect(pids).toHaveLength(2);
   await expect.poll(() => pids.filter(isRunning)).toEqual([]);
+});
+
+test("a command that is cancelled while its shell still starts does not run", async () => {
+  await using folder = await temporaryFolder();
+  const options = { workingDirectory: folder.path, environment: { PATH: process.env["PATH"] ?? "" } };
+  await using shell = new PersistentShell({ ...options, temporary: folder.path, ownsPidNamespace: false });
+  const cancel = new AbortController();
+
+  const call = shell.run("sleep 600", { timeoutMs: 600_000, signal: cancel.signal, onOutput: () => undefined });
+  setImmediate(() => cancel.abort());
+  const { end } = await call;
+  const next = await shell.run("true", {
+    timeoutMs: 600_000,
+    signal: new AbortController().signal,
+    onOutput: () => undefined,
+  });
+
+  expect(end).toEqual({ kind: "cancelled" });
+  expect(next.end).toEqual({ kind: "completed", exitCode: 0 });
 });
