@@ -14,7 +14,7 @@ for n, target in enumerate(("/etc/passwd", "/home/x/.ssh/id_ed25519", "/proc/sel
   }),
   forgedAttack({
     id: "B2",
-    title: "a folder, a FIFO without a writer, a socket, an unreadable and a setuid file as messages",
+    title: "a folder, a FIFO without a writer, a socket, an unreadable and a sticky file as messages",
     expected: "refused, none blocks the host",
     audit: violation(/not-a-file|odd-mode/),
     hostStaysAwake: true,
@@ -22,7 +22,7 @@ for n, target in enumerate(("/etc/passwd", "/home/x/.ssh/id_ed25519", "/proc/sel
 import socket
 os.mkdir(name(1)); os.mkfifo(name(2))
 socket.socket(socket.AF_UNIX).bind(name(3))
-for n, mode in ((4, 0), (5, 0o4644)):
+for n, mode in ((4, 0), (5, 0o1644)):
     with open(box + ".000000900000.json.part", "w") as f: f.write("{}")
     os.chmod(box + ".000000900000.json.part", mode); os.rename(box + ".000000900000.json.part", name(n))`,
   }),

@@ -97,7 +97,7 @@ export class MountInspector {
     const change = await recheckMount(mount);
     try {
       await using folder = await openFolder(realPath);
-      if (!(await isSame(folder, mount))) throw new Error(change ?? `${realPath} is another folder by now.`);
+      if (!(await isSame(folder, mount))) throw new Error(`${realPath} is another folder by now.`);
       const place = { ...work, folder, target, path: `${containerPaths.extra}/${target}` };
       const tests = verdict === "rw" ? [...this.#tests, setIdTest, ...executionPointTests] : this.#tests;
       let refusal: string | undefined;
@@ -114,7 +114,7 @@ export class MountInspector {
       for (const [key, point] of this.#before) {
         if (point.target === target) work.found.executionPoints.set(key, point);
       }
-      return `The mount ${target} is refused from now on: ${toError(error).message}`;
+      return change ?? `The mount ${target} is refused from now on: ${toError(error).message}`;
     }
   }
 

@@ -13,7 +13,7 @@ export interface MountOwner {
 /** What is found in mounts while containers are hot, for the audit log and the operator. Each resolves when it is on record. */
 export interface MountEvents {
   setIdRemoved(owner: MountOwner, files: readonly SetIdFile[]): Promise<void>;
-  /** `turn`: the last one that has begun in the session; undefined when there was none since the host's start. */
+  /** `turn`: the last one that used the container; undefined when there was none since the host's start. */
   executionPoints(owner: MountOwner, turn: string | undefined, changes: readonly ExecutionPointChange[]): Promise<void>;
   secretsAppeared(
     owner: MountOwner,
@@ -47,6 +47,9 @@ interface Watched {
   readonly end: (reason: string) => void;
   /** Why it may not be used any more. */
   refused: string | undefined;
+  /** Whether a turn may be using it, and the last one that has. */
+  inUse: boolean;
+  turn: string | undefined;
   /** The last look that was asked for; looks at one container's mounts come one after another. */
   looking: Promise<void>;
   /** When the last look began and how long it took; undefined: none that counts. */
@@ -77,14 +80,21 @@ export class MountWatch implements AsyncDisposable {
    */
   begin(owner: MountOwner, container: MountedContainer, end: (reason: string) => void): void {
     if (!container.hasMounts) return;
-    const fresh = { refused: undefined, looking: Promise.resolve(), last: undefined, seen: undefined };
+    const fresh = {
+      inUse: false,
+      turn: undefined,
+      refused: undefined,
+      looking: Promise.resolve(),
+      last: undefined,
+      seen: undefined,
+    };
     const watched: Watched = { owner, container, end, ...fresh };
     this.#watched.set(owner.session, watched);
     void this.#look(watched);
     void container.exited.then(() => this.#ended(watched));
   }
 
-  /** What is found from now on is this turn's doing. */
+  /** What the session's container does from now on is this turn's doing. */
   turnBegins(session: string, turn: string): void {
     this.#turns.set(session, turn);
   }
@@ -92,7 +102,10 @@ export class MountWatch implements AsyncDisposable {
   /** The session's container has done something: it is looked at soon. */
   released(session: string): void {
     const watched = this.#watched.get(session);
-    if (watched) void this.#look(watched);
+    if (!watched) return;
+    watched.turn = this.#turns.get(session);
+    watched.inUse = false;
+    void this.#look(watched);
   }
 
   /** Why the session's container may not be used (any more), by a look that is at most a moment old; undefined when it may. */
@@ -103,6 +116,7 @@ export class MountWatch implements AsyncDisposable {
     const { last } = watched;
     const isFresh = last && last.tookMs > slow.tookMs && this.#parts.now() - last.at < slow.freshMs;
     if (isFresh !== true) await this.#look(watched);
+    watched.inUse = watched.refused === undefined;
     return watched.refused;
   }
 
@@ -117,18 +131,20 @@ export class MountWatch implements AsyncDisposable {
   #ended(watched: Watched): void {
     const { session } = watched.owner;
     if (this.#watched.get(session) === watched) this.#watched.delete(session);
+    if (watched.inUse) watched.turn = this.#turns.get(session);
     this.#pending.add(this.#look(watched));
   }
 
   /** Never rejects. */
   #look(watched: Watched): Promise<void> {
+    const { turn } = watched;
     watched.looking = watched.looking
-      .then(() => this.#lookNow(watched))
+      .then(() => this.#lookNow(watched, turn))
       .catch((error: unknown) => this.#failed(watched, error));
     return watched.looking;
   }
 
-  async #lookNow(watched: Watched): Promise<void> {
+  async #lookNow(watched: Watched, turn: string | undefined): Promise<void> {
     const { owner, container } = watched;
     const { events, now } = this.#parts;
     if (this.#life.signal.aborted) return;
@@ -138,17 +154,21 @@ export class MountWatch implements AsyncDisposable {
     watched.seen = seen;
     watched.last = { at: begun, tookMs: now() - begun };
     if (seen.setIdFiles.length > 0) await events.setIdRemoved(owner, seen.setIdFiles);
-    if (before !== undefined) await this.#tellChanges(owner, before, seen);
+    if (before !== undefined) await this.#tellChanges({ owner, turn }, before, seen);
     if (seen.refused === undefined || watched.refused !== undefined) return;
     watched.refused = seen.refused;
     await events.refused(owner, seen.refused);
     watched.end(seen.refused);
   }
 
-  async #tellChanges(owner: MountOwner, before: MountSighting, seen: MountSighting): Promise<void> {
+  async #tellChanges(
+    { owner, turn }: Pick<Watched, "owner" | "turn">,
+    before: MountSighting,
+    seen: MountSighting,
+  ): Promise<void> {
     const { events } = this.#parts;
     const changes = compare(before.executionPoints, seen.executionPoints);
-    if (changes.length > 0) await events.executionPoints(owner, this.#turns.get(owner.session), changes);
+    if (changes.length > 0) await events.executionPoints(owner, turn, changes);
     const known = new Set(before.secrets.map(nameOf));
     const appeared = seen.secrets.filter((file) => !known.has(nameOf(file)));
     if (appeared.length > 0) await events.secretsAppeared(owner, appeared);

@@ -40,7 +40,7 @@ test("a member who floods is kept out until the day ends, also over a restart; e
   });
   expect(after.status).toBe(429);
   expect(others).toMatchObject([{ kind: "reply" }, { kind: "reply" }]);
-  const told = (await host.replies()).filter((reply) => reply.text.includes("Mallory has sent as much text today"));
+  const told = (await host.replies()).filter((reply) => reply.text.includes(`"Mallory" has sent as much text today`));
   expect(told.map(({ group }) => group)).toEqual(["family"]);
   expect(await limitsHit(host, "family")).toEqual([{ actor: "member:mallory", limit: "megabytes-per-member-per-day" }]);
 });

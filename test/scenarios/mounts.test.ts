@@ -104,6 +104,22 @@ touch .husky/pre-push .vscode/tasks.json sub/.idea/workspace.xml .envrc Makefile
   expect((await host.cli("logs", "--group", "family")).stdout).toContain("look before you use these on the host");
 });
 
+test("what a turn has left is told of that turn, also when the next one comes at once", async () => {
+  await using rig = await hostWithProject();
+  const { host } = rig;
+  await host.ask("family", "@crab run touch /workspace/extra/site/.envrc");
+  await host.ask("family", "@crab run true");
+  await host.ask("family", "@crab run true");
+
+  const turns = jsonLines((await host.cli("turns", "list", "--json")).stdout).toReversed();
+  const reports = await Promise.all(
+    turns.map(
+      async ({ id }) => JSON.parse((await host.cli("turns", "show", String(id), "--json")).stdout) as TurnReport,
+    ),
+  );
+  expect(reports.map(({ executionPoints }) => executionPoints.length)).toEqual([1, 0, 0]);
+});
+
 test("a repository that is moved out of the way of its protection shows, and the next container is protected again", async () => {
   await using rig = await hostWithProject();
   const { host, project } = rig;
