@@ -3,7 +3,7 @@ import { readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 
 import type { Attack } from "../suite/attack.ts";
-import { AttackedHost, freePort, openPlayground, runCommand, writeHome } from "../suite/host.ts";
+import { ownLog, OwnHome } from "../suite/own-host.ts";
 import type { SaidOptions, Stage } from "../suite/stage.ts";
 
 const megabyte = 1024 * 1024;
@@ -150,39 +150,30 @@ export const attacks: readonly Attack[] = [
     title: "a new group for each message, where names become groups by themselves",
     from: "chat",
     expected: "so many a day and no more, with a reason; names of devices never; groups that are there are served",
-    audit: { none: "a host of its own is attacked; its log is looked at by the attack" },
+    audit: ownLog,
     attempt: async (stage) => {
-      const { PATH = "", DOCKER_HOST = "" } = stage.playground.environment;
-      await using playground = await openPlayground({ PATH, DOCKER_HOST }, stage.playground.userHome);
-      const port = await freePort();
-      const token = randomUUID();
-      await writeHome(playground.home, {
-        config: {
-          channels: { http: { autoRegister: true } },
-          gateway: { port, token },
-          groups: {},
-          intake: { autoRegister: { perDay: 20, total: 15 } },
-        },
+      await using home = await OwnHome.open(stage);
+      const limits = { autoRegister: { perDay: 20, total: 15 } };
+      await home.configure({ channels: { http: { autoRegister: true } }, groups: {}, intake: limits });
+      const names = Array.from({ length: 100 }, (_, index) => `made-${index}`);
+      const [statuses, devices, known]: [number[], number[], string[]] = [[], [], []];
+      await home.live(async (host) => {
+        const say = (group: string): Promise<number> => home.say(host, group, { id: randomUUID() });
+        statuses.push(...(await Promise.all(names.map(say))));
+        devices.push(...(await Promise.all(["con", "nul", "com1", "lpt9"].map(say))));
+        const folders = await readdir(join(home.path, "groups"));
+        known.push(...folders.filter((name) => name.startsWith("made-")));
+        statuses.push(await say(known[0] ?? ""));
       });
-      await using host = await AttackedHost.start(playground, port);
-      const say = async (group: string): Promise<number> => {
-        const body = { id: randomUUID(), group, sender: { id: "mallory", name: "Mallory" }, text: "hello" };
-        const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
-        const url = `${host.url}/v1/channels/http/messages`;
-        return (await fetch(url, { method: "POST", headers, body: JSON.stringify(body) })).status;
-      };
-      const statuses = await Promise.all(Array.from({ length: 100 }, (_, index) => say(`made-${index}`)));
-      const devices = await Promise.all(["con", "nul", "com1", "lpt9"].map(say));
-      const known = (await readdir(join(playground.home, "groups"))).filter((name) => name.startsWith("made-"));
-      const again = await say(known[0] ?? "");
-      const { output } = await runCommand(playground.environment, ["audit", "tail", "--lines", "500", "--json"]);
-      const records = output.split("\n").filter((line) => line.includes("auto-registered-groups-total"));
+      const records = (await home.records("limit-hit")).filter(
+        ({ data }) => data["limit"] === "auto-registered-groups-total",
+      );
       return {
         seen: `${describe(statuses)}, ${known.length} folders; devices: ${devices.join(" ")}; ${records.length} records`,
         holds:
-          count(statuses, 202) === 15 &&
+          count(statuses, 202) === 16 &&
           known.length === 15 &&
-          again === 202 &&
+          statuses.at(-1) === 202 &&
           records.length === 1 &&
           devices.every((status) => status === 404),
       };

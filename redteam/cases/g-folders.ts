@@ -93,7 +93,8 @@ export const attacks: readonly Attack[] = [
       await home.configure({ ...auto, groups: { other: { channel: "http", chat: "other" } } });
       const statuses: number[] = [];
       const { output } = await home.live(async (host) => {
-        for (const name of ["family", "planted", "fresh"]) statuses.push(await home.say(host, name, name, somebody));
+        for (const name of ["family", "planted", "fresh"])
+          statuses.push(await home.say(host, name, { id: name, sender: somebody }));
       });
       const refused = (await home.records("http-refused")).filter(({ data }) => data["status"] === 409).length;
       return {

@@ -81,7 +81,7 @@ export const attacks: readonly Attack[] = [
       await home.live(async (host) => {
         for (const [index, name] of names.entries()) {
           const sender = { id: "mallory-h13", name };
-          for (const id of ["1", "2"]) await home.say(host, `g${index}`, id, sender);
+          for (const id of ["1", "2"]) await home.say(host, `g${index}`, { id, sender });
         }
         said = await home.said(host);
       });

@@ -188,7 +188,7 @@ export const attacks: readonly Attack[] = [
     },
   },
   {
-    id: "I25",
+    id: "I26",
     title: "refused requests, so that the log names their sender as one of its own actors",
     from: "program",
     expected: "on record under the address that they came from",

@@ -27,7 +27,7 @@ async function twoLives(stage: Stage, end?: "killed"): Promise<{ home: OwnHome; 
   const kept = join(home.playground.userHome, "kept");
   await cp(home.path, kept, { recursive: true, filter: (path) => !path.endsWith(".sock") });
   await home.live(async (host) => {
-    await home.say(host, "family", "after", { id: "ann", name: "Ann" });
+    await home.say(host, "family", { id: "after" });
     if (end) await host.end("SIGKILL");
   });
   return { home, kept };

@@ -9,6 +9,13 @@ import type { Stage } from "./stage.ts";
 /** For attacks on a host of their own, with another configuration or files: the attack looks at that host's log itself. */
 export const ownLog = { none: "a host of its own is attacked, and the attack looks for the record in its log" };
 
+/** What is said in a chat. */
+interface OwnWords {
+  readonly id: string;
+  readonly sender?: { readonly id: string; readonly name: string };
+  readonly text?: string;
+}
+
 /** A home of an attack's own, without a host at first. */
 export class OwnHome implements AsyncDisposable {
   readonly playground: Playground;
@@ -44,11 +51,15 @@ export class OwnHome implements AsyncDisposable {
     return host;
   }
 
-  async say(host: AttackedHost, group: string, id: string, sender: { id: string; name: string }): Promise<number> {
+  async say(
+    host: AttackedHost,
+    group: string,
+    { id, sender = { id: "mallory", name: "Mallory" }, text = "hello" }: OwnWords,
+  ): Promise<number> {
     const answer = await fetch(`${host.url}/v1/channels/http/messages`, {
       method: "POST",
       headers: { authorization: `Bearer ${this.#token}`, "content-type": "application/json" },
-      body: JSON.stringify({ id, group, sender, text: "hello" }),
+      body: JSON.stringify({ id, group, sender, text }),
     });
     await answer.arrayBuffer();
     return answer.status;
