@@ -3,10 +3,10 @@ import type { Stage } from "../suite/stage.ts";
 
 /** Has the agent of a group say texts, one as its answer and one by its tool; what came into the chat. */
 async function said(stage: Stage, texts: readonly string[]): Promise<string[]> {
-  const before = (await stage.replies()).at(-1)?.seq ?? 0;
+  const before = (await stage.allReplies()).at(-1)?.seq ?? 0;
   const calls = texts.slice(1).map((text) => [{ name: "send_message", input: { text } }]);
   await stage.calls("echo", calls, texts[0]);
-  return (await stage.replies(before)).filter(({ group }) => group === "echo").map(({ text }) => text);
+  return (await stage.allReplies(before)).filter(({ group }) => group === "echo").map(({ text }) => text);
 }
 
 function redaction(shown: boolean): WantedRecord {
@@ -33,7 +33,7 @@ function guessing(id: string, what: string, valuesOf: (stage: Stage) => readonly
 }
 
 export const attacks: readonly Attack[] = [
-  guessing("E9", "the gateway's token and a provider's key", ({ canaries }) => [canaries.token, canaries.modelKey]),
+  guessing("E9", "the gateway's token", ({ canaries }) => [canaries.token]),
   guessing("E10", "another group's secret", ({ canaries }) => [canaries.neighbour]),
   {
     id: "E11",

@@ -10,15 +10,6 @@ function limitHit(limit: string): Attack["audit"] {
   return { type: "limit-hit", where: ({ group, data }) => group === "red" && data["limit"] === limit };
 }
 
-/** The highest `seq` of a reply so far. */
-async function lastSeq(stage: Stage): Promise<number> {
-  for (let seq = 0; ;) {
-    const next = (await stage.replies(seq)).at(-1)?.seq;
-    if (next === undefined) return seq;
-    seq = next;
-  }
-}
-
 /** Waits for a file that an attack makes when it has come so far. */
 async function untilThere(path: string): Promise<void> {
   const limit = AbortSignal.timeout(60_000);
@@ -35,7 +26,7 @@ async function untilThere(path: string): Promise<void> {
 
 /** Runs a command that must hit a limit; the chat has to be told, and the next turn has to work. */
 async function hitLimit(stage: Stage, command: string, notice: RegExp): Promise<Evidence> {
-  const after = await lastSeq(stage);
+  const after = (await stage.allReplies()).at(-1)?.seq ?? 0;
   await stage.shell("red", command);
   const told = await stage.replyWhere(
     ({ group, kind, text }) => group === "red" && kind === "notice" && notice.test(text),

@@ -135,7 +135,7 @@ export const attacks: readonly Attack[] = [
       const command = await stage.say("drowned", "/status", { sender: newMember("f20") });
       const status = await stage.replyWhere(({ inReplyTo }) => inReplyTo.includes(command.id));
       const { output } = await stage.shell("red", "echo alive");
-      const told = (await allReplies(stage)).filter(
+      const told = (await stage.allReplies()).filter(
         ({ group, text }) => group === "drowned" && text.includes("This group has sent"),
       );
       const bytes = count(statuses, 202) * Buffer.byteLength(wideText);
@@ -184,13 +184,4 @@ export const attacks: readonly Attack[] = [
 /** What a flood has left as context may be more than fits into the next turn. */
 async function forget(stage: Stage, groups: readonly string[]): Promise<void> {
   for (const group of groups) await stage.ask(group, "/new", { sender: newMember("forget") });
-}
-
-async function allReplies(stage: Stage) {
-  const all = [];
-  for (let seq = 0, more = await stage.replies(seq); more.length > 0; more = await stage.replies(seq)) {
-    all.push(...more);
-    seq = more.at(-1)?.seq ?? seq;
-  }
-  return all;
 }

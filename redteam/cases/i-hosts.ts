@@ -118,7 +118,10 @@ export const attacks: readonly Attack[] = [
     title: "headers that claim another address, host or scheme, as from a proxy",
     from: "program",
     expected: "not believed: the record has the address of the connection",
-    audit: { type: "http-refused", where: ({ actor, data }) => actor === "127.0.0.1" && data["status"] === 421 },
+    audit: {
+      type: "http-refused",
+      where: ({ actor, data }) => actor === "address:127.0.0.1" && data["status"] === 421,
+    },
     attempt: async (stage) => {
       const before = (await stage.recordsAfter(0)).at(-1)?.seq ?? 0;
       const claims = ["x-forwarded-for: 6.6.6.6", "x-real-ip: 6.6.6.6", "forwarded: for=6.6.6.6;host=localhost"];

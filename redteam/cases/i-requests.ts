@@ -196,7 +196,7 @@ export const attacks: readonly Attack[] = [
     quick: true,
     attempt: async (stage) => {
       const headers = { ...stage.authorization, "x-forwarded-for": "operator", forwarded: "for=operator" };
-      const { status } = await stage.request("/operator", { headers });
+      const { status } = await stage.request("/v1/channels/http/files/1", { headers });
       return { seen: String(status), holds: status === 404 };
     },
   },

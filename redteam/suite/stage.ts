@@ -157,6 +157,15 @@ export class Stage implements AsyncDisposable {
     return ((await answer.json()) as { replies: Reply[] }).replies;
   }
 
+  /** All that was said after `after` up to now. */
+  async allReplies(after = 0): Promise<Reply[]> {
+    const all: Reply[] = [];
+    for (let more = await this.replies(after); more.length > 0; more = await this.replies(all.at(-1)?.seq)) {
+      all.push(...more);
+    }
+    return all;
+  }
+
   /** Waits for the first reply or notice after `after` that fits. */
   async replyWhere(fits: (reply: Reply) => boolean, after = 0): Promise<Reply> {
     const limit = AbortSignal.timeout(replyMs);
