@@ -169,7 +169,7 @@ find /tmp -maxdepth 1 -name 'i*' -delete; echo done`,
       const rounds = await stage.shell("red", link, big, race, ...Array.from({ length: 25 }, () => "sleep 0.05"));
       const restored = await stage.shell(
         "red",
-        "cd /workspace/group; sleep 4; rm -f b c AGENTS.md; cp /tmp/kept AGENTS.md; echo alive",
+        "cd /workspace/group; while pgrep -f '[p]rojects2/secret b' >/dev/null; do sleep 0.1; done; rm -f b c AGENTS.md; cp /tmp/kept AGENTS.md; echo alive",
       );
       const leaked = [rounds, restored].some(({ shown }) => shown?.system.includes(stage.canaries.file));
       const isLong = [rounds, restored].some(({ shown }) => (shown?.system.length ?? 0) > 400_000);

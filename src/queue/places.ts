@@ -28,7 +28,9 @@ export class Places {
   /** Would leave if not so many were away. */
   readonly #leaving = new Set<Seat>();
   readonly #overdue = new Map<Seat, () => void>();
-  /** Told to end, and still there. */
+  /** Stand in line. */
+  readonly #waiting = new Set<Seat>();
+  /** Told to end, and still there: their tools may be over before they are. */
   readonly #ending = new Set<Seat>();
 
   constructor(parts: { readonly count: number; readonly now: () => number }) {
@@ -50,7 +52,9 @@ export class Places {
 
   async #standInLine(seat: Seat, signal?: AbortSignal): Promise<void> {
     const begun = Promise.withResolvers<void>();
+    this.#waiting.add(seat);
     void this.#line.add(() => {
+      this.#waiting.delete(seat);
       if (seat.isOver || signal?.aborted === true) return undefined;
       this.#comeBack(seat);
       seat.since = this.#now();
@@ -59,7 +63,11 @@ export class Places {
       return seat.held.promise;
     });
     this.#makeOverdueEnd();
-    await (signal ? Promise.race([begun.promise, rejectAt(signal)]) : begun.promise);
+    try {
+      await (signal ? Promise.race([begun.promise, rejectAt(signal)]) : begun.promise);
+    } finally {
+      this.#waiting.delete(seat);
+    }
   }
 
   async #claim(seat: Seat, signal: AbortSignal): Promise<void> {
@@ -92,18 +100,14 @@ export class Places {
   #beOverdue(seat: Seat, end: () => void): Disposable {
     this.#overdue.set(seat, end);
     this.#makeOverdueEnd();
-    return { [Symbol.dispose]: () => this.#beOnTime(seat) };
-  }
-
-  #beOnTime(seat: Seat): void {
-    this.#overdue.delete(seat);
-    this.#ending.delete(seat);
+    return { [Symbol.dispose]: () => this.#overdue.delete(seat) };
   }
 
   /** One for each that waits, the one that has been overdue for longest first. */
   #makeOverdueEnd(): void {
+    const waiting = this.#waiting.difference(this.#ending).size;
     for (const [seat, end] of this.#overdue) {
-      if (this.#ending.size >= this.#line.size) return;
+      if (this.#ending.size >= waiting) return;
       this.#overdue.delete(seat);
       this.#ending.add(seat);
       end();
@@ -113,7 +117,9 @@ export class Places {
   #end(seat: Seat): void {
     seat.isOver = true;
     this.#leaving.delete(seat);
-    this.#beOnTime(seat);
+    this.#overdue.delete(seat);
+    this.#ending.delete(seat);
+    this.#waiting.delete(seat);
     this.#comeBack(seat);
     this.#giveUp(seat);
   }

@@ -76,6 +76,29 @@ test("when nobody can leave any more, the work that is overdue longest has to en
   expect(ended).toEqual(["away"]);
 });
 
+test("nobody else has to end while the one that was told to is still on its way out", async () => {
+  const { got, enter } = openPlaces(1);
+  const away = await enter("away");
+  away.leave();
+  const held = await enter("held");
+  held.leave();
+  const ended: string[] = [];
+  const overdue = away.overdue(() => ended.push("away"));
+  const third = enter("third");
+  await settled();
+
+  overdue[Symbol.dispose]();
+  const back = away.claim(AbortSignal.abort(new Error("stopped")));
+  await expect(back).rejects.toThrow("stopped");
+  held.overdue(() => ended.push("held"));
+  expect(ended).toEqual(["away"]);
+  away[Symbol.dispose]();
+  await third;
+
+  expect(got).toEqual(["away", "held", "third"]);
+  expect(ended).toEqual(["away"]);
+});
+
 test("work that is not overdue any more when others come is left alone", async () => {
   const { enter } = openPlaces(1);
   const place = await enter("first");
