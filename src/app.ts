@@ -31,14 +31,14 @@ import type { SignsOfLife } from "./delivery/signs-of-life.ts";
 import { startControlServer } from "./gateway/control.ts";
 import type { Operations } from "./gateway/operations.ts";
 import type { Readiness } from "./gateway/health.ts";
-import type { EgressOverrides } from "./egress/doors.ts";
+import type { EgressOverrides } from "./sandbox/egress/doors.ts";
 import { createMetrics } from "./gateway/metrics.ts";
 import type { MetricSources } from "./gateway/metrics.ts";
 import { toError } from "./lib/app-error.ts";
 import { GroupQueue } from "./queue/group-queue.ts";
 import type { GroupRegistry } from "./router/group-registry.ts";
 import { TurnPace } from "./router/turn-pace.ts";
-import { removeStaleMailboxes } from "./sessions/mailbox-folders.ts";
+import { removeStaleMailboxes } from "./sandbox/mailbox/folders.ts";
 import { messagesPerStep } from "./sessions/turn-intake.ts";
 import type { TurnRunner } from "./sessions/turn-runner.ts";
 

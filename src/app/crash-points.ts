@@ -1,9 +1,9 @@
 import type { AuditType } from "../audit/types.ts";
 import type { Channel } from "../channels/channel.ts";
-import type { ContainerEngine } from "../containers/engine.ts";
+import type { ContainerEngine } from "../sandbox/engine/engine.ts";
 import { AppError } from "../lib/app-error.ts";
 import type { HostPayload } from "../protocol/messages.ts";
-import type { Mailbox } from "../sessions/hot-container.ts";
+import type { Mailbox } from "../sandbox/pool/hot-container.ts";
 import type { Store } from "../stores/store.ts";
 import type { PutOnRecord } from "./events.ts";
 

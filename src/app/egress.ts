@@ -1,6 +1,6 @@
 import { networkOf } from "../config/groups.ts";
-import { EgressDoors } from "../egress/doors.ts";
-import type { EgressOverrides } from "../egress/doors.ts";
+import { EgressDoors } from "../sandbox/egress/doors.ts";
+import type { EgressOverrides } from "../sandbox/egress/doors.ts";
 import type { TellOperator } from "./alerts.ts";
 import type { AppContext } from "./context.ts";
 

@@ -1,7 +1,7 @@
 import { statfs } from "node:fs/promises";
 import { join } from "node:path";
 
-import { measureFolder } from "../containers/folder-usage.ts";
+import { measureFolder } from "../sandbox/workspace/folder-usage.ts";
 import { Inbox } from "../files/inbox.ts";
 import { OutgoingFiles } from "../files/outgoing-files.ts";
 import { hostUid } from "./context.ts";

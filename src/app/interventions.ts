@@ -11,7 +11,7 @@ import type { GroupRegistry } from "../router/group-registry.ts";
 import type { TurnPace } from "../router/turn-pace.ts";
 import { createCatchUp } from "../sessions/catch-up.ts";
 import { type ChatCommandParts, createChatCommands } from "../sessions/chat-commands.ts";
-import type { SessionPool } from "../sessions/pool.ts";
+import type { SessionPool } from "../sandbox/pool/pool.ts";
 import type { TurnRunner } from "../sessions/turn-runner.ts";
 import type { AppContext } from "./context.ts";
 import { describeForChat } from "./events.ts";

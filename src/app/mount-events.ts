@@ -1,5 +1,5 @@
 import { plainSentence } from "../lib/plain-words.ts";
-import type { MountEvents, MountOwner } from "../sessions/mount-watch.ts";
+import type { MountEvents, MountOwner } from "../sandbox/pool/mount-watch.ts";
 import type { TellOperator } from "./alerts.ts";
 import type { AppContext } from "./context.ts";
 

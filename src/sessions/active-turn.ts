@@ -6,7 +6,7 @@ import { limits } from "../protocol/limits.ts";
 import { refusalOfValue } from "../protocol/mailbox-file.ts";
 import type { AgentPayload } from "../protocol/messages.ts";
 import { AgentSilence } from "./agent-silence.ts";
-import type { HotContainer, TurnListener } from "./hot-container.ts";
+import type { HotContainer, TurnListener } from "../sandbox/pool/hot-container.ts";
 import { finalAnswer, interrupted, lastAnswer } from "./answers.ts";
 import { HostTools, type HostToolRequest } from "./host-tools.ts";
 import { ToolsWait } from "./tools-wait.ts";

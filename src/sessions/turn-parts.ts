@@ -10,7 +10,7 @@ import type { Clock } from "../lib/clock.ts";
 import type { Decision } from "../policy/tool-policy.ts";
 import type { Place } from "../domain/place.ts";
 import type { MessageStore, OutboxStore, SessionStore, TurnStore } from "../stores/store.ts";
-import type { HotContainer, TurnListener } from "./hot-container.ts";
+import type { HotContainer, TurnListener } from "../sandbox/pool/hot-container.ts";
 import type { TurnClock } from "./turn-clock.ts";
 
 /** A turn at work: who it is for, and in which conversation. */

@@ -3,7 +3,7 @@ import { lstat } from "node:fs/promises";
 import { configuredGroups } from "../../config/groups.ts";
 import { providerOf } from "../../config/cross-checks.ts";
 import { checkConfig, describeFault, loadConfig } from "../../config/load.ts";
-import { readAllowlist } from "../../containers/mount-allowlist.ts";
+import { readAllowlist } from "../../sandbox/mounts/allowlist.ts";
 import { openProvider } from "../../llm/catalog.ts";
 import type { CommandContext } from "../context.ts";
 import { judgeNow } from "../mounts.ts";

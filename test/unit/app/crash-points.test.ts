@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import { createCrashPoints, listCrashPoints } from "../../../src/app/crash-points.ts";
-import { openEngine } from "../../../src/containers/catalog.ts";
+import { openEngine } from "../../../src/sandbox/engine/catalog.ts";
 import { readEnvironment } from "../../../src/config/environment.ts";
 import { surroundings } from "../../support/engine.ts";
 import { openTestStore } from "../../support/open-test-store.ts";
