@@ -39,8 +39,8 @@ import { GroupQueue } from "./queue/group-queue.ts";
 import type { GroupRegistry } from "./router/group-registry.ts";
 import { TurnPace } from "./router/turn-pace.ts";
 import { removeStaleMailboxes } from "./sandbox/mailbox/folders.ts";
-import { messagesPerStep } from "./sessions/turn-intake.ts";
-import type { TurnRunner } from "./sessions/turn-runner.ts";
+import { messagesPerStep } from "./turns/turn-intake.ts";
+import type { TurnRunner } from "./turns/turn-runner.ts";
 
 export interface AppOptions extends FoundationParts {
   /** Undefined: there is no terminal channel. */

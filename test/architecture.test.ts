@@ -58,7 +58,8 @@ const allowed: Record<string, readonly string[]> = {
   "src/router": ["src/domain", ...interfaces],
   "src/gateway": ["src/domain", ...interfaces],
   "src/files": ["src/domain", "src/protocol/paths.ts", ...interfaces],
-  "src/sessions": [
+  "src/commands": ["src/domain", "src/turns/closing-step.ts", "src/turns/turn-parts.ts", ...interfaces],
+  "src/turns": [
     "src/domain",
     "src/protocol",
     "src/context",

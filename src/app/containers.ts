@@ -19,7 +19,7 @@ import { rememberSuccess } from "../lib/remember-success.ts";
 import { HostMailbox } from "../sandbox/mailbox/host-mailbox.ts";
 import { MountWatch } from "../sandbox/pool/mount-watch.ts";
 import { SessionPool } from "../sandbox/pool/pool.ts";
-import { draftFor } from "../sessions/turn-parts.ts";
+import { draftFor } from "../turns/turn-parts.ts";
 import { WorkspaceWatch } from "../sandbox/workspace/workspace-watch.ts";
 import type { TellOperator } from "./alerts.ts";
 import { hostUid } from "./context.ts";

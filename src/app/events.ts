@@ -10,7 +10,7 @@ import type { SessionLogs } from "../lib/session-log.ts";
 import { describeRest } from "../router/resting-notice.ts";
 import type { TurnPace } from "../router/turn-pace.ts";
 import type { PoolEvents } from "../sandbox/pool/pool-parts.ts";
-import type { TurnEvents, TurnScope } from "../sessions/turn-parts.ts";
+import type { TurnEvents, TurnScope } from "../turns/turn-parts.ts";
 
 /** A record of the audit log, as the parts of the host write it. */
 export interface EventRecord {

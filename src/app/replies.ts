@@ -4,7 +4,7 @@ import { formatReply } from "../delivery/format.ts";
 import { createReplyRedaction } from "../delivery/redact.ts";
 import type { Redacted } from "../delivery/redact.ts";
 import { toError } from "../lib/app-error.ts";
-import type { TurnParts, TurnScope } from "../sessions/turn-parts.ts";
+import type { TurnParts, TurnScope } from "../turns/turn-parts.ts";
 import type { TellOperator } from "./alerts.ts";
 import type { AppContext } from "./context.ts";
 

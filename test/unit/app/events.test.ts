@@ -10,7 +10,7 @@ import { fingerprint } from "../../../src/audit/fingerprint.ts";
 import { createMetrics } from "../../../src/gateway/metrics.ts";
 import { systemClock } from "../../../src/lib/clock.ts";
 import { SessionLogs } from "../../../src/lib/session-log.ts";
-import type { TurnScope } from "../../../src/sessions/turn-parts.ts";
+import type { TurnScope } from "../../../src/turns/turn-parts.ts";
 import { someGroup } from "../../support/some-group.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 

@@ -6,7 +6,7 @@ import type { EventRecord } from "../../../src/app/events.ts";
 import { createReplyFormats } from "../../../src/app/replies.ts";
 import { checkConfig } from "../../../src/config/load.ts";
 import { prepareHome } from "../../../src/config/home.ts";
-import type { TurnScope } from "../../../src/sessions/turn-parts.ts";
+import type { TurnScope } from "../../../src/turns/turn-parts.ts";
 import { newHome } from "../../support/crabpot.ts";
 import { someGroup } from "../../support/some-group.ts";
 

@@ -10,7 +10,7 @@ import { GroupQueue } from "../../../src/queue/group-queue.ts";
 import { openGroupRegistry } from "../../../src/router/group-registry.ts";
 import { routerLimits } from "../../../src/router/limits.ts";
 import { createRouter } from "../../../src/router/router.ts";
-import { collectIntake } from "../../../src/sessions/turn-intake.ts";
+import { collectIntake } from "../../../src/turns/turn-intake.ts";
 import type { Store } from "../../../src/stores/store.ts";
 import { openTestStore } from "../../support/open-test-store.ts";
 import { someGroup } from "../../support/some-group.ts";

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 
 import { systemClock } from "../../../src/lib/clock.ts";
-import { closingStep } from "../../../src/sessions/closing-step.ts";
-import { createChatCommands } from "../../../src/sessions/chat-commands.ts";
+import { closingStep } from "../../../src/turns/closing-step.ts";
+import { createChatCommands } from "../../../src/commands/chat-commands.ts";
 import { insert, say, step } from "../../contracts/store-setup.ts";
 import { openTestStore } from "../../support/open-test-store.ts";
 import { someGroup } from "../../support/some-group.ts";

@@ -4,8 +4,8 @@ import type { StepBody, Turn } from "../domain/turn.ts";
 import type { Clock } from "../lib/clock.ts";
 import { quotedName } from "../lib/plain-words.ts";
 import type { InterventionStore, PendingCommand, SessionStore, SetAside, SetAsideWords } from "../stores/store.ts";
-import { closingStep } from "./closing-step.ts";
-import { draftFor } from "./turn-parts.ts";
+import { closingStep } from "../turns/closing-step.ts";
+import { draftFor } from "../turns/turn-parts.ts";
 
 export interface ChatCommandParts {
   readonly store: {
