@@ -54,10 +54,9 @@ const allowed: Record<string, readonly string[]> = {
   "src/policy": ["src/domain", ...interfaces],
   "src/audit": ["src/domain", ...interfaces],
   "src/context": ["src/domain", ...interfaces],
-  "src/delivery": ["src/domain", ...interfaces],
-  "src/router": ["src/domain", ...interfaces],
+  "src/delivery": ["src/domain", "src/protocol/paths.ts", ...interfaces],
+  "src/intake": ["src/domain", "src/protocol/paths.ts", ...interfaces],
   "src/gateway": ["src/domain", ...interfaces],
-  "src/files": ["src/domain", "src/protocol/paths.ts", ...interfaces],
   "src/commands": ["src/domain", "src/turns/closing-step.ts", "src/turns/turn-parts.ts", ...interfaces],
   "src/turns": [
     "src/domain",

@@ -1,7 +1,7 @@
 import { toError } from "../lib/app-error.ts";
 import { plainSentence } from "../lib/plain-words.ts";
 import type { Outbox } from "../delivery/outbox.ts";
-import type { GroupRegistry } from "../router/group-registry.ts";
+import type { GroupRegistry } from "../intake/group-registry.ts";
 import type { AppContext } from "./context.ts";
 import type { Doors } from "./doors.ts";
 

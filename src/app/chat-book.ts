@@ -1,7 +1,7 @@
 import type { ChatFacts } from "../channels/channel.ts";
 import type { Group } from "../domain/group.ts";
 import { toError } from "../lib/app-error.ts";
-import type { GroupRegistry } from "../router/group-registry.ts";
+import type { GroupRegistry } from "../intake/group-registry.ts";
 import type { AppContext } from "./context.ts";
 
 const nameChars = 256;

@@ -7,8 +7,8 @@ import type { TurnPhase } from "../domain/turn.ts";
 import type { LimitReporter } from "./limits.ts";
 import type { Metrics } from "../gateway/metrics.ts";
 import type { SessionLogs } from "../lib/session-log.ts";
-import { describeRest } from "../router/resting-notice.ts";
-import type { TurnPace } from "../router/turn-pace.ts";
+import { describeRest } from "../intake/resting-notice.ts";
+import type { TurnPace } from "../intake/turn-pace.ts";
 import type { PoolEvents } from "../sandbox/pool/pool-parts.ts";
 import type { TurnEvents, TurnScope } from "../turns/turn-parts.ts";
 

@@ -2,8 +2,8 @@ import { statfs } from "node:fs/promises";
 import { join } from "node:path";
 
 import { measureFolder } from "../sandbox/workspace/folder-usage.ts";
-import { Inbox } from "../files/inbox.ts";
-import { OutgoingFiles } from "../files/outgoing-files.ts";
+import { Inbox } from "../intake/inbox.ts";
+import { OutgoingFiles } from "../delivery/outgoing-files.ts";
 import { hostUid } from "./context.ts";
 import type { AppContext } from "./context.ts";
 import { hasTrait } from "./doors.ts";

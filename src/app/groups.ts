@@ -3,8 +3,8 @@ import { join } from "node:path";
 
 import { ensureGroupFolder } from "../config/group-folders.ts";
 import { configuredGroups } from "../config/groups.ts";
-import { type FormerChat, GroupFolders } from "../router/group-folders.ts";
-import { type GroupRegistry, openGroupRegistry } from "../router/group-registry.ts";
+import { type FormerChat, GroupFolders } from "../intake/group-folders.ts";
+import { type GroupRegistry, openGroupRegistry } from "../intake/group-registry.ts";
 import type { AppContext } from "./context.ts";
 
 /** All groups, and whose their folders are. */

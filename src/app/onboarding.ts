@@ -2,9 +2,9 @@ import { randomInt } from "node:crypto";
 
 import { groupDefaults } from "../config/groups.ts";
 import type { Outbox } from "../delivery/outbox.ts";
-import { createApprovals } from "../router/approvals.ts";
-import type { GroupRegistry } from "../router/group-registry.ts";
-import { createOnboarding } from "../router/onboarding.ts";
+import { createApprovals } from "../intake/approvals.ts";
+import type { GroupRegistry } from "../intake/group-registry.ts";
+import { createOnboarding } from "../intake/onboarding.ts";
 import type { ChatBook } from "./chat-book.ts";
 import type { AppContext } from "./context.ts";
 import { hasTrait } from "./doors.ts";

@@ -4,7 +4,7 @@ import { createOperations } from "../gateway/control-operations.ts";
 import type { EngineView, Operations } from "../gateway/operations.ts";
 import { toError } from "../lib/app-error.ts";
 import type { GroupQueue } from "../queue/group-queue.ts";
-import type { GroupRegistry } from "../router/group-registry.ts";
+import type { GroupRegistry } from "../intake/group-registry.ts";
 import type { IntakeState } from "../channels/channel.ts";
 import type { ChatBook } from "./chat-book.ts";
 import type { Containers } from "./containers.ts";

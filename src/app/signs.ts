@@ -1,5 +1,5 @@
 import { SignsOfLife } from "../delivery/signs-of-life.ts";
-import type { GroupRegistry } from "../router/group-registry.ts";
+import type { GroupRegistry } from "../intake/group-registry.ts";
 import type { Doors } from "./doors.ts";
 
 /** Shows signs of life in a group's chat, on channels that can. */

@@ -10,7 +10,7 @@ import { openProviders } from "../llm/catalog.ts";
 import { waitReally } from "../llm/retry.ts";
 import { judgeToolCall } from "../policy/tool-policy.ts";
 import { toolDefinitions } from "../protocol/tools.ts";
-import type { TurnPace } from "../router/turn-pace.ts";
+import type { TurnPace } from "../intake/turn-pace.ts";
 import { createAskModel } from "../turns/ask-model.ts";
 import { TurnRunner } from "../turns/turn-runner.ts";
 import type { TurnParts } from "../turns/turn-parts.ts";

@@ -15,7 +15,7 @@ import type { ControlRecord } from "../../src/gateway/control-routes.ts";
 import { startControlServer } from "../../src/gateway/control.ts";
 import type { LoginEvent } from "../../src/channels/channel.ts";
 import { systemClock } from "../../src/lib/clock.ts";
-import { openGroupRegistry } from "../../src/router/group-registry.ts";
+import { openGroupRegistry } from "../../src/intake/group-registry.ts";
 import { openStore } from "../../src/stores/catalog.ts";
 import type { Store } from "../../src/stores/store.ts";
 

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 
 import type { IncomingMessage } from "../../../src/domain/message.ts";
-import { createApprovals } from "../../../src/router/approvals.ts";
-import { openGroupRegistry } from "../../../src/router/group-registry.ts";
-import { createOnboarding, type OnboardingParts } from "../../../src/router/onboarding.ts";
+import { createApprovals } from "../../../src/intake/approvals.ts";
+import { openGroupRegistry } from "../../../src/intake/group-registry.ts";
+import { createOnboarding, type OnboardingParts } from "../../../src/intake/onboarding.ts";
 import type { PendingCommand, Store } from "../../../src/stores/store.ts";
 import { openTestStore } from "../../support/open-test-store.ts";
 import { someGroup } from "../../support/some-group.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import { parseCommand } from "../../../src/router/command.ts";
+import { parseCommand } from "../../../src/intake/command.ts";
 
 describe("a chat command", () => {
   test.each([

@@ -11,7 +11,7 @@ import type { Clock } from "../lib/clock.ts";
 import { HostileFolder, type HostileRefusal } from "../lib/open-hostile-file.ts";
 import { containerPaths } from "../protocol/paths.ts";
 import type { OutboxStore } from "../stores/store.ts";
-import { sniffFileType } from "./file-type.ts";
+import { sniffFileType } from "../lib/file-type.ts";
 
 export interface OutgoingFilesParts {
   readonly groupsFolder: string;

@@ -5,7 +5,7 @@ import pino from "pino";
 import { expect, test } from "vitest";
 
 import type { IncomingAttachment } from "../../../src/domain/message.ts";
-import { Inbox, type InboxParts } from "../../../src/files/inbox.ts";
+import { Inbox, type InboxParts } from "../../../src/intake/inbox.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 interface Rig extends AsyncDisposable {

@@ -2,9 +2,9 @@ import { expect, test } from "vitest";
 
 import type { IncomingMessage } from "../../../src/domain/message.ts";
 import { systemClock } from "../../../src/lib/clock.ts";
-import { openGroupRegistry } from "../../../src/router/group-registry.ts";
-import { routerLimits } from "../../../src/router/limits.ts";
-import { createRouter, type RouterParts } from "../../../src/router/router.ts";
+import { openGroupRegistry } from "../../../src/intake/group-registry.ts";
+import { routerLimits } from "../../../src/intake/limits.ts";
+import { createRouter, type RouterParts } from "../../../src/intake/router.ts";
 import { openTestStore } from "../../support/open-test-store.ts";
 import { someGroup } from "../../support/some-group.ts";
 

@@ -7,7 +7,6 @@ import { AppError, isPassing, toError } from "../lib/app-error.ts";
 import type { Clock } from "../lib/clock.ts";
 import { waitOnTimer } from "../lib/wait.ts";
 import type { Store } from "../stores/store.ts";
-import type { PutOnRecord } from "./events.ts";
 
 export interface IntakeGuardParts {
   /** A folder on the disk that everything is written to. */
@@ -15,7 +14,12 @@ export interface IntakeGuardParts {
   /** With less space than this, nothing more is taken in: what is left is for the turns that run. */
   readonly reserveBytes: number;
   readonly store: Pick<Store, "probe">;
-  readonly record: PutOnRecord;
+  /** Resolves when it is on record. */
+  readonly record: (record: {
+    readonly type: "intake-stopped" | "intake-resumed";
+    readonly actor: "host";
+    readonly data: Readonly<Record<string, string | number>>;
+  }) => Promise<void>;
   readonly clock: Clock;
   readonly logger: Logger;
 }

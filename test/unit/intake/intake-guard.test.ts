@@ -5,7 +5,7 @@ import { pino } from "pino";
 import { expect, test } from "vitest";
 
 import type { EventRecord } from "../../../src/app/events.ts";
-import { IntakeGuard, type IntakeGuardParts } from "../../../src/app/intake-guard.ts";
+import { IntakeGuard, type IntakeGuardParts } from "../../../src/intake/intake-guard.ts";
 import { AppError } from "../../../src/lib/app-error.ts";
 import { systemClock } from "../../../src/lib/clock.ts";
 import { openSqliteStore } from "../../../src/stores/sqlite/open-sqlite-store.ts";

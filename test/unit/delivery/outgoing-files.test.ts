@@ -6,7 +6,7 @@ import pino from "pino";
 import { expect, test } from "vitest";
 
 import type { OutboxState, OutgoingFile } from "../../../src/domain/message.ts";
-import { OutgoingFiles, type OutgoingFilesParts } from "../../../src/files/outgoing-files.ts";
+import { OutgoingFiles, type OutgoingFilesParts } from "../../../src/delivery/outgoing-files.ts";
 import type { Store } from "../../../src/stores/store.ts";
 import { openTestStore } from "../../support/open-test-store.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";

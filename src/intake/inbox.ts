@@ -12,7 +12,7 @@ import type { Clock } from "../lib/clock.ts";
 import { HostileFolder } from "../lib/open-hostile-file.ts";
 import { rejectAt } from "../lib/wait.ts";
 import { containerPaths } from "../protocol/paths.ts";
-import { type FileType, sniffedBytes, sniffFileType } from "./file-type.ts";
+import { type FileType, sniffedBytes, sniffFileType } from "../lib/file-type.ts";
 
 export interface InboxParts {
   readonly groupsFolder: string;

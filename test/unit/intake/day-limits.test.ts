@@ -5,9 +5,9 @@ import { expect, test } from "vitest";
 
 import type { AcceptMessage } from "../../../src/channels/channel.ts";
 import type { IncomingAttachment, IncomingMessage, OutgoingDraft } from "../../../src/domain/message.ts";
-import { openGroupRegistry } from "../../../src/router/group-registry.ts";
-import { type DayBudget, routerLimits } from "../../../src/router/limits.ts";
-import { createRouter, type RouterParts } from "../../../src/router/router.ts";
+import { openGroupRegistry } from "../../../src/intake/group-registry.ts";
+import { type DayBudget, routerLimits } from "../../../src/intake/limits.ts";
+import { createRouter, type RouterParts } from "../../../src/intake/router.ts";
 import type { Store } from "../../../src/stores/store.ts";
 import { openTestStore } from "../../support/open-test-store.ts";
 import { someGroup } from "../../support/some-group.ts";
