@@ -10,7 +10,7 @@ const checkout = resolve(import.meta.dirname, "..");
 const interfaces = [
   "src/stores/store.ts",
   "src/channels/channel.ts",
-  "src/llm/provider.ts",
+  "src/models/provider.ts",
   "src/sandbox/engine/engine.ts",
 ];
 
@@ -22,7 +22,7 @@ const allowed: Record<string, readonly string[]> = {
   "src/config": ["src/domain"],
   "src/channels": ["src/domain", ...interfaces],
   "src/stores": ["src/domain"],
-  "src/llm": ["src/domain", ...interfaces],
+  "src/models": ["src/domain", ...interfaces],
   "src/sandbox/engine": [],
   "src/sandbox/images": [...interfaces],
   "src/sandbox/cgroups": ["src/domain"],
@@ -73,7 +73,7 @@ const allowed: Record<string, readonly string[]> = {
     "src/protocol",
     "src/audit",
     "src/sandbox",
-    "src/llm/catalog.ts",
+    "src/models/catalog.ts",
     "src/stores/catalog.ts",
     "src/gateway/operations.ts",
     "src/main.ts",
@@ -127,7 +127,7 @@ function folderOf(file: string): string {
 
 /** `src/channels/http/x.ts` → `src/channels/http`, for folders whose adapters are folders. */
 function adapterOf(file: string): string | undefined {
-  return /^src\/(?:channels|llm|stores|sandbox\/engine)\/[^/]+(?=\/)/.exec(file)?.[0];
+  return /^src\/(?:channels|models|stores|sandbox\/engine)\/[^/]+(?=\/)/.exec(file)?.[0];
 }
 
 test("each folder imports only what the layer table allows", () => {

@@ -4,10 +4,10 @@ import { renderMessages } from "../context/render-messages.ts";
 import { LocalTime } from "../context/time-zone.ts";
 import { networkOf } from "../config/groups.ts";
 import type { Group } from "../domain/group.ts";
-import { createModelGateway } from "../llm/gateway.ts";
-import type { ModelGateway } from "../llm/gateway.ts";
-import { openProviders } from "../llm/catalog.ts";
-import { waitReally } from "../llm/retry.ts";
+import { createModelCalls } from "../models/model-calls.ts";
+import type { ModelCalls } from "../models/model-calls.ts";
+import { openProviders } from "../models/catalog.ts";
+import { waitReally } from "../models/retry.ts";
 import { judgeToolCall } from "../policy/tool-policy.ts";
 import { toolDefinitions } from "../protocol/tools.ts";
 import type { TurnPace } from "../intake/turn-pace.ts";
@@ -46,7 +46,7 @@ export function createTurns(
     pool,
     ask: createAskModel({
       store,
-      gateway: createGateway(context),
+      models: createModels(context),
       tools: toolDefinitions,
       agentName,
       timeZone,
@@ -75,8 +75,8 @@ export function createTurns(
   });
 }
 
-function createGateway({ config, store, clock, logger, record, metrics }: AppContext): ModelGateway {
-  return createModelGateway({
+function createModels({ config, store, clock, logger, record, metrics }: AppContext): ModelCalls {
+  return createModelCalls({
     models: config.models,
     budgets: config.budgets,
     providers: openProviders(config.models),

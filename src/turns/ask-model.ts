@@ -15,7 +15,7 @@ export interface AskModelParts {
     readonly turns: Pick<TurnStore, "history">;
     readonly sessions: Pick<SessionStore, "setWindowStart">;
   };
-  readonly gateway: {
+  readonly models: {
     complete(call: {
       readonly group: string;
       readonly route: string | undefined;
@@ -66,14 +66,14 @@ export function createAskModel(parts: AskModelParts): (scope: TurnScope, signal:
         startedAt,
       });
     const fixedTokens = estimatePromptTokens({ system: systemSince(turn.startedAt), messages: [], tools });
-    const budgetTokens = parts.gateway.promptTokens(group.model) - fixedTokens;
+    const budgetTokens = parts.models.promptTokens(group.model) - fixedTokens;
     const window = planWindow({ steps: history, windowStart, budgetTokens });
     if (window.windowStart !== windowStart) {
       await parts.store.sessions.setWindowStart(session.id, window.windowStart);
       windowStarts.set(session, window.windowStart);
     }
     clock.enter("model");
-    const answer = await parts.gateway.complete({
+    const answer = await parts.models.complete({
       group: group.name,
       route: group.model,
       groupBudget: group.budget,

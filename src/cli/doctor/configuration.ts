@@ -4,7 +4,7 @@ import { configuredGroups } from "../../config/groups.ts";
 import { providerOf } from "../../config/cross-checks.ts";
 import { checkConfig, describeFault, loadConfig } from "../../config/load.ts";
 import { readAllowlist } from "../../sandbox/mounts/allowlist.ts";
-import { openProvider } from "../../llm/catalog.ts";
+import { openProvider } from "../../models/catalog.ts";
 import type { CommandContext } from "../context.ts";
 import { judgeNow } from "../mounts.ts";
 import type { CheckResult } from "./check.ts";

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
-import { openProvider } from "../../../src/llm/catalog.ts";
-import type { Provider, ProviderRequest } from "../../../src/llm/provider.ts";
+import { openProvider } from "../../../src/models/catalog.ts";
+import type { Provider, ProviderRequest } from "../../../src/models/provider.ts";
 import { startAnthropicServer } from "../../support/model-servers/anthropic.ts";
 import type { ModelScript, ModelServer, ScriptedReply } from "../../support/model-servers/model-server.ts";
 import { startOpenAiServer } from "../../support/model-servers/openai.ts";

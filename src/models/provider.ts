@@ -19,7 +19,7 @@ export type OnDelta = (text: string) => void;
 export type OnUsage = (usage: ModelUsage) => void;
 
 /**
- * Why a call failed, in the terms the gateway acts on.
+ * Why a call failed, in the terms that the calls act on.
  * `rate-limited` and `overloaded`: try again, after `retryAfterMs` if the vendor said so. `unavailable`: connection, time-out,
  * 5xx, malformed or cut answer. `auth`: the key is refused. `invalid`: the request is refused as such. `too-long`: it does not fit.
  */

@@ -51,7 +51,7 @@ export type ModelCallRecord =
       readonly elapsedMs: number;
     };
 
-export interface ModelGateway {
+export interface ModelCalls {
   /**
    * Asks the models of the route, in order, until one answers. Rejects with the signal's reason when aborted, otherwise with
    * AppError: `budget_exhausted`; `context_too_large` when no model of the route has room for the prompt;
@@ -64,7 +64,7 @@ export interface ModelGateway {
 
 type Limits = { readonly [Key in keyof BudgetLimits]?: BudgetLimits[Key] };
 
-export interface GatewayParts {
+export interface ModelCallsParts {
   readonly models: {
     readonly default: string;
     readonly routes: Readonly<Record<string, readonly string[]>>;
@@ -101,7 +101,7 @@ interface Failure {
 }
 
 /** Makes model calls within budgets, with retries and failover. Has no state of its own: any number of calls may run at once. */
-export function createModelGateway(parts: GatewayParts): ModelGateway {
+export function createModelCalls(parts: ModelCallsParts): ModelCalls {
   return {
     complete: (call) => new RouteCall(parts, call).run(),
     promptTokens: (route) =>
@@ -111,7 +111,7 @@ export function createModelGateway(parts: GatewayParts): ModelGateway {
   };
 }
 
-function modelsOf(parts: GatewayParts, route: string | undefined): RouteModel[] {
+function modelsOf(parts: ModelCallsParts, route: string | undefined): RouteModel[] {
   const { models, providers } = parts;
   const name = route ?? models.default;
   const references = models.routes[name];
@@ -133,14 +133,14 @@ function modelsOf(parts: GatewayParts, route: string | undefined): RouteModel[] 
 
 /** One call on its way through its route. */
 class RouteCall {
-  readonly #parts: GatewayParts;
+  readonly #parts: ModelCallsParts;
   readonly #call: ModelCall;
   readonly #inputTokens: number;
   readonly #groupLimits: BudgetLimits;
   readonly #totalLimits: BudgetLimits;
   readonly #isDefaultTotal: boolean;
 
-  constructor(parts: GatewayParts, call: ModelCall) {
+  constructor(parts: ModelCallsParts, call: ModelCall) {
     const { perGroup, total } = parts.budgets;
     this.#parts = parts;
     this.#call = call;

@@ -43,7 +43,7 @@ const byKind: Readonly<Record<string, ProviderFailure>> = {
 const tooLong =
   /context.?(length|window|size)|maximum context|prompt is too long|too many (input )?tokens|input (is|was) too long|input length/i;
 
-/** Sorts a vendor's refusal into what the gateway acts on. */
+/** Sorts a vendor's refusal into what the calls act on. */
 function failureOf(failure: Pick<VendorFailure, "status" | "kinds" | "message">): ProviderFailure {
   const { status, kinds, message } = failure;
   const named = kinds.map((kind) => byKind[kind]).filter((found) => found !== undefined);

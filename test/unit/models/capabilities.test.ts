@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
-import { capabilityOf, costUsd, outputTokensOf } from "../../../src/llm/capabilities.ts";
-import models from "../../../src/llm/models.json" with { type: "json" };
+import { capabilityOf, costUsd, outputTokensOf } from "../../../src/models/capabilities.ts";
+import models from "../../../src/models/models.json" with { type: "json" };
 
 test("a dated name means the model", () => {
   expect(capabilityOf("openai", "gpt-6.1-sol-2026-09-29")).toEqual(capabilityOf("openai", "gpt-6.1-sol"));

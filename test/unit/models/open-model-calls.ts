@@ -5,11 +5,11 @@ import { pino } from "pino";
 import { estimatePromptTokens } from "../../../src/context/tokens.ts";
 import { AppError } from "../../../src/lib/app-error.ts";
 import type { Clock } from "../../../src/lib/clock.ts";
-import type { CapabilityOverride } from "../../../src/llm/capabilities.ts";
-import { openProviders } from "../../../src/llm/catalog.ts";
-import { createModelGateway } from "../../../src/llm/gateway.ts";
-import type { ModelCall, ModelCallRecord, ModelGateway } from "../../../src/llm/gateway.ts";
-import type { Wait } from "../../../src/llm/retry.ts";
+import type { CapabilityOverride } from "../../../src/models/capabilities.ts";
+import { openProviders } from "../../../src/models/catalog.ts";
+import { createModelCalls } from "../../../src/models/model-calls.ts";
+import type { ModelCall, ModelCallRecord, ModelCalls } from "../../../src/models/model-calls.ts";
+import type { Wait } from "../../../src/models/retry.ts";
 import { openStore } from "../../../src/stores/catalog.ts";
 import type { UsageStore } from "../../../src/stores/store.ts";
 import { startAnthropicServer } from "../../support/model-servers/anthropic.ts";
@@ -33,8 +33,8 @@ interface Setting {
 }
 type Limits = { tokensPerDay?: number; usdPerDay?: number };
 
-export interface OpenedGateway extends AsyncDisposable {
-  readonly gateway: ModelGateway;
+export interface OpenedModelCalls extends AsyncDisposable {
+  readonly models: ModelCalls;
   /** A server of Anthropic's format behind `claude`. */
   readonly first: ModelServer;
   /** A server of OpenAI's format behind `gpt`. */
@@ -47,8 +47,8 @@ export interface OpenedGateway extends AsyncDisposable {
 /** The day on which the clock stands. */
 export const day = "2026-01-15";
 
-/** A gateway over real servers, a real store and a clock that stands still. */
-export async function openGateway(setting: Setting): Promise<OpenedGateway> {
+/** Model calls over real servers, a real store and a clock that stands still. */
+export async function openModelCalls(setting: Setting): Promise<OpenedModelCalls> {
   await using stack = new AsyncDisposableStack();
   const folder = stack.use(await temporaryFolder());
   const store = stack.use(await openStore({ kind: "sqlite", path: join(folder.path, "crabpot.sqlite") }));
@@ -68,7 +68,7 @@ export async function openGateway(setting: Setting): Promise<OpenedGateway> {
   };
   const waits: number[] = [];
   const records: ModelCallRecord[] = [];
-  const gateway = createModelGateway({
+  const calls = createModelCalls({
     models,
     budgets: { perGroup: setting.budgets?.perGroup ?? {}, total: setting.budgets?.total ?? {} },
     providers: openProviders(models),
@@ -92,7 +92,7 @@ export async function openGateway(setting: Setting): Promise<OpenedGateway> {
   });
   const owned = stack.move();
   return {
-    gateway,
+    models: calls,
     first,
     second,
     usage: store.usage,

@@ -3,8 +3,8 @@ import { expect, test } from "vitest";
 import { renderMessages } from "../../../src/context/render-messages.ts";
 import type { StoredMessage } from "../../../src/domain/message.ts";
 import type { ModelAnswer, ModelMessage, ToolDefinition } from "../../../src/domain/model.ts";
-import { openProvider } from "../../../src/llm/catalog.ts";
-import type { ProviderRequest } from "../../../src/llm/provider.ts";
+import { openProvider } from "../../../src/models/catalog.ts";
+import type { ProviderRequest } from "../../../src/models/provider.ts";
 import { storedMessage } from "../context/messages.ts";
 import { LocalTime } from "../../../src/context/time-zone.ts";
 

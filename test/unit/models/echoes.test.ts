@@ -1,8 +1,8 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 
-import { withoutEchoes } from "../../../src/llm/echoes.ts";
-import { ProviderError } from "../../../src/llm/provider.ts";
+import { withoutEchoes } from "../../../src/models/echoes.ts";
+import { ProviderError } from "../../../src/models/provider.ts";
 
 const prompt = (text: string) => ({ system: ["You are crab."], messages: [{ role: "user", text } as const] });
 const told = (message: string, text: string): string =>

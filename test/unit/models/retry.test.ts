@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
-import { ProviderError } from "../../../src/llm/provider.ts";
-import { backoffMs } from "../../../src/llm/retry.ts";
+import { ProviderError } from "../../../src/models/provider.ts";
+import { backoffMs } from "../../../src/models/retry.ts";
 
 const overloaded = new ProviderError("overloaded", "busy");
 

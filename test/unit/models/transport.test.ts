@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 
 import { expect, test } from "vitest";
 
-import { createTransport } from "../../../src/llm/transport.ts";
+import { createTransport } from "../../../src/models/transport.ts";
 
 async function answerOf(parts: readonly string[]): Promise<string> {
   const server = createServer((_request, response) => {
