@@ -4,7 +4,7 @@ import type { Fingerprint } from "../audit/fingerprint.ts";
 import type { Environment } from "../config/environment.ts";
 import type { Home } from "../config/home.ts";
 import type { Config } from "../config/schema.ts";
-import type { Metrics } from "../gateway/metrics.ts";
+import type { Metrics } from "../metrics/metrics.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { SessionLogs } from "../lib/session-log.ts";
 import type { Store } from "../stores/store.ts";

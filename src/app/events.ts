@@ -5,7 +5,7 @@ import type { Group } from "../domain/group.ts";
 import type { ToolCall } from "../domain/model.ts";
 import type { TurnPhase } from "../domain/turn.ts";
 import type { LimitReporter } from "./limits.ts";
-import type { Metrics } from "../gateway/metrics.ts";
+import type { Metrics } from "../metrics/metrics.ts";
 import type { SessionLogs } from "../lib/session-log.ts";
 import { describeRest } from "../intake/resting-notice.ts";
 import type { TurnPace } from "../intake/turn-pace.ts";

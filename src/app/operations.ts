@@ -1,7 +1,7 @@
 import { groupDefaults } from "../config/groups.ts";
 import type { Outbox } from "../delivery/outbox.ts";
-import { createOperations } from "../gateway/control-operations.ts";
-import type { EngineView, Operations } from "../gateway/operations.ts";
+import { createOperations } from "../operations/host-operations.ts";
+import type { EngineView, Operations } from "../operations/operations.ts";
 import { toError } from "../lib/app-error.ts";
 import type { GroupQueue } from "../queue/group-queue.ts";
 import type { GroupRegistry } from "../intake/group-registry.ts";

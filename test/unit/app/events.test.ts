@@ -7,7 +7,7 @@ import { expect, test } from "vitest";
 import { createTurnEvents, type EventRecord } from "../../../src/app/events.ts";
 import { LimitReporter } from "../../../src/app/limits.ts";
 import { fingerprint } from "../../../src/audit/fingerprint.ts";
-import { createMetrics } from "../../../src/gateway/metrics.ts";
+import { createMetrics } from "../../../src/metrics/metrics.ts";
 import { systemClock } from "../../../src/lib/clock.ts";
 import { SessionLogs } from "../../../src/lib/session-log.ts";
 import type { TurnScope } from "../../../src/turns/turn-parts.ts";

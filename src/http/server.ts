@@ -8,9 +8,9 @@ import { AppError, toError } from "../lib/app-error.ts";
 import type { Clock } from "../lib/clock.ts";
 import { addHealthRoutes, openRoutes, type Readiness } from "./health.ts";
 import { createRefusalReport, type HttpRefusal } from "./refusals.ts";
-import { createErrorHandler, errorBody } from "./server-errors.ts";
-import { type CheckLogin, createLoginCheck } from "./server-login.ts";
-import { type CheckOrigin, createOriginCheck, hasSeveralHosts } from "./server-origin.ts";
+import { createErrorHandler, errorBody } from "./errors.ts";
+import { type CheckLogin, createLoginCheck } from "./login.ts";
+import { type CheckOrigin, createOriginCheck, hasSeveralHosts } from "./origin.ts";
 
 export interface GatewayParts {
   readonly host: string;

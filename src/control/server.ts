@@ -7,9 +7,9 @@ import fastify from "fastify";
 
 import { AppError } from "../lib/app-error.ts";
 import { withShortPath } from "../lib/socket-path.ts";
-import { addControlRoutes } from "./control-routes.ts";
-import type { ControlRecord } from "./control-routes.ts";
-import type { Operations } from "./operations.ts";
+import { addControlRoutes } from "./routes.ts";
+import type { ControlRecord } from "./routes.ts";
+import type { Operations } from "../operations/operations.ts";
 
 export interface ControlServerOptions {
   /** `<home>/control.sock`; the home is a folder that only its user can enter. */

@@ -5,8 +5,8 @@ import pino from "pino";
 import { Registry } from "prom-client";
 import { expect, test } from "vitest";
 
-import type { HttpRefusal } from "../../../src/gateway/refusals.ts";
-import { createGatewayServer } from "../../../src/gateway/server.ts";
+import type { HttpRefusal } from "../../../src/http/refusals.ts";
+import { createGatewayServer } from "../../../src/http/server.ts";
 import { systemClock } from "../../../src/lib/clock.ts";
 
 const token = "s3cret-of-the-tests";

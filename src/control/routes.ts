@@ -5,7 +5,7 @@ import * as z from "zod";
 
 import { AppError, toError } from "../lib/app-error.ts";
 import type { LoginEvent } from "../channels/channel.ts";
-import type { Operations } from "./operations.ts";
+import type { Operations } from "../operations/operations.ts";
 
 /** A request of the operator, for the audit log: once before it is done (`asked`), and for changes once more with how it ended. */
 export interface ControlRecord {

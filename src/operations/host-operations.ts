@@ -6,9 +6,9 @@ import type { Step, Turn } from "../domain/turn.ts";
 import { AppError } from "../lib/app-error.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { OutboxStore, Store, UsageStore, WaitingInGroup } from "../stores/store.ts";
-import { listOutbox, retryOutbox } from "./control-outbox.ts";
-import { reportTurn } from "./control-turn-report.ts";
-import { listWaiting, waitingIn, withWaiting } from "./control-waiting.ts";
+import { listOutbox, retryOutbox } from "./outbox.ts";
+import { reportTurn } from "./turn-report.ts";
+import { listWaiting, waitingIn, withWaiting } from "./waiting.ts";
 import type {
   ChannelView,
   EngineView,

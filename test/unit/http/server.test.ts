@@ -7,8 +7,8 @@ import pino from "pino";
 import { Registry } from "prom-client";
 import { describe, expect, test } from "vitest";
 
-import { createMetrics } from "../../../src/gateway/metrics.ts";
-import { createGatewayServer, type GatewayParts, type GatewayServer } from "../../../src/gateway/server.ts";
+import { createMetrics } from "../../../src/metrics/metrics.ts";
+import { createGatewayServer, type GatewayParts, type GatewayServer } from "../../../src/http/server.ts";
 import { AppError } from "../../../src/lib/app-error.ts";
 import { systemClock } from "../../../src/lib/clock.ts";
 

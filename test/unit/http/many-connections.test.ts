@@ -5,7 +5,7 @@ import pino from "pino";
 import { Registry } from "prom-client";
 import { expect, test } from "vitest";
 
-import { createGatewayServer } from "../../../src/gateway/server.ts";
+import { createGatewayServer } from "../../../src/http/server.ts";
 import { systemClock } from "../../../src/lib/clock.ts";
 
 test("a thousand programs that come at once are all answered", async () => {

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
-import { createRefusalReport } from "../../../src/gateway/refusals.ts";
-import type { HttpRefusal } from "../../../src/gateway/refusals.ts";
+import { createRefusalReport } from "../../../src/http/refusals.ts";
+import type { HttpRefusal } from "../../../src/http/refusals.ts";
 
 const refusal = { status: 401, method: "GET", route: "/metrics", address: "127.0.0.1" };
 
