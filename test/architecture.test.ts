@@ -79,7 +79,7 @@ const allowed: Record<string, readonly string[]> = {
     "src/models/catalog.ts",
     "src/stores/catalog.ts",
     "src/operations/operations.ts",
-    "src/main.ts",
+    "src/host.ts",
     "redteam/suite",
     "redteam/residual-risks.ts",
     ...interfaces,
@@ -89,7 +89,7 @@ const allowed: Record<string, readonly string[]> = {
   "redteam/suite": ["src/audit", "src/config/environment.ts", "src/sandbox", "src/protocol"],
   "redteam/cases": ["redteam/suite", "src/protocol"],
   // The wiring: it knows every part, no part knows it.
-  "src/app": ["src"],
+  "src/wiring": ["src"],
 };
 
 /** Outside packages that a folder may import; absent = any. */
@@ -122,7 +122,7 @@ async function readImports(): Promise<{ files: Import[]; packages: Import[] }> {
 
 const { files, packages } = await readImports();
 
-/** `src/channels/http/x.ts` → `src/channels`; `src/sandbox/pool/x.ts` → `src/sandbox/pool`; `src/app.ts` → `src/app.ts`. */
+/** `src/channels/http/x.ts` → `src/channels`; `src/sandbox/pool/x.ts` → `src/sandbox/pool`; `src/wiring/host.ts` → `src/wiring/host.ts`. */
 function folderOf(file: string): string {
   const depth = file.startsWith("src/sandbox/") ? 3 : 2;
   return file.split("/").slice(0, depth).join("/");

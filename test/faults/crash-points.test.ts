@@ -1,6 +1,6 @@
 import { expect, test, vi } from "vitest";
 
-import { listCrashPoints } from "../../src/app/crash-points.ts";
+import { listCrashPoints } from "../../src/wiring/crash-points.ts";
 import { openEngine } from "../../src/sandbox/engine/catalog.ts";
 import { findViolations } from "../support/checker.ts";
 import { surroundings } from "../support/engine.ts";

@@ -4,7 +4,7 @@ import SQLite from "better-sqlite3";
 import { pino } from "pino";
 import { expect, test } from "vitest";
 
-import type { EventRecord } from "../../../src/app/events.ts";
+import type { EventRecord } from "../../../src/wiring/events.ts";
 import { IntakeGuard, type IntakeGuardParts } from "../../../src/intake/intake-guard.ts";
 import { AppError } from "../../../src/lib/app-error.ts";
 import { systemClock } from "../../../src/lib/clock.ts";

@@ -1,9 +1,9 @@
 import pino from "pino";
 import { expect, test } from "vitest";
 
-import type { OperatorNotice } from "../../../src/app/alerts.ts";
-import type { EventRecord } from "../../../src/app/events.ts";
-import { createReplyFormats } from "../../../src/app/replies.ts";
+import type { OperatorNotice } from "../../../src/wiring/alerts.ts";
+import type { EventRecord } from "../../../src/wiring/events.ts";
+import { createReplyFormats } from "../../../src/wiring/replies.ts";
 import { checkConfig } from "../../../src/config/load.ts";
 import { prepareHome } from "../../../src/config/home.ts";
 import type { TurnScope } from "../../../src/turns/turn-parts.ts";

@@ -1,7 +1,7 @@
 import pino from "pino";
 import { expect, test } from "vitest";
 
-import { createAlert, createTellOperator } from "../../../src/app/alerts.ts";
+import { createAlert, createTellOperator } from "../../../src/wiring/alerts.ts";
 import type { Group } from "../../../src/domain/group.ts";
 import { systemClock } from "../../../src/lib/clock.ts";
 import { FakeChannel } from "../../fakes/fake-channel.ts";

@@ -1,7 +1,7 @@
 import type { Logger } from "pino";
 
-import { AppError, toError } from "../lib/app-error.ts";
-import { waitOnTimer } from "../lib/wait.ts";
+import { AppError, toError } from "../../lib/app-error.ts";
+import { waitOnTimer } from "../../lib/wait.ts";
 
 const retryMs = 1_000;
 

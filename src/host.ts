@@ -1,5 +1,5 @@
-import { startApp } from "./app.ts";
-import type { App } from "./app.ts";
+import { startApp } from "./wiring/host.ts";
+import type { App } from "./wiring/host.ts";
 import { readEnvironment } from "./config/environment.ts";
 import type { EnvironmentVariables } from "./config/environment.ts";
 import { prepareHome } from "./config/home.ts";

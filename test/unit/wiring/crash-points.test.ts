@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { createCrashPoints, listCrashPoints } from "../../../src/app/crash-points.ts";
+import { createCrashPoints, listCrashPoints } from "../../../src/wiring/crash-points.ts";
 import { openEngine } from "../../../src/sandbox/engine/catalog.ts";
 import { readEnvironment } from "../../../src/config/environment.ts";
 import { surroundings } from "../../support/engine.ts";

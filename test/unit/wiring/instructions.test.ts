@@ -4,9 +4,9 @@ import { join } from "node:path";
 import pino from "pino";
 import { expect, test } from "vitest";
 
-import type { AppContext } from "../../../src/app/context.ts";
-import type { EventRecord } from "../../../src/app/events.ts";
-import { Instructions } from "../../../src/app/instructions.ts";
+import type { AppContext } from "../../../src/wiring/context.ts";
+import type { EventRecord } from "../../../src/wiring/events.ts";
+import { Instructions } from "../../../src/wiring/instructions.ts";
 import { systemClock } from "../../../src/lib/clock.ts";
 import { SessionLogs } from "../../../src/lib/session-log.ts";
 import { inChat } from "../../contracts/store-setup.ts";

@@ -1,8 +1,8 @@
 import { pino } from "pino";
 import { expect, test } from "vitest";
 
-import type { EventRecord } from "../../../src/app/events.ts";
-import { Retention, type RetentionParts } from "../../../src/app/retention.ts";
+import type { EventRecord } from "../../../src/wiring/events.ts";
+import { Retention, type RetentionParts } from "../../../src/wiring/retention.ts";
 import { say, inChat } from "../../contracts/store-setup.ts";
 import { openTestStore } from "../../support/open-test-store.ts";
 

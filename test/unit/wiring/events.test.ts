@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { Registry } from "prom-client";
 import { expect, test } from "vitest";
 
-import { createTurnEvents, type EventRecord } from "../../../src/app/events.ts";
-import { LimitReporter } from "../../../src/app/limits.ts";
+import { createTurnEvents, type EventRecord } from "../../../src/wiring/events.ts";
+import { LimitReporter } from "../../../src/wiring/limits.ts";
 import { fingerprint } from "../../../src/audit/fingerprint.ts";
 import { createMetrics } from "../../../src/metrics/metrics.ts";
 import { systemClock } from "../../../src/lib/clock.ts";
