@@ -1,7 +1,7 @@
 import { rmdirSync, rmSync } from "node:fs";
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
-import { openEngine, openImageBuilder } from "../src/containers/catalog.ts";
+import { openEngine, openImageBuilder } from "../src/sandbox/engine/catalog.ts";
 import { AppError, toError } from "../src/lib/app-error.ts";
 import { ensureAgentImage } from "./steps/agent-image.ts";
 import { ensureBaseImage } from "./steps/base-image.ts";

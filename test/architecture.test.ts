@@ -10,8 +10,8 @@ const checkout = resolve(import.meta.dirname, "..");
 const interfaces = [
   "src/stores/store.ts",
   "src/channels/channel.ts",
-  "src/llm/provider.ts",
-  "src/containers/engine.ts",
+  "src/models/provider.ts",
+  "src/sandbox/engine/engine.ts",
 ];
 
 /** What a folder may import besides itself and `src/lib`: folders, or single files. */
@@ -22,45 +22,74 @@ const allowed: Record<string, readonly string[]> = {
   "src/config": ["src/domain"],
   "src/channels": ["src/domain", ...interfaces],
   "src/stores": ["src/domain"],
-  "src/llm": ["src/domain", ...interfaces],
-  "src/containers": ["src/domain", "src/protocol/paths.ts", "src/protocol/messages.ts"],
+  "src/models": ["src/domain", ...interfaces],
+  "src/sandbox/engine": [],
+  "src/sandbox/images": [...interfaces],
+  "src/sandbox/cgroups": ["src/domain"],
+  "src/sandbox/profile": ["src/protocol/paths.ts", ...interfaces],
+  "src/sandbox/mounts": ["src/domain", "src/protocol/paths.ts", "src/sandbox/profile"],
+  "src/sandbox/workspace": ["src/domain", "src/sandbox/profile"],
+  "src/sandbox/attestation": [
+    "src/protocol/messages.ts",
+    "src/protocol/paths.ts",
+    "src/sandbox/cgroups",
+    "src/sandbox/mounts",
+    "src/sandbox/profile",
+    ...interfaces,
+  ],
+  "src/sandbox/launch": [
+    "src/domain",
+    "src/protocol/messages.ts",
+    "src/protocol/paths.ts",
+    "src/sandbox/attestation",
+    "src/sandbox/cgroups",
+    "src/sandbox/mounts",
+    "src/sandbox/profile",
+    ...interfaces,
+  ],
+  "src/sandbox/mailbox": ["src/protocol"],
+  "src/sandbox/pool": ["src/domain", "src/protocol/messages.ts", ...interfaces],
+  "src/sandbox/egress": ["src/domain", "src/protocol/paths.ts"],
   "src/queue": ["src/domain"],
   "src/policy": ["src/domain", ...interfaces],
   "src/audit": ["src/domain", ...interfaces],
   "src/context": ["src/domain", ...interfaces],
-  "src/delivery": ["src/domain", ...interfaces],
-  "src/router": ["src/domain", ...interfaces],
-  "src/gateway": ["src/domain", ...interfaces],
-  "src/files": ["src/domain", "src/protocol/paths.ts", ...interfaces],
-  "src/egress": ["src/domain", "src/protocol/paths.ts"],
-  "src/sessions": ["src/domain", "src/protocol", "src/context", "src/policy", ...interfaces],
+  "src/delivery": ["src/domain", "src/protocol/paths.ts", ...interfaces],
+  "src/intake": ["src/domain", "src/protocol/paths.ts", ...interfaces],
+  "src/http": [],
+  "src/metrics": ["src/domain", ...interfaces],
+  "src/operations": ["src/domain", ...interfaces],
+  "src/control": ["src/operations/operations.ts", ...interfaces],
+  "src/commands": ["src/domain", "src/turns/closing-step.ts", "src/turns/turn-parts.ts", ...interfaces],
+  "src/turns": [
+    "src/domain",
+    "src/protocol",
+    "src/context",
+    "src/policy",
+    "src/sandbox/pool/hot-container.ts",
+    ...interfaces,
+  ],
   // Commands that work without a running host read what is on disk themselves.
   "src/cli": [
     "src/domain",
     "src/config",
     "src/protocol",
     "src/audit",
-    "src/containers",
-    "src/llm/catalog.ts",
+    "src/sandbox",
+    "src/models/catalog.ts",
     "src/stores/catalog.ts",
-    "src/gateway/operations.ts",
-    "src/main.ts",
+    "src/operations/operations.ts",
+    "src/host.ts",
     "redteam/suite",
     "redteam/residual-risks.ts",
     ...interfaces,
   ],
   "container/agent": ["src/protocol"],
   // Attacks know what they attack from outside: where it lies, records, the engine, what the protocol calls its folders.
-  "redteam/suite": [
-    "src/audit",
-    "src/config/environment.ts",
-    "src/containers",
-    "src/egress/authority.ts",
-    "src/protocol",
-  ],
+  "redteam/suite": ["src/audit", "src/config/environment.ts", "src/sandbox", "src/protocol"],
   "redteam/cases": ["redteam/suite", "src/protocol"],
   // The wiring: it knows every part, no part knows it.
-  "src/app": ["src"],
+  "src/wiring": ["src"],
 };
 
 /** Outside packages that a folder may import; absent = any. */
@@ -93,14 +122,15 @@ async function readImports(): Promise<{ files: Import[]; packages: Import[] }> {
 
 const { files, packages } = await readImports();
 
-/** `src/channels/http/x.ts` → `src/channels`; `src/app.ts` → `src/app.ts`. */
+/** `src/channels/http/x.ts` → `src/channels`; `src/sandbox/pool/x.ts` → `src/sandbox/pool`; `src/wiring/host.ts` → `src/wiring/host.ts`. */
 function folderOf(file: string): string {
-  return file.split("/").slice(0, 2).join("/");
+  const depth = file.startsWith("src/sandbox/") ? 3 : 2;
+  return file.split("/").slice(0, depth).join("/");
 }
 
 /** `src/channels/http/x.ts` → `src/channels/http`, for folders whose adapters are folders. */
 function adapterOf(file: string): string | undefined {
-  return /^src\/(?:channels|llm|stores|containers)\/[^/]+(?=\/)/.exec(file)?.[0];
+  return /^src\/(?:channels|models|stores|sandbox\/engine)\/[^/]+(?=\/)/.exec(file)?.[0];
 }
 
 test("each folder imports only what the layer table allows", () => {

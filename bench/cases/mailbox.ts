@@ -2,7 +2,7 @@ import { join } from "node:path";
 
 import pino from "pino";
 
-import { HostMailbox } from "../../src/sessions/host-mailbox.ts";
+import { HostMailbox } from "../../src/sandbox/mailbox/host-mailbox.ts";
 import { temporaryFolder } from "../../test/support/temporary-folder.ts";
 import { startHelper } from "../harness/child.ts";
 import type { BenchContext } from "../harness/bench.ts";

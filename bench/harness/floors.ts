@@ -1,7 +1,7 @@
 import { mkdir, open } from "node:fs/promises";
 import { join } from "node:path";
 
-import { hardenedHostConfig } from "../../src/containers/profile.ts";
+import { hardenedHostConfig } from "../../src/sandbox/profile/profile.ts";
 import { engineWithAgentImage } from "../../test/support/engine.ts";
 import { temporaryFolder } from "../../test/support/temporary-folder.ts";
 import { startHelper } from "./child.ts";

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 
-import type { ContainerEngine } from "../../src/containers/engine.ts";
+import type { ContainerEngine } from "../../src/sandbox/engine/engine.ts";
 
 /** What the folders of the suite begin with. */
 export const playgroundPrefix = "crabpot-redteam-";

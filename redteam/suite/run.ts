@@ -4,7 +4,7 @@ import { setTimeout as delay } from "node:timers/promises";
 
 import type { AuditRecord } from "../../src/audit/record.ts";
 import { readEnvironment } from "../../src/config/environment.ts";
-import { openEngine } from "../../src/containers/catalog.ts";
+import { openEngine } from "../../src/sandbox/engine/catalog.ts";
 import { AppError, toError } from "../../src/lib/app-error.ts";
 import { endSoon, listenForSignals } from "../../src/lib/listen-for-signals.ts";
 import type { Attack, Evidence, NoRecord, Verdict, WantedRecord } from "./attack.ts";

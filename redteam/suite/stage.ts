@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { fingerprint } from "../../src/audit/fingerprint.ts";
 import { readAudit } from "../../src/audit/read.ts";
 import type { AuditRecord } from "../../src/audit/record.ts";
-import type { ContainerEngine } from "../../src/containers/engine.ts";
+import type { ContainerEngine } from "../../src/sandbox/engine/engine.ts";
 import { AppError } from "../../src/lib/app-error.ts";
 import { AttackedHost, freePort, openPlayground, runCommand, writeHome } from "./host.ts";
 import type { CommandEnd, Playground } from "./host.ts";

@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 import { Readable } from "node:stream";
 import { build } from "esbuild";
 import { pack } from "tar-fs";
-import { agentImagePath } from "../../src/containers/agent-image.ts";
+import { agentImagePath } from "../../src/sandbox/images/agent-image.ts";
 import { AppError } from "../../src/lib/app-error.ts";
 import { readRecipe, type SetupContext } from "./recipe.ts";
 import { say } from "./say.ts";

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { ImageBuilder } from "../../src/containers/image-builder.ts";
-import type { ContainerEngine } from "../../src/containers/engine.ts";
+import type { ImageBuilder } from "../../src/sandbox/engine/image-builder.ts";
+import type { ContainerEngine } from "../../src/sandbox/engine/engine.ts";
 import { AppError } from "../../src/lib/app-error.ts";
 
 /** What the steps that make images work with. */

@@ -13,7 +13,7 @@ import type {
   SessionView,
   TurnReport,
   TurnView,
-} from "../gateway/operations.ts";
+} from "../operations/operations.ts";
 import { AppError, isErrorCode, toError } from "../lib/app-error.ts";
 import type { ErrorCode } from "../lib/app-error.ts";
 import { withShortPath } from "../lib/socket-path.ts";

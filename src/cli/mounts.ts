@@ -2,8 +2,8 @@ import type { Command } from "commander";
 
 import { configuredGroups } from "../config/groups.ts";
 import { loadConfig } from "../config/load.ts";
-import { judgeGroupMounts } from "../containers/group-mounts.ts";
-import type { MountVerdict } from "../containers/mount-rules.ts";
+import { judgeGroupMounts } from "../sandbox/mounts/group-mounts.ts";
+import type { MountVerdict } from "../sandbox/mounts/rules.ts";
 import type { Group } from "../domain/group.ts";
 import { AppError } from "../lib/app-error.ts";
 import type { CommandContext } from "./context.ts";

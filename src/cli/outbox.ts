@@ -1,7 +1,7 @@
 import { Option } from "commander";
 import type { Command } from "commander";
 
-import type { OutboxView } from "../gateway/operations.ts";
+import type { OutboxView } from "../operations/operations.ts";
 import { AppError } from "../lib/app-error.ts";
 import { shorten } from "../lib/visible.ts";
 import type { CommandContext } from "./context.ts";

@@ -7,7 +7,7 @@ export function addStartCommand(program: Command, context: CommandContext): void
   addLeaf(program, "start", "run the host until it is told to stop")
     .option("--terminal", "talk to it here as well; without a terminal, one message per line until the input ends")
     .action(async (options: { terminal?: boolean }, command: Command) => {
-      const { run } = await import("../main.ts");
+      const { run } = await import("../host.ts");
       const exitCode = await run({
         terminal: options.terminal === true,
         json: wantsJson(command),

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 
-import type { HostStatus } from "../gateway/operations.ts";
+import type { HostStatus } from "../operations/operations.ts";
 import type { CommandContext } from "./context.ts";
 import { addLeaf } from "./context.ts";
 import { formatDuration, formatTime } from "./formats.ts";

@@ -1,7 +1,7 @@
 import { Option } from "commander";
 import type { Command } from "commander";
 
-import type { StepView, ToolResultView, TurnReport, TurnView } from "../gateway/operations.ts";
+import type { StepView, ToolResultView, TurnReport, TurnView } from "../operations/operations.ts";
 import type { CommandContext } from "./context.ts";
 import { addLeaf } from "./context.ts";
 import { formatDuration, formatTime } from "./formats.ts";

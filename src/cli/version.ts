@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 
-import { openEngine } from "../containers/catalog.ts";
+import { openEngine } from "../sandbox/engine/catalog.ts";
 import { readVersion } from "../lib/version.ts";
 import type { CommandContext } from "./context.ts";
 import { addLeaf } from "./context.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import type { ContainerEngine } from "../../src/containers/engine.ts";
+import type { ContainerEngine } from "../../src/sandbox/engine/engine.ts";
 import { testContainer } from "../support/engine.ts";
 
 const forever = ["sh", "-c", "trap '' TERM; while :; do sleep 0.05; done"];

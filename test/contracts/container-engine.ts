@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { text } from "node:stream/consumers";
 import { expect, test } from "vitest";
-import type { ContainerEngine, ContainerExit } from "../../src/containers/engine.ts";
+import type { ContainerEngine, ContainerExit } from "../../src/sandbox/engine/engine.ts";
 import { testContainer } from "../support/engine.ts";
 import { pauseContract } from "./container-engine-pause.ts";
 

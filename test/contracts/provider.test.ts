@@ -1,4 +1,4 @@
-import { openProvider } from "../../src/llm/catalog.ts";
+import { openProvider } from "../../src/models/catalog.ts";
 import { startAnthropicServer } from "../support/model-servers/anthropic.ts";
 import type { ModelScript, ModelServer } from "../support/model-servers/model-server.ts";
 import { startOpenAiServer } from "../support/model-servers/openai.ts";

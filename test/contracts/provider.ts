@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 
 import type { ModelMessage, ToolDefinition } from "../../src/domain/model.ts";
-import type { Provider, ProviderRequest } from "../../src/llm/provider.ts";
+import type { Provider, ProviderRequest } from "../../src/models/provider.ts";
 
 const tools: readonly ToolDefinition[] = ["shell", "read_file", "write_file"].map((name) => ({
   name,

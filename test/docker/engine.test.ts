@@ -1,7 +1,7 @@
 import { text } from "node:stream/consumers";
 import { describe, expect, test } from "vitest";
-import { openEngine } from "../../src/containers/catalog.ts";
-import { EngineConnection } from "../../src/containers/docker/connection.ts";
+import { openEngine } from "../../src/sandbox/engine/catalog.ts";
+import { EngineConnection } from "../../src/sandbox/engine/docker/connection.ts";
 import { containerEngineContract } from "../contracts/container-engine.ts";
 import { engineWithAgentImage, testContainer } from "../support/engine.ts";
 import { interruptibleEngine } from "../support/interruptible-engine.ts";

@@ -2,7 +2,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { expect, test } from "vitest";
-import { findAgentImage } from "../../src/containers/agent-image.ts";
+import { findAgentImage } from "../../src/sandbox/images/agent-image.ts";
 import { testContainer } from "../support/engine.ts";
 import { smallCheckout } from "../support/small-checkout.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";

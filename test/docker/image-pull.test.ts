@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { openImageBuilder } from "../../src/containers/catalog.ts";
+import { openImageBuilder } from "../../src/sandbox/engine/catalog.ts";
 import { engineWithAgentImage, surroundings } from "../support/engine.ts";
 import { smallRegistry } from "../support/small-registry.ts";
 

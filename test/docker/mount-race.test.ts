@@ -5,11 +5,11 @@ import { join, resolve } from "node:path";
 
 import { afterAll, expect, test } from "vitest";
 
-import { LaunchedContainer } from "../../src/containers/launched-container.ts";
-import { recheckMount } from "../../src/containers/mount-identity.ts";
-import { judgeMounts } from "../../src/containers/mount-rules.ts";
-import type { MountGrant } from "../../src/containers/mount-rules.ts";
-import { ContainerLauncher } from "../../src/containers/launcher.ts";
+import { LaunchedContainer } from "../../src/sandbox/launch/launched-container.ts";
+import { recheckMount } from "../../src/sandbox/mounts/identity.ts";
+import { judgeMounts } from "../../src/sandbox/mounts/rules.ts";
+import type { MountGrant } from "../../src/sandbox/mounts/rules.ts";
+import { ContainerLauncher } from "../../src/sandbox/launch/launcher.ts";
 import { AppError } from "../../src/lib/app-error.ts";
 import { mailboxFolders } from "../../src/protocol/paths.ts";
 import { pidOf, Sandbox } from "../support/sandbox.ts";

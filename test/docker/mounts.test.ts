@@ -3,9 +3,9 @@ import { join } from "node:path";
 
 import { afterAll, expect, test } from "vitest";
 
-import { judgeMounts, type MountGrant } from "../../src/containers/mount-rules.ts";
-import type { ContainerUser } from "../../src/containers/profile.ts";
-import { containerSpec } from "../../src/containers/spec.ts";
+import { judgeMounts, type MountGrant } from "../../src/sandbox/mounts/rules.ts";
+import type { ContainerUser } from "../../src/sandbox/profile/profile.ts";
+import { containerSpec } from "../../src/sandbox/launch/spec.ts";
 import { Sandbox } from "../support/sandbox.ts";
 
 const sandbox = await Sandbox.open();

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
-import { openEngine } from "../../src/containers/catalog.ts";
-import { judgeEngine } from "../../src/containers/engine-versions.ts";
-import type { ContainerEngine } from "../../src/containers/engine.ts";
+import { openEngine } from "../../src/sandbox/engine/catalog.ts";
+import { judgeEngine } from "../../src/sandbox/engine/versions.ts";
+import type { ContainerEngine } from "../../src/sandbox/engine/engine.ts";
 import { containerEngineContract } from "../contracts/container-engine.ts";
 import { newHome, crabpot } from "../support/crabpot.ts";
 import { loadAgentImage, startPodman, type Podman } from "../support/podman.ts";

@@ -1,8 +1,8 @@
 import { afterAll, expect, test } from "vitest";
 
-import { readHostView } from "../../src/containers/attestation-host.ts";
-import { ContainerCgroups } from "../../src/containers/container-cgroups.ts";
-import { requiredAttempts } from "../../src/containers/attestation.ts";
+import { readHostView } from "../../src/sandbox/attestation/host.ts";
+import { ContainerCgroups } from "../../src/sandbox/cgroups/container-cgroups.ts";
+import { requiredAttempts } from "../../src/sandbox/attestation/attestation.ts";
 import { probeReport } from "../../src/protocol/messages.ts";
 import { containerPaths } from "../../src/protocol/paths.ts";
 import { pidOf, Sandbox } from "../support/sandbox.ts";

@@ -4,7 +4,7 @@ import { PassThrough } from "node:stream";
 import { pino } from "pino";
 import { expect, test } from "vitest";
 
-import { startApp } from "../../src/app.ts";
+import { startApp } from "../../src/wiring/host.ts";
 import { readEnvironment } from "../../src/config/environment.ts";
 import { prepareHome } from "../../src/config/home.ts";
 import { loadConfig } from "../../src/config/load.ts";

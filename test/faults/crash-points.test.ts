@@ -1,7 +1,7 @@
 import { expect, test, vi } from "vitest";
 
-import { listCrashPoints } from "../../src/app/crash-points.ts";
-import { openEngine } from "../../src/containers/catalog.ts";
+import { listCrashPoints } from "../../src/wiring/crash-points.ts";
+import { openEngine } from "../../src/sandbox/engine/catalog.ts";
 import { findViolations } from "../support/checker.ts";
 import { surroundings } from "../support/engine.ts";
 import type { TestHost } from "../support/host.ts";

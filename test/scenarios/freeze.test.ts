@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
-import { ContainerCgroups } from "../../src/containers/container-cgroups.ts";
-import { readHeldMemoryMb } from "../../src/containers/held-memory.ts";
+import { ContainerCgroups } from "../../src/sandbox/cgroups/container-cgroups.ts";
+import { readHeldMemoryMb } from "../../src/sandbox/cgroups/held-memory.ts";
 import { jsonLines } from "../support/crabpot.ts";
 import { TestHost } from "../support/host.ts";
 

@@ -7,7 +7,7 @@ import { expect, test } from "vitest";
 
 import { readAudit } from "../../src/audit/read.ts";
 import type { AuditRecord } from "../../src/audit/record.ts";
-import type { TurnReport } from "../../src/gateway/operations.ts";
+import type { TurnReport } from "../../src/operations/operations.ts";
 import { jsonLines } from "../support/crabpot.ts";
 import { TestHost } from "../support/host.ts";
 

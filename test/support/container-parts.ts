@@ -1,6 +1,6 @@
 import type { ProbeReport } from "../../src/protocol/messages.ts";
-import type { HotContainerParts, MailboxEvents } from "../../src/sessions/hot-container.ts";
-import type { RunningContainer } from "../../src/sessions/launch.ts";
+import type { HotContainerParts, MailboxEvents } from "../../src/sandbox/pool/hot-container.ts";
+import type { RunningContainer } from "../../src/sandbox/pool/launch.ts";
 
 /** A container without an engine: it runs for ever, and is what was asked for. */
 export function runningContainer(overrides: Partial<RunningContainer>): RunningContainer {

@@ -9,13 +9,13 @@ import { homePaths } from "../../src/config/home.ts";
 import { configSchema } from "../../src/config/schema.ts";
 import { Outbox } from "../../src/delivery/outbox.ts";
 import type { HotContainer } from "../../src/domain/session.ts";
-import { createOperations } from "../../src/gateway/control-operations.ts";
-import type { OperableChannel } from "../../src/gateway/control-operations.ts";
-import type { ControlRecord } from "../../src/gateway/control-routes.ts";
-import { startControlServer } from "../../src/gateway/control.ts";
+import { createOperations } from "../../src/operations/host-operations.ts";
+import type { OperableChannel } from "../../src/operations/host-operations.ts";
+import type { ControlRecord } from "../../src/control/routes.ts";
+import { startControlServer } from "../../src/control/server.ts";
 import type { LoginEvent } from "../../src/channels/channel.ts";
 import { systemClock } from "../../src/lib/clock.ts";
-import { openGroupRegistry } from "../../src/router/group-registry.ts";
+import { openGroupRegistry } from "../../src/intake/group-registry.ts";
 import { openStore } from "../../src/stores/catalog.ts";
 import type { Store } from "../../src/stores/store.ts";
 

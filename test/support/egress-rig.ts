@@ -9,9 +9,9 @@ import type { TLSSocket } from "node:tls";
 import { pino } from "pino";
 
 import type { GroupNetwork } from "../../src/domain/egress.ts";
-import { EgressDoors } from "../../src/egress/doors.ts";
-import type { EgressOverrides } from "../../src/egress/doors.ts";
-import type { EgressEvent } from "../../src/egress/replies.ts";
+import { EgressDoors } from "../../src/sandbox/egress/doors.ts";
+import type { EgressOverrides } from "../../src/sandbox/egress/doors.ts";
+import type { EgressEvent } from "../../src/sandbox/egress/replies.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
 /** The door of one group, as its containers see it, with all names on the loopback, and what it puts on record. */

@@ -4,7 +4,7 @@ import { promisify } from "node:util";
 import pino from "pino";
 import { stringify } from "yaml";
 
-import { startApp } from "../../src/app.ts";
+import { startApp } from "../../src/wiring/host.ts";
 import { unconnected } from "../../src/channels/unconnected.ts";
 import { readEnvironment } from "../../src/config/environment.ts";
 import { prepareHome } from "../../src/config/home.ts";

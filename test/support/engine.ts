@@ -2,9 +2,9 @@ import { randomUUID } from "node:crypto";
 import { homedir } from "node:os";
 import { resolve } from "node:path";
 import { text } from "node:stream/consumers";
-import { findAgentImage } from "../../src/containers/agent-image.ts";
-import { openEngine } from "../../src/containers/catalog.ts";
-import type { ContainerEngine, ContainerExit } from "../../src/containers/engine.ts";
+import { findAgentImage } from "../../src/sandbox/images/agent-image.ts";
+import { openEngine } from "../../src/sandbox/engine/catalog.ts";
+import type { ContainerEngine, ContainerExit } from "../../src/sandbox/engine/engine.ts";
 
 export const checkoutFolder = resolve(import.meta.dirname, "../..");
 

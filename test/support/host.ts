@@ -6,8 +6,8 @@ import { join } from "node:path";
 
 import { parse, stringify } from "yaml";
 
-import { openEngine } from "../../src/containers/catalog.ts";
-import type { ContainerEngine } from "../../src/containers/engine.ts";
+import { openEngine } from "../../src/sandbox/engine/catalog.ts";
+import type { ContainerEngine } from "../../src/sandbox/engine/engine.ts";
 import { crabpot, startCrabpot } from "./crabpot.ts";
 import type { CommandResult } from "./crabpot.ts";
 import { surroundings } from "./engine.ts";

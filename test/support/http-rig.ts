@@ -4,7 +4,7 @@ import { Registry } from "prom-client";
 import { channels } from "../../src/channels/catalog.ts";
 import type { HttpChannel } from "../../src/channels/http/http-channel.ts";
 import type { OutgoingMessage } from "../../src/domain/message.ts";
-import { createGatewayServer, type GatewayServer } from "../../src/gateway/server.ts";
+import { createGatewayServer, type GatewayServer } from "../../src/http/server.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 
 export const token = "token-of-the-tests";

@@ -6,8 +6,8 @@ import { pino } from "pino";
 import { protocolVersion } from "../../src/protocol/messages.ts";
 import type { AgentMessage } from "../../src/protocol/messages.ts";
 import { messageFileName } from "../../src/protocol/paths.ts";
-import { HostMailbox } from "../../src/sessions/host-mailbox.ts";
-import type { HostMailboxOptions } from "../../src/sessions/host-mailbox.ts";
+import { HostMailbox } from "../../src/sandbox/mailbox/host-mailbox.ts";
+import type { HostMailboxOptions } from "../../src/sandbox/mailbox/host-mailbox.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
 /** A real mailbox of the host, and the agent's end of it in the hands of a test. */

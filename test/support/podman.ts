@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { promisify } from "node:util";
 
-import { EngineConnection, ping } from "../../src/containers/docker/connection.ts";
+import { EngineConnection, ping } from "../../src/sandbox/engine/docker/connection.ts";
 import { engineWithAgentImage } from "./engine.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 

@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { chmod, mkdir, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
-import type { MountContext } from "../../src/containers/mount-rules.ts";
+import type { MountContext } from "../../src/sandbox/mounts/rules.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
 const folders = [

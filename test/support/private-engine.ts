@@ -9,8 +9,8 @@ import { text } from "node:stream/consumers";
 import { pipeline } from "node:stream/promises";
 import { setTimeout as delay } from "node:timers/promises";
 
-import { openEngine } from "../../src/containers/catalog.ts";
-import type { ContainerEngine } from "../../src/containers/engine.ts";
+import { openEngine } from "../../src/sandbox/engine/catalog.ts";
+import type { ContainerEngine } from "../../src/sandbox/engine/engine.ts";
 import { askEngine, openEngineAnswer } from "./engine-api.ts";
 import { engineWithAgentImage } from "./engine.ts";
 import { temporaryFolder } from "./temporary-folder.ts";

@@ -2,9 +2,9 @@ import { randomUUID } from "node:crypto";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { ensureAgentImage } from "../../scripts/steps/agent-image.ts";
-import { type AgentImage, readAgentImage } from "../../src/containers/agent-image.ts";
-import { openImageBuilder } from "../../src/containers/catalog.ts";
-import type { ContainerEngine } from "../../src/containers/engine.ts";
+import { type AgentImage, readAgentImage } from "../../src/sandbox/images/agent-image.ts";
+import { openImageBuilder } from "../../src/sandbox/engine/catalog.ts";
+import type { ContainerEngine } from "../../src/sandbox/engine/engine.ts";
 import { engineWithAgentImage, surroundings } from "./engine.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 

@@ -6,8 +6,8 @@ import { once } from "node:events";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-import { openAuthority } from "../../src/egress/authority.ts";
-import type { Authority } from "../../src/egress/authority.ts";
+import { openAuthority } from "../../src/sandbox/egress/authority.ts";
+import type { Authority } from "../../src/sandbox/egress/authority.ts";
 
 /** A certificate authority of the test's own, for servers that stand for the internet's. */
 export async function testAuthority(): Promise<Authority> {

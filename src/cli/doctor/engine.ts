@@ -1,7 +1,7 @@
 import { loadConfig } from "../../config/load.ts";
-import { findAgentImage } from "../../containers/agent-image.ts";
-import { openEngine } from "../../containers/catalog.ts";
-import { judgeEngine, judgeRuntime } from "../../containers/engine-versions.ts";
+import { findAgentImage } from "../../sandbox/images/agent-image.ts";
+import { openEngine } from "../../sandbox/engine/catalog.ts";
+import { judgeEngine, judgeRuntime } from "../../sandbox/engine/versions.ts";
 import { AppError } from "../../lib/app-error.ts";
 import type { CommandContext } from "../context.ts";
 import type { CheckResult } from "./check.ts";

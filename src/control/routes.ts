@@ -1,0 +1,249 @@
+import { Readable } from "node:stream";
+
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import * as z from "zod";
+
+import { AppError, toError } from "../lib/app-error.ts";
+import type { LoginEvent } from "../channels/channel.ts";
+import type { Operations } from "../operations/operations.ts";
+
+/** A request of the operator, for the audit log: once before it is done (`asked`), and for changes once more with how it ended. */
+export interface ControlRecord {
+  /** `groups.add`, `status` … */
+  readonly operation: string;
+  readonly parameters: Readonly<Record<string, string | number | boolean>>;
+  /** `asked`, `done`, or the error's code. */
+  readonly outcome: string;
+}
+
+interface RouteParts {
+  readonly operations: Operations;
+  readonly audit: (record: ControlRecord) => Promise<void>;
+  readonly onFault: (error: Error) => void;
+}
+
+interface Route<Parameters> {
+  readonly method: "GET" | "POST" | "DELETE";
+  readonly path: string;
+  readonly operation: string;
+  /** Of path, query and body together; strict. */
+  readonly parameters: z.ZodType<Parameters>;
+  readonly run: (operations: Operations, parameters: Parameters, signal: AbortSignal) => Promise<unknown>;
+}
+
+/** Keeps the types of one route together while routes of different types stand in one list. */
+function route<Parameters>(definition: Route<Parameters>): Route<never> {
+  return definition as unknown as Route<never>;
+}
+
+const name = z.string().min(1).max(256);
+const nothing = z.strictObject({});
+const turnStates = z.enum(["running", "done", "failed", "cancelled"]);
+const outboxStates = z.enum(["queued", "sending", "accepted", "delivered", "uncertain", "dead"]);
+/** Outputs are stored up to 30,000 characters; this is more than any text has. */
+const wholeText = 1_000_000;
+
+const routes: readonly Route<never>[] = [
+  route({ method: "GET", path: "/status", operation: "status", parameters: nothing, run: (host) => host.status() }),
+  route({
+    method: "GET",
+    path: "/groups",
+    operation: "groups.list",
+    parameters: nothing,
+    run: (host) => host.listGroups(),
+  }),
+  route({
+    method: "POST",
+    path: "/groups",
+    operation: "groups.add",
+    parameters: z.strictObject({
+      name,
+      channel: name,
+      chat: name,
+      trigger: z.enum(["mention", "always"]).optional(),
+      main: z.boolean().optional(),
+      model: name.optional(),
+      adopt: z.boolean().optional(),
+    }),
+    run: (host, group) => host.addGroup(group),
+  }),
+  route({
+    method: "DELETE",
+    path: "/groups/:name",
+    operation: "groups.remove",
+    parameters: z.strictObject({ name }),
+    run: async (host, parameters) => {
+      await host.removeGroup(parameters.name);
+      return { removed: parameters.name };
+    },
+  }),
+  route({ method: "GET", path: "/chats", operation: "chats", parameters: nothing, run: (host) => host.listChats() }),
+  route({
+    method: "DELETE",
+    path: "/chats/requests/:code",
+    operation: "chats.forget",
+    parameters: z.strictObject({ code: name }),
+    run: async (host, { code }) => {
+      await host.forgetRequest(code);
+      return { forgotten: code };
+    },
+  }),
+  route({
+    method: "GET",
+    path: "/sessions",
+    operation: "sessions.list",
+    parameters: nothing,
+    run: (host) => host.listSessions(),
+  }),
+  route({
+    method: "POST",
+    path: "/sessions/stop",
+    operation: "sessions.stop",
+    parameters: z.strictObject({ target: name }),
+    run: async (host, { target }) => ({ stopped: await host.stopSession(target) }),
+  }),
+  route({
+    method: "GET",
+    path: "/turns",
+    operation: "turns.list",
+    parameters: z.strictObject({
+      group: name.optional(),
+      state: turnStates.optional(),
+      limit: z.coerce.number().int().min(1).max(1000).default(20),
+    }),
+    run: (host, filter) => host.listTurns(filter),
+  }),
+  route({
+    method: "GET",
+    path: "/turns/:id",
+    operation: "turns.show",
+    parameters: z.strictObject({ id: name, maxChars: z.coerce.number().int().min(1).max(wholeText).default(400) }),
+    run: (host, { id, maxChars }) => host.showTurn(id, maxChars),
+  }),
+  route({
+    method: "POST",
+    path: "/turns/:id/retry",
+    operation: "turns.retry",
+    parameters: z.strictObject({ id: name }),
+    run: async (host, { id }) => ({ turn: id, requeued: await host.retryTurn(id) }),
+  }),
+  route({
+    method: "GET",
+    path: "/outbox",
+    operation: "outbox.list",
+    parameters: z.strictObject({
+      state: outboxStates.optional(),
+      group: name.optional(),
+      limit: z.coerce.number().int().min(1).max(1000).default(20),
+    }),
+    run: (host, filter) => host.listOutbox(filter),
+  }),
+  route({
+    method: "POST",
+    path: "/outbox/retry",
+    operation: "outbox.retry",
+    parameters: z.union([
+      z.strictObject({ seq: z.number().int().min(1).max(Number.MAX_SAFE_INTEGER) }),
+      z.strictObject({ allDead: z.literal(true) }),
+    ]),
+    run: async (host, what) => ({ retried: await host.retryOutbox(what) }),
+  }),
+  route({
+    method: "GET",
+    path: "/channels",
+    operation: "channels.list",
+    parameters: nothing,
+    run: (host) => host.listChannels(),
+  }),
+  route({
+    method: "POST",
+    path: "/channels/:name/login",
+    operation: "channels.login",
+    parameters: z.strictObject({
+      name,
+      phoneNumber: z
+        .string()
+        .regex(/^\d{6,15}$/, "digits only")
+        .optional(),
+    }),
+    run: (host, parameters, signal) => firstOf(host.login(parameters.name, signal, parameters)),
+  }),
+];
+
+/** Adds everything below `/v1/control`: answers are JSON, those of a login are one JSON object per line as they come. */
+export function addControlRoutes(server: FastifyInstance, parts: RouteParts): void {
+  for (const definition of routes) {
+    server.route({
+      method: definition.method,
+      url: `/v1/control${definition.path}`,
+      handler: (request, reply) => answer(parts, definition, request, reply),
+    });
+  }
+  server.setNotFoundHandler((request) => {
+    throw new AppError("not_found", `The host knows no ${request.method} ${request.url}; is it of another version?`);
+  });
+  server.setErrorHandler((thrown, _request, reply) => {
+    const error = toError(thrown);
+    const { status, code, message } = describe(error);
+    if (status >= 500) parts.onFault(error);
+    const fix = error instanceof AppError ? error.fix : undefined;
+    return reply.status(status).send({ error: { code, message, ...(fix === undefined ? {} : { fix }) } });
+  });
+}
+
+async function answer(
+  parts: RouteParts,
+  definition: Route<never>,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<unknown> {
+  const parsed = definition.parameters.safeParse(collect(request));
+  if (!parsed.success) throw new AppError("bad_input", `${sayWhatIsWrong(parsed.error)}.`);
+  const { operation } = definition;
+  const parameters = recordable(parsed.data);
+  const ended = new AbortController();
+  reply.raw.once("close", () => ended.abort());
+  await parts.audit({ operation, parameters, outcome: "asked" });
+  const changes = definition.method !== "GET";
+  try {
+    const result = await definition.run(parts.operations, parsed.data, ended.signal);
+    if (changes) await parts.audit({ operation, parameters, outcome: "done" });
+    if (!(result instanceof Readable)) return await reply.send(result);
+    return await reply.type("application/x-ndjson").send(result);
+  } catch (error) {
+    if (changes)
+      await parts.audit({ operation, parameters, outcome: error instanceof AppError ? error.code : "failed" });
+    throw error;
+  }
+}
+
+function collect(request: FastifyRequest): Record<string, unknown> {
+  return { ...(request.query as object), ...(request.body as object | undefined), ...(request.params as object) };
+}
+
+function recordable(parameters: object): ControlRecord["parameters"] {
+  const given = Object.entries(parameters).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(given) as ControlRecord["parameters"];
+}
+
+function sayWhatIsWrong(error: z.ZodError): string {
+  return error.issues.map((issue) => `${issue.path.join(".") || "request"}: ${issue.message}`).join("; ");
+}
+
+/** Faults of the caller that the web framework found keep their status; what is left is ours and is not told. */
+function describe(error: Error): { status: number; code: string; message: string } {
+  if (error instanceof AppError) return { status: error.httpStatus, code: error.code, message: error.message };
+  const status = "statusCode" in error && typeof error.statusCode === "number" ? error.statusCode : 500;
+  if (status < 500) return { status, code: "bad_input", message: error.message };
+  return { status: 500, code: "failed", message: "The host failed to do this; its log says why." };
+}
+
+/** Waits for the first event, so that "there is no such channel" is an answer of its own, then sends lines as they come. */
+async function firstOf(events: AsyncIterable<LoginEvent>): Promise<Readable> {
+  const iterator = events[Symbol.asyncIterator]();
+  const first = await iterator.next();
+  async function* lines(): AsyncGenerator<string> {
+    for (let next = first; next.done !== true; next = await iterator.next()) yield `${JSON.stringify(next.value)}\n`;
+  }
+  return Readable.from(lines());
+}

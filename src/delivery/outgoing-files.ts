@@ -1,0 +1,182 @@
+import { randomUUID } from "node:crypto";
+import { readdir, rename, rm, stat } from "node:fs/promises";
+import { basename, join, posix } from "node:path";
+
+import type { Logger } from "pino";
+
+import type { OutgoingFile, OutgoingMessage } from "../domain/message.ts";
+import { AppError, toError } from "../lib/app-error.ts";
+import { spokenBytes } from "../lib/bytes.ts";
+import type { Clock } from "../lib/clock.ts";
+import { HostileFolder, type HostileRefusal } from "../lib/open-hostile-file.ts";
+import { containerPaths } from "../protocol/paths.ts";
+import type { OutboxStore } from "../stores/store.ts";
+import { sniffFileType } from "../lib/file-type.ts";
+
+export interface OutgoingFilesParts {
+  readonly groupsFolder: string;
+  /** Of the host alone: nobody else can change a copy. */
+  readonly folder: string;
+  readonly store: Pick<OutboxStore, "withFiles">;
+  /** People fetch the files of this channel when they like. */
+  readonly isFetchedLater: (channel: string) => boolean;
+  /** Bytes that may be written on the disk. */
+  readonly freeBytes: () => Promise<number>;
+  readonly clock: Pick<Clock, "now">;
+  readonly logger: Logger;
+}
+
+const megabyte = 1_000_000;
+const fileBytes = 64 * megabyte;
+/** Of all copies of a group that are kept at a time, so that an agent cannot fill the disk by sending. */
+const groupBytes = 512 * megabyte;
+const hourMs = 3_600_000;
+const fetchedLaterMs = 24 * hourMs;
+/** A copy that no row names yet is on its way into one. */
+const freshMs = hourMs;
+const nameChars = 100;
+const foldersDeep = 64;
+
+const refusals: Readonly<Record<HostileRefusal, string>> = {
+  missing: "there is no such file",
+  "bad-name": "its name cannot be used",
+  link: "it is a link",
+  "not-a-file": "it is no regular file",
+  "hard-linked": "it has a second name (a hard link); send a copy of it",
+  "foreign-owner": "it belongs to somebody else",
+  "odd-mode": "its mode is odd",
+  "too-large": `it is larger than ${spokenBytes(fileBytes)}`,
+  unreadable: "it cannot be read",
+};
+
+/**
+ * Files that agents send: copied once, as they are at that moment, into a folder of the host's, and read from there as often
+ * as it takes. The agent owns the folder that they come from, so no link is followed and nothing that is no file is opened.
+ * A copy is named by its content and removed when no message needs it any more.
+ */
+export class OutgoingFiles implements AsyncDisposable {
+  readonly #parts: OutgoingFilesParts;
+  readonly #timer: NodeJS.Timeout;
+  #sweeping: Promise<void> | undefined;
+
+  private constructor(parts: OutgoingFilesParts) {
+    this.#parts = parts;
+    this.#timer = setInterval(() => this.#sweepLater(), hourMs).unref();
+  }
+
+  /** Removes what an earlier life of the host has left behind. */
+  static async open(parts: OutgoingFilesParts): Promise<OutgoingFiles> {
+    for (const name of await readdir(parts.folder)) {
+      if (name.endsWith(".new")) await rm(join(parts.folder, name), { force: true });
+    }
+    const files = new OutgoingFiles(parts);
+    await files.sweep();
+    return files;
+  }
+
+  /** Copies a file of the group, given by its path in the container. Throws `bad_input` with what is wrong, for the model. */
+  async keep(group: string, path: string): Promise<OutgoingFile> {
+    const temporary = join(this.#parts.folder, `${randomUUID()}.new`);
+    try {
+      const maxBytes = Math.min(fileBytes, await this.#roomFor(group));
+      const { bytes, sha256, head } = await this.#copy(group, path, { temporary, maxBytes });
+      const target = join(this.#parts.folder, sha256);
+      await rename(temporary, target);
+      const name = cleanName(basename(path));
+      return { path: target, name, mimeType: sniffFileType(head, name).mimeType, bytes };
+    } finally {
+      await rm(temporary, { force: true });
+    }
+  }
+
+  /** Removes the copies that no message needs any more. */
+  async sweep(): Promise<void> {
+    const needed = new Set((await this.#keptRows()).map(({ file }) => file?.path));
+    for (const name of await readdir(this.#parts.folder)) {
+      const path = join(this.#parts.folder, name);
+      if (needed.has(path)) continue;
+      const facts = await stat(path).catch(() => undefined);
+      if (facts && this.#parts.clock.now() - facts.mtimeMs >= freshMs) await rm(path, { force: true });
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#sweeping;
+  }
+
+  #sweepLater(): void {
+    this.#sweeping = this.sweep().catch((error: unknown) => {
+      this.#parts.logger.warn({ err: toError(error) }, "copies of sent files could not be removed; it is tried again");
+    });
+  }
+
+  async #copy(
+    group: string,
+    path: string,
+    { temporary, maxBytes }: { temporary: string; maxBytes: number },
+  ): Promise<{ bytes: number; sha256: string; head: Buffer }> {
+    const names = namesOf(path);
+    await using opened = new AsyncDisposableStack();
+    let folder = opened.use(await HostileFolder.open(join(this.#parts.groupsFolder, group)));
+    for (const name of names.slice(0, -1)) {
+      const next = await folder.openFolder(name);
+      if (!next) throw refused(path, `${name} is no folder, or a link`);
+      folder = opened.use(next);
+    }
+    const copied = await folder.copyFile(names.at(-1) ?? "", temporary, { maxBytes });
+    if (!copied.ok) throw refused(path, refusals[copied.reason]);
+    return copied;
+  }
+
+  async #roomFor(group: string): Promise<number> {
+    if ((await this.#parts.freeBytes()) < fileBytes) {
+      throw new AppError("too_large", "No file can be sent: the host's disk is nearly full.");
+    }
+    const rows = (await this.#keptRows()).filter((row) => row.group === group);
+    const kept = rows.reduce((total, { file }) => total + (file?.bytes ?? 0), 0);
+    if (kept + fileBytes <= groupBytes) return fileBytes;
+    throw new AppError(
+      "too_large",
+      `No file can be sent for now: copies of ${spokenBytes(kept)} are kept until they are delivered, for a day at most.`,
+    );
+  }
+
+  async #keptRows(): Promise<OutgoingMessage[]> {
+    const { store, clock, isFetchedLater } = this.#parts;
+    const rows = await store.withFiles(clock.now() - fetchedLaterMs);
+    return rows.filter(({ state, channel }) => {
+      const isSent = state === "accepted" || state === "delivered";
+      return !isSent || isFetchedLater(channel);
+    });
+  }
+}
+
+/** The way from the group's folder to the file. */
+function namesOf(path: string): string[] {
+  const inGroup = posix.normalize(path);
+  const prefix = `${containerPaths.group}/`;
+  const names = inGroup.startsWith(prefix) ? inGroup.slice(prefix.length).split("/") : [];
+  if (names.length === 0) throw refused(path, `only files below ${containerPaths.group} can be sent`);
+  if (names.length > foldersDeep) throw refused(path, "it lies too deep");
+  return names;
+}
+
+function refused(path: string, reason: string): AppError {
+  return new AppError("bad_input", `${path} was not sent: ${reason}.`);
+}
+
+/** One line without what steers a terminal, hides, or means something to a file system or a shell. */
+function cleanName(name: string): string {
+  const clean = name
+    .toWellFormed()
+    .replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}/\\:*?"<>|]/gu, "_")
+    .replaceAll(/^[.\s]+|[.\s]+$/g, "");
+  const short = clean.length <= nameChars ? clean : shorten(clean);
+  return short === "" ? "file" : short;
+}
+
+/** In the middle, so that the ending stays. */
+function shorten(name: string): string {
+  return `${name.slice(0, nameChars - 20)}…${name.slice(-19)}`.toWellFormed();
+}

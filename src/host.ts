@@ -1,0 +1,68 @@
+import { startApp } from "./wiring/host.ts";
+import type { App } from "./wiring/host.ts";
+import { readEnvironment } from "./config/environment.ts";
+import type { EnvironmentVariables } from "./config/environment.ts";
+import { prepareHome } from "./config/home.ts";
+import { loadConfig } from "./config/load.ts";
+import { systemClock } from "./lib/clock.ts";
+import type { EgressOverrides } from "./sandbox/egress/doors.ts";
+import { listenForSignals } from "./lib/listen-for-signals.ts";
+import { createLogger } from "./lib/logger.ts";
+import { readVersion } from "./lib/version.ts";
+import { lockHome } from "./stores/catalog.ts";
+
+export interface RunOptions {
+  /** Talk to the agents here: a prompt on a terminal, otherwise one message per line until the input ends. */
+  readonly terminal: boolean;
+  /** Replies as JSON lines. */
+  readonly json: boolean;
+  readonly env: EnvironmentVariables;
+  /** See `AppOptions`. */
+  readonly egress?: EgressOverrides | undefined;
+}
+
+/** What running turns get to end when the host is told to stop. */
+const drainMs = 10_000;
+
+/** Runs the host until it is told to stop, or until the terminal's input has ended and everything in it is answered. */
+export async function run(options: RunOptions): Promise<number> {
+  const environment = readEnvironment(options.env);
+  const home = await prepareHome(environment.crabpotHome);
+  const loaded = await loadConfig(home.paths.config, environment.variables);
+  await using held = new AsyncDisposableStack();
+  held.use(await lockHome(home.paths.root, { pid: process.pid, startedAt: systemClock.now() }));
+  const interactive = options.terminal && process.stdin.isTTY && process.stdout.isTTY;
+  const logger = createLogger({
+    level: options.terminal && loaded.config.log.level === "info" ? "warn" : loaded.config.log.level,
+    output: process.stderr,
+    format: process.stderr.isTTY ? "pretty" : "json",
+    file: home.paths.hostLog,
+    secrets: loaded.secrets,
+  });
+  for (const announcement of loaded.announcements) process.stderr.write(`crabpot: ${announcement}\n`);
+  using signals = listenForSignals();
+  const { json } = options;
+  const streams = { input: process.stdin, output: process.stdout, error: process.stderr };
+  const app = await startApp({
+    environment,
+    home,
+    loaded,
+    version: await readVersion(environment.checkout),
+    clock: systemClock,
+    logger,
+    terminal: options.terminal ? { ...streams, json, interactive } : undefined,
+    egress: options.egress,
+  });
+  try {
+    await waitForTheEnd(app, interactive, signals.received);
+  } finally {
+    await app.drain(drainMs);
+    await app[Symbol.asyncDispose]();
+  }
+  return 0;
+}
+
+async function waitForTheEnd(app: App, interactive: boolean, signal: Promise<void>): Promise<void> {
+  const answered = app.inputEnded.then(() => (interactive ? undefined : app.settled()));
+  await Promise.race([signal, answered]);
+}

@@ -1,0 +1,203 @@
+import { randomUUID } from "node:crypto";
+import { constants } from "node:fs";
+import { chmod, chown, open, readdir, rm } from "node:fs/promises";
+import { join } from "node:path";
+
+import type { Logger } from "pino";
+
+import type { IncomingAttachment, StoredAttachment } from "../domain/message.ts";
+import { AppError, isPassing, toError } from "../lib/app-error.ts";
+import { spokenBytes } from "../lib/bytes.ts";
+import type { Clock } from "../lib/clock.ts";
+import { HostileFolder } from "../lib/open-hostile-file.ts";
+import { rejectAt } from "../lib/wait.ts";
+import { containerPaths } from "../protocol/paths.ts";
+import { type FileType, sniffedBytes, sniffFileType } from "../lib/file-type.ts";
+
+export interface InboxParts {
+  readonly groupsFolder: string;
+  /** Of the host alone, on the file system of the groups' folders; what is left in it is removed at the start. */
+  readonly temporaryFolder: string;
+  readonly maxBytes: number;
+  /** Bytes that the group's folder may still take. */
+  readonly roomFor: (group: string) => Promise<number>;
+  readonly hostUid: number;
+  readonly clock: Pick<Clock, "now">;
+  readonly logger: Logger;
+  /** For all files of one message together. */
+  readonly fetchMs?: number;
+}
+
+/** The folder's name below the group's. */
+const inboxName = "inbox";
+const filesPerMessage = 16;
+const fetchMs = 60_000;
+const nameChars = 256;
+const reasonChars = 200;
+const namesTried = 100;
+
+/**
+ * Brings the files of members into the folders of their groups, `/workspace/group/inbox` there, under names of ours. The
+ * agent owns that folder and may have put anything in our way: a content is complete in a folder of the host's before it
+ * gets its name there, no link is followed, and nothing is replaced.
+ */
+export class Inbox implements Disposable {
+  readonly #parts: InboxParts;
+  readonly #stop = new AbortController();
+  /** Of each group by itself: a count of all would tell one group how many files others get. */
+  readonly #counts = new Map<string, number>();
+
+  private constructor(parts: InboxParts) {
+    this.#parts = parts;
+  }
+
+  /** Removes what an earlier life of the host was in the middle of fetching. */
+  static async open(parts: InboxParts): Promise<Inbox> {
+    for (const left of await readdir(parts.temporaryFolder)) {
+      await rm(join(parts.temporaryFolder, left), { recursive: true, force: true });
+    }
+    return new Inbox(parts);
+  }
+
+  /**
+   * What became of each, in order; what cannot be had says why, as do those for which nothing is left of `roomBytes`, what
+   * members may send today. Rejects only with what is over some time, a full disk or
+   * the end of the host: then the message is not to be taken yet.
+   */
+  async fetchAll(
+    group: string,
+    attachments: readonly IncomingAttachment[],
+    roomBytes = Number.POSITIVE_INFINITY,
+  ): Promise<StoredAttachment[]> {
+    const deadline = AbortSignal.any([AbortSignal.timeout(this.#parts.fetchMs ?? fetchMs), this.#stop.signal]);
+    const fetched: StoredAttachment[] = [];
+    let left = roomBytes;
+    for (const attachment of attachments.slice(0, filesPerMessage)) {
+      const one = await this.#fetchOne(group, { attachment, roomBytes: left }, deadline);
+      left -= one.file?.bytes ?? 0;
+      fetched.push(one);
+      this.#stop.signal.throwIfAborted();
+    }
+    const [next] = attachments.slice(filesPerMessage);
+    const more = attachments.length - filesPerMessage;
+    const failure = `there were ${more} more files, and at most ${filesPerMessage} of one message are taken`;
+    return next ? [...fetched, { kind: next.kind, failure }] : fetched;
+  }
+
+  /** Nothing is fetched any more. */
+  [Symbol.dispose](): void {
+    this.#stop.abort(new AppError("intake_stopped", "The host is stopping.", { passing: true }));
+  }
+
+  async #fetchOne(
+    group: string,
+    { attachment, roomBytes }: { readonly attachment: IncomingAttachment; readonly roomBytes: number },
+    deadline: AbortSignal,
+  ): Promise<StoredAttachment> {
+    const { kind } = attachment;
+    const name = attachment.name?.replaceAll("\0", "").toWellFormed().slice(0, nameChars);
+    const temporary = join(this.#parts.temporaryFolder, randomUUID());
+    try {
+      if (roomBytes <= 0 || (attachment.bytes ?? 0) > roomBytes) throw sentEnough;
+      const limit = Math.min(roomBytes, await this.#limitFor(group, attachment));
+      await Promise.race([attachment.fetch(temporary, limit, deadline), rejectAt(deadline)]);
+      const { bytes, type } = await settle(temporary, limit, name);
+      const path = await this.#place(group, temporary, type);
+      return { kind, name, file: { path, mimeType: type.mimeType, bytes } };
+    } catch (error) {
+      if (isPassing(error)) throw error;
+      this.#parts.logger.warn({ err: toError(error), group, kind }, "a file of a member could not be fetched");
+      return { kind, name, failure: deadline.aborted ? "it took too long" : describe(toError(error)) };
+    } finally {
+      await rm(temporary, { force: true }).catch(() => undefined);
+    }
+  }
+
+  /** Throws when not even what was announced would have room. */
+  async #limitFor(group: string, { bytes = 0 }: IncomingAttachment): Promise<number> {
+    const { maxBytes } = this.#parts;
+    if (bytes > maxBytes || maxBytes === 0) throw tooLarge(maxBytes);
+    const room = Math.floor(await this.#parts.roomFor(group));
+    if (room <= 0 || bytes > room) {
+      throw new AppError("too_large", `the group's folder has no room for it (${spokenBytes(Math.max(0, room))} left)`);
+    }
+    return Math.min(maxBytes, room);
+  }
+
+  /** Moves a complete content into the group's inbox; returns its path as the container sees it. */
+  async #place(group: string, temporary: string, { extension }: FileType): Promise<string> {
+    await using folder = await this.#openGroup(group);
+    await using inbox = await this.#openInbox(folder);
+    await chmod(temporary, 0o644);
+    if (this.#parts.hostUid === 0) {
+      const { uid, gid } = await folder.owner();
+      await chown(temporary, uid, gid);
+    }
+    for (let tried = 0; tried < namesTried; tried += 1) {
+      const count = (this.#counts.get(group) ?? 0) + 1;
+      this.#counts.set(group, count);
+      const time = new Date(this.#parts.clock.now()).toISOString().slice(0, 19).replaceAll(/[-:]/g, "");
+      const name = `${time}-${count}.${extension}`;
+      if ((await inbox.linkIn(temporary, name)) === "linked") return `${containerPaths.group}/${inboxName}/${name}`;
+    }
+    throw new AppError("conflict", "the names in the inbox are all taken");
+  }
+
+  async #openGroup(group: string): Promise<HostileFolder> {
+    return HostileFolder.open(join(this.#parts.groupsFolder, group)).catch((cause: unknown) => {
+      throw new AppError("not_found", "the group's folder cannot be opened", { cause });
+    });
+  }
+
+  /** What the agent has put in its place is moved aside. */
+  async #openInbox(folder: HostileFolder): Promise<HostileFolder> {
+    const known = await folder.openFolder(inboxName);
+    if (!known) await folder.moveTo(inboxName, folder, `${inboxName}.moved-${randomUUID()}`);
+    if (!known) await folder.makeFolder(inboxName);
+    const inbox = known ?? (await folder.openFolder(inboxName));
+    if (!inbox) throw new AppError("conflict", `${containerPaths.group}/${inboxName} is no folder`);
+    try {
+      await this.#share(folder, inbox);
+      return inbox;
+    } catch (error) {
+      await inbox[Symbol.asyncDispose]();
+      throw error;
+    }
+  }
+
+  /** Its agent may tidy it up: it belongs to the owner of the group's folder. */
+  async #share(folder: HostileFolder, inbox: HostileFolder): Promise<void> {
+    const [wanted, actual] = await Promise.all([folder.owner(), inbox.owner()]);
+    const { hostUid } = this.#parts;
+    if (hostUid === 0 && (wanted.uid !== actual.uid || wanted.gid !== actual.gid)) await inbox.giveTo(wanted);
+    if (hostUid !== 0 && actual.uid === hostUid) await inbox.openToAll();
+  }
+}
+
+/** Looks at what was fetched, and sees that it is on the disk. */
+async function settle(
+  path: string,
+  limit: number,
+  name: string | undefined,
+): Promise<{ bytes: number; type: FileType }> {
+  await using file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW);
+  const facts = await file.stat();
+  if (!facts.isFile()) throw new AppError("bad_input", "it is no file");
+  if (facts.size > limit) throw tooLarge(limit);
+  const head = Buffer.alloc(sniffedBytes);
+  const { bytesRead } = await file.read(head, 0, head.length, 0);
+  await file.sync();
+  return { bytes: facts.size, type: sniffFileType(head.subarray(0, bytesRead), name) };
+}
+
+/** For the agent: in the words of the channel or ours, but nothing of the host's own folders. */
+function describe(error: Error): string {
+  if ("syscall" in error) return "the host could not store it";
+  return error.message.slice(0, reasonChars).toWellFormed();
+}
+
+const sentEnough = new AppError("too_large", "members have sent as many files today as they may");
+
+function tooLarge(limit: number): AppError {
+  return new AppError("too_large", `it is larger than ${spokenBytes(limit)}`);
+}

@@ -1,0 +1,148 @@
+import { statfsSync } from "node:fs";
+
+import type { Logger } from "pino";
+
+import type { IntakeState } from "../channels/channel.ts";
+import { AppError, isPassing, toError } from "../lib/app-error.ts";
+import type { Clock } from "../lib/clock.ts";
+import { waitOnTimer } from "../lib/wait.ts";
+import type { Store } from "../stores/store.ts";
+
+export interface IntakeGuardParts {
+  /** A folder on the disk that everything is written to. */
+  readonly folder: string;
+  /** With less space than this, nothing more is taken in: what is left is for the turns that run. */
+  readonly reserveBytes: number;
+  readonly store: Pick<Store, "probe">;
+  /** Resolves when it is on record. */
+  readonly record: (record: {
+    readonly type: "intake-stopped" | "intake-resumed";
+    readonly actor: "host";
+    readonly data: Readonly<Record<string, string | number>>;
+  }) => Promise<void>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+type Trouble = Extract<IntakeState, { open: false }>;
+
+/** The disk is looked at, and a store that failed is tried, at most so often. */
+const lookEveryMs = 1_000;
+/** Turns that were held up go on with as little as this. */
+const leastBytes = 1024 * 1024;
+const megabyte = 1024 * 1024;
+
+/**
+ * Stops the intake while what comes in could not be kept: the disk is nearly full, or the store or the audit log failed. It
+ * looks when a message comes in; only while it is stopped a timer tries whether things work again, so it opens by itself.
+ */
+export class IntakeGuard implements Disposable {
+  readonly #parts: IntakeGuardParts;
+  #trouble: Trouble | undefined;
+  #since = 0;
+  #lookedAt = Number.NEGATIVE_INFINITY;
+  #timer: NodeJS.Timeout | undefined;
+  #isOver = false;
+
+  constructor(parts: IntakeGuardParts) {
+    this.#parts = parts;
+  }
+
+  state(): IntakeState {
+    const now = this.#parts.clock.monotonic();
+    if (!this.#trouble && now - this.#lookedAt >= lookEveryMs) {
+      this.#lookedAt = now;
+      this.#stopFor(this.#diskTrouble());
+    }
+    return this.#trouble ?? { open: true };
+  }
+
+  /** Something could not be written. What is not the machine's trouble has no effect. */
+  failed(error: unknown): void {
+    if (isPassing(error)) this.#stopFor(troubleOf(error));
+  }
+
+  /** Resolves when there is room on the disk and the store can be written, or at the signal. Never rejects. */
+  async untilWritable(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      try {
+        if (this.#freeBytes() >= leastBytes) return await this.#parts.store.probe(this.#parts.clock.now());
+      } catch (error) {
+        if (!isPassing(error)) return;
+        this.failed(error);
+      }
+      await waitOnTimer(lookEveryMs, signal);
+    }
+  }
+
+  [Symbol.dispose](): void {
+    this.#isOver = true;
+    clearTimeout(this.#timer);
+  }
+
+  #stopFor(trouble: Trouble | undefined): void {
+    if (!trouble || this.#trouble || this.#isOver) return;
+    const { clock, logger, record } = this.#parts;
+    this.#trouble = trouble;
+    this.#since = clock.monotonic();
+    logger.error({ code: trouble.code }, `nothing is taken in: ${trouble.reason}`);
+    this.#tryLater();
+    if (trouble.code === "audit-failed") return;
+    const data = { code: trouble.code, reason: trouble.reason };
+    record({ type: "intake-stopped", actor: "host", data }).catch((error: unknown) =>
+      logger.warn({ err: toError(error) }, "that the intake was stopped could not be put on record"),
+    );
+  }
+
+  #tryLater(): void {
+    this.#timer = setTimeout(() => void this.#tryToOpen(), lookEveryMs);
+    this.#timer.unref();
+  }
+
+  async #tryToOpen(): Promise<void> {
+    const trouble = this.#diskTrouble() ?? (await this.#writeTrouble());
+    if (this.#isOver) return;
+    this.#trouble = trouble;
+    if (trouble) this.#tryLater();
+    else this.#parts.logger.info("messages are taken in again");
+  }
+
+  async #writeTrouble(): Promise<Trouble | undefined> {
+    const { store, record, clock } = this.#parts;
+    try {
+      await store.probe(clock.now());
+      const seconds = Math.round((clock.monotonic() - this.#since) / 1000);
+      await record({ type: "intake-resumed", actor: "host", data: { seconds } });
+      return undefined;
+    } catch (error) {
+      return troubleOf(error);
+    }
+  }
+
+  #diskTrouble(): Trouble | undefined {
+    const { reserveBytes } = this.#parts;
+    const free = this.#freeBytes();
+    if (free >= reserveBytes) return undefined;
+    const [left, kept] = [free, reserveBytes].map((bytes) => Math.floor(bytes / megabyte));
+    const reason = `the disk is nearly full (${left} MB are left, ${kept} MB are kept for what is under way)`;
+    return { open: false, code: "disk-full", reason };
+  }
+
+  /** A disk that cannot be asked is not judged: writing will tell. */
+  #freeBytes(): number {
+    try {
+      const { bavail, bsize } = statfsSync(this.#parts.folder);
+      return bavail * bsize;
+    } catch (error) {
+      this.#parts.logger.warn({ err: toError(error) }, "it cannot be seen how full the disk is");
+      return Number.POSITIVE_INFINITY;
+    }
+  }
+}
+
+function troubleOf(error: unknown): Trouble {
+  const isAudit = error instanceof AppError && error.code === "audit_broken";
+  return isAudit
+    ? { open: false, code: "audit-failed", reason: "the audit log cannot be written" }
+    : { open: false, code: "store-failed", reason: "the store cannot be written" };
+}

@@ -1,0 +1,296 @@
+import type { Logger } from "pino";
+
+import type { BudgetLimits } from "../domain/group.ts";
+import type { ModelAnswer, ModelMessage, ModelUsage, ToolDefinition } from "../domain/model.ts";
+import { AppError } from "../lib/app-error.ts";
+import type { Clock } from "../lib/clock.ts";
+import { defaultTotalUsd, reserveBudget } from "./budget.ts";
+import type { Reservation, UsageLedger } from "./budget.ts";
+import { capabilityOf, costUsd, outputTokensOf } from "./capabilities.ts";
+import type { Capability, CapabilityOverride } from "./capabilities.ts";
+import { withoutEchoes } from "./echoes.ts";
+import { ProviderError } from "./provider.ts";
+import type { OnDelta, Provider } from "./provider.ts";
+import { backoffMs } from "./retry.ts";
+import type { Wait } from "./retry.ts";
+
+export interface ModelCall {
+  readonly group: string;
+  /** `undefined` = the default route. */
+  readonly route: string | undefined;
+  /** The group's own limits; those that it does not set are the configuration's `perGroup`. */
+  readonly groupBudget: BudgetLimits;
+  readonly system: readonly string[];
+  readonly messages: readonly ModelMessage[];
+  readonly tools: readonly ToolDefinition[];
+  /** What `estimateTokens` would say of the prompt, where the caller knows it: estimating a long one takes a while. */
+  readonly inputTokens?: number | undefined;
+  readonly signal: AbortSignal;
+  /** Text as it streams in. After a failed try it comes again from the beginning. */
+  readonly onDelta?: OnDelta | undefined;
+}
+
+/** What is put on record about each try: before it is made, and how it came out. Never contains texts. */
+export type ModelCallRecord =
+  | {
+      readonly type: "model-request";
+      readonly group: string;
+      readonly model: string;
+      readonly attempt: number;
+      readonly reservedTokens: number;
+    }
+  | {
+      readonly type: "model-response";
+      readonly group: string;
+      readonly model: string;
+      readonly attempt: number;
+      /** `answered`, or why not. */
+      readonly outcome: string;
+      readonly usage: ModelUsage | undefined;
+      readonly usd: number | undefined;
+      readonly elapsedMs: number;
+    };
+
+export interface ModelCalls {
+  /**
+   * Asks the models of the route, in order, until one answers. Rejects with the signal's reason when aborted, otherwise with
+   * AppError: `budget_exhausted`; `context_too_large` when no model of the route has room for the prompt;
+   * `model_unavailable`, which lists what was tried.
+   */
+  complete(call: ModelCall): Promise<ModelAnswer>;
+  /** How many tokens a prompt may have so that each model of the route has room for it and for its answer. */
+  promptTokens(route: string | undefined): number;
+}
+
+type Limits = { readonly [Key in keyof BudgetLimits]?: BudgetLimits[Key] };
+
+export interface ModelCallsParts {
+  readonly models: {
+    readonly default: string;
+    readonly routes: Readonly<Record<string, readonly string[]>>;
+    readonly providers: Readonly<Record<string, { readonly kind: string }>>;
+    readonly capabilities: Readonly<Record<string, CapabilityOverride>>;
+    readonly attempts: number;
+  };
+  readonly budgets: { readonly perGroup: Limits; readonly total: Limits };
+  readonly providers: ReadonlyMap<string, Provider>;
+  readonly usage: UsageLedger;
+  /** Estimates a prompt on the high side. */
+  readonly estimateTokens: (prompt: Pick<ModelCall, "system" | "messages" | "tools">) => number;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly wait: Wait;
+  readonly logger: Logger;
+  /** Awaited, so that what is going to be done is on record before it is done. */
+  readonly audit: (record: ModelCallRecord) => Promise<void>;
+}
+
+/** A model of a route. */
+interface RouteModel {
+  readonly reference: string;
+  readonly model: string;
+  readonly provider: Provider;
+  readonly capability: Capability;
+}
+
+/** A model that did not answer, and why. */
+interface Failure {
+  readonly model: string;
+  readonly why: string;
+  readonly isTooLong: boolean;
+}
+
+/** Makes model calls within budgets, with retries and failover. Has no state of its own: any number of calls may run at once. */
+export function createModelCalls(parts: ModelCallsParts): ModelCalls {
+  return {
+    complete: (call) => new RouteCall(parts, call).run(),
+    promptTokens: (route) =>
+      Math.min(
+        ...modelsOf(parts, route).map(({ capability }) => capability.contextTokens - outputTokensOf(capability)),
+      ),
+  };
+}
+
+function modelsOf(parts: ModelCallsParts, route: string | undefined): RouteModel[] {
+  const { models, providers } = parts;
+  const name = route ?? models.default;
+  const references = models.routes[name];
+  if (references === undefined)
+    throw new AppError("config_invalid", `There is no model route ${name} in models.routes.`);
+  return references.map((reference) => {
+    const [providerName = "", ...rest] = reference.split("/");
+    const model = rest.join("/");
+    const provider = providers.get(providerName);
+    const kind = models.providers[providerName]?.kind;
+    if (provider === undefined || kind === undefined)
+      throw new AppError(
+        "config_invalid",
+        `The route ${name} names ${reference}, but models.providers has no ${providerName}.`,
+      );
+    return { reference, model, provider, capability: capabilityOf(kind, model, models.capabilities[reference]) };
+  });
+}
+
+/** One call on its way through its route. */
+class RouteCall {
+  readonly #parts: ModelCallsParts;
+  readonly #call: ModelCall;
+  readonly #inputTokens: number;
+  readonly #groupLimits: BudgetLimits;
+  readonly #totalLimits: BudgetLimits;
+  readonly #isDefaultTotal: boolean;
+
+  constructor(parts: ModelCallsParts, call: ModelCall) {
+    const { perGroup, total } = parts.budgets;
+    this.#parts = parts;
+    this.#call = call;
+    this.#inputTokens = call.inputTokens ?? parts.estimateTokens(call);
+    this.#groupLimits = {
+      tokensPerDay: call.groupBudget.tokensPerDay ?? perGroup.tokensPerDay,
+      usdPerDay: call.groupBudget.usdPerDay ?? perGroup.usdPerDay,
+    };
+    this.#totalLimits = { tokensPerDay: total.tokensPerDay, usdPerDay: total.usdPerDay };
+    this.#isDefaultTotal = total.tokensPerDay === undefined && total.usdPerDay === undefined;
+  }
+
+  async run(): Promise<ModelAnswer> {
+    const failures: Failure[] = [];
+    for (const model of modelsOf(this.#parts, this.#call.route)) {
+      const outcome = await this.#ask(model);
+      if (!("why" in outcome)) return outcome;
+      failures.push(outcome);
+      this.#parts.logger.warn(
+        { group: this.#call.group, model: model.reference, why: outcome.why },
+        "a model did not answer",
+      );
+    }
+    throw this.#allFailed(failures);
+  }
+
+  async #ask(model: RouteModel): Promise<ModelAnswer | Failure> {
+    const unfit = this.#whyUnfit(model);
+    if (unfit) return unfit;
+    for (let attempt = 1; ; attempt += 1) {
+      this.#call.signal.throwIfAborted();
+      const outcome = await this.#try(model, attempt);
+      if (!(outcome instanceof ProviderError)) return outcome;
+      const delayMs =
+        attempt < this.#parts.models.attempts ? backoffMs(outcome, attempt, this.#parts.random) : undefined;
+      if (delayMs === undefined) return toFailure(model, outcome, attempt);
+      this.#parts.logger.info(
+        { model: model.reference, attempt, delayMs, why: outcome.message },
+        "a model call is tried again",
+      );
+      await this.#wait(delayMs);
+    }
+  }
+
+  async #wait(delayMs: number): Promise<void> {
+    try {
+      await this.#parts.wait(delayMs, this.#call.signal);
+    } finally {
+      this.#call.signal.throwIfAborted();
+    }
+  }
+
+  /** Why the model need not be asked at all. */
+  #whyUnfit({ reference, capability }: RouteModel): Failure | undefined {
+    const room = capability.contextTokens - outputTokensOf(capability);
+    if (this.#inputTokens > room)
+      return {
+        model: reference,
+        why: `the prompt has about ${this.#inputTokens} tokens, and there is room for ${room}`,
+        isTooLong: true,
+      };
+    if (this.#call.tools.length > 0 && !capability.tools)
+      return { model: reference, why: "it cannot use tools", isTooLong: false };
+    const hasMoneyLimit = this.#groupLimits.usdPerDay !== undefined || this.#totalLimits.usdPerDay !== undefined;
+    if (hasMoneyLimit && !hasPrice(capability))
+      return {
+        model: reference,
+        why: `there is a budget in US dollars, but its price is not known; set inputUsd and outputUsd under models.capabilities["${reference}"]`,
+        isTooLong: false,
+      };
+    return undefined;
+  }
+
+  /** The default is a limit in money, and says nothing of calls that have no price. */
+  #totalLimitsFor({ capability }: RouteModel): BudgetLimits {
+    if (!this.#isDefaultTotal || !hasPrice(capability)) return this.#totalLimits;
+    return { tokensPerDay: undefined, usdPerDay: defaultTotalUsd };
+  }
+
+  /** One try. What it costs is settled however it ends. */
+  async #try(model: RouteModel, attempt: number): Promise<ModelAnswer | ProviderError> {
+    const { clock, usage: ledger, audit } = this.#parts;
+    const reservation = await reserveBudget(ledger, {
+      group: this.#call.group,
+      groupLimits: this.#groupLimits,
+      totalLimits: this.#totalLimitsFor(model),
+      isDefaultTotal: this.#isDefaultTotal,
+      capability: model.capability,
+      inputTokens: this.#inputTokens,
+      outputTokens: outputTokensOf(model.capability),
+      now: clock.now(),
+      onRefused: (refusal) =>
+        this.#parts.logger.warn({ group: this.#call.group, ...refusal }, "the day's budget is used up"),
+    });
+    const record = { group: this.#call.group, model: model.reference, attempt };
+    const startedAt = clock.monotonic();
+    let used: ModelUsage | undefined;
+    let outcome = "failed";
+    try {
+      await audit({ type: "model-request", ...record, reservedTokens: reservation.reservedTokens });
+      const answer = await this.#request(model, reservation, (usage) => (used = usage));
+      used = answer.usage;
+      outcome = "answered";
+      return answer;
+    } catch (error) {
+      if (this.#call.signal.aborted) outcome = "aborted";
+      this.#call.signal.throwIfAborted();
+      if (!(error instanceof ProviderError)) throw error;
+      outcome = error.failure;
+      return withoutEchoes(error, this.#call);
+    } finally {
+      const usd = used && costUsd(model.capability, used);
+      const tokens = used ? used.inputTokens + used.outputTokens : 0;
+      const elapsedMs = clock.monotonic() - startedAt;
+      await Promise.all([
+        ledger.settle(reservation.id, { tokens, usd: usd ?? 0 }),
+        audit({ type: "model-response", ...record, outcome, usage: used, usd, elapsedMs }),
+      ]);
+    }
+  }
+
+  #request(
+    { model, provider }: RouteModel,
+    reservation: Reservation,
+    onUsage: (usage: ModelUsage) => void,
+  ): Promise<ModelAnswer> {
+    const { system, messages, tools, signal, onDelta } = this.#call;
+    return provider.complete(
+      { model, system, messages, tools, maxOutputTokens: reservation.outputTokens },
+      { signal, onDelta, onUsage },
+    );
+  }
+
+  #allFailed(failures: readonly Failure[]): AppError {
+    const list = failures.map(({ model, why }) => `${model}: ${why}`).join("; ");
+    if (failures.every(({ isTooLong }) => isTooLong))
+      return new AppError("context_too_large", `The conversation does not fit into any model of the route. ${list}.`);
+    return new AppError("model_unavailable", `No model answered. ${list}.`);
+  }
+}
+
+function hasPrice(capability: Capability): boolean {
+  return costUsd(capability, { inputTokens: 1, cachedInputTokens: 0, outputTokens: 1 }) !== undefined;
+}
+
+function toFailure(model: RouteModel, error: ProviderError, attempts: number): Failure {
+  const tries = attempts === 1 ? "1 try" : `${attempts} tries`;
+  return {
+    model: model.reference,
+    why: `${error.failure} after ${tries} (${error.message})`,
+    isTooLong: error.failure === "too-long",
+  };
+}

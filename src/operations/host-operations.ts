@@ -1,0 +1,285 @@
+import type { ChannelState, LoginEvent, LoginOptions } from "../channels/channel.ts";
+import type { BudgetLimits, Chat, ChatRequest, Group, GroupFolder, ToolPolicy } from "../domain/group.ts";
+import type { StoredMessage } from "../domain/message.ts";
+import type { HotContainer, Session } from "../domain/session.ts";
+import type { Step, Turn } from "../domain/turn.ts";
+import { AppError } from "../lib/app-error.ts";
+import type { Clock } from "../lib/clock.ts";
+import type { OutboxStore, Store, UsageStore, WaitingInGroup } from "../stores/store.ts";
+import { listOutbox, retryOutbox } from "./outbox.ts";
+import { reportTurn } from "./turn-report.ts";
+import { listWaiting, waitingIn, withWaiting } from "./waiting.ts";
+import type {
+  ChannelView,
+  EngineView,
+  GroupView,
+  HostStatus,
+  NewGroup,
+  Operations,
+  SessionView,
+} from "./operations.ts";
+
+/** A channel as the operator's commands need it. `login` is there only where an account has to be linked. */
+export interface OperableChannel {
+  readonly name: string;
+  state(): ChannelState;
+  login?(signal: AbortSignal, options?: LoginOptions): AsyncIterable<LoginEvent>;
+}
+
+/** What the operations are made of: each is the smallest piece of the part that does the work. */
+export interface OperationParts {
+  /** What is the same for the life of the process. */
+  readonly host: Pick<HostStatus, "version" | "instance" | "home" | "pid" | "startedAt" | "assistant" | "models"> & {
+    readonly maxHot: number | undefined;
+  };
+  readonly store: {
+    readonly messages: {
+      ofTurn(turn: string): Promise<StoredMessage[]>;
+      waitingByGroup(): Promise<WaitingInGroup[]>;
+    };
+    readonly chats: {
+      list(): Promise<Chat[]>;
+      get(channel: string, chat: string): Promise<Chat | undefined>;
+    };
+    readonly requests: {
+      waiting(): Promise<number>;
+      get(code: string): Promise<ChatRequest | undefined>;
+      forget(channel: string, chat: string): Promise<void>;
+    };
+    readonly sessions: { list(): Promise<Session[]> };
+    readonly turns: {
+      get(id: string): Promise<Turn | undefined>;
+      list(filter: { group?: string | undefined; limit: number }): Promise<Turn[]>;
+      running(): Promise<Turn[]>;
+      steps(turn: string): Promise<Step[]>;
+    };
+    readonly outbox: Pick<OutboxStore, "counts" | "get" | "list" | "ofTurn">;
+    readonly executionPoints: Pick<Store["executionPoints"], "ofTurn">;
+    readonly usage: Pick<UsageStore, "ofDay">;
+  };
+  /** They reject with `conflict` for groups of the configuration and for names or chats that are taken, with `not_found` for unknown names. */
+  readonly groups: {
+    list(): readonly Group[];
+    folders(): Promise<readonly GroupFolder[]>;
+    add(group: Omit<Group, "origin">, options: { readonly adopt: boolean }): Promise<Group>;
+    remove(name: string): Promise<Group>;
+  };
+  readonly groupDefaults: { readonly policy: ToolPolicy; readonly budget: BudgetLimits };
+  readonly routes: readonly string[];
+  readonly pool: { list(): HotContainer[]; stop(session: string, reason: string): Promise<boolean> };
+  /** Puts messages back in line. Rejects with `conflict` for one that is on its way. */
+  readonly outbox: { retry(seqs: readonly number[]): Promise<number[]> };
+  readonly channels: readonly OperableChannel[];
+  readonly engine: () => Promise<EngineView>;
+  readonly waitingGroups: () => number;
+  readonly intake: () => HostStatus["intake"];
+  /** Puts the messages of a turn back in line and wakes its group. Returns how many. */
+  readonly requeue: (turn: Turn) => Promise<number>;
+  readonly clock: Clock;
+}
+
+export function createOperations(parts: OperationParts): Operations {
+  return {
+    status: () => status(parts),
+    listGroups: () => listGroups(parts),
+    addGroup: (group) => addGroup(parts, group),
+    removeGroup: (name) => removeGroup(parts, name),
+    listChats: () => parts.store.chats.list(),
+    forgetRequest: async (code) => {
+      const request = await parts.store.requests.get(code.toUpperCase());
+      if (!request) throw new AppError("not_found", `There is no request "${code}".`, { fix: "crabpot chats" });
+      await parts.store.requests.forget(request.channel, request.chat);
+    },
+    listSessions: () => listSessions(parts),
+    stopSession: (target) => stopSession(parts, target),
+    listTurns: async ({ group, state, limit }) => {
+      if (group !== undefined) requireGroup(parts, group);
+      const turns = await parts.store.turns.list({ group, limit: state === undefined ? limit : 1000 });
+      return withWaiting(parts, turns.filter((turn) => state === undefined || turn.state === state).slice(0, limit));
+    },
+    showTurn: async (id, maxChars) => {
+      const turn = await findTurn(parts, id);
+      const [messages, steps, said, executionPoints, waiting] = await Promise.all([
+        parts.store.messages.ofTurn(turn.id),
+        parts.store.turns.steps(turn.id),
+        parts.store.outbox.ofTurn(turn.id),
+        parts.store.executionPoints.ofTurn(turn.id),
+        waitingIn(parts),
+      ]);
+      const found = { messages, steps, said, executionPoints };
+      return reportTurn({ ...turn, waiting: waiting.get(turn.group) }, found, maxChars);
+    },
+    retryTurn: (id) => retryTurn(parts, id),
+    listOutbox: (filter) => listOutbox(parts, filter),
+    retryOutbox: (what) => retryOutbox(parts, what),
+    listChannels: () => Promise.resolve(parts.channels.map(viewChannel)),
+    login: (name, signal, options) => login(parts, name, signal, options),
+  };
+}
+
+async function status(parts: OperationParts): Promise<HostStatus> {
+  const { host, store, clock } = parts;
+  const today = new Date(clock.now()).toISOString().slice(0, 10);
+  const [running, waiting, outbox, usage, engine, requests] = await Promise.all([
+    store.turns.running(),
+    listWaiting(parts),
+    store.outbox.counts(),
+    store.usage.ofDay(today),
+    parts.engine(),
+    store.requests.waiting(),
+  ]);
+  const hot = parts.pool.list();
+  const { maxHot, ...facts } = host;
+  return {
+    ...facts,
+    uptimeSeconds: Math.round((clock.now() - host.startedAt) / 1000),
+    intake: parts.intake(),
+    engine,
+    channels: parts.channels.map(viewChannel),
+    groups: parts.groups.list().length,
+    requests,
+    containers: {
+      hot: hot.length,
+      busy: hot.filter((container) => container.state === "busy").length,
+      max: maxHot ?? null,
+    },
+    turns: { running: running.length, waitingGroups: parts.waitingGroups() },
+    waiting,
+    outbox: {
+      unsent: outbox.queued + outbox.sending + outbox.uncertain,
+      uncertain: outbox.uncertain,
+      dead: outbox.dead,
+    },
+    today: {
+      calls: sum(usage.map((entry) => entry.calls)),
+      tokens: sum(usage.map((entry) => entry.tokens)),
+      usd: sum(usage.map((entry) => entry.usd)),
+    },
+  };
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, number) => total + number, 0);
+}
+
+function viewChannel(channel: OperableChannel): ChannelView {
+  return { name: channel.name, ...channel.state() };
+}
+
+async function listGroups({ groups, store }: OperationParts): Promise<GroupView[]> {
+  const folders = new Map((await groups.folders()).map((folder) => [folder.name, folder]));
+  return Promise.all(
+    groups.list().map(async (group) => {
+      const chat = await store.chats.get(group.channel, group.chat);
+      const instructionsChangedAt = folders.get(group.name)?.instructions?.changedAt;
+      return { ...group, title: chat?.title, left: chat?.left, instructionsChangedAt };
+    }),
+  );
+}
+
+async function addGroup(parts: OperationParts, wanted: NewGroup): Promise<Group> {
+  // The terminal is always configured, also while nobody sits at it.
+  if (wanted.channel !== "terminal") findChannel(parts, wanted.channel);
+  if (wanted.model !== undefined && !parts.routes.includes(wanted.model)) {
+    throw new AppError("bad_input", `There is no route "${wanted.model}"; there are: ${parts.routes.join(", ")}.`);
+  }
+  const { name, channel, chat, trigger = "mention", main = false, model, adopt = false } = wanted;
+  return parts.groups.add({ name, channel, chat, trigger, main, mounts: [], model, ...parts.groupDefaults }, { adopt });
+}
+
+async function removeGroup(parts: OperationParts, name: string): Promise<void> {
+  await parts.groups.remove(name);
+  for (const session of await parts.store.sessions.list()) {
+    if (session.group === name) await parts.pool.stop(session.id, "its group was removed");
+  }
+}
+
+async function listSessions(parts: OperationParts): Promise<SessionView[]> {
+  const hot = new Map(parts.pool.list().map((container) => [container.session, container]));
+  return (await parts.store.sessions.list()).map((session) => {
+    const container = hot.get(session.id);
+    return {
+      session: session.id,
+      key: session.key,
+      group: session.group,
+      conversation: session.conversation,
+      generation: session.generation,
+      container: container && { name: container.name, state: container.state, lastUsedAt: container.lastUsedAt },
+    };
+  });
+}
+
+async function stopSession(parts: OperationParts, target: string): Promise<readonly string[]> {
+  const sessions = await parts.store.sessions.list();
+  const meant = sessions.filter((session) => [session.id, session.key, session.group].includes(target));
+  if (meant.length === 0) {
+    throw new AppError("not_found", `There is no session or group "${target}" that has ever had a container.`, {
+      fix: "See `crabpot sessions list`.",
+    });
+  }
+  const names: string[] = [];
+  for (const { id } of meant) {
+    const container = parts.pool.list().find((hot) => hot.session === id);
+    if ((await parts.pool.stop(id, "the operator stopped it")) && container) names.push(container.name);
+  }
+  return names;
+}
+
+async function retryTurn(parts: OperationParts, id: string): Promise<number> {
+  const turn = await findTurn(parts, id);
+  if (turn.state !== "failed") {
+    throw new AppError("conflict", `Turn ${turn.id} is ${turn.state}; only a failed one can be retried.`);
+  }
+  const group = requireGroup(parts, turn.group);
+  const messages = await parts.store.messages.ofTurn(turn.id);
+  if (messages.length > 0 && messages.every(({ pruned }) => pruned === true)) {
+    throw new AppError("conflict", `The messages of turn ${turn.id} are no longer kept, so it cannot be retried.`);
+  }
+  const [message] = messages;
+  if (message && (message.channel !== group.channel || message.chat !== group.chat)) {
+    const whose = `the chat "${message.chat}" on channel ${message.channel}`;
+    throw new AppError(
+      "conflict",
+      `Turn ${turn.id} belongs to ${whose}; the group "${group.name}" is another chat by now.`,
+      { fix: "add that chat as a group, under another name, and ask there again" },
+    );
+  }
+  return parts.requeue(turn);
+}
+
+async function* login(
+  parts: OperationParts,
+  name: string,
+  signal: AbortSignal,
+  options: LoginOptions = {},
+): AsyncGenerator<LoginEvent> {
+  const channel = findChannel(parts, name);
+  if (channel.login !== undefined) {
+    yield* channel.login(signal, options);
+    return;
+  }
+  yield { state: channel.state().state, detail: `The channel ${name} needs no login.` };
+}
+
+async function findTurn(parts: OperationParts, id: string): Promise<Turn> {
+  const turn = await parts.store.turns.get(id);
+  if (turn !== undefined) return turn;
+  throw new AppError("not_found", `There is no turn "${id}".`, { fix: "See `crabpot turns list`." });
+}
+
+function requireGroup(parts: OperationParts, name: string): Group {
+  const groups = parts.groups.list();
+  const found = groups.find((group) => group.name === name);
+  if (found) return found;
+  const names = groups.map((group) => group.name);
+  throw new AppError("not_found", `There is no group "${name}"; there are: ${names.join(", ") || "none"}.`);
+}
+
+function findChannel(parts: OperationParts, name: string): OperableChannel {
+  const channel = parts.channels.find((candidate) => candidate.name === name);
+  if (channel !== undefined) return channel;
+  const names = parts.channels.map((candidate) => candidate.name).join(", ") || "none";
+  throw new AppError("not_found", `The channel "${name}" is not running; running: ${names}.`, {
+    fix: "Channels are configured under `channels` in config.yaml.",
+  });
+}

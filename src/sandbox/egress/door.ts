@@ -1,0 +1,102 @@
+import { chmod, unlink } from "node:fs/promises";
+import { once } from "node:events";
+import { createServer } from "node:net";
+import type { Server, Socket } from "node:net";
+
+import { toError } from "../../lib/app-error.ts";
+import { withShortPath } from "../../lib/socket-path.ts";
+import { maxRequestBytes, parseConnectRequest } from "./connect-request.ts";
+import { Passage } from "./passage.ts";
+import type { PassageParts } from "./passage.ts";
+import { readFirst } from "./read-first.ts";
+import { answer, refuse } from "./replies.ts";
+
+/** Connections at the same time, those included that have not asked for anything yet. */
+const maxConnections = 64;
+
+/**
+ * A group's only way out: a proxy on a Unix socket that its containers see. Whoever connects is that group's agent; who
+ * it is never comes from what is sent.
+ */
+export class EgressDoor implements AsyncDisposable {
+  readonly #parts: PassageParts;
+  readonly #server: Server;
+  readonly #stop = new AbortController();
+  readonly #serving = new Set<Promise<void>>();
+  readonly #sockets = new Set<Socket>();
+
+  private constructor(parts: PassageParts) {
+    this.#parts = parts;
+    this.#server = createServer({ allowHalfOpen: true, pauseOnConnect: false }, (socket) => this.#accept(socket));
+    this.#server.maxConnections = maxConnections;
+  }
+
+  /** Listens at `socketPath`; a socket that an earlier run has left there is replaced. */
+  static async open(parts: PassageParts, socketPath: string): Promise<EgressDoor> {
+    const door = new EgressDoor(parts);
+    await withShortPath(socketPath, async (path) => {
+      await unlink(path).catch(() => undefined);
+      door.#server.listen(path);
+      await once(door.#server, "listening");
+      // The folder decides who comes here at all: on the host its owner, and the containers that it is shown to.
+      await chmod(path, 0o666);
+    });
+    return door;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stop.abort();
+    const closed = once(this.#server, "close");
+    this.#server.close();
+    for (const socket of this.#sockets) socket.destroy();
+    await Promise.all([closed, ...this.#serving]);
+  }
+
+  #accept(socket: Socket): void {
+    this.#sockets.add(socket);
+    socket.on("error", () => socket.destroy()).on("close", () => this.#sockets.delete(socket));
+    const serving = this.#serve(socket)
+      .catch((error: unknown) => {
+        this.#parts.logger.error({ error: toError(error), group: this.#parts.group }, "an egress request failed");
+      })
+      .finally(() => {
+        this.#serving.delete(serving);
+        if (!socket.writableEnded) socket.destroy();
+      });
+    this.#serving.add(serving);
+  }
+
+  async #serve(socket: Socket): Promise<void> {
+    const { meter, limits, report } = this.#parts;
+    const first = await readFirst(socket, endOfRequest, {
+      maxBytes: maxRequestBytes,
+      timeoutMs: limits.handshakeMs,
+    });
+    if (first.kind === "closed") return;
+    const counted = meter.countRequest();
+    if (counted !== "within") {
+      if (counted === "first-over") await report({ verdict: "refused", rule: "requests-per-minute" });
+      await answer(socket, 429, "requests-per-minute", "too many requests in this minute; try again in the next one");
+      return;
+    }
+    if (first.kind !== "read") {
+      const detail =
+        first.kind === "too-long" ? `a request has at most ${maxRequestBytes} bytes` : "the request took too long";
+      await refuse(socket, this.#parts, { status: 400, rule: first.kind, detail });
+      return;
+    }
+    const request = parseConnectRequest(first.bytes.toString("latin1", 0, first.result));
+    if (!request.ok) {
+      await refuse(socket, this.#parts, request);
+      return;
+    }
+    if (first.bytes.length > first.result) socket.unshift(first.bytes.subarray(first.result));
+    await new Passage(this.#parts, request.destination).run(socket, this.#stop.signal);
+  }
+}
+
+/** Where the request's header block ends. */
+function endOfRequest(bytes: Buffer): number | undefined {
+  const at = bytes.indexOf("\r\n\r\n");
+  return at === -1 ? undefined : at + 4;
+}

@@ -1,0 +1,164 @@
+import { chmod, mkdir, rename, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { getCACertificates, rootCertificates } from "node:tls";
+
+import type { Logger } from "pino";
+
+import type { GroupNetwork } from "../../domain/egress.ts";
+import { egressDoor } from "../../protocol/paths.ts";
+import { openAuthority } from "./authority.ts";
+import type { Authority } from "./authority.ts";
+import { EgressDoor } from "./door.ts";
+import { groupResolver } from "./group-resolver.ts";
+import { Inspector } from "./inspector.ts";
+import { defaultEgressLimits, EgressMeter } from "./meter.ts";
+import type { EgressLimits } from "./meter.ts";
+import type { AddressRules } from "./pinned-address.ts";
+import { privateAddressCheck, publicAddressCheck } from "./public-address.ts";
+import { Reflections } from "./reflections.ts";
+import type { EgressEvent } from "./replies.ts";
+
+/** What a program that embeds the host may set, and no configuration: with it, doors lead to places that are not public. */
+export interface EgressOverrides {
+  readonly addresses?: Partial<AddressRules>;
+  readonly trusted?: readonly string[];
+  readonly limits?: Partial<EgressLimits>;
+}
+
+export interface DoorsParts {
+  /** For the sockets; nobody but the host gets in. */
+  readonly folder: string;
+  readonly keyFolder: string;
+  readonly networkOf: (group: string) => GroupNetwork;
+  /** Resolves when it is on record. */
+  readonly record: (group: string, event: EgressEvent) => Promise<void>;
+  readonly logger: Logger;
+  readonly now: () => number;
+  /** Who is asked for the addresses of names; see `ResolverParts`. */
+  readonly nameservers?: readonly string[] | undefined;
+  readonly overrides?: EgressOverrides | undefined;
+  /** Authorities that the host trusts besides those that everybody does. Left out: those of NODE_EXTRA_CA_CERTS. */
+  readonly extraAuthorities?: readonly string[] | undefined;
+}
+
+/** What a container of the group gets to see. */
+export interface DoorPlace {
+  readonly folder: string;
+  readonly certificates: boolean;
+}
+
+/** The ways out of all groups that have one. Each is opened when the first container needs it, and stays until the end. */
+export class EgressDoors implements AsyncDisposable {
+  readonly #parts: DoorsParts;
+  readonly #open = new Map<string, Promise<DoorPlace>>();
+  readonly #owned = new AsyncDisposableStack();
+  readonly #isPublic = publicAddressCheck();
+  readonly #isPrivate = privateAddressCheck();
+  readonly #extra: readonly string[];
+  #authority: Promise<Authority> | undefined;
+
+  constructor(parts: DoorsParts) {
+    this.#parts = parts;
+    this.#extra = parts.extraAuthorities ?? getCACertificates("extra");
+  }
+
+  /** Changes with what a container of the group is made with. */
+  kindOf(group: string): string {
+    const { allow, secrets } = this.#parts.networkOf(group);
+    if (allow.length === 0) return "none";
+    return secrets.length > 0 || this.#extra.length > 0 ? "door and certificates" : "door";
+  }
+
+  /** Undefined for a group that may not go anywhere. */
+  async open(group: string): Promise<DoorPlace | undefined> {
+    const network = this.#parts.networkOf(group);
+    if (network.allow.length === 0) return undefined;
+    const opening = this.#open.get(group) ?? this.#make(group, network);
+    this.#open.set(group, opening);
+    opening.catch(() => this.#open.delete(group));
+    return opening;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.allSettled(this.#open.values());
+    await this.#owned.disposeAsync();
+  }
+
+  async #make(group: string, network: GroupNetwork): Promise<DoorPlace> {
+    const { record, logger, now, overrides } = this.#parts;
+    const folder = join(this.#parts.folder, group);
+    await mkdir(folder, { recursive: true, mode: 0o755 });
+    await chmod(folder, 0o755);
+    const limits = { ...defaultEgressLimits, ...overrides?.limits };
+    const meter = new EgressMeter(limits, now);
+    const addresses = { ...this.#rulesFor(network), ...overrides?.addresses };
+    const report = async (event: EgressEvent): Promise<void> => record(group, event);
+    const reflections = new Reflections(limits.maskedAnswers);
+    const inspector = await this.#inspect(network, { meter, addresses, reflections, report });
+    const certificates = inspector !== undefined || this.#extra.length > 0;
+    await this.#placeCertificates(folder, { certificates, ours: inspector !== undefined });
+    const door = await EgressDoor.open(
+      {
+        group,
+        limits,
+        meter,
+        addresses,
+        reflections,
+        report,
+        logger,
+        allow: new Set(network.allow),
+        inspector: (destination) => inspector?.open(destination),
+        elapsed: () => performance.now(),
+      },
+      join(folder, egressDoor.socketName),
+    );
+    this.#owned.use(door);
+    return { folder, certificates };
+  }
+
+  #rulesFor({ allowPrivate }: GroupNetwork): AddressRules {
+    const vouchedFor = new Set(allowPrivate);
+    return {
+      resolve: groupResolver({ nameservers: this.#parts.nameservers, elapsed: () => performance.now() }),
+      mayConnect: (address, { host, port }) =>
+        this.#isPublic(address) || (vouchedFor.has(`${host}:${port}`) && this.#isPrivate(address)),
+    };
+  }
+
+  async #inspect(
+    network: GroupNetwork,
+    parts: {
+      readonly meter: EgressMeter;
+      readonly addresses: AddressRules;
+      readonly reflections: Reflections;
+      readonly report: (event: EgressEvent) => Promise<void>;
+    },
+  ): Promise<Inspector | undefined> {
+    if (network.secrets.length === 0) return undefined;
+    const isSafe = (host: string): boolean => !network.reflects.includes(host);
+    const secrets = network.secrets.map((secret) => ({ ...secret, hosts: secret.hosts.filter(isSafe) }));
+    const { now, overrides } = this.#parts;
+    const authority = await this.#openAuthority();
+    return this.#owned.use(new Inspector({ ...parts, secrets, authority, trusted: overrides?.trusted, now }));
+  }
+
+  async #openAuthority(): Promise<Authority> {
+    this.#authority ??= openAuthority(this.#parts.keyFolder, this.#parts.now());
+    return this.#authority;
+  }
+
+  /** Programs take one file for all: so it holds those that everybody trusts as well. Renamed into place. */
+  async #placeCertificates(folder: string, wanted: { certificates: boolean; ours: boolean }): Promise<void> {
+    const path = join(folder, egressDoor.certificatesName);
+    if (!wanted.certificates) {
+      await rm(path, { force: true });
+      return;
+    }
+    const ours = wanted.ours ? [(await this.#openAuthority()).certificate] : [];
+    const everybody = this.#parts.overrides?.trusted ?? rootCertificates;
+    const all = [...ours, ...this.#extra, ...everybody];
+    await writeFile(`${path}.new`, [...new Set(all)].join("\n"), { mode: 0o644 });
+    await chmod(`${path}.new`, 0o644);
+    await rename(`${path}.new`, path);
+  }
+}

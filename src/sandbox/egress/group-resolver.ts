@@ -1,0 +1,110 @@
+import { Resolver } from "node:dns/promises";
+import { isIP } from "node:net";
+import { networkInterfaces } from "node:os";
+
+import PQueue from "p-queue";
+
+import { AppError } from "../../lib/app-error.ts";
+import { addressesInHosts, ChangingFile } from "./hosts-file.ts";
+import type { Resolve } from "./pinned-address.ts";
+
+/** Names that are looked up at once, and that wait. */
+const atOnce = 4;
+const maxWaiting = 64;
+/** A name that has just failed is not asked for again. */
+const failureMs = 10_000;
+const maxAddresses = 32;
+/** Of one question to one server; there is one more try. */
+const timeoutMs = 2_000;
+
+export interface ResolverParts {
+  /** As `address`, `address:port` or `[address]:port`. Left out: those of the system. */
+  readonly nameservers?: readonly string[] | undefined;
+  readonly hostsFile?: string | undefined;
+  /** Milliseconds on a clock that only runs forward. */
+  readonly elapsed: () => number;
+}
+
+/**
+ * How one group's names become addresses: `/etc/hosts`, then DNS. Groups share nothing here, neither the line that names wait
+ * in nor what was answered: so one of them can neither keep another one waiting nor learn what it asks for. The system's
+ * own resolver is not used: it keeps a thread of the process while it waits, of which there are few.
+ */
+export function groupResolver(parts: ResolverParts): Resolve {
+  const resolver = new GroupResolver(parts);
+  return async (host) => resolver.resolve(host);
+}
+
+class GroupResolver {
+  readonly #parts: ResolverParts;
+  readonly #queue = new PQueue({ concurrency: atOnce });
+  readonly #asked = new Map<string, Promise<readonly string[]>>();
+  readonly #failed = new Map<string, { readonly until: number; readonly error: unknown }>();
+  readonly #hosts: ChangingFile;
+  readonly #system = new ChangingFile("/etc/resolv.conf");
+  #servers: string | undefined;
+  #dns = new Resolver();
+
+  constructor(parts: ResolverParts) {
+    this.#parts = parts;
+    this.#hosts = new ChangingFile(parts.hostsFile ?? "/etc/hosts");
+  }
+
+  async resolve(host: string): Promise<readonly string[]> {
+    const failure = this.#failed.get(host);
+    if (failure && this.#parts.elapsed() < failure.until) throw failure.error;
+    this.#failed.delete(host);
+    const waiting = this.#asked.get(host);
+    if (waiting) return waiting;
+    if (this.#queue.size >= maxWaiting) {
+      throw new AppError(
+        "rate_limited",
+        `${maxWaiting} names of this group wait to be looked up already; try again later`,
+      );
+    }
+    const asked = this.#queue.add(async () => this.#ask(host)).finally(() => this.#asked.delete(host));
+    this.#asked.set(host, asked);
+    return asked;
+  }
+
+  async #ask(host: string): Promise<readonly string[]> {
+    try {
+      return await this.#lookUp(host);
+    } catch (error) {
+      this.#failed.set(host, { until: this.#parts.elapsed() + failureMs, error });
+      throw error;
+    }
+  }
+
+  async #lookUp(host: string): Promise<readonly string[]> {
+    const written = addressesInHosts(await this.#hosts.read(), host);
+    if (written.length > 0) return usableFirst(written);
+    // RFC 6761: these names never leave the machine.
+    if (host.endsWith(".localhost")) return ["127.0.0.1", "::1"];
+    const dns = await this.#openDns();
+    const answers = await Promise.allSettled([dns.resolve4(host), dns.resolve6(host)]);
+    const addresses = answers.flatMap((answer) => (answer.status === "fulfilled" ? answer.value : []));
+    if (addresses.length > 0) return usableFirst(addresses.slice(0, maxAddresses));
+    throw new Error(`no server knows an address of ${host}`);
+  }
+
+  /** Made anew when the system's servers are others than before: after a change of the network, or once there is one. */
+  async #openDns(): Promise<Resolver> {
+    const { nameservers } = this.#parts;
+    const servers = nameservers?.join() ?? (await this.#system.read());
+    if (servers === this.#servers) return this.#dns;
+    this.#dns = new Resolver({ timeout: timeoutMs, tries: 2, maxTimeout: timeoutMs });
+    if (nameservers) this.#dns.setServers(nameservers);
+    this.#servers = servers;
+    return this.#dns;
+  }
+}
+
+/** The first one is connected to: of the family that this machine has a network for. */
+function usableFirst(addresses: readonly string[]): readonly string[] {
+  const interfaces = Object.values(networkInterfaces()).flatMap((found) => found ?? []);
+  const hasIpv4 = interfaces.some(({ family, internal }) => family === "IPv4" && !internal);
+  const hasIpv6 = interfaces.some(({ family, internal }) => family === "IPv6" && !internal);
+  const first = hasIpv6 && !hasIpv4 ? 6 : 4;
+  return addresses.toSorted((one, other) => Number(isIP(other) === first) - Number(isIP(one) === first));
+}

@@ -1,0 +1,64 @@
+import type { Socket } from "node:net";
+
+import type { Destination } from "../../domain/egress.ts";
+
+/** What is put on record: each decision, and the end of each tunnel. */
+export interface EgressEvent {
+  readonly verdict: "allowed" | "refused" | "failed" | "masked" | "barred" | "closed";
+  /** The rule that decided: the entry of the allowlist, the limit, the fault. */
+  readonly rule: string;
+  readonly destination?: Destination | undefined;
+  readonly address?: string | undefined;
+  readonly bytesUp?: number;
+  readonly bytesDown?: number;
+  readonly ms?: number;
+}
+
+export interface Refusal {
+  readonly status: number;
+  readonly rule: string;
+  readonly detail: string;
+  readonly destination?: Destination;
+}
+
+const phrases: Readonly<Record<number, string>> = {
+  400: "Bad Request",
+  403: "Forbidden",
+  405: "Method Not Allowed",
+  429: "Too Many Requests",
+  502: "Bad Gateway",
+};
+
+/** Puts a refusal on record and says it to the client, with the rule and what an operator could change. */
+export async function refuse(
+  socket: Socket,
+  parts: { readonly report: (event: EgressEvent) => Promise<void> },
+  { status, rule, detail, destination }: Refusal,
+): Promise<void> {
+  await parts.report({ verdict: status === 502 ? "failed" : "refused", rule, destination });
+  await answer(socket, status, rule, detail);
+}
+
+/** Answers instead of opening a tunnel, and closes. Waits until the answer is handed to the kernel. */
+export async function answer(socket: Socket, status: number, rule: string, detail: string): Promise<void> {
+  const body = `crabpot: ${detail}.\n`;
+  const head = [
+    `HTTP/1.1 ${status} ${phrases[status] ?? "Refused"}`,
+    "Content-Type: text/plain; charset=utf-8",
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    `X-Crabpot-Rule: ${rule}`,
+    "Connection: close",
+  ];
+  if (socket.destroyed) return;
+  const { promise, resolve } = Promise.withResolvers<void>();
+  socket.once("close", resolve);
+  socket.end(`${head.join("\r\n")}\r\n\r\n${body}`, () => resolve());
+  // What the client still sends is thrown away, so that closing does not reset the connection before it has read.
+  socket.resume();
+  await promise;
+  const timer = setTimeout(() => socket.destroy(), lingerMs);
+  socket.once("close", () => clearTimeout(timer));
+}
+
+/** What a client gets to read an answer and hang up. */
+const lingerMs = 1_000;

@@ -1,0 +1,29 @@
+import type { InjectedSecret } from "../../domain/egress.ts";
+import { pathMatches } from "../../domain/request-path.ts";
+
+/** With these, some servers read another method or path than the request line has. */
+const overrides = new Set([
+  "x-http-method",
+  "x-http-method-override",
+  "x-method-override",
+  "x-original-url",
+  "x-rewrite-url",
+]);
+
+/** A request as it came: the target with its query, names and values of headers in turns. */
+export interface BoundRequest {
+  readonly method: string;
+  readonly target: string;
+  readonly rawHeaders: readonly string[];
+}
+
+/** Is the secret for this request? One that is bound to methods or paths is not for a request that could be read in two ways. */
+export function isFor({ methods, paths }: InjectedSecret, { method, target, rawHeaders }: BoundRequest): boolean {
+  if (methods === undefined && paths === undefined) return true;
+  // Underscores become hyphens, or the other way round, on the way to many programs.
+  const names = rawHeaders.filter((_, index) => index % 2 === 0).map((name) => name.toLowerCase().replaceAll("_", "-"));
+  if (names.some((name) => overrides.has(name))) return false;
+  const [path = ""] = target.split("?", 1);
+  const isMethod = methods?.includes(method) ?? true;
+  return isMethod && (paths?.some((pattern) => pathMatches(path, pattern)) ?? true);
+}

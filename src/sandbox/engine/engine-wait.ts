@@ -1,0 +1,73 @@
+import type { Logger } from "pino";
+
+import { AppError, toError } from "../../lib/app-error.ts";
+import { waitOnTimer } from "../../lib/wait.ts";
+
+const retryMs = 1_000;
+
+export interface EngineWaitParts {
+  /** Asks the engine for everything that turns need; rejects with `engine_unavailable` while it is away. */
+  readonly prepare: () => Promise<void>;
+  /** A service may be up before its engine; in a terminal somebody is there who should be told. */
+  readonly mayWait: boolean;
+  readonly logger: Logger;
+}
+
+/** Lets turns wait for an engine that is not there yet when the host starts. Disposal gives up waiting. */
+export class EngineWait implements AsyncDisposable {
+  readonly #parts: EngineWaitParts;
+  readonly #stop = new AbortController();
+  readonly #ready = Promise.withResolvers<void>();
+  #trying: Promise<void> | undefined;
+
+  private constructor(parts: EngineWaitParts) {
+    this.#parts = parts;
+  }
+
+  /** Resolves when the engine is ready, or when it is known that it must be waited for; rejects with all other failures. */
+  static async begin(parts: EngineWaitParts): Promise<EngineWait> {
+    const wait = new EngineWait(parts);
+    try {
+      await parts.prepare();
+      wait.#ready.resolve();
+    } catch (error) {
+      const isAway = error instanceof AppError && error.code === "engine_unavailable";
+      if (!isAway || !parts.mayWait) throw error;
+      parts.logger.warn({ reason: error.message, fix: error.fix }, "the container engine is away; turns wait for it");
+      wait.#trying = wait.#tryOn();
+    }
+    return wait;
+  }
+
+  /** Resolves when turns can be run, and when the signal aborts. */
+  async ready(signal: AbortSignal): Promise<void> {
+    const aborted = Promise.withResolvers<void>();
+    const onAbort = (): void => aborted.resolve();
+    if (signal.aborted) return;
+    signal.addEventListener("abort", onAbort, { once: true });
+    await Promise.race([this.#ready.promise, aborted.promise]);
+    signal.removeEventListener("abort", onAbort);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stop.abort();
+    await this.#trying;
+  }
+
+  async #tryOn(): Promise<void> {
+    const { signal } = this.#stop;
+    for (let told = ""; ;) {
+      await waitOnTimer(retryMs, signal);
+      if (signal.aborted) return;
+      try {
+        await this.#parts.prepare();
+        this.#parts.logger.info("the container engine is there; turns go on");
+        return this.#ready.resolve();
+      } catch (error) {
+        const { message } = toError(error);
+        if (message !== told) this.#parts.logger.warn({ reason: message }, "turns still wait for the container engine");
+        told = message;
+      }
+    }
+  }
+}

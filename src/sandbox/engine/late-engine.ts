@@ -1,0 +1,83 @@
+import type { Readable } from "node:stream";
+
+import { rememberSuccess } from "../../lib/remember-success.ts";
+import type {
+  ContainerEngine,
+  ContainerExit,
+  ContainerSummary,
+  CreateBody,
+  EngineFacts,
+  Inspection,
+} from "./engine.ts";
+
+/**
+ * An engine that is looked for at the first call, and at each further one until it is found: the host may be there before
+ * it. Calls reject with what looking for it rejects with.
+ */
+export class LateEngine implements ContainerEngine {
+  readonly #engine: () => Promise<ContainerEngine>;
+  #found: ContainerEngine | undefined;
+
+  constructor(open: () => Promise<ContainerEngine>) {
+    this.#engine = rememberSuccess(async () => {
+      this.#found = await open();
+      return this.#found;
+    });
+  }
+
+  async facts(signal?: AbortSignal): Promise<EngineFacts> {
+    return (await this.#engine()).facts(signal);
+  }
+
+  async create(name: string, body: CreateBody): Promise<string> {
+    return (await this.#engine()).create(name, body);
+  }
+
+  async start(id: string): Promise<void> {
+    return (await this.#engine()).start(id);
+  }
+
+  async inspect(id: string): Promise<Inspection | undefined> {
+    return (await this.#engine()).inspect(id);
+  }
+
+  async stop(id: string, graceSeconds: number): Promise<void> {
+    return (await this.#engine()).stop(id, graceSeconds);
+  }
+
+  async kill(id: string): Promise<void> {
+    return (await this.#engine()).kill(id);
+  }
+
+  async pause(id: string): Promise<void> {
+    return (await this.#engine()).pause(id);
+  }
+
+  async unpause(id: string): Promise<void> {
+    return (await this.#engine()).unpause(id);
+  }
+
+  async remove(id: string): Promise<void> {
+    return (await this.#engine()).remove(id);
+  }
+
+  async list(labels: Readonly<Record<string, string>>): Promise<ContainerSummary[]> {
+    return (await this.#engine()).list(labels);
+  }
+
+  async waitForExit(id: string, signal: AbortSignal): Promise<ContainerExit> {
+    return (await this.#engine()).waitForExit(id, signal);
+  }
+
+  async attach(id: string): Promise<Readable> {
+    return (await this.#engine()).attach(id);
+  }
+
+  async image(reference: string): ReturnType<ContainerEngine["image"]> {
+    return (await this.#engine()).image(reference);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#found?.[Symbol.asyncDispose]();
+  }
+}

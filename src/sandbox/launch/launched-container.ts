@@ -1,0 +1,201 @@
+import { setTimeout as delay } from "node:timers/promises";
+
+import type { LimitCounters } from "../../domain/limit.ts";
+import type { MountSighting } from "../../domain/mount.ts";
+import { AppError } from "../../lib/app-error.ts";
+import { rememberSuccess } from "../../lib/remember-success.ts";
+import type { ProbeReport } from "../../protocol/messages.ts";
+import { attest } from "../attestation/attestation.ts";
+import type { Evidence } from "../attestation/attestation.ts";
+import { readHostView } from "../attestation/host.ts";
+import { ContainerCgroups } from "../cgroups/container-cgroups.ts";
+import type { ContainerEngine, ContainerExit, CreateBody, Inspection } from "../engine/engine.ts";
+import { readHeldMemoryMb } from "../cgroups/held-memory.ts";
+import { readLimitCounters } from "../cgroups/limit-counters.ts";
+import type { MountGrant } from "../mounts/rules.ts";
+import type { MountInspector } from "../mounts/inspector.ts";
+import { recheckMount } from "../mounts/identity.ts";
+import { identitiesOf } from "./spec.ts";
+
+export interface LaunchedParts {
+  readonly engine: ContainerEngine;
+  readonly id: string;
+  readonly name: string;
+  readonly generation: number;
+  readonly uid: number;
+  readonly mailFolder: string;
+  readonly body: CreateBody;
+  readonly granted: readonly MountGrant[];
+  /** Absent: nothing is granted. */
+  readonly inspector?: MountInspector | undefined;
+}
+
+/** What the engine and the kernel say about it. */
+interface OutsideView {
+  readonly inspection: Inspection;
+  readonly cgroups: ContainerCgroups | undefined;
+  readonly hostView: Evidence["hostView"];
+  readonly folders: Evidence["folders"];
+  /** Folders that are not what they were when they were judged. */
+  readonly changed: readonly string[];
+}
+
+/** Until the engine is asked again after it went away while it was watching the container. */
+const watchRetryMs = 2_000;
+
+/** A container that runs, with what it was made from. Its end is watched from the beginning until `remove`. */
+export class LaunchedContainer {
+  readonly id: string;
+  readonly name: string;
+  readonly generation: number;
+  readonly uid: number;
+  readonly mailFolder: string;
+  /** Never rejects: a container that the engine does not know any more has ended, too. */
+  readonly exited: Promise<ContainerExit>;
+  readonly #parts: LaunchedParts;
+  readonly #watching = new AbortController();
+  readonly #remove: () => Promise<void>;
+  #cgroups: ContainerCgroups | undefined;
+  #isPaused = false;
+  #outside: Promise<OutsideView> | undefined;
+
+  constructor(parts: LaunchedParts) {
+    this.#parts = parts;
+    this.id = parts.id;
+    this.name = parts.name;
+    this.generation = parts.generation;
+    this.uid = parts.uid;
+    this.mailFolder = parts.mailFolder;
+    this.#remove = rememberSuccess(() => parts.engine.remove(parts.id).finally(() => this.#watching.abort()));
+    this.exited = this.#watch();
+  }
+
+  /**
+   * Every difference between what runs and what was asked for, a sentence each; see `attest`. Throws `container_lost` when
+   * it does not run any more: that says nothing about what it was.
+   */
+  async attest(probe: ProbeReport | undefined): Promise<readonly string[]> {
+    const { body } = this.#parts;
+    const { inspection, cgroups, hostView, changed, folders } = await this.lookFromOutside();
+    this.#cgroups = cgroups;
+    this.#isPaused = stateOf(inspection)["Status"] === "paused";
+    const surprises = [...changed, ...attest({ inspection, body, probe, hostView, folders })];
+    if (surprises.length > 0 && !(await this.#stillRuns())) throw endedEarly(this.name);
+    return surprises;
+  }
+
+  /** Begins to look at what the attestation needs from outside, which does not change any more: its agent is still loading. */
+  lookFromOutside(): Promise<OutsideView> {
+    const looking = (this.#outside ??= this.#look());
+    // Whoever attests hears of a failure; until then nobody does.
+    looking.catch(() => undefined);
+    return looking;
+  }
+
+  async #look(): Promise<OutsideView> {
+    const { engine, id, granted } = this.#parts;
+    const inspection = await engine.inspect(id);
+    if (inspection === undefined || !isRunning(inspection)) throw endedEarly(this.name);
+    const folders = identitiesOf(granted);
+    const pid = pidOf(inspection);
+    const cgroups = await ContainerCgroups.find(pid, id);
+    const [hostView, ...changes] = await Promise.all([
+      readHostView({ pid, cgroups, targets: folders.map((folder) => folder.target) }),
+      ...granted.map((mount) => recheckMount(mount)),
+    ]);
+    return { inspection, cgroups, hostView, folders, changed: changes.filter((change) => change !== undefined) };
+  }
+
+  /** What the kernel has enforced so far; undefined before the attestation, and where the host cannot look. */
+  async limitCounters(): Promise<LimitCounters | undefined> {
+    return this.#cgroups && readLimitCounters(this.#cgroups);
+  }
+
+  /** Megabytes that it holds; undefined before the attestation, and where the host cannot look. */
+  async heldMemoryMb(): Promise<number | undefined> {
+    return this.#cgroups && readHeldMemoryMb(this.#cgroups);
+  }
+
+  /** Has it any mounts that can be looked into? */
+  get hasMounts(): boolean {
+    return this.#parts.inspector !== undefined;
+  }
+
+  /** What lies in its mounts now. */
+  async lookIntoMounts(signal: AbortSignal): Promise<MountSighting> {
+    if (this.#parts.inspector === undefined) return nothingSeen;
+    const { inspection } = await this.lookFromOutside();
+    // A clock that cannot be read: all that is there counts as touched.
+    const startedAt = Date.parse(String(stateOf(inspection)["StartedAt"])) || 0;
+    return this.#parts.inspector.look(startedAt / 1000, signal);
+  }
+
+  isFrozen(): boolean {
+    return this.#isPaused;
+  }
+
+  async freeze(): Promise<void> {
+    await this.#parts.engine.pause(this.id);
+  }
+
+  async thaw(): Promise<void> {
+    await this.#parts.engine.unpause(this.id);
+  }
+
+  /** Ends and removes it; later calls wait for the first one, or try again if that has failed. */
+  async remove(): Promise<void> {
+    await this.#remove();
+  }
+
+  /** One that died while it was looked at looks strange from some sides. */
+  async #stillRuns(): Promise<boolean> {
+    const inspection = await this.#parts.engine.inspect(this.id);
+    return inspection !== undefined && isRunning(inspection);
+  }
+
+  async #watch(): Promise<ContainerExit> {
+    const { engine } = this.#parts;
+    const { signal } = this.#watching;
+    for (;;) {
+      try {
+        return await engine.waitForExit(this.id, signal);
+      } catch {
+        if (signal.aborted) return removedExit;
+      }
+      await delay(watchRetryMs, undefined, { signal }).catch(() => undefined);
+      const state = await engine.inspect(this.id).catch(() => "engine-away" as const);
+      if (state === undefined) return removedExit;
+      if (state !== "engine-away" && !isRunning(state)) return exitOf(state);
+    }
+  }
+}
+
+const nothingSeen: MountSighting = {
+  refused: undefined,
+  setIdFiles: [],
+  executionPoints: new Map(),
+  secrets: [],
+};
+
+function endedEarly(name: string): AppError {
+  return new AppError("container_lost", `Container ${name} ended before it could be looked at.`);
+}
+
+const removedExit: ContainerExit = { code: 137, oomKilled: false };
+
+function stateOf(inspection: Inspection): Readonly<Record<string, unknown>> {
+  return (inspection["State"] ?? {}) as Readonly<Record<string, unknown>>;
+}
+
+function pidOf(inspection: Inspection): number {
+  return Number(stateOf(inspection)["Pid"] ?? 0);
+}
+
+function isRunning(inspection: Inspection): boolean {
+  return ["running", "paused"].includes(String(stateOf(inspection)["Status"]));
+}
+
+function exitOf(inspection: Inspection): ContainerExit {
+  const state = stateOf(inspection);
+  return { code: Number(state["ExitCode"] ?? 137), oomKilled: state["OOMKilled"] === true };
+}

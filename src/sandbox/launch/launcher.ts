@@ -1,0 +1,258 @@
+import { createHash } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+
+import type { Access, Group } from "../../domain/group.ts";
+import type { Session } from "../../domain/session.ts";
+import { AppError } from "../../lib/app-error.ts";
+import { containerPaths, mailboxFolders } from "../../protocol/paths.ts";
+import type { ContainerEngine, ContainerSummary } from "../engine/engine.ts";
+import { judgeGroupMounts } from "../mounts/group-mounts.ts";
+import type { GroupMounts } from "../mounts/group-mounts.ts";
+import { LaunchedContainer } from "./launched-container.ts";
+import { MountInspector } from "../mounts/inspector.ts";
+import { recheckMount } from "../mounts/identity.ts";
+import { readRefusals } from "../mounts/rules.ts";
+import type { MountContext, MountGrant, MountVerdict } from "../mounts/rules.ts";
+import { pourOutput } from "./pour-output.ts";
+import type { ContainerUser, SandboxSize } from "../profile/profile.ts";
+import { containerLabels as labels, containerSpec } from "./spec.ts";
+import type { ContainerSpec, EgressMount, ImageFacts } from "./spec.ts";
+
+/** What is put on record before and after a container is made. */
+export interface LaunchRecord {
+  readonly type: "mount-verdict" | "container-create" | "container-start";
+  readonly group: string;
+  readonly session: string;
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
+export interface LauncherParts {
+  readonly engine: ContainerEngine;
+  /** The image of the agent, as soon as the engine can be asked for it. */
+  readonly image: () => Promise<ImageFacts>;
+  readonly instance: string;
+  readonly sandbox: SandboxSize;
+  readonly mountContext: MountContext;
+  /** All groups that ask for mounts. */
+  readonly groups: readonly Pick<Group, "name" | "mounts">[];
+  /** The folder of the group, made if it is missing, belonging to the container's user. */
+  readonly groupFolder: (group: Group, user: ContainerUser) => Promise<string>;
+  readonly globalFolder: string;
+  /** Opens the group's way out, if it has one. */
+  readonly openEgress?: (group: string) => Promise<EgressMount | undefined>;
+  /** Changes with what `openEgress` gives. */
+  readonly egressOf?: (group: string) => string;
+  /** The group's number, for its uid. */
+  readonly ordinal: (group: string) => Promise<number>;
+  /** Takes what the container prints to stdout and stderr. */
+  readonly output: (session: string, group: string) => { push(bytes: Uint8Array): void; end(): void };
+  readonly record: (record: LaunchRecord) => Promise<void>;
+}
+
+interface Prepared extends GroupMounts {
+  readonly image: ImageFacts;
+  readonly inspector: MountInspector | undefined;
+  readonly specOf: (generation: number, mailFolder: string) => ContainerSpec;
+}
+
+/** One life of a session's container. */
+interface Life {
+  readonly group: Group;
+  readonly session: Session;
+  readonly generation: number;
+  readonly mailFolder: string;
+}
+
+/** What is exchanged to and fro is at times what it was; a look takes less than a millisecond. */
+const looksForSwaps = 50;
+
+/** Makes hardened containers for sessions. Every mount is judged anew for each container. */
+export class ContainerLauncher {
+  readonly #parts: LauncherParts;
+  readonly #granted = new Map<string, readonly MountGrant[]>();
+
+  constructor(parts: LauncherParts) {
+    this.#parts = parts;
+  }
+
+  /** Folders as the group's agent sees them, as far as they have been judged. */
+  foldersOf(group: string): readonly { readonly path: string; readonly access: Access }[] {
+    const extra = (this.#granted.get(group) ?? []).map(({ target, verdict }) => ({
+      path: `${containerPaths.extra}/${target}`,
+      access: verdict,
+    }));
+    return [{ path: containerPaths.group, access: "rw" }, { path: containerPaths.global, access: "ro" }, ...extra];
+  }
+
+  /** Changes with anything that a container of this group is made from, without looking at the folders themselves. */
+  async fingerprint(group: Group): Promise<string> {
+    const { mountContext, sandbox, egressOf } = this.#parts;
+    const image = await this.#parts.image();
+    const allowlist =
+      group.mounts.length === 0 ? "" : await readFile(mountContext.allowlistPath, "utf8").catch(() => "");
+    const inputs = JSON.stringify([image.id, sandbox, group.mounts, allowlist, egressOf?.(group.name)]);
+    return createHash("sha256").update(inputs).digest("hex");
+  }
+
+  async plan(group: Group, session: Session) {
+    const prepared = await this.#prepare(group, session);
+    return {
+      uid: prepared.user.uid,
+      warnings: prepared.verdicts.flatMap(warningsOf),
+      start: (generation: number, mailFolder: string) =>
+        this.#start(prepared, { group, session, generation, mailFolder }),
+    };
+  }
+
+  /** Containers that carry this home's label, whatever made them. */
+  async found() {
+    const summaries = await this.#parts.engine.list({ [labels.instance]: this.#parts.instance });
+    return summaries.map((summary) => this.#describe(summary));
+  }
+
+  #describe(summary: ContainerSummary) {
+    const generation = Number(summary.labels[labels.generation]);
+    return {
+      name: summary.name,
+      session: summary.labels[labels.session] ?? "",
+      generation,
+      running: summary.running,
+      adopt: (group: Group, session: Session, mailFolder: string) =>
+        this.#adopt(summary, { group, session, generation, mailFolder }),
+      remove: () => this.#parts.engine.remove(summary.id),
+    };
+  }
+
+  async #adopt(summary: ContainerSummary, life: Life): Promise<LaunchedContainer | string> {
+    const { engine } = this.#parts;
+    const prepared = await this.#prepare(life.group, life.session);
+    const { body, hash, name } = prepared.specOf(life.generation, life.mailFolder);
+    if (summary.labels[labels.spec] !== hash) return "its configuration changed";
+    return new LaunchedContainer({
+      engine,
+      body,
+      name,
+      id: summary.id,
+      generation: life.generation,
+      uid: prepared.user.uid,
+      mailFolder: life.mailFolder,
+      granted: prepared.granted,
+      inspector: prepared.inspector,
+    });
+  }
+
+  async #prepare(group: Group, session: Session): Promise<Prepared> {
+    const { mountContext, instance, sandbox, globalFolder } = this.#parts;
+    const image = await this.#parts.image();
+    const ordinal = await this.#parts.ordinal(group.name);
+    const settled = await judgeGroupMounts(group, this.#parts.groups, { context: mountContext, ordinal, instance });
+    const { user, granted, verdicts } = settled;
+    this.#granted.set(group.name, granted);
+    if (verdicts.length > 0) {
+      const data = {
+        mounts: verdicts.map(describeVerdict),
+      };
+      await this.#parts.record({ type: "mount-verdict", group: group.name, session: session.id, data });
+    }
+    const groupFolder = await this.#parts.groupFolder(group, user);
+    const egress = await this.#parts.openEgress?.(group.name);
+    const specOf: Prepared["specOf"] = (generation, mailFolder) => {
+      const mail = {
+        toAgent: join(mailFolder, mailboxFolders.toAgent),
+        toHost: join(mailFolder, mailboxFolders.toHost),
+      };
+      const folders = { group: groupFolder, global: globalFolder, ...mail };
+      return containerSpec({
+        image,
+        user,
+        instance,
+        group: group.name,
+        session: session.id,
+        generation,
+        sandbox,
+        folders,
+        granted,
+        egress,
+      });
+    };
+    const inspector = await this.#inspectorFor(settled, groupFolder);
+    return { ...settled, image, inspector, specOf };
+  }
+
+  async #inspectorFor({ granted, user }: GroupMounts, groupFolder: string): Promise<MountInspector | undefined> {
+    if (granted.length === 0) return undefined;
+    const refusals = await readRefusals(this.#parts.mountContext);
+    const refuseName = (name: string): string | undefined => refusals.ofName(name);
+    return new MountInspector({ granted, groupFolder, uid: user.uid, refuseName, refusedNames: refusals.names });
+  }
+
+  /** An engine from under which a folder is exchanged fails in words of its own, if it fails at all. */
+  async #start(prepared: Prepared, life: Life): Promise<LaunchedContainer> {
+    try {
+      return await this.#create(prepared, life);
+    } catch (error) {
+      if (!(error instanceof AppError) || error.code !== "engine_refused") throw error;
+      for (let look = 0; look < looksForSwaps; look += 1) await refuseChangedMounts(prepared.granted, error);
+      throw error;
+    }
+  }
+
+  async #create(prepared: Prepared, life: Life): Promise<LaunchedContainer> {
+    const { engine, record } = this.#parts;
+    const { name, body, hash } = prepared.specOf(life.generation, life.mailFolder);
+    const about = { group: life.group.name, session: life.session.id };
+    await refuseChangedMounts(prepared.granted);
+    const mounts = prepared.granted.map(({ realPath, target, verdict }) => ({ realPath, target, verdict }));
+    const bodyHash = createHash("sha256").update(JSON.stringify(body)).digest("hex");
+    const data = { name, spec: hash, body: bodyHash, image: prepared.image.id, uid: prepared.user.uid, mounts };
+    await record({ type: "container-create", ...about, data });
+    const id = await engine.create(name, body);
+    let launched: LaunchedContainer | undefined;
+    try {
+      const begin = { type: "container-start", ...about, data: { name, container: id } } as const;
+      const [output] = await Promise.all([engine.attach(id), record(begin)]);
+      pourOutput(output, this.#parts.output(about.session, about.group));
+      const { generation, mailFolder } = life;
+      const parts = {
+        engine,
+        id,
+        name,
+        body,
+        generation,
+        mailFolder,
+        uid: prepared.user.uid,
+        granted: prepared.granted,
+        inspector: prepared.inspector,
+      };
+      launched = new LaunchedContainer(parts);
+      await engine.start(id);
+      void launched.lookFromOutside();
+      return launched;
+    } catch (error) {
+      // An engine that went away in between: what it keeps is looked for later, and the reason is the first error.
+      await (launched ? launched.remove() : engine.remove(id)).catch(() => undefined);
+      throw error;
+    }
+  }
+}
+
+function describeVerdict(verdict: MountVerdict): object {
+  const { source, target, reason } = verdict;
+  const secrets = verdict.verdict === "denied" ? undefined : verdict.secrets;
+  return { source, target, verdict: verdict.verdict, reason, ...(secrets?.length ? { secrets } : {}) };
+}
+
+function warningsOf(verdict: MountVerdict): string[] {
+  const { target, reason } = verdict;
+  if (verdict.verdict === "denied") return [`mount refused: ${target}: ${reason}`];
+  return (verdict.secrets ?? []).length > 0 ? [`mount ${target}: ${reason}`] : [];
+}
+
+/** Throws `mount_denied` when a granted folder is not the one that was judged any more. */
+async function refuseChangedMounts(granted: readonly MountGrant[], cause?: unknown): Promise<void> {
+  for (const mount of granted) {
+    const change = await recheckMount(mount);
+    if (change !== undefined) throw new AppError("mount_denied", change, { cause });
+  }
+}

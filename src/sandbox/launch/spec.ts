@@ -1,0 +1,203 @@
+import { createHash } from "node:crypto";
+
+import { agentEnvironment, containerPaths, egressDoor } from "../../protocol/paths.ts";
+import type { ContainerEngine, CreateBody } from "../engine/engine.ts";
+import type { MountGrant } from "../mounts/rules.ts";
+import { hardenedHostConfig, hostName, searchPath, type ContainerUser, type SandboxSize } from "../profile/profile.ts";
+import { refuseUnsafeBody, refuseUnsafeImage } from "../profile/refusals.ts";
+
+/** An image as the engine describes it. */
+export type ImageFacts = Pick<NonNullable<Awaited<ReturnType<ContainerEngine["image"]>>>, "id" | "config">;
+
+/** Folders of the host that a container gets besides the granted ones; absolute paths. */
+export interface ContainerFolders {
+  /** The group's own folder; read-write. */
+  readonly group: string;
+  /** What all groups may read. */
+  readonly global: string;
+  /** The mailbox's two sides. */
+  readonly toAgent: string;
+  readonly toHost: string;
+}
+
+/** A way out of the container: no interface, but a folder with a socket of the host's. */
+export interface EgressMount {
+  /** On the host; absolute. */
+  readonly folder: string;
+  /** The folder holds the certificates that programs in the container have to trust. */
+  readonly certificates: boolean;
+}
+
+export interface ContainerWish {
+  readonly image: ImageFacts;
+  readonly user: ContainerUser;
+  readonly instance: string;
+  readonly group: string;
+  readonly session: string;
+  readonly generation: number;
+  readonly sandbox: SandboxSize;
+  readonly folders: ContainerFolders;
+  readonly granted: readonly MountGrant[];
+  /** Absent: nothing leads out. */
+  readonly egress?: EgressMount | undefined;
+}
+
+export interface ContainerSpec {
+  readonly name: string;
+  readonly body: CreateBody;
+  /** Value of the label `crabpot.spec`. */
+  readonly hash: string;
+}
+
+/** Names of the labels by which containers are found again. */
+export const containerLabels = {
+  instance: "crabpot.instance",
+  group: "crabpot.group",
+  session: "crabpot.session",
+  generation: "crabpot.generation",
+  spec: "crabpot.spec",
+} as const;
+
+/**
+ * Everything the engine is told to make a session's container: the hardened profile, the mounts, the constant environment
+ * and the labels. Throws `engine_refused` when the image brings something that the profile cannot take away, or when the
+ * result is not within the profile.
+ */
+export function containerSpec(wish: ContainerWish): ContainerSpec {
+  refuseUnsafeImage(wish.image);
+  const hash = specHash(wish);
+  const body = createBody(wish, hash);
+  refuseUnsafeBody(body);
+  return { name: `crabpot-${wish.instance.slice(0, 8)}-${wish.session}-${wish.generation}`, body, hash };
+}
+
+/**
+ * Identifies what a container is, apart from which life of the session it is: the same for two generations, another one
+ * as soon as the image, a limit, the user, a mount or the folder behind a mount differs. A hot container whose label
+ * carries another hash must not be used again.
+ */
+export function specHash(wish: ContainerWish): string {
+  const timeless = { ...wish, generation: 0, folders: { ...wish.folders, toAgent: "", toHost: "" } };
+  const identities = identitiesOf(wish.granted);
+  return createHash("sha256")
+    .update(JSON.stringify([createBody(timeless, ""), identities]))
+    .digest("hex");
+}
+
+/** What is mounted where, each with the identity that it was judged by. */
+export function identitiesOf(
+  granted: readonly MountGrant[],
+): { readonly target: string; readonly device: string; readonly inode: string }[] {
+  return granted.flatMap((mount) => [
+    { target: placeOf(mount), device: mount.device, inode: mount.inode },
+    ...(mount.protect ?? []).map(({ path, device, inode }) => ({ target: `${placeOf(mount)}/${path}`, device, inode })),
+  ]);
+}
+
+function createBody(wish: ContainerWish, hash: string): CreateBody {
+  return {
+    Image: wish.image.id,
+    User: `${wish.user.uid}:${wish.user.gid}`,
+    Hostname: hostName,
+    Env: environment(wish),
+    Entrypoint: [],
+    Cmd: ["node", containerPaths.agent],
+    WorkingDir: containerPaths.group,
+    Healthcheck: { Test: ["NONE"] },
+    Labels: {
+      [containerLabels.instance]: wish.instance,
+      [containerLabels.group]: wish.group,
+      [containerLabels.session]: wish.session,
+      [containerLabels.generation]: String(wish.generation),
+      [containerLabels.spec]: hash,
+    },
+    // On top of the network mode: no resolver file of the host either, and half the time to start.
+    NetworkDisabled: true,
+    AttachStdin: false,
+    OpenStdin: false,
+    Tty: false,
+    StopSignal: "SIGTERM",
+    StopTimeout: 2,
+    HostConfig: { ...hardenedHostConfig(wish.sandbox, wish.user), Mounts: binds(wish) },
+  };
+}
+
+/** Runtimes whose containers hear of files that the host writes. A sandboxed one (gVisor, Kata) has a kernel of its own. */
+const sharesKernel: ReadonlySet<string> = new Set(["runc", "crun", "io.containerd.runc.v2"]);
+const rescanMs = 200;
+
+/** Constant and without secrets. A name without a value takes away what the image would add. */
+function environment({ image, generation, sandbox, egress }: ContainerWish): string[] {
+  const constant = {
+    PATH: searchPath,
+    HOME: containerPaths.home,
+    LANG: "C.UTF-8",
+    TERM: "dumb",
+    GIT_AUTHOR_NAME: "crabpot agent",
+    GIT_AUTHOR_EMAIL: "agent@crabpot.invalid",
+    GIT_COMMITTER_NAME: "crabpot agent",
+    GIT_COMMITTER_EMAIL: "agent@crabpot.invalid",
+    [agentEnvironment.generation]: String(generation),
+    ...(!sharesKernel.has(sandbox.runtime) && { [agentEnvironment.rescanMs]: String(rescanMs) }),
+    ...(egress && egressEnvironment(egress)),
+  };
+  const ofImage = Array.isArray(image.config["Env"]) ? image.config["Env"].map(String) : [];
+  const removed = ofImage
+    .map((entry) => entry.split("=")[0] ?? "")
+    .filter((name) => name !== "" && !(name in constant));
+  return [...Object.entries(constant).map(([name, value]) => `${name}=${value}`), ...removed];
+}
+
+/** The names that programs look for; each of them knows only some. */
+function egressEnvironment({ certificates }: EgressMount): Record<string, string> {
+  const proxy = `http://127.0.0.1:${egressDoor.port}`;
+  const own = "localhost,127.0.0.1,::1";
+  const variables: Record<string, string> = { NODE_USE_ENV_PROXY: "1" };
+  const proxies = { http_proxy: proxy, https_proxy: proxy, all_proxy: proxy, no_proxy: own };
+  for (const [name, value] of Object.entries(proxies)) {
+    variables[name] = value;
+    variables[name.toUpperCase()] = value;
+  }
+  if (certificates) for (const name of certificateVariables) variables[name] = certificateFile;
+  return variables;
+}
+
+const certificateFile = `${containerPaths.egress}/${egressDoor.certificatesName}`;
+const certificateVariables = [
+  "CURL_CA_BUNDLE",
+  "GIT_SSL_CAINFO",
+  "NODE_EXTRA_CA_CERTS",
+  "PIP_CERT",
+  "REQUESTS_CA_BUNDLE",
+  "SSL_CERT_FILE",
+] as const;
+
+function binds({ folders, granted, egress }: ContainerWish): object[] {
+  return [
+    bind(folders.group, containerPaths.group, false),
+    bind(folders.global, containerPaths.global, true),
+    bind(folders.toAgent, containerPaths.toAgent, true),
+    bind(folders.toHost, containerPaths.toHost, false),
+    ...(egress ? [bind(egress.folder, containerPaths.egress, true)] : []),
+    ...granted.flatMap((mount) => [
+      bind(mount.realPath, placeOf(mount), mount.verdict !== "rw"),
+      ...(mount.protect ?? []).map(({ realPath, path }) => bind(realPath, `${placeOf(mount)}/${path}`, true)),
+    ]),
+  ];
+}
+
+/** Where it is in the container. */
+function placeOf({ target }: MountGrant): string {
+  return `${containerPaths.extra}/${target}`;
+}
+
+/** An object, never a string with colons; it must exist; nothing mounted below it comes along, now or later. */
+function bind(source: string, target: string, readOnly: boolean): object {
+  return {
+    Type: "bind",
+    Source: source,
+    Target: target,
+    ReadOnly: readOnly,
+    BindOptions: { Propagation: "rprivate", NonRecursive: true },
+  };
+}

@@ -1,0 +1,194 @@
+import { createHash } from "node:crypto";
+import { chmod, open } from "node:fs/promises";
+import type { FileHandle } from "node:fs/promises";
+
+import type { ExecutionPoint, MountSighting, SetIdFile } from "../../domain/mount.ts";
+import { toError } from "../../lib/app-error.ts";
+import { containerPaths } from "../../protocol/paths.ts";
+import { executionPointKind, executionPointTests } from "./execution-points.ts";
+import { findEntries, type FoundEntry } from "./find-entries.ts";
+import { recheckMount } from "./identity.ts";
+import { foldName } from "../../lib/paths.ts";
+import type { MountGrant } from "./rules.ts";
+import { shown, type RefuseName } from "./walk.ts";
+import { openBelow, openFolder } from "./open-below.ts";
+import { looksLikeSecret, secretPatterns } from "./secret-names.ts";
+
+export interface MountInspectorParts {
+  readonly granted: readonly MountGrant[];
+  /** The group's own folder. */
+  readonly groupFolder: string;
+  /** Whom the agent's files belong to. */
+  readonly uid: number;
+  /** What may not lie in a mount; and the names that it refuses, folded. */
+  readonly refuseName: RefuseName;
+  readonly refusedNames: readonly string[];
+}
+
+interface Found {
+  readonly setIdFiles: SetIdFile[];
+  readonly executionPoints: Map<string, ExecutionPoint & { readonly state: string }>;
+  readonly secrets: { readonly target: string; readonly path: string }[];
+}
+
+/** One folder that is looked through. */
+interface Place {
+  readonly folder: FileHandle;
+  /** In the container. */
+  readonly path: string;
+  /** Its mount; the group's own folder has none. */
+  readonly target: string;
+  readonly found: Found;
+  readonly since: number;
+}
+
+const setIdBits = 0o6000;
+const setIdTest = ["-type", "f", "-perm", "/6000"] as const;
+const special: Readonly<Record<string, string>> = { s: "socket", b: "device file", c: "device file" };
+
+/** Of files up to this size the contents count, of others when they were changed. */
+const mostHashed = 64 * 1024;
+/** More than this of one kind in one look are not kept: an agent can make as many as it likes. */
+const most = 10_000;
+
+/**
+ * Looks at what lies in the mounts of a running container: whether they may still be mounted, what looks like secrets, what
+ * the host's user may run without knowing. Takes setuid and setgid away from files of the container's user.
+ */
+export class MountInspector {
+  readonly #parts: MountInspectorParts;
+  readonly #tests: readonly (readonly string[])[];
+  /** Of execution points that were seen, so that only what was touched is read again. */
+  readonly #hashes = new Map<string, { readonly stamp: string; readonly hash: string }>();
+  /** What was seen last: all that is known of a folder that cannot be looked into any more. */
+  #before: Found["executionPoints"] = new Map();
+
+  constructor(parts: MountInspectorParts) {
+    this.#parts = parts;
+    this.#tests = [...refusalTests(parts.refusedNames), ...secretPatterns.map((pattern) => ["-iname", pattern])];
+  }
+
+  /** `since`: seconds since 1970; setuid files that were not touched from then on are left to their owner. */
+  async look(since: number, signal: AbortSignal): Promise<MountSighting> {
+    const found: Found = { setIdFiles: [], executionPoints: new Map(), secrets: [] };
+    const { granted, groupFolder } = this.#parts;
+    const refusals: string[] = [];
+    for (const mount of granted) {
+      const refusal = await this.#lookInto(mount, { found, since }, signal);
+      if (refusal !== undefined) refusals.push(refusal);
+    }
+    for (const key of this.#hashes.keys()) if (!found.executionPoints.has(key)) this.#hashes.delete(key);
+    this.#before = found.executionPoints;
+    if (granted.some(({ verdict }) => verdict === "rw")) {
+      await using folder = await openFolder(groupFolder);
+      const place = { folder, path: containerPaths.group, target: "", found, since };
+      for (const entry of await findEntries(folder, [setIdTest], signal)) await this.#takeBits(place, entry);
+    }
+    return { refused: refusals.length === 0 ? undefined : refusals.join(" "), ...found };
+  }
+
+  /** Why it may not be mounted any more, a whole sentence. */
+  async #lookInto(
+    mount: MountGrant,
+    work: Pick<Place, "found" | "since">,
+    signal: AbortSignal,
+  ): Promise<string | undefined> {
+    const { target, realPath, verdict } = mount;
+    const change = await recheckMount(mount);
+    try {
+      await using folder = await openFolder(realPath);
+      if (!(await isSame(folder, mount))) throw new Error(`${realPath} is another folder by now.`);
+      const place = { ...work, folder, target, path: `${containerPaths.extra}/${target}` };
+      const tests = verdict === "rw" ? [...this.#tests, setIdTest, ...executionPointTests] : this.#tests;
+      let refusal: string | undefined;
+      for (const entry of await findEntries(folder, tests, signal)) {
+        refusal ??= this.#refusalOf(entry);
+        noteSecret(place, entry);
+        if (verdict !== "rw") continue;
+        await this.#takeBits(place, entry);
+        await this.#notePoint(place, entry);
+      }
+      return change ?? (refusal && `The mount ${target} is refused from now on: it contains ${refusal}.`);
+    } catch (error) {
+      signal.throwIfAborted();
+      for (const [key, point] of this.#before) {
+        if (point.target === target) work.found.executionPoints.set(key, point);
+      }
+      return change ?? `The mount ${target} is refused from now on: ${toError(error).message}`;
+    }
+  }
+
+  /** The end of a sentence, as the rules for mounts say it. */
+  #refusalOf({ path, type }: FoundEntry): string | undefined {
+    const why = this.#parts.refuseName(nameOf(path));
+    if (why !== undefined) return `${shown(path)}, a name that ${why}`;
+    return special[type] && `the ${special[type]} ${shown(path)}`;
+  }
+
+  async #takeBits({ folder, path: where, found, since }: Place, entry: FoundEntry): Promise<void> {
+    const { type, mode, uid, changedAt, path } = entry;
+    if (type !== "f" || (mode & setIdBits) === 0 || uid !== this.#parts.uid || Number(changedAt) < since) return;
+    await using file = await openBelow(folder, path);
+    const facts = await file?.stat();
+    if (!file || !facts?.isFile() || facts.uid !== uid || (facts.mode & setIdBits) === 0) return;
+    // Through the descriptor: by its name it could be another file by now.
+    await chmod(`/proc/self/fd/${file.fd}`, facts.mode & 0o1777);
+    if (found.setIdFiles.length === most) return;
+    found.setIdFiles.push({ folder: where, path: shown(path), mode: (facts.mode & 0o7777).toString(8) });
+  }
+
+  async #notePoint({ folder, target, found }: Place, entry: FoundEntry): Promise<void> {
+    const kind = executionPointKind(entry.path.toString("utf8"));
+    if (kind === undefined || found.executionPoints.size >= most) return;
+    const key = `${target}/${entry.path.toString("latin1")}`;
+    const state = await this.#stateOf(folder, key, entry);
+    found.executionPoints.set(key, { target, path: shown(entry.path), kind, state });
+  }
+
+  /** What it is, what it holds and whether it can be run. Of a folder only which one it is: its entries speak for themselves. */
+  async #stateOf(folder: FileHandle, key: string, entry: FoundEntry): Promise<string> {
+    const { path, type, mode, inode, size, changedAt } = entry;
+    if (type === "d") return `d ${inode}`;
+    const stamp = `${type} ${inode} ${size} ${changedAt}`;
+    if (type !== "f" || size > mostHashed) return stamp;
+    const known = this.#hashes.get(key);
+    const hash = known?.stamp === stamp ? known.hash : await hashOf(folder, path);
+    this.#hashes.set(key, { stamp, hash });
+    return `f ${mode & 0o111} ${hash}`;
+  }
+}
+
+/** What the walk before the start refuses. Names beyond plain characters are all looked at: only folding tells what they mean. */
+function refusalTests(names: readonly string[]): string[][] {
+  const plain = names.map(foldName).filter((name) => /^[\x21-\x7e]+$/.test(name));
+  return [
+    ["-type", "s"],
+    ["-type", "b"],
+    ["-type", "c"],
+    ["-name", "*[!!-~]*"],
+    ...plain.map((name) => ["-iname", name.replaceAll(/[\\*?[\]]/g, String.raw`\$&`)]),
+  ];
+}
+
+function noteSecret({ target, found: { secrets } }: Place, { path, type }: FoundEntry): void {
+  if (type === "d" || secrets.length >= most || !looksLikeSecret(nameOf(path))) return;
+  secrets.push({ target, path: shown(path) });
+}
+
+async function isSame(folder: FileHandle, { device, inode }: MountGrant): Promise<boolean> {
+  const facts = await folder.stat({ bigint: true });
+  return String(facts.dev) === device && String(facts.ino) === inode;
+}
+
+function nameOf(path: Buffer): string {
+  return path.subarray(path.lastIndexOf(0x2f) + 1).toString("utf8");
+}
+
+/** Of what is there now: it may have been exchanged since it was found, which the next look then sees. */
+async function hashOf(folder: FileHandle, path: Buffer): Promise<string> {
+  await using place = await openBelow(folder, path);
+  if (!place || !(await place.stat()).isFile()) return "gone";
+  await using file = await open(`/proc/self/fd/${place.fd}`, "r");
+  const { buffer, bytesRead } = await file.read(Buffer.alloc(mostHashed), 0, mostHashed, 0);
+  return createHash("sha256").update(buffer.subarray(0, bytesRead)).digest("hex");
+}

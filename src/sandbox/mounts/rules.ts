@@ -1,0 +1,251 @@
+import { readFile } from "node:fs/promises";
+import * as z from "zod";
+
+import { protectedByDefault, type Access } from "../../domain/group.ts";
+import { toError } from "../../lib/app-error.ts";
+import { readAllowlist, type Allowlist, type MountRoot } from "./allowlist.ts";
+import { identifyFolder, type FolderIdentity } from "./identity.ts";
+import { expandHome, hasHiddenCharacters, isWithin } from "../../lib/paths.ts";
+import { mountOf, otherPathsOf, parseMountInfo, type MountPoint } from "../../lib/mount-points.ts";
+import { Refusals, type OwnPlaces } from "./refusals.ts";
+import { targetFault } from "./target.ts";
+import { lookThrough, type Contents, type WalkLimits } from "./walk.ts";
+import { findProtected, type ProtectedPath } from "./protected-paths.ts";
+import { secretsRemark } from "./secret-names.ts";
+
+/** A group may ask for this many folders; more are denied. */
+const maxMounts = 32;
+
+/** Network file systems: identity, ownership and liveness are another machine's word. */
+const networkTypes =
+  /^(9p2000|afs|ceph|cifs|coda|fuse\.(ceph|cephfs|gcsfuse|gfs|glusterfs|rclone|s3fs|sshfs)|glusterfs|lustre|ncpfs|nfs4?|smb3|smbfs)$/;
+
+/** File systems that are an interface of the kernel, wherever they are mounted. */
+const kernelTypes =
+  /^(autofs|binfmt_misc|bpf|cgroup2?|configfs|debugfs|devpts|devtmpfs|efivarfs|fusectl|mqueue|nsfs|proc|pstore|rpc_pipefs|securityfs|selinuxfs|sysfs|tracefs)$/;
+
+/** Below the mount, made of plain names. */
+const protectedPath = z.string().superRefine((path, context) => {
+  const fault = targetFault(path, []);
+  if (fault !== undefined) context.addIssue({ code: "custom", message: fault.replace("the target", "it") });
+});
+
+const mountRequest = z.strictObject({
+  source: z.string().min(1),
+  target: z.string(),
+  access: z.enum(["ro", "rw"]).default("ro"),
+  shared: z.boolean().default(false),
+  protect: z
+    .array(protectedPath)
+    .max(32)
+    .default([...protectedByDefault]),
+});
+
+/** `reason` is a whole sentence. `source` and `target` are as requested, empty when they were no text. */
+export type MountVerdict = MountGrant | MountDenial;
+
+/**
+ * What decided. `request`, `target`: the wish itself cannot be. `allowlist`: mounts.json cannot be used. `source`: not a folder
+ * that can be examined. `protected`: by its path, name or file system never mounted. `root`: no root of mounts.json is above it,
+ * or (granted) this one decides. `contents`: something in it is never mounted. `shared`: another group gets it, too. `owner`: no
+ * container user fits.
+ */
+export type MountRule =
+  | "request"
+  | "target"
+  | "allowlist"
+  | "source"
+  | "protected"
+  | "root"
+  | "contents"
+  | "shared"
+  | "owner";
+
+export interface MountGrant extends FolderIdentity {
+  readonly source: string;
+  readonly target: string;
+  readonly verdict: Access;
+  /** The root as it is written in mounts.json. */
+  readonly root?: string;
+  readonly reason: string;
+  /** Other groups may get it, too. */
+  readonly shared?: boolean;
+  /** What stays read-only in it. */
+  readonly protect?: readonly ProtectedPath[];
+  /** Files in it that look as if they held secrets, the first few. */
+  readonly secrets?: readonly string[];
+}
+
+export interface MountDenial {
+  readonly source: string;
+  readonly target: string;
+  readonly verdict: "denied";
+  readonly rule: MountRule;
+  readonly reason: string;
+}
+
+export interface MountContext extends OwnPlaces {
+  /** Path of `mounts.json`. */
+  readonly allowlistPath: string;
+  readonly hostUid: number;
+  readonly walkLimits?: WalkLimits;
+  /** Leave out what has to be looked for in the whole folder: the grant is what it could be at best. */
+  readonly withoutContents?: boolean;
+  /** Text of the machine's mount table; by default that of this process. */
+  readonly mountInfo?: string;
+}
+
+interface Rules {
+  readonly allowlist: Allowlist;
+  readonly refusals: Refusals;
+  readonly mounts: readonly MountPoint[];
+  readonly context: MountContext;
+}
+
+type Wish = z.infer<typeof mountRequest>;
+
+type Judgement =
+  | { readonly granted: Omit<MountGrant, "source" | "target"> }
+  | { readonly denied: string; readonly rule: MountRule };
+
+/**
+ * Decides for each requested mount what it gets: `rw`, `ro` or `denied`, in the order asked. Reads the allowlist and the
+ * folders at each call, caches nothing, and never rejects: a bad request is a denial with a reason. A grant is for the
+ * folder found now; `recheckMount` tells whether it is still the same one.
+ */
+export async function judgeMounts(requests: readonly unknown[], context: MountContext): Promise<MountVerdict[]> {
+  if (requests.length === 0) return [];
+  const { allowlistPath, homeFolder, hostUid } = context;
+  const allowlist = await readAllowlist({ path: allowlistPath, homeFolder, hostUid });
+  const blocked = allowlist.state === "ready" ? allowlist.blocked : [];
+  const refusals = await Refusals.build(context, blocked);
+  const mounts = await readMountTable(context);
+  const rules: Rules = { allowlist, refusals, mounts, context };
+
+  const verdicts: MountVerdict[] = [];
+  const taken: string[] = [];
+  for (const [index, request] of requests.entries()) {
+    const verdict =
+      index < maxMounts
+        ? await judge(request, taken, rules)
+        : deny(request, "request", `more than ${maxMounts} mounts`);
+    verdicts.push(verdict);
+    if (targetFault(verdict.target, taken) === undefined) taken.push(verdict.target);
+  }
+  return verdicts;
+}
+
+/** What is mounted where on this machine. */
+export async function readMountTable({ mountInfo }: Pick<MountContext, "mountInfo">): Promise<MountPoint[]> {
+  return parseMountInfo(mountInfo ?? (await readFile("/proc/self/mountinfo", "utf8").catch(() => "")));
+}
+
+/** Names that may lie in no mount, by the allowlist as it is now. */
+export async function readRefusals(context: MountContext): Promise<Refusals> {
+  const { allowlistPath, homeFolder, hostUid } = context;
+  const allowlist = await readAllowlist({ path: allowlistPath, homeFolder, hostUid });
+  return Refusals.build(context, allowlist.state === "ready" ? allowlist.blocked : []);
+}
+
+async function judge(request: unknown, taken: readonly string[], rules: Rules): Promise<MountVerdict> {
+  const parsed = mountRequest.safeParse(request);
+  if (!parsed.success) {
+    const issue = parsed.error.issues[0];
+    return deny(
+      request,
+      "request",
+      `the request is not valid (${issue?.path.join(".") || "mount"}: ${issue?.message ?? ""})`,
+    );
+  }
+  const { source, target } = parsed.data;
+  const fault = targetFault(target, taken);
+  if (fault !== undefined) return deny(request, "target", fault);
+  try {
+    const judgement = await judgeSource(parsed.data, rules);
+    return "denied" in judgement
+      ? deny(request, judgement.rule, judgement.denied)
+      : { source, target, ...judgement.granted };
+  } catch (error) {
+    return deny(request, "source", `it could not be examined (${toError(error).message})`);
+  }
+}
+
+function deny(request: unknown, rule: MountRule, why: string): MountDenial {
+  const asked = typeof request === "object" && request !== null ? (request as Record<string, unknown>) : {};
+  const source = typeof asked["source"] === "string" ? asked["source"] : "";
+  const target = typeof asked["target"] === "string" ? asked["target"] : "";
+  return { source, target, verdict: "denied", rule, reason: `Denied: ${why}.` };
+}
+
+async function judgeSource({ source, access, shared, protect }: Wish, rules: Rules): Promise<Judgement> {
+  if (hasHiddenCharacters(source)) return { rule: "request", denied: "the source has control or invisible characters" };
+  const path = expandHome(source, rules.context.homeFolder);
+  if (path === undefined)
+    return { rule: "request", denied: `the source ${source} is neither absolute nor begins with ~/` };
+  if (rules.allowlist.state === "unusable") return { rule: "allowlist", denied: rules.allowlist.reason };
+
+  const folder = await identifyFolder(path);
+  if (typeof folder === "string") return { rule: "source", denied: folder };
+  const { realPath } = folder;
+  const refusal = refusePath(realPath, rules);
+  if (refusal !== undefined) return { rule: "protected", denied: refusal };
+  const root = rootOf(realPath, rules.allowlist.roots);
+  if (root === undefined) return { rule: "root", denied: `${realPath} is not below any root in mounts.json` };
+  const inside = await lookInside(realPath, rules);
+  if (inside.refusal !== undefined) return { rule: "contents", denied: inside.refusal };
+
+  const grant = grantedAccess(access, root, rules.allowlist.roots, realPath);
+  const kept = grant.verdict === "rw" ? await findProtected(realPath, protect) : { paths: [], remark: "" };
+  const reason = grant.reason + kept.remark + secretsRemark(inside.secrets);
+  const { paths } = inside.secrets;
+  return { granted: { ...folder, root: root.path, ...grant, reason, shared, protect: kept.paths, secrets: paths } };
+}
+
+async function lookInside(folder: string, { refusals, context }: Rules): Promise<Contents> {
+  if (context.withoutContents === true) return { refusal: undefined, secrets: { paths: [], count: 0 } };
+  return lookThrough(folder, (name) => refusals.ofName(name), context.walkLimits);
+}
+
+function refusePath(path: string, { refusals, mounts }: Rules): string | undefined {
+  for (const seenAs of [path, ...otherPathsOf(path, mounts)]) {
+    const refusal = refusals.ofPath(seenAs);
+    if (refusal !== undefined) return refusal;
+  }
+  const type = mountOf(path, mounts)?.type ?? "";
+  if (networkTypes.test(type)) return `${path} is on a network file system (${type})`;
+  if (kernelTypes.test(type)) return `${path} is on a file system of the kernel (${type})`;
+  // Engines before 25 leave mounts below a read-only one writable; also, what they show was never judged.
+  const below = mounts.find((mount) => mount.target !== path && isWithin(mount.target, path));
+  return below === undefined ? undefined : `${path} contains another mount at ${below.target}`;
+}
+
+/** The deepest root above a path; of two for the same folder, the stricter. */
+function rootOf(path: string, roots: readonly MountRoot[]): MountRoot | undefined {
+  const above = roots.filter((root) => isWithin(path, root.realPath));
+  const depth = Math.max(...above.map((root) => root.realPath.length));
+  const deepest = above.filter((root) => root.realPath.length === depth);
+  return deepest.find((root) => root.access === "ro") ?? deepest[0];
+}
+
+function grantedAccess(
+  asked: Access,
+  root: MountRoot,
+  roots: readonly MountRoot[],
+  path: string,
+): { verdict: Access; reason: string } {
+  if (asked === "ro") return { verdict: "ro", reason: `Granted read-only below ${root.path}.` };
+  if (root.access === "ro") {
+    return {
+      verdict: "ro",
+      reason: `Granted read-only instead of read-write: mounts.json grants ${root.path} read-only.`,
+    };
+  }
+  const inner = roots.find((other) => other.access === "ro" && isWithin(other.realPath, path));
+  if (inner !== undefined) {
+    return {
+      verdict: "ro",
+      reason: `Granted read-only instead of read-write: it contains ${inner.path}, which is read-only.`,
+    };
+  }
+  return { verdict: "rw", reason: `Granted read-write below ${root.path}.` };
+}

@@ -1,0 +1,23 @@
+import type { Session } from "../../domain/session.ts";
+import type { HotContainer } from "./hot-container.ts";
+import type { FoundContainer } from "./launch.ts";
+import type { Owner } from "./pool-parts.ts";
+
+/** The session has had a later container, or has been promised one: a new conversation counts as that. */
+export function isOutdated(hot: Pick<HotContainer, "view">, { generation }: Pick<Session, "generation">): boolean {
+  return hot.view().generation < generation;
+}
+
+/** Why a container of an earlier start of the host is not taken over, as far as that can be said without looking at it. */
+export function adoptionFault(
+  { running, generation }: Pick<FoundContainer, "running" | "generation">,
+  owner: Owner | undefined,
+  isFull: boolean,
+): string | undefined {
+  if (!owner) return "its session or group does not exist any more";
+  if (!running) return "it had ended";
+  // A new conversation counts as one, too.
+  if (generation !== owner.session.generation) return "a newer one exists";
+  if (owner.busy) return "a turn was using it when the host ended";
+  return isFull ? "there are enough hot containers" : undefined;
+}

@@ -1,0 +1,286 @@
+import type { HotContainer as HotContainerView } from "../../domain/session.ts";
+import type { LimitCounters, LimitHit } from "../../domain/limit.ts";
+import { AppError } from "../../lib/app-error.ts";
+import type { AgentMessage, AgentPayload, HostPayload, ProbeReport } from "../../protocol/messages.ts";
+import { describeExit, hitsBetween } from "./container-limits.ts";
+import type { RunningContainer } from "./launch.ts";
+
+/** Whoever works with a container during a turn. Called in the order of the mailbox; neither may throw. */
+export interface TurnListener {
+  onMessage(payload: AgentPayload): void;
+  /** The container is gone or was ended; nothing more will come. */
+  onLost(reason: string): void;
+}
+
+/** The part of a mailbox that a container needs. */
+export interface Mailbox extends AsyncDisposable {
+  send(payload: HostPayload): Promise<number>;
+  /** Whether its agent is frozen: nothing comes from it then. */
+  setFrozen(isFrozen: boolean): void;
+  removeFiles(): Promise<unknown>;
+}
+
+export interface MailboxEvents {
+  readonly onMessage: (message: AgentMessage) => void;
+  readonly onViolation: (reason: string) => void;
+  /** A message of the agent could not be read and will not come again. */
+  readonly onDropped: (reason: string) => void;
+}
+
+export interface HotContainerParts {
+  readonly session: string;
+  readonly group: string;
+  readonly fingerprint: string;
+  readonly openMailbox: (events: MailboxEvents) => Promise<Mailbox>;
+  readonly onLog: (level: "debug" | "info" | "warn" | "error", text: string) => void;
+  /** Called once, when the container has ended or must be treated as such. */
+  readonly onGone: (container: HotContainer, reason: string) => void;
+  /** It has reached one of its limits. */
+  readonly onLimit: (container: HotContainer, hit: LimitHit) => void;
+  /** Called when it could not be removed. */
+  readonly onLeftBehind: () => void;
+  /** The host stops: one that is being started is not waited for. */
+  readonly stop: AbortSignal;
+  readonly now: () => number;
+}
+
+/**
+ * One life of a session's container with its mailbox: `starting → idle ⇄ busy → closing`; an idle one may be frozen. `closing` from the first close
+ * on, whatever the reason (its end, a violation of the protocol, eviction); never used again after that.
+ */
+export class HotContainer {
+  readonly fingerprint: string;
+  readonly #parts: HotContainerParts;
+  readonly #ready = Promise.withResolvers<ProbeReport>();
+  readonly #closed = Promise.withResolvers<void>();
+  #state: Exclude<HotContainerView["state"], "frozen"> = "starting";
+  /** Set from the moment on that it is told to freeze; resolves with whether it did. */
+  #freezing: Promise<boolean> | undefined;
+  #running: RunningContainer | undefined;
+  #mailbox: Mailbox | undefined;
+  #listener: TurnListener | undefined;
+  #lastUsedAt: number;
+  #counted: LimitCounters = { memoryKills: 0, refusedProcesses: 0 };
+
+  private constructor(parts: HotContainerParts) {
+    this.#parts = parts;
+    this.fingerprint = parts.fingerprint;
+    this.#lastUsedAt = parts.now();
+    this.#ready.promise.catch(() => undefined);
+  }
+
+  /** Opens the mailbox, starts the container, waits until its agent is ready and the attestation found nothing. */
+  static async start(
+    parts: HotContainerParts,
+    launch: () => Promise<RunningContainer>,
+    readyTimeoutMs: number,
+  ): Promise<HotContainer> {
+    const container = new HotContainer(parts);
+    const stop = (): void => void container.close("the host is stopping");
+    parts.stop.addEventListener("abort", stop, { once: true });
+    try {
+      await container.#openMailbox();
+      await container.#watch(await launch());
+      const probe = await container.#waitUntilReady(readyTimeoutMs);
+      await container.#attest(probe);
+      container.#becomeIdle();
+      return container;
+    } catch (error) {
+      await container.close(error instanceof Error ? error.message : String(error));
+      throw error;
+    } finally {
+      parts.stop.removeEventListener("abort", stop);
+    }
+  }
+
+  /** Takes over a container that an earlier life of the host had left idle. */
+  static async adopt(parts: HotContainerParts, running: RunningContainer): Promise<HotContainer> {
+    const container = new HotContainer(parts);
+    try {
+      await container.#watch(running);
+      await container.#attest(undefined);
+      // What it hit in an earlier life of the host has been told.
+      container.#counted = (await running.limitCounters().catch(() => undefined)) ?? container.#counted;
+      await container.#openMailbox();
+      container.#becomeIdle();
+      if (running.isFrozen()) {
+        container.#freezing = Promise.resolve(true);
+        container.#mailbox?.setFrozen(true);
+      }
+      return container;
+    } catch (error) {
+      await container.close(error instanceof Error ? error.message : String(error));
+      throw error;
+    }
+  }
+
+  get state(): Exclude<HotContainerView["state"], "frozen"> {
+    return this.#state;
+  }
+
+  get lastUsedAt(): number {
+    return this.#lastUsedAt;
+  }
+
+  /** Megabytes that would be free without it; undefined where nobody can say. Never rejects. */
+  async heldMemoryMb(): Promise<number | undefined> {
+    return this.#running?.heldMemoryMb().catch(() => undefined);
+  }
+
+  view(): HotContainerView {
+    return {
+      session: this.#parts.session,
+      group: this.#parts.group,
+      generation: this.#running?.generation ?? 0,
+      container: this.#running?.id ?? "",
+      name: this.#running?.name ?? "",
+      state: this.#state === "idle" && this.#freezing ? "frozen" : this.#state,
+      lastUsedAt: this.#lastUsedAt,
+    };
+  }
+
+  /** Gives the container to a turn. */
+  occupy(listener: TurnListener): void {
+    if (this.#state !== "idle") throw new AppError("container_lost", `The container is ${this.#state}, not idle.`);
+    this.#state = "busy";
+    this.#listener = listener;
+  }
+
+  /** Takes its processor time, if it is idle. Resolves with whether it is frozen then; rejects with what the engine says. */
+  async freeze(): Promise<boolean> {
+    if (this.#state !== "idle" || this.#freezing || !this.#running) return false;
+    const work = this.#running.freeze();
+    this.#freezing = work.then(
+      () => true,
+      () => false,
+    );
+    await work.catch((error: unknown) => {
+      this.#freezing = undefined;
+      throw error;
+    });
+    this.#mailbox?.setFrozen(true);
+    return true;
+  }
+
+  /**
+   * Gives it its processor time back; at once when it was not frozen. Rejects with `engine_unavailable` while the engine is
+   * away; one that cannot be thawed is closed.
+   */
+  async thaw(): Promise<boolean> {
+    if (!(await this.#freezing)) return false;
+    try {
+      await this.#running?.thaw();
+      this.#freezing = undefined;
+      this.#mailbox?.setFrozen(false);
+      return true;
+    } catch (error) {
+      if (error instanceof AppError && error.code === "engine_unavailable") throw error;
+      await this.close(`it could not be thawed: ${error instanceof Error ? error.message : String(error)}`);
+      throw new AppError("container_lost", "The container could not be thawed.", { cause: error });
+    }
+  }
+
+  /** The turn is over; the container may be used again. */
+  release(): void {
+    this.#listener = undefined;
+    this.#lastUsedAt = this.#parts.now();
+    if (this.#state === "busy") this.#state = "idle";
+  }
+
+  /** Limits that it has reached since this was last asked; each is reported to `onLimit`, too. Never rejects. */
+  async limitHits(): Promise<readonly LimitHit[]> {
+    const now = await this.#running?.limitCounters().catch(() => undefined);
+    if (now === undefined) return [];
+    const before = this.#counted;
+    this.#counted = now;
+    const hits = hitsBetween(before, now);
+    for (const hit of hits) this.#parts.onLimit(this, hit);
+    return hits;
+  }
+
+  /** Sends to the agent. Does nothing once the container is closing: `onLost` tells the listener. */
+  async send(payload: HostPayload): Promise<void> {
+    if (this.#state === "closing") return;
+    await this.#mailbox?.send(payload);
+  }
+
+  /** Ends it. Later calls wait for the first one. */
+  async close(reason: string): Promise<void> {
+    if (this.#state === "closing") return this.#closed.promise;
+    this.#state = "closing";
+    this.#ready.reject(new AppError("container_lost", `The container ended before it was ready: ${reason}`));
+    this.#listener?.onLost(reason);
+    this.#listener = undefined;
+    this.#parts.onGone(this, reason);
+    try {
+      await this.#mailbox?.[Symbol.asyncDispose]();
+      await this.#freezing;
+      await this.limitHits();
+      await this.#running?.remove();
+      await this.#mailbox?.removeFiles();
+    } catch (error) {
+      this.#parts.onLog("error", `ending the container (${reason}) failed: ${String(error)}`);
+      this.#parts.onLeftBehind();
+    } finally {
+      this.#closed.resolve();
+    }
+  }
+
+  /** It may have ended while it was attested: what is closing never comes back. */
+  #becomeIdle(): void {
+    if (this.#state === "closing") throw new AppError("container_lost", "The container ended while it was attested.");
+    this.#state = "idle";
+  }
+
+  async #openMailbox(): Promise<void> {
+    this.#mailbox = await this.#parts.openMailbox({
+      onMessage: (message) => this.#receive(message.payload),
+      onDropped: (reason) => {
+        // A turn would wait for it for ever. Without a turn, it only counts as a violation.
+        if (this.#listener) void this.close(`a message of the agent could not be read (${reason})`);
+      },
+      onViolation: (reason) => {
+        this.#parts.onLog("error", `the agent broke the mailbox protocol: ${reason}`);
+        void this.close(`mailbox violation: ${reason}`);
+      },
+    });
+  }
+
+  async #watch(running: RunningContainer): Promise<void> {
+    this.#running = running;
+    if (this.#state === "closing") return running.remove();
+    void this.#closeAtExit(running);
+  }
+
+  async #closeAtExit(running: RunningContainer): Promise<void> {
+    const exit = await running.exited;
+    if (this.#state === "closing") return;
+    const end = describeExit(exit);
+    if (end.hit) this.#parts.onLimit(this, end.hit);
+    await this.close(end.reason);
+  }
+
+  #receive(payload: AgentPayload): void {
+    if (payload.type === "ready") this.#ready.resolve(payload.probe);
+    else if (payload.type === "log") this.#parts.onLog(payload.level, payload.text);
+    else this.#listener?.onMessage(payload);
+  }
+
+  async #waitUntilReady(timeoutMs: number): Promise<ProbeReport> {
+    const timer = setTimeout(() => {
+      this.#ready.reject(new AppError("container_lost", `The agent was not ready after ${timeoutMs} ms.`));
+    }, timeoutMs);
+    try {
+      return await this.#ready.promise;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  async #attest(probe: ProbeReport | undefined): Promise<void> {
+    const surprises = (await this.#running?.attest(probe)) ?? ["there is no container"];
+    if (surprises.length > 0) {
+      throw new AppError("attestation_failed", `The container is not what was asked for: ${surprises.join("; ")}`);
+    }
+  }
+}

@@ -1,0 +1,68 @@
+import type { ContainerExit } from "../engine/engine.ts";
+import type { Group } from "../../domain/group.ts";
+import type { LimitCounters } from "../../domain/limit.ts";
+import type { MountSighting } from "../../domain/mount.ts";
+import type { Session } from "../../domain/session.ts";
+import type { ProbeReport } from "../../protocol/messages.ts";
+
+/** A container that runs for a session, as the pool sees it. */
+export interface RunningContainer {
+  readonly id: string;
+  readonly name: string;
+  readonly generation: number;
+  /** The uid that the agent's files carry. */
+  readonly uid: number;
+  /** The folder of its mailbox on the host. */
+  readonly mailFolder: string;
+  /** Resolves when it has ended, for whatever reason; never rejects. */
+  readonly exited: Promise<ContainerExit>;
+  /**
+   * Compares the running container with what was asked for, from outside and (with a report) from inside. Empty = as it
+   * should be. A re-adopted container cannot be asked from inside any more: it is judged without a report.
+   */
+  attest(probe: ProbeReport | undefined): Promise<readonly string[]>;
+  /** How often the kernel has enforced its limits so far; undefined where the host cannot look. */
+  limitCounters(): Promise<LimitCounters | undefined>;
+  /** Megabytes that would be free without it; undefined where the host cannot look. */
+  heldMemoryMb(): Promise<number | undefined>;
+  /** Has it any mounts? */
+  readonly hasMounts: boolean;
+  /** What lies in them now; setuid and setgid bits of the agent's files there are taken away. */
+  lookIntoMounts(signal: AbortSignal): Promise<MountSighting>;
+  /** Was it frozen when it was attested? */
+  isFrozen(): boolean;
+  /** Takes all processor time from it until `thaw`. Doing either twice does no harm. */
+  freeze(): Promise<void>;
+  thaw(): Promise<void>;
+  /** Ends and removes it, frozen or not. Idempotent. */
+  remove(): Promise<void>;
+}
+
+/** A container found at start that carries this home's label. */
+export interface FoundContainer {
+  readonly name: string;
+  readonly session: string;
+  readonly generation: number;
+  readonly running: boolean;
+  /** Takes it over if it is what would be started now; otherwise says why not. */
+  adopt(group: Group, session: Session, mailFolder: string): Promise<RunningContainer | string>;
+  remove(): Promise<void>;
+}
+
+/** A container that could be started for a session now. */
+export interface LaunchPlan {
+  readonly uid: number;
+  /** What the operator should know of its mounts, one sentence each: what the group does not get, and what looks like secrets. */
+  readonly warnings: readonly string[];
+  /** Creates and starts it. Nothing is left behind when it fails. */
+  start(generation: number, mailFolder: string): Promise<RunningContainer>;
+}
+
+/** Makes containers for sessions; the only way to get one. */
+export interface Launcher {
+  /** Changes when anything changes that a container of this group is made from: mounts, allowlist, limits, image. Cheap. */
+  fingerprint(group: Group): Promise<string>;
+  plan(group: Group, session: Session): Promise<LaunchPlan>;
+  /** Containers of this home that exist already. */
+  found(): Promise<readonly FoundContainer[]>;
+}

@@ -1,0 +1,72 @@
+import type { Logger } from "pino";
+
+import { toError } from "../../lib/app-error.ts";
+import type { FoundContainer } from "./launch.ts";
+
+export interface LeftoversParts {
+  readonly found: () => Promise<readonly FoundContainer[]>;
+  /** Is it, or will it be, the container that its session works with? */
+  readonly inUse: (container: FoundContainer) => boolean;
+  readonly removed: (name: string, reason: string) => Promise<void>;
+  readonly logger: Logger;
+}
+
+const retryMs = 5_000;
+
+/**
+ * Removes containers that nobody uses any more and that could not be removed when they ended, or were made by a call whose
+ * answer never came: the engine was away.
+ */
+export class Leftovers implements AsyncDisposable {
+  readonly #parts: LeftoversParts;
+  #timer: NodeJS.Timeout | undefined;
+  #looking: Promise<void> | undefined;
+  #suspected = false;
+  #closed = false;
+
+  constructor(parts: LeftoversParts) {
+    this.#parts = parts;
+  }
+
+  /** There may be something: it is looked for soon, and until the engine has answered. */
+  suspect(): void {
+    this.#suspected = true;
+    if (this.#closed || this.#timer) return;
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined;
+      this.#looking = this.#look().catch(() => this.suspect());
+    }, retryMs).unref();
+  }
+
+  /** Resolves when the session has no container that runs or could: only then may it get the next one. */
+  async removeOf(session: string): Promise<void> {
+    const found = await this.#parts.found();
+    await this.#remove(found.filter((container) => container.session === session));
+  }
+
+  /** The last look. What an engine that is away keeps is removed at the next start. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#closed = true;
+    clearTimeout(this.#timer);
+    await this.#looking;
+    if (!this.#suspected) return;
+    try {
+      await this.#look();
+    } catch (error) {
+      this.#parts.logger.error({ error: toError(error) }, "whether containers are left over cannot be said");
+    }
+  }
+
+  async #look(): Promise<void> {
+    this.#suspected = false;
+    const found = await this.#parts.found();
+    await this.#remove(found.filter((container) => !this.#parts.inUse(container)));
+  }
+
+  async #remove(containers: readonly FoundContainer[]): Promise<void> {
+    for (const container of containers) {
+      await container.remove();
+      await this.#parts.removed(container.name, "it was left over");
+    }
+  }
+}

@@ -1,0 +1,203 @@
+import type { Logger } from "pino";
+
+import type { ExecutionPointChange, MountSighting, SetIdFile } from "../../domain/mount.ts";
+import { AppError, toError } from "../../lib/app-error.ts";
+import { PendingWork } from "../../lib/pending-work.ts";
+
+/** Whose mounts something was found in. */
+export interface MountOwner {
+  readonly group: string;
+  readonly session: string;
+}
+
+/** What is found in mounts while containers are hot, for the audit log and the operator. Each resolves when it is on record. */
+export interface MountEvents {
+  setIdRemoved(owner: MountOwner, files: readonly SetIdFile[]): Promise<void>;
+  /** `turn`: the last one that used the container; undefined when there was none since the host's start. */
+  executionPoints(owner: MountOwner, turn: string | undefined, changes: readonly ExecutionPointChange[]): Promise<void>;
+  secretsAppeared(
+    owner: MountOwner,
+    files: readonly { readonly target: string; readonly path: string }[],
+  ): Promise<void>;
+  refused(owner: MountOwner, reason: string): Promise<void>;
+}
+
+/** A container as far as its mounts are concerned. */
+export interface MountedContainer {
+  readonly hasMounts: boolean;
+  /** Resolves when it has ended. */
+  readonly exited: Promise<unknown>;
+  lookIntoMounts(signal: AbortSignal): Promise<MountSighting>;
+}
+
+export interface MountWatchParts {
+  readonly events: MountEvents;
+  /** Milliseconds; only differences count. */
+  readonly now: () => number;
+  readonly logger: Logger;
+}
+
+/** A look that took longer than this is not repeated before the next turn if it is not older than that; in milliseconds. */
+const slow = { tookMs: 500, freshMs: 3_000 };
+
+interface Watched {
+  readonly owner: MountOwner;
+  readonly container: MountedContainer;
+  /** Ends the container, unless a turn uses it. */
+  readonly end: (reason: string) => void;
+  /** Why it may not be used any more. */
+  refused: string | undefined;
+  /** Whether a turn may be using it, and the last one that has. */
+  inUse: boolean;
+  turn: string | undefined;
+  /** The last look that was asked for; looks at one container's mounts come one after another. */
+  looking: Promise<void>;
+  /** When the last look began and how long it took; undefined: none that counts. */
+  last: { readonly at: number; readonly tookMs: number } | undefined;
+  seen: MountSighting | undefined;
+}
+
+/**
+ * Looks into the mounts of hot containers: when they start, after each turn, before they are used again and when they have
+ * ended. A group without mounts costs nothing. What may not be mounted any more ends the container, so that the next one is
+ * judged anew; what could harm the host's user is told.
+ */
+export class MountWatch implements AsyncDisposable {
+  readonly #parts: MountWatchParts;
+  readonly #watched = new Map<string, Watched>();
+  readonly #turns = new Map<string, string>();
+  readonly #pending: PendingWork;
+  readonly #life = new AbortController();
+
+  constructor(parts: MountWatchParts) {
+    this.#parts = parts;
+    this.#pending = new PendingWork((error) => parts.logger.error({ error }, "mounts could not be looked at"));
+  }
+
+  /**
+   * A container has been started or taken over: what lies in its mounts now is what changes are measured by. It is watched
+   * until it has ended.
+   */
+  begin(owner: MountOwner, container: MountedContainer, end: (reason: string) => void): void {
+    if (!container.hasMounts) return;
+    const fresh = {
+      inUse: false,
+      turn: undefined,
+      refused: undefined,
+      looking: Promise.resolve(),
+      last: undefined,
+      seen: undefined,
+    };
+    const watched: Watched = { owner, container, end, ...fresh };
+    this.#watched.set(owner.session, watched);
+    void this.#look(watched);
+    void container.exited.then(() => this.#ended(watched));
+  }
+
+  /** What the session's container does from now on is this turn's doing. */
+  turnBegins(session: string, turn: string): void {
+    this.#turns.set(session, turn);
+  }
+
+  /** The session's container has done something: it is looked at soon. */
+  released(session: string): void {
+    const watched = this.#watched.get(session);
+    if (!watched) return;
+    watched.turn = this.#turns.get(session);
+    watched.inUse = false;
+    void this.#look(watched);
+  }
+
+  /** Why the session's container may not be used (any more), by a look that is at most a moment old; undefined when it may. */
+  async refusalOf(session: string): Promise<string | undefined> {
+    const watched = this.#watched.get(session);
+    if (!watched) return undefined;
+    await watched.looking;
+    const { last } = watched;
+    const isFresh = last && last.tookMs > slow.tookMs && this.#parts.now() - last.at < slow.freshMs;
+    if (isFresh !== true) await this.#look(watched);
+    watched.inUse = watched.refused === undefined;
+    return watched.refused;
+  }
+
+  /** Waits for looks at what has ended; gives all others up. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#pending.done();
+    this.#life.abort(new Error("the host is stopping"));
+    await Promise.all([...this.#watched.values()].map(({ looking }) => looking));
+  }
+
+  /** A last look, for what was done at the end. */
+  #ended(watched: Watched): void {
+    const { session } = watched.owner;
+    if (this.#watched.get(session) === watched) this.#watched.delete(session);
+    if (watched.inUse) watched.turn = this.#turns.get(session);
+    this.#pending.add(this.#look(watched));
+  }
+
+  /** Never rejects. */
+  #look(watched: Watched): Promise<void> {
+    const { turn } = watched;
+    watched.looking = watched.looking
+      .then(() => this.#lookNow(watched, turn))
+      .catch((error: unknown) => this.#failed(watched, error));
+    return watched.looking;
+  }
+
+  async #lookNow(watched: Watched, turn: string | undefined): Promise<void> {
+    const { owner, container } = watched;
+    const { events, now } = this.#parts;
+    if (this.#life.signal.aborted) return;
+    const begun = now();
+    const before = watched.seen;
+    const seen = await container.lookIntoMounts(this.#life.signal);
+    watched.seen = seen;
+    watched.last = { at: begun, tookMs: now() - begun };
+    if (seen.setIdFiles.length > 0) await events.setIdRemoved(owner, seen.setIdFiles);
+    if (before !== undefined) await this.#tellChanges({ owner, turn }, before, seen);
+    if (seen.refused === undefined || watched.refused !== undefined) return;
+    watched.refused = seen.refused;
+    await events.refused(owner, seen.refused);
+    watched.end(seen.refused);
+  }
+
+  async #tellChanges(
+    { owner, turn }: Pick<Watched, "owner" | "turn">,
+    before: MountSighting,
+    seen: MountSighting,
+  ): Promise<void> {
+    const { events } = this.#parts;
+    const changes = compare(before.executionPoints, seen.executionPoints);
+    if (changes.length > 0) await events.executionPoints(owner, turn, changes);
+    const known = new Set(before.secrets.map(nameOf));
+    const appeared = seen.secrets.filter((file) => !known.has(nameOf(file)));
+    if (appeared.length > 0) await events.secretsAppeared(owner, appeared);
+  }
+
+  /** What cannot be looked at may hold anything. */
+  #failed(watched: Watched, error: unknown): void {
+    // One that ended while it was started is nobody's any more.
+    if (this.#life.signal.aborted || (error instanceof AppError && error.code === "container_lost")) return;
+    this.#parts.logger.error({ error, group: watched.owner.group }, "the mounts of a container could not be looked at");
+    watched.refused ??= `its mounts could not be looked at: ${toError(error).message}`;
+    watched.end(watched.refused);
+  }
+}
+
+function nameOf({ target, path }: { readonly target: string; readonly path: string }): string {
+  return `${target}/${path}`;
+}
+
+function compare(
+  before: MountSighting["executionPoints"],
+  now: MountSighting["executionPoints"],
+): ExecutionPointChange[] {
+  const changes: ExecutionPointChange[] = [];
+  for (const [key, { state, ...point }] of now) {
+    const old = before.get(key);
+    if (old === undefined) changes.push({ ...point, change: "added" });
+    else if (old.state !== state) changes.push({ ...point, change: "changed" });
+  }
+  for (const [key, { state: _, ...point }] of before) if (!now.has(key)) changes.push({ ...point, change: "removed" });
+  return changes;
+}

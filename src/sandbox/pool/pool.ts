@@ -1,0 +1,305 @@
+import { once } from "node:events";
+
+import type { Group } from "../../domain/group.ts";
+import type { HotContainer as HotContainerView, Session } from "../../domain/session.ts";
+import { AppError, toError } from "../../lib/app-error.ts";
+import { HotContainer } from "./hot-container.ts";
+import type { HotContainerParts, TurnListener } from "./hot-container.ts";
+import type { FindOwner, Owner, PoolParts } from "./pool-parts.ts";
+import { PendingWork } from "../../lib/pending-work.ts";
+import { adoptionFault, isOutdated } from "./adoption.ts";
+import { Freezing } from "./freezing.ts";
+import { IdlePlan } from "./idle-plan.ts";
+import { Leftovers } from "./leftovers.ts";
+import { MemoryRelief } from "./memory-relief.ts";
+import type { FoundContainer, RunningContainer } from "./launch.ts";
+
+/** Ids that one mailbox block spans; a container's life never needs as many. */
+const mailboxBlockSize = 1_000_000;
+/** What an engine gets to end all containers when the host stops. */
+const endMs = 20_000;
+/** Between two looks at the machine's memory. */
+const memoryCheckMs = 10_000;
+const stopping = "the host is stopping";
+
+/**
+ * The hot containers, at most one per session, as many as the machine's memory or `maxHot` allows. Callers make sure that
+ * no more turns than `maxHot` are at work at once, so a place can be made by ending an idle container; those of turns that
+ * only wait for their tools come on top.
+ */
+export class SessionPool implements AsyncDisposable {
+  readonly #parts: PoolParts;
+  readonly #hot = new Map<string, HotContainer>();
+  readonly #idle: IdlePlan;
+  readonly #memory: MemoryRelief;
+  readonly #memoryTimer: NodeJS.Timeout;
+  readonly #freezing: Freezing;
+  readonly #pending: PendingWork;
+  /** Places promised to containers that are being started, and their generations as soon as they have one. */
+  readonly #starting = new Map<string, number | undefined>();
+  readonly #leftovers: Leftovers;
+  readonly #stop = new AbortController();
+
+  constructor(parts: PoolParts) {
+    this.#parts = parts;
+    this.#freezing = new Freezing(parts);
+    this.#pending = new PendingWork((error) =>
+      parts.logger.error({ error }, "a container could not be ended in good order"),
+    );
+    this.#leftovers = new Leftovers({
+      found: () => parts.launcher.found(),
+      inUse: ({ session, generation }) =>
+        this.#hot.get(session)?.view().generation === generation || this.#starting.get(session) === generation,
+      removed: (name, reason) => parts.events.orphanRemoved(name, reason),
+      logger: parts.logger,
+    });
+    this.#idle = new IdlePlan({
+      freezeMs: parts.limits.freezeMs,
+      stopMs: parts.limits.idleStopMs,
+      freeze: (session) => void this.#freezing.freeze(this.#hot.get(session)),
+      stop: (session) => this.#endIdle(session, "it was idle for too long"),
+    });
+    this.#memory = new MemoryRelief({
+      idle: () => this.#idleOnes(),
+      availableMb: parts.availableMemoryMb,
+      reserveMb: parts.limits.memoryReserveMb,
+      now: parts.now,
+    });
+    this.#memoryTimer = setInterval(
+      () => this.#pending.add(this.#memory.relieve(this.#starting.size)),
+      memoryCheckMs,
+    ).unref();
+  }
+
+  list(): HotContainerView[] {
+    return [...this.#hot.values()].map((container) => container.view());
+  }
+
+  /** The session's hot container, or a new one, busy with the listener's turn until `release`. */
+  async acquire(group: Group, session: Session, listener: TurnListener): Promise<HotContainer> {
+    if (this.#stop.signal.aborted) throw new AppError("container_lost", "The host is stopping.");
+    await this.#admit(group.name, session.id);
+    const fingerprint = await this.#parts.launcher.fingerprint(group);
+    const refusal = await this.#parts.mounts.refusalOf(session.id);
+    const hot = this.#hot.get(session.id);
+    const isCurrent = hot?.fingerprint === fingerprint && !isOutdated(hot, session) && refusal === undefined;
+    if (hot?.state === "idle" && isCurrent) {
+      this.#idle.end(session.id);
+      hot.occupy(listener);
+      await this.#freezing.thaw(hot);
+      return hot;
+    }
+    if (hot) await hot.close(refusal ?? (hot.state === "idle" ? "its configuration changed" : "it was being closed"));
+    this.#starting.set(session.id, undefined);
+    try {
+      await this.#makeRoom();
+      const start = this.#start(group, session, { fingerprint, listener });
+      this.#pending.add(start.catch(() => undefined));
+      return await start;
+    } finally {
+      this.#starting.delete(session.id);
+    }
+  }
+
+  /** The turn is over: the container stays hot until it has been idle for too long. */
+  release(session: string): void {
+    const hot = this.#hot.get(session);
+    if (!hot) return;
+    // What happened since the last tool call would otherwise count for the next turn.
+    void hot.limitHits();
+    hot.release();
+    this.#parts.workspaces.released(hot.view().group);
+    this.#parts.mounts.released(session);
+    if (hot.state === "idle") this.#idle.begin(session);
+    this.#pending.add(this.#endExcess());
+  }
+
+  /** Ends the container of a session, busy or not. False when it has none. */
+  async stop(session: string, reason: string): Promise<boolean> {
+    const hot = this.#hot.get(session);
+    if (!hot) return false;
+    await hot.close(reason);
+    return true;
+  }
+
+  /** Ends the container of a session, busy or not, unless it belongs to its latest conversation. */
+  async retire(session: Pick<Session, "id" | "generation">, reason: string): Promise<void> {
+    const hot = this.#hot.get(session.id);
+    if (hot && isOutdated(hot, session)) await hot.close(reason);
+  }
+
+  /**
+   * Looks at the containers that carry this home's label. One that is what its session would get now, and that no turn was
+   * using when the host ended, is taken over; all others are removed.
+   */
+  async reconcile(find: FindOwner): Promise<void> {
+    const found = await this.#parts.launcher.found();
+    await Promise.all(found.map((container) => this.#reconcileOne(container, find)));
+  }
+
+  /** Ends all containers. Those that an engine which hangs does not end in time are found at the next start. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stop.abort();
+    clearInterval(this.#memoryTimer);
+    const late = AbortSignal.timeout(endMs);
+    await Promise.race([this.#endAll(), once(late, "abort")]);
+    if (late.aborted) this.#parts.logger.error("the engine did not end all containers in time");
+  }
+
+  async #endAll(): Promise<void> {
+    await Promise.all([...this.#hot.values()].map((hot) => hot.close(stopping)));
+    await this.#pending.done();
+    await this.#leftovers[Symbol.asyncDispose]();
+  }
+
+  async #start(
+    group: Group,
+    session: Session,
+    { fingerprint, listener }: { fingerprint: string; listener: TurnListener },
+  ): Promise<HotContainer> {
+    const { launcher, sessions, events, limits } = this.#parts;
+    const begun = performance.now();
+    const [plan] = await Promise.all([
+      launcher.plan(group, session),
+      // Two containers of one session would share its folder, and the older one may still run what a turn began in it.
+      this.#leftovers.removeOf(session.id),
+    ]);
+    for (const warning of plan.warnings) this.#parts.containerLog(session.id, group.name, "warn", warning);
+    const generation = await sessions.nextGeneration(session.id);
+    this.#starting.set(session.id, generation);
+    const parts = await this.#containerParts(group, session, { fingerprint, generation, uid: plan.uid });
+    const folder = this.#parts.mailFolder(session.id, generation);
+    try {
+      const launch = async (): Promise<RunningContainer> =>
+        this.#watchMounts(parts, await plan.start(generation, folder));
+      const hot = await HotContainer.start(parts, launch, limits.readyTimeoutMs);
+      // What its agent does is measured by what was there before it was spoken to.
+      const refusal = await this.#parts.mounts.refusalOf(session.id);
+      if (refusal !== undefined) await hot.close(refusal);
+      if (this.#stop.signal.aborted) await hot.close(stopping);
+      hot.occupy(listener);
+      this.#hot.set(session.id, hot);
+      await events.started(hot.view(), performance.now() - begun);
+      return hot;
+    } catch (error) {
+      this.#leftovers.suspect();
+      await events.refused(group.name, session.id, error instanceof Error ? error.message : String(error));
+      throw error;
+    }
+  }
+
+  async #containerParts(
+    group: Group,
+    session: Session,
+    life: { fingerprint: string; generation: number; uid: number },
+  ): Promise<HotContainerParts> {
+    const block = await this.#parts.sessions.nextMailboxBlock(session.id);
+    return {
+      session: session.id,
+      group: group.name,
+      fingerprint: life.fingerprint,
+      openMailbox: (mail) =>
+        this.#parts.openMailbox({
+          ...mail,
+          session: session.id,
+          group: group.name,
+          generation: life.generation,
+          firstId: block * mailboxBlockSize,
+          containerUid: life.uid,
+        }),
+      onLog: (level, text) => this.#parts.containerLog(session.id, group.name, level, text),
+      onGone: (container, reason) => this.#gone(session.id, container, reason),
+      onLimit: (container, hit) => this.#pending.add(this.#parts.events.limitHit(group, container.view(), hit)),
+      stop: this.#stop.signal,
+      onLeftBehind: () => this.#leftovers.suspect(),
+      now: this.#parts.now,
+    };
+  }
+
+  async #reconcileOne(found: FoundContainer, find: FindOwner): Promise<void> {
+    try {
+      const owner = await find(found.session);
+      const reason = await this.#tryAdopt(found, owner);
+      if (reason === undefined) return;
+      await found.remove();
+      await this.#parts.events.orphanRemoved(found.name, reason);
+    } catch (error) {
+      this.#parts.logger.error(
+        { error, container: found.name },
+        "a container of an earlier start could not be removed",
+      );
+      this.#leftovers.suspect();
+    }
+  }
+
+  /** Why it was not taken over; undefined when it was. */
+  async #tryAdopt(found: FoundContainer, owner: Owner | undefined): Promise<string | undefined> {
+    if (this.#hot.get(found.session)?.view().generation === found.generation) return undefined;
+    const fault = adoptionFault(found, owner, this.#hot.size >= (this.#parts.limits.maxHot ?? Infinity));
+    if (!owner || fault !== undefined) return fault;
+    const folder = this.#parts.mailFolder(owner.session.id, found.generation);
+    const running: RunningContainer | string = await found.adopt(owner.group, owner.session, folder);
+    if (typeof running === "string") return running;
+    const fingerprint = await this.#parts.launcher.fingerprint(owner.group);
+    const life = { fingerprint, generation: found.generation, uid: running.uid };
+    try {
+      const parts = await this.#containerParts(owner.group, owner.session, life);
+      const hot = await HotContainer.adopt(parts, this.#watchMounts(parts, running));
+      this.#hot.set(owner.session.id, hot);
+      this.release(owner.session.id);
+      await this.#parts.events.adopted(hot.view());
+      return undefined;
+    } catch (error) {
+      return error instanceof Error ? error.message : String(error);
+    }
+  }
+
+  /** A group that may not work keeps no container either: what still runs in it could go on taking. */
+  async #admit(group: string, session: string): Promise<void> {
+    try {
+      await this.#parts.workspaces.admit(group);
+    } catch (error) {
+      await this.stop(session, toError(error).message);
+      throw error;
+    }
+  }
+
+  async #makeRoom(): Promise<void> {
+    await this.#endExcess();
+    await this.#memory.relieve(this.#starting.size);
+  }
+
+  /** Ends idle containers until there are no more than `maxHot`. Those of turns that only wait for their tools may be more. */
+  async #endExcess(): Promise<void> {
+    const { maxHot = Infinity } = this.#parts.limits;
+    // One that has just started may be in both.
+    while (new Set([...this.#hot.keys(), ...this.#starting.keys()]).size > maxHot) {
+      const [oldest] = this.#idleOnes().toSorted((a, b) => a.lastUsedAt - b.lastUsedAt);
+      if (!oldest) break;
+      await oldest.close("its place was needed");
+    }
+  }
+
+  #idleOnes(): HotContainer[] {
+    return [...this.#hot.values()].filter((hot) => hot.state === "idle");
+  }
+
+  #watchMounts(owner: Pick<HotContainerParts, "group" | "session">, running: RunningContainer): RunningContainer {
+    this.#parts.mounts.begin(owner, running, (reason) => this.#endIdle(owner.session, reason));
+    return running;
+  }
+
+  #endIdle(session: string, reason: string): void {
+    const hot = this.#hot.get(session);
+    if (hot?.state === "idle") this.#pending.add(hot.close(reason));
+  }
+
+  #gone(session: string, container: HotContainer, reason: string): void {
+    if (this.#hot.get(session) === container) {
+      this.#hot.delete(session);
+      this.#idle.end(session);
+    }
+    const view = container.view();
+    if (view.container !== "") this.#pending.add(this.#parts.events.stopped(view, reason));
+  }
+}

@@ -1,0 +1,165 @@
+import { isDeepStrictEqual } from "node:util";
+
+import { AppError } from "../../lib/app-error.ts";
+import { containerPaths } from "../../protocol/paths.ts";
+import type { CreateBody } from "../engine/engine.ts";
+import { isWithin } from "../../lib/paths.ts";
+import { maskedPaths, readonlyPaths } from "./profile.ts";
+import { seccompProfile } from "./seccomp.ts";
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** What a field of a body must be like; the text completes "must be …". */
+interface Rule {
+  readonly must: string;
+  readonly holds: (value: unknown) => boolean;
+}
+
+const anything: Rule = { must: "present", holds: (value) => value !== undefined };
+
+/** Every key that a body may have. What is not listed (`Volumes`, `ExposedPorts`, `MacAddress` …) is refused. */
+const bodyRules: Readonly<Record<string, Rule>> = {
+  Image: { must: "an image ID", holds: (value) => /^sha256:[0-9a-f]{64}$/.test(String(value)) },
+  User: { must: "numbers above 0", holds: (value) => /^[1-9]\d*:[1-9]\d*$/.test(String(value)) },
+  Hostname: anything,
+  Env: { must: "a list", holds: Array.isArray },
+  Entrypoint: { must: "empty", holds: (value) => isDeepStrictEqual(value, []) },
+  Cmd: { must: "a list", holds: Array.isArray },
+  WorkingDir: anything,
+  Healthcheck: { must: "off", holds: (value) => isDeepStrictEqual(value, { Test: ["NONE"] }) },
+  Labels: anything,
+  NetworkDisabled: exactly(true),
+  AttachStdin: exactly(false),
+  OpenStdin: exactly(false),
+  Tty: exactly(false),
+  StopSignal: anything,
+  StopTimeout: above(0),
+  HostConfig: anything,
+};
+
+/** Every key that a `HostConfig` may and must have: so no `Privileged`, `Binds`, `Devices`, `CapAdd`, `PidMode`, `VolumesFrom` … */
+const hostConfigRules: Readonly<Record<string, Rule>> = {
+  CapDrop: { must: "ALL", holds: (value) => isDeepStrictEqual(value, ["ALL"]) },
+  SecurityOpt: {
+    must: "no-new-privileges and crabpot's own seccomp profile",
+    holds: (value) => isDeepStrictEqual(value, ["no-new-privileges", `seccomp=${JSON.stringify(seccompProfile)}`]),
+  },
+  NetworkMode: exactly("none"),
+  ReadonlyRootfs: exactly(true),
+  Tmpfs: { must: "limited, nosuid and nodev", holds: areBoundedTmpfs },
+  ShmSize: above(0),
+  IpcMode: exactly("private"),
+  CgroupnsMode: exactly("private"),
+  Memory: above(0),
+  MemorySwap: above(0),
+  OomScoreAdj: above(0),
+  PidsLimit: above(0),
+  NanoCpus: above(0),
+  Init: exactly(true),
+  Ulimits: { must: "a list", holds: (value) => Array.isArray(value) && value.length > 0 },
+  LogConfig: { must: "none", holds: (value) => isDeepStrictEqual(value, { Type: "none", Config: {} }) },
+  MaskedPaths: { must: "crabpot's own list", holds: (value) => isDeepStrictEqual(value, maskedPaths) },
+  ReadonlyPaths: { must: "crabpot's own list", holds: (value) => isDeepStrictEqual(value, readonlyPaths) },
+  RestartPolicy: { must: "no", holds: (value) => isDeepStrictEqual(value, { Name: "no", MaximumRetryCount: 0 }) },
+  Runtime: anything,
+  Mounts: { must: "private bind mounts of folders in their places", holds: (value) => allOf(value, isPlainBind) },
+};
+
+/**
+ * The last check before a body is sent: throws `engine_refused` unless every field is one of the profile and within it. A
+ * fault in the code that builds bodies, or a body from elsewhere, ends here.
+ */
+export function refuseUnsafeBody(body: CreateBody): void {
+  requireFields("", body, bodyRules);
+  const hostConfig = body["HostConfig"] as Fields;
+  requireFields("HostConfig.", hostConfig, hostConfigRules);
+  if (hostConfig["Memory"] !== hostConfig["MemorySwap"]) refuse("HostConfig.MemorySwap must be the same as Memory");
+}
+
+/** Throws `engine_refused` for an image that brings volumes, an entry point, a health check, triggers or root as its user. */
+export function refuseUnsafeImage(image: { readonly id: string; readonly config: Fields }): void {
+  const { config, id } = image;
+  for (const key of ["Volumes", "OnBuild", "Entrypoint"]) {
+    if (!isEmpty(config[key])) refuseImage(id, `it declares ${key}, which would take effect past the profile`);
+  }
+  const check = config["Healthcheck"] as { Test?: unknown } | null | undefined;
+  if (!isEmpty(check?.Test) && !isDeepStrictEqual(check?.Test, ["NONE"])) refuseImage(id, "it declares a health check");
+  const user = typeof config["User"] === "string" ? config["User"] : "";
+  if (/^(root|0*)(:|$)/.test(user)) refuseImage(id, "its user is root");
+}
+
+function requireFields(prefix: string, fields: Fields, rules: Readonly<Record<string, Rule>>): void {
+  const foreign = Object.keys(fields).find((key) => !Object.hasOwn(rules, key));
+  if (foreign !== undefined) refuse(`${prefix}${foreign} is not part of the profile`);
+  for (const [key, rule] of Object.entries(rules)) {
+    if (!rule.holds(fields[key])) refuse(`${prefix}${key} must be ${rule.must}`);
+  }
+}
+
+function exactly(expected: unknown): Rule {
+  return { must: JSON.stringify(expected), holds: (value) => value === expected };
+}
+
+function above(bound: number): Rule {
+  return { must: `above ${bound}`, holds: (value) => typeof value === "number" && value > bound };
+}
+
+function allOf(value: unknown, holds: (entry: unknown) => boolean): boolean {
+  return Array.isArray(value) && value.every((entry) => holds(entry));
+}
+
+function areBoundedTmpfs(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  const places = [containerPaths.home, containerPaths.temporary];
+  return Object.entries(value).every(
+    ([path, options]) =>
+      places.some((place) => place === path) &&
+      ["nosuid", "nodev", "size=", "nr_inodes="].every((word) => String(options).includes(word)),
+  );
+}
+
+const fixedTargets: readonly string[] = [
+  containerPaths.group,
+  containerPaths.global,
+  containerPaths.toAgent,
+  containerPaths.toHost,
+  containerPaths.egress,
+];
+
+/** Kernel folders and engine sockets are refused here once more, whatever judged the source before. */
+function isPlainBind(entry: unknown): boolean {
+  const { Type, Source, Target, ReadOnly, BindOptions, ...others } = entry as Fields;
+  const target = String(Target);
+  // Through a folder that could be written to, an agent could put a socket of its own in the way of the host's.
+  if (target === containerPaths.egress && ReadOnly !== true) return false;
+  const inPlace =
+    fixedTargets.includes(target) || (isWithin(target, containerPaths.extra) && target !== containerPaths.extra);
+  return (
+    Type === "bind" &&
+    typeof Source === "string" &&
+    isOrdinarySource(Source) &&
+    inPlace &&
+    typeof ReadOnly === "boolean" &&
+    isDeepStrictEqual(BindOptions, { Propagation: "rprivate", NonRecursive: true }) &&
+    Object.keys(others).length === 0
+  );
+}
+
+function isOrdinarySource(source: string): boolean {
+  if (!source.startsWith("/") || source.endsWith(".sock")) return false;
+  if (["/", "/dev", "/run", "/var", "/var/run", "/var/lib"].includes(source)) return false;
+  return !["/boot", "/etc", "/proc", "/sys", "/var/lib/docker"].some((folder) => isWithin(source, folder));
+}
+
+function isEmpty(value: unknown): boolean {
+  if (value === undefined || value === null) return true;
+  return typeof value === "object" && Object.keys(value).length === 0;
+}
+
+function refuseImage(id: string, why: string): never {
+  throw new AppError("engine_refused", `The image ${id} is not used: ${why}.`, { fix: "npm run setup" });
+}
+
+function refuse(why: string): never {
+  throw new AppError("engine_refused", `The container was not created, because its description is unsafe: ${why}.`);
+}

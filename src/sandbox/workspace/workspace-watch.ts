@@ -1,0 +1,141 @@
+import type { Logger } from "pino";
+
+import type { FolderUsage, LimitHit } from "../../domain/limit.ts";
+import { AppError } from "../../lib/app-error.ts";
+
+export interface WatchedContainer {
+  readonly group: string;
+  readonly session: string;
+  readonly busy: boolean;
+}
+
+/** Room for bytes, and for files, folders and links. */
+export type FreeSpace = FolderUsage;
+
+export interface WorkspaceWatchParts {
+  readonly limitBytes: number;
+  readonly measure: (group: string, signal: AbortSignal) => Promise<FolderUsage | undefined>;
+  /** What is still free where the folders are. Asked every few seconds: it has to be cheap. */
+  readonly free: () => Promise<FreeSpace>;
+  readonly hot: () => readonly WatchedContainer[];
+  /** Ends a container that has taken too much; the watch does not wait for it. */
+  readonly exceeded: (container: WatchedContainer, hit: LimitHit) => Promise<void>;
+  readonly logger: Logger;
+  readonly intervalMs: number;
+}
+
+const mebibyte = 1024 * 1024;
+/** A folder of small files: more than this for each MiB of the quota, and the file system's own tables are the target. */
+const entriesPerMebibyte = 256;
+/** So often is a group that works, or has worked, measured although nothing points to it, in intervals. */
+const roundsBetweenLooks = 30;
+
+/**
+ * The quota of groups' folders. A folder is on the host's own file system, which knows no quota for it, so it is measured.
+ * That costs two processes, the free space of the file system one system call: a folder is measured again when enough is
+ * gone for its group to have taken it, whoever did, and now and then when it had a turn. A group that is above the quota
+ * loses its container and gets none until there is room again.
+ */
+export class WorkspaceWatch implements AsyncDisposable {
+  readonly #parts: WorkspaceWatchParts;
+  readonly #life = new AbortController();
+  readonly #timer: NodeJS.Timeout;
+  /** Groups whose folder was within the quota when it was last measured, and what was free then. */
+  readonly #within = new Map<string, FreeSpace>();
+  /** Groups that had a turn since they were measured. */
+  readonly #due = new Set<string>();
+  #rounds = 0;
+  #looking: Promise<void> | undefined;
+
+  constructor(parts: WorkspaceWatchParts) {
+    this.#parts = parts;
+    this.#timer = setInterval(() => this.#look(), parts.intervalMs);
+    this.#timer.unref();
+  }
+
+  /** Throws `too_large`, with what to do about it, when the group may not work until there is room again. */
+  async admit(group: string): Promise<void> {
+    const free = await this.#parts.free();
+    // Measuring a large folder takes a second, for which nobody should wait at each message.
+    if (!this.#hasShrunk(group, free)) return;
+    const hit = await this.#hitOf(group, free);
+    if (hit) throw new AppError("too_large", hit.text);
+  }
+
+  /** The group's turn is over: it is measured soon, at once if much space is gone. */
+  released(group: string): void {
+    this.#due.add(group);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    clearInterval(this.#timer);
+    this.#life.abort(new Error("the host is stopping"));
+    await this.#looking;
+  }
+
+  /** One look at a time: a slow one is not joined by others. */
+  #look(): void {
+    if (this.#looking !== undefined || this.#life.signal.aborted) return;
+    this.#looking = this.#lookAround()
+      .catch((error: unknown) => {
+        if (!this.#life.signal.aborted) this.#parts.logger.error({ error }, "groups' folders could not be measured");
+      })
+      .finally(() => (this.#looking = undefined));
+  }
+
+  async #lookAround(): Promise<void> {
+    const free = await this.#parts.free();
+    this.#rounds += 1;
+    const isRound = this.#rounds % roundsBetweenLooks === 0;
+    const hot = new Map(this.#parts.hot().map((container) => [container.group, container]));
+    for (const group of new Set([...hot.keys(), ...this.#due])) {
+      const container = hot.get(group);
+      const isTime = isRound && (this.#due.has(group) || container?.busy === true);
+      if (!isTime && !this.#hasShrunk(group, free)) continue;
+      const hit = await this.#hitOf(group, free);
+      if (hit && container) await this.#parts.exceeded(container, hit);
+    }
+  }
+
+  /** Whether enough is gone since the group was measured for it to have taken it, whoever did. */
+  #hasShrunk(group: string, now: FreeSpace): boolean {
+    const { limitBytes } = this.#parts;
+    const then = this.#within.get(group);
+    if (then === undefined) return true;
+    const bytes = Math.min(64 * mebibyte, limitBytes / 4);
+    return then.bytes - now.bytes > bytes || then.entries - now.entries > entriesWithin(limitBytes) / 4;
+  }
+
+  async #hitOf(group: string, free: FreeSpace): Promise<LimitHit | undefined> {
+    this.#due.delete(group);
+    const hit = await this.#measure(group);
+    if (hit === undefined) this.#within.set(group, free);
+    else this.#within.delete(group);
+    return hit;
+  }
+
+  async #measure(group: string): Promise<LimitHit | undefined> {
+    const { limitBytes } = this.#parts;
+    const usage = await this.#parts.measure(group, this.#life.signal);
+    const most = entriesWithin(limitBytes);
+    const advice = `Until there is room again no agent is started here. The operator can look with: du -xh --max-depth=2 "$CRABPOT_HOME/groups/${group}" | sort -h, and remove files, or raise sandbox.workspaceMb.`;
+    if (usage !== undefined && usage.bytes > limitBytes) {
+      const text = `The group's folder holds ${spoken(usage.bytes)}, and ${spoken(limitBytes)} is the most it may hold. ${advice}`;
+      return { limit: "workspace", value: usage.bytes, text };
+    }
+    if (usage !== undefined && usage.entries <= most) return undefined;
+    const holds = usage === undefined ? "too many files to be counted" : `${usage.entries} files and folders`;
+    const text = `The group's folder holds ${holds}, and ${most} is the most it may hold. ${advice}`;
+    return { limit: "workspace-files", value: usage?.entries ?? most, text };
+  }
+}
+
+function entriesWithin(limitBytes: number): number {
+  return Math.floor(limitBytes / mebibyte) * entriesPerMebibyte;
+}
+
+function spoken(bytes: number): string {
+  return bytes >= 1024 * mebibyte
+    ? `${(bytes / mebibyte / 1024).toFixed(1)} GiB`
+    : `${Math.ceil(bytes / mebibyte)} MiB`;
+}

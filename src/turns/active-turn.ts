@@ -1,0 +1,313 @@
+import type { ModelAnswer, ToolCall, ToolResult } from "../domain/model.ts";
+import type { Step } from "../domain/turn.ts";
+import { AppError, isPassing, toError } from "../lib/app-error.ts";
+import { spokenMinutes } from "../lib/spoken-minutes.ts";
+import { limits } from "../protocol/limits.ts";
+import { refusalOfValue } from "../protocol/mailbox-file.ts";
+import type { AgentPayload } from "../protocol/messages.ts";
+import { AgentSilence } from "./agent-silence.ts";
+import type { HotContainer, TurnListener } from "../sandbox/pool/hot-container.ts";
+import { finalAnswer, interrupted, lastAnswer } from "./answers.ts";
+import { HostTools, type HostToolRequest } from "./host-tools.ts";
+import { ToolsWait } from "./tools-wait.ts";
+import { collectIntake } from "./turn-intake.ts";
+import type { TurnParts, TurnScope } from "./turn-parts.ts";
+import { TurnSteps } from "./turn-steps.ts";
+
+/**
+ * How the work of one container on a turn came out. `lost`: the container is gone, another one may go on. `troubled`: the
+ * machine had no room or the like; the turn can go on when that is over. `suspended`: the host is shutting down, the next
+ * start goes on.
+ */
+export type Outcome =
+  | { readonly kind: "ended"; readonly state: "done" | "failed" | "cancelled"; readonly text: string }
+  | { readonly kind: "lost"; readonly reason: string }
+  | { readonly kind: "troubled"; readonly reason: string }
+  | { readonly kind: "suspended" };
+
+/** Answers in a row whose every tool call was denied, before the turn is given up. */
+const deniedRounds = 8;
+const cancelGraceMs = 5_000;
+
+/** The host's side of one container's work on one turn. Every step is stored before it is acted on. */
+export class ActiveTurn implements TurnListener {
+  readonly #scope: TurnScope;
+  readonly #parts: TurnParts;
+  readonly #outcome = Promise.withResolvers<Outcome>();
+  readonly #suspended = Promise.withResolvers<undefined>();
+  readonly #modelCall = new AbortController();
+  readonly #hostTools: HostTools;
+  readonly #steps: TurnSteps;
+  readonly #silence: AgentSilence;
+  readonly #tools: ToolsWait;
+  readonly #resumed: boolean;
+  #container: HotContainer | undefined;
+  #answering = false;
+  #requests = 0;
+  #cancelled: { readonly state: "failed" | "cancelled"; readonly reason: string } | undefined;
+
+  /** `resumed`: another container has worked on the turn before. */
+  constructor(scope: TurnScope, parts: TurnParts, resumed: boolean) {
+    this.#scope = scope;
+    this.#parts = parts;
+    this.#hostTools = new HostTools(scope, parts);
+    this.#resumed = resumed;
+    const limitMs = parts.silenceTimeoutMs;
+    this.#silence = new AgentSilence({ limitMs, ping: () => this.#ping(), fell: () => this.#fallSilent() });
+    this.#tools = new ToolsWait({ place: scope.place, holdMs: parts.holdMs, end: () => this.#onHeldTooLong() });
+    this.#steps = new TurnSteps(parts, scope.turn.id, resumed ? undefined : scope.firstStep);
+  }
+
+  /** What it was stopped for, if it was. */
+  get cancelled(): { readonly state: "failed" | "cancelled"; readonly reason: string } | undefined {
+    return this.#cancelled;
+  }
+
+  /** Lets the container work until the turn has an outcome. Rejects only when no container could be had. */
+  async work(signal: AbortSignal): Promise<Outcome> {
+    const { group, session, turn, clock } = this.#scope;
+    const timeout = setTimeout(() => {
+      this.#onTimeout();
+    }, this.#parts.turnTimeoutMs);
+    const suspend = (): void => {
+      this.#outcome.resolve({ kind: "suspended" });
+      this.#suspended.resolve(undefined);
+    };
+    signal.addEventListener("abort", suspend, { once: true });
+    try {
+      if (!(await this.#claimPlace(signal))) return { kind: "suspended" };
+      clock.enter("container");
+      const acquiring = this.#parts.pool.acquire(group, session, this);
+      this.#container = await Promise.race([acquiring, this.#suspended.promise]);
+      if (!this.#container) return await this.#leave(acquiring);
+      if (this.#cancelled) return { kind: "ended", state: this.#cancelled.state, text: this.#cancelled.reason };
+      clock.enter("mailbox");
+      await this.#say({ type: "turn-start", turn: turn.id, resumed: this.#resumed });
+      return await this.#outcome.promise;
+    } finally {
+      clearTimeout(timeout);
+      this.#silence[Symbol.dispose]();
+      this.#tools[Symbol.dispose]();
+      signal.removeEventListener("abort", suspend);
+      this.#modelCall.abort(new AppError("cancelled", "The turn has ended."));
+      this.#parts.pool.release(session.id);
+    }
+  }
+
+  /** The host stops before there is a container. The pool sees to what becomes of one that is being made. */
+  async #leave(acquiring: Promise<HotContainer>): Promise<Outcome> {
+    acquiring.then(
+      () => this.#parts.pool.release(this.#scope.session.id),
+      (error: unknown) => this.#parts.logger.debug({ error }, "a container was not needed any more"),
+    );
+    return { kind: "suspended" };
+  }
+
+  /** Stops the turn: the agent gets a moment to stop its tools, then its container is ended. */
+  cancel(why: { readonly state: "failed" | "cancelled"; readonly reason: string }): void {
+    if (this.#cancelled) return;
+    this.#cancelled = why;
+    this.#modelCall.abort(new AppError("cancelled", why.reason));
+    if (!this.#container) return;
+    const container = this.#container;
+    const grace = setTimeout(() => void container.close("it did not stop when asked to"), cancelGraceMs);
+    void this.#outcome.promise.then(() => clearTimeout(grace));
+    container.send({ type: "cancel", turn: this.#scope.turn.id, reason: why.reason }).catch(() => undefined);
+  }
+
+  #onTimeout(): void {
+    const { turnTimeoutMs, events } = this.#parts;
+    const reason = `It took longer than the ${spokenMinutes(turnTimeoutMs)} that a turn may take.`;
+    this.#background(events.limitHit(this.#scope, { limit: "turn-time", value: turnTimeoutMs, text: reason }));
+    this.cancel({ state: "failed", reason });
+  }
+
+  /** Others wait, and there is no other place for them. */
+  #onHeldTooLong(): void {
+    const { holdMs, events } = this.#parts;
+    const reason = `Its tools had run for ${spokenMinutes(holdMs)}, and other groups were waiting for a place.`;
+    this.#background(events.limitHit(this.#scope, { limit: "place-time", value: holdMs, text: reason }));
+    this.cancel({ state: "failed", reason });
+  }
+
+  /** False when the host stops before; a turn that was stopped while it waited goes on, to its end. */
+  async #claimPlace(signal: AbortSignal): Promise<boolean> {
+    const { clock, place } = this.#scope;
+    clock.enter("queue");
+    await place.claim(AbortSignal.any([signal, this.#modelCall.signal])).catch(() => undefined);
+    return !signal.aborted;
+  }
+
+  onMessage(payload: AgentPayload): void {
+    if (!("turn" in payload) || payload.turn !== this.#scope.turn.id) return;
+    this.#silence.heard(payload.type === "pong" ? "pong" : "message");
+    if (payload.type === "pong") return;
+    if (payload.type === "model-request") this.#background(this.#onModelRequest(payload.append));
+    else if (payload.type === "tool-request") this.#background(this.#onToolRequest(payload));
+    else if (payload.type === "progress") this.#parts.events.progress(this.#scope, payload.text);
+    else this.#background(this.#onTurnEnd(payload.outcome, payload.text));
+  }
+
+  onLost(reason: string): void {
+    if (this.#cancelled) this.#end(this.#cancelled.state, this.#cancelled.reason);
+    else this.#outcome.resolve({ kind: "lost", reason });
+  }
+
+  /** The agent says that it is through; what came of it is what the model said last, not what the agent claims. */
+  async #onTurnEnd(outcome: "done" | "failed" | "cancelled", claim: string): Promise<void> {
+    if (this.#cancelled) return this.#end(this.#cancelled.state, this.#cancelled.reason);
+    const answer = lastAnswer(await this.#steps.last());
+    if (outcome === "done" && answer) return this.#end("done", answer.text);
+    if (outcome === "done") await this.#hostTools.overstepped("It ended the turn before the model had answered.");
+    this.#parts.events.gaveUp(this.#scope, claim);
+    this.#end("failed", "the agent's program gave up in the middle of its work.");
+    await this.#container?.close("its agent gave up in the middle of a turn");
+  }
+
+  #end(state: "done" | "failed" | "cancelled", text: string): void {
+    this.#scope.clock.enter(undefined);
+    this.#outcome.resolve({ kind: "ended", state, text });
+  }
+
+  /** Work that the mailbox does not wait for; what goes wrong in it ends the turn. */
+  #background(work: Promise<void>): void {
+    work.catch((error: unknown) => {
+      if (!this.#cancelled) this.#give(toError(error));
+    });
+  }
+
+  async #onModelRequest(append: readonly ToolResult[]): Promise<void> {
+    if (this.#answering)
+      return this.#parts.logger.warn("the agent asked the model twice at once; the second is ignored");
+    this.#answering = true;
+    this.#requests += 1;
+    try {
+      const { turn, clock, place } = this.#scope;
+      this.#tools.over();
+      clock.enter("queue");
+      await place.claim(this.#modelCall.signal);
+      clock.enter("context");
+      const { text, toolCalls } = await this.#nextAnswer(append);
+      clock.enter(toolCalls.length > 0 ? "tools" : "mailbox");
+      if (toolCalls.length > 0) this.#tools.begin();
+      const request = this.#requests;
+      await this.#say({ type: "model-response", turn: turn.id, request, text, toolCalls: [...toolCalls] });
+    } catch (error) {
+      await this.#fail(toError(error));
+    } finally {
+      this.#answering = false;
+    }
+  }
+
+  /** Ends the work on the turn for this error; whether the turn ends with it depends on whose fault it is. */
+  #give(error: Error): void {
+    if (isPassing(error)) this.#outcome.resolve({ kind: "troubled", reason: error.message });
+    else this.#end("failed", error.message);
+  }
+
+  /** The model could not be asked: the agent is told, the turn ends; a cancelled turn ends as what it was cancelled for. */
+  async #fail(error: Error): Promise<void> {
+    const { turn } = this.#scope;
+    if (isPassing(error) && !this.#cancelled) return this.#give(error);
+    // Why is the group's and the operator's business: a vendor's words and budgets of others do not go into a container.
+    const reason = "The model could not be asked.";
+    await this.#container?.send({ type: "model-failure", turn: turn.id, request: this.#requests, reason });
+    if (!this.#cancelled) this.#end("failed", error.message);
+  }
+
+  /** The next answer that the agent can act on: with calls that may run, or final. */
+  async #nextAnswer(append: readonly ToolResult[]): Promise<Pick<ModelAnswer, "text" | "toolCalls">> {
+    const last = await this.#steps.last();
+    const final = lastAnswer(last);
+    if (final) return final;
+    await this.#storeResults(last, append);
+    for (let round = 0; round < deniedRounds; round += 1) {
+      await this.#steer();
+      const answer = await this.#parts.ask(this.#scope, this.#modelCall.signal);
+      const allowed = await this.#applyPolicy(answer);
+      if (answer.toolCalls.length === 0) return finalAnswer(answer);
+      if (allowed.length > 0) return { text: answer.text, toolCalls: allowed };
+    }
+    throw new AppError("model_refused", "The model kept asking for tools that this group may not use.");
+  }
+
+  /** Stores the results of the calls that were allowed; a call without one is told to the model as interrupted. */
+  async #storeResults(last: Step | undefined, append: readonly ToolResult[]): Promise<void> {
+    if (last?.body.kind !== "model") return;
+    const { answer, denied } = last.body;
+    const refused = new Set(denied.map((result) => result.callId));
+    const given = new Map(append.map((result) => [result.callId, result]));
+    const results = answer.toolCalls
+      .filter((call) => !refused.has(call.id))
+      .map((call) => given.get(call.id) ?? interrupted(call.id));
+    if (results.length > 0) await this.#steps.addNow({ kind: "tools", results: await this.#withLimits(results) });
+  }
+
+  /** Tells the model which limits its tools have run into: from inside, the effect looks like anything. */
+  async #withLimits(results: readonly ToolResult[]): Promise<readonly ToolResult[]> {
+    const hits = (await this.#container?.limitHits()) ?? [];
+    const last = results.at(-1);
+    if (!last || hits.length === 0) return results;
+    const remarks = hits.map((hit) => `[${hit.text}]`);
+    return [...results.slice(0, -1), { ...last, output: [last.output, ...remarks].join("\n") }];
+  }
+
+  /** What was said to the agent since the last step goes in before the model is asked again. */
+  async #steer(): Promise<void> {
+    const { group, session } = this.#scope;
+    const { sessions } = this.#parts.store;
+    const intake = await collectIntake(this.#parts, group, () => sessions.open(session.key, group.name));
+    if (intake) await this.#steps.add(intake.step);
+  }
+
+  async #applyPolicy(answer: ModelAnswer): Promise<readonly ToolCall[]> {
+    const allowed: ToolCall[] = [];
+    const denied: { call: ToolCall; reason: string }[] = [];
+    for (const call of answer.toolCalls) {
+      const refusal = this.#refusalOf(call, allowed.length);
+      if (refusal === undefined) allowed.push(call);
+      else denied.push({ call, reason: refusal });
+    }
+    await this.#steps.addNow({
+      kind: "model",
+      answer,
+      denied: denied.map(({ call, reason }) => ({ callId: call.id, output: reason, isError: true })),
+    });
+    if (answer.toolCalls.length > 0) await this.#parts.events.toolCalls(this.#scope, allowed, denied);
+    return allowed;
+  }
+
+  /** Why a call may not run: by policy, or because it cannot be handed to the agent as it is. */
+  #refusalOf(call: ToolCall, before: number): string | undefined {
+    const decision = this.#parts.judge(this.#scope.group, call);
+    if (decision.verdict === "deny") return decision.reason;
+    if (before >= limits.toolResults) return `At most ${limits.toolResults} tools can be called at once.`;
+    const refusal = refusalOfValue(call.input);
+    return refusal === undefined ? undefined : `The input cannot be passed on: ${refusal}.`;
+  }
+
+  async #onToolRequest(request: HostToolRequest): Promise<void> {
+    const result = await this.#hostTools.run(request);
+    const { turn } = this.#scope;
+    await this.#container?.send({ type: "tool-response", turn: turn.id, callId: request.callId, ...result });
+  }
+
+  #ping(): boolean {
+    this.#container?.send({ type: "ping", turn: this.#scope.turn.id }).catch((error: unknown) => {
+      this.#parts.logger.warn({ error }, "the agent cannot be asked whether it is there");
+    });
+    return this.#container !== undefined;
+  }
+
+  #fallSilent(): void {
+    void this.#container?.close(`the agent gave no sign of life for ${this.#parts.silenceTimeoutMs} ms`);
+  }
+
+  /** Sends something that the agent must react to at once; an agent that stays silent has lost its container. */
+  async #say(payload: Parameters<HotContainer["send"]>[0]): Promise<void> {
+    const container = this.#container;
+    if (!container) return;
+    this.#silence.told();
+    await container.send(payload);
+  }
+}

@@ -1,0 +1,56 @@
+import { toError } from "../lib/app-error.ts";
+import { plainSentence } from "../lib/plain-words.ts";
+import type { Outbox } from "../delivery/outbox.ts";
+import type { GroupRegistry } from "../intake/group-registry.ts";
+import type { AppContext } from "./context.ts";
+import type { Doors } from "./doors.ts";
+
+/** What the operator should know soon, in the host's words; the log and the audit log have it anyway. */
+export interface OperatorNotice {
+  readonly text: string;
+  /** A channel that cannot carry it. */
+  readonly notThrough?: string | undefined;
+  /** A group whose members must not see it. */
+  readonly hiddenFrom?: string | undefined;
+}
+
+/** Says it in a main group; without one that may see it, nowhere. */
+export type TellOperator = (notice: OperatorNotice) => void;
+
+/** Tells the operator that a channel needs somebody. */
+export type Alert = (channel: string, reason: string) => void;
+
+interface AlertParts {
+  readonly groups: Pick<GroupRegistry, "list">;
+  readonly doors: Pick<Doors, "channels">;
+  readonly outbox: Pick<Outbox, "wake">;
+}
+
+type AlertContext = Pick<AppContext, "store" | "clock" | "logger">;
+
+export function createTellOperator({ store, clock, logger }: AlertContext, parts: AlertParts): TellOperator {
+  const isOpen = (name: string): boolean =>
+    parts.doors.channels.some((channel) => channel.name === name && channel.state().state === "open");
+  const tell = async ({ text, notThrough, hiddenFrom }: OperatorNotice): Promise<void> => {
+    const mains = parts.groups
+      .list()
+      .filter((group) => group.main && group.channel !== notThrough && group.name !== hiddenFrom);
+    const group = mains.find((main) => isOpen(main.channel)) ?? mains[0];
+    if (!group) return;
+    const { name, channel: through, chat } = group;
+    const place = { group: name, channel: through, chat, inReplyTo: [], turn: undefined };
+    await store.outbox.add({ ...place, kind: "notice", text }, clock.now());
+    parts.outbox.wake();
+  };
+  return (notice) => {
+    tell(notice).catch((error: unknown) => {
+      logger.error({ err: toError(error), notice: notice.text }, "the operator could not be told about this");
+    });
+  };
+}
+
+export function createAlert(context: AlertContext, parts: AlertParts): Alert {
+  const tell = createTellOperator(context, parts);
+  return (channel, reason) =>
+    tell({ text: `The channel ${channel} needs you: ${plainSentence(reason)}.`, notThrough: channel });
+}

@@ -1,0 +1,81 @@
+import type { ChatFacts } from "../channels/channel.ts";
+import type { Group } from "../domain/group.ts";
+import { toError } from "../lib/app-error.ts";
+import type { GroupRegistry } from "../intake/group-registry.ts";
+import type { AppContext } from "./context.ts";
+
+const nameChars = 256;
+const keptMembers = 256;
+/** Chats whose members are remembered until they may become groups. */
+const rememberedChats = 1_000;
+
+/**
+ * What platforms say of chats: titles, members, whether we are still in them. Who is in a chat that is no group is not
+ * written down, only remembered while the host runs, for the moment in which it becomes one.
+ */
+export class ChatBook implements AsyncDisposable {
+  readonly #context: Pick<AppContext, "store" | "record" | "logger" | "clock">;
+  readonly #groups: Pick<GroupRegistry, "find">;
+  readonly #members = new Map<string, NonNullable<ChatFacts["members"]>>();
+  #writing: Promise<void> = Promise.resolve();
+
+  constructor(context: Pick<AppContext, "store" | "record" | "logger" | "clock">, groups: Pick<GroupRegistry, "find">) {
+    this.#context = context;
+    this.#groups = groups;
+  }
+
+  /** Notes what a channel tells, in the order in which it tells it. */
+  changed(channel: string, facts: ChatFacts): void {
+    this.#writing = this.#writing
+      .then(() => this.#note(channel, cleanFacts(facts)))
+      .catch((error: unknown) =>
+        this.#context.logger.error({ err: toError(error), channel }, "what is known of a chat could not be stored"),
+      );
+  }
+
+  /** The chat is a group from now on. */
+  async registered({ channel, chat }: Pick<Group, "channel" | "chat">): Promise<void> {
+    const { store, clock } = this.#context;
+    await store.requests.forget(channel, chat);
+    const members = this.#members.get(keyOf(channel, chat));
+    if (members) await store.chats.changed({ channel, chat, members, at: clock.now() });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#writing;
+  }
+
+  async #note(channel: string, { chat, title, members, left }: ChatFacts): Promise<void> {
+    const { store, record, clock } = this.#context;
+    const group = this.#groups.find(channel, chat);
+    if (members) this.#remember(keyOf(channel, chat), members);
+    const wasLeft = (await store.chats.get(channel, chat))?.left === true;
+    await store.chats.changed({ channel, chat, at: clock.now(), title, left, ...(group && { members }) });
+    if (left !== true || wasLeft) return;
+    await record({ type: "chat-left", group: group?.name, actor: "host", data: { channel, chat } });
+  }
+
+  #remember(key: string, members: NonNullable<ChatFacts["members"]>): void {
+    this.#members.delete(key);
+    this.#members.set(key, members);
+    const [oldest] = this.#members.keys();
+    if (this.#members.size > rememberedChats && oldest !== undefined) this.#members.delete(oldest);
+  }
+}
+
+function keyOf(channel: string, chat: string): string {
+  return JSON.stringify([channel, chat]);
+}
+
+function cleanFacts({ chat, title, members, left }: ChatFacts): ChatFacts {
+  return {
+    chat,
+    left,
+    title: title === undefined ? undefined : clean(title),
+    members: members?.slice(0, keptMembers).map(({ id, name }) => ({ id: clean(id), name: clean(name) })),
+  };
+}
+
+function clean(text: string): string {
+  return text.replaceAll("\0", "").slice(0, nameChars).toWellFormed();
+}

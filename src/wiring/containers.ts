@@ -1,0 +1,208 @@
+import { statfs } from "node:fs/promises";
+import { join } from "node:path";
+
+import { ensureGlobalFolder, ensureGroupFolder } from "../config/group-folders.ts";
+import { configuredGroups } from "../config/groups.ts";
+import { findAgentImage } from "../sandbox/images/agent-image.ts";
+import { openEngine } from "../sandbox/engine/catalog.ts";
+import { judgeEngine, judgeRuntime } from "../sandbox/engine/versions.ts";
+import type { ContainerEngine } from "../sandbox/engine/engine.ts";
+import { measureFolder } from "../sandbox/workspace/folder-usage.ts";
+import { LateEngine } from "../sandbox/engine/late-engine.ts";
+import { giveFolderTo } from "../sandbox/workspace/folder-owner.ts";
+import { ContainerLauncher } from "../sandbox/launch/launcher.ts";
+import type { EgressDoors, EgressOverrides } from "../sandbox/egress/doors.ts";
+import type { ImageFacts } from "../sandbox/launch/spec.ts";
+import { AppError } from "../lib/app-error.ts";
+import { availableMemoryMb } from "../lib/available-memory.ts";
+import { rememberSuccess } from "../lib/remember-success.ts";
+import { HostMailbox } from "../sandbox/mailbox/host-mailbox.ts";
+import { MountWatch } from "../sandbox/pool/mount-watch.ts";
+import { SessionPool } from "../sandbox/pool/pool.ts";
+import { draftFor } from "../turns/turn-parts.ts";
+import { WorkspaceWatch } from "../sandbox/workspace/workspace-watch.ts";
+import type { TellOperator } from "./alerts.ts";
+import { hostUid } from "./context.ts";
+import type { AppContext } from "./context.ts";
+import { createEgress } from "./egress.ts";
+import { createPoolEvents } from "./events.ts";
+import { createMountEvents } from "./mount-events.ts";
+
+/** Between two looks at the free space, each a single system call. */
+const watchIntervalMs = 2_000;
+
+export interface Containers {
+  readonly engine: ContainerEngine;
+  /** Resolves once the engine has answered, may be used, and has the agent's image; rejects with what is missing. */
+  readonly prepare: () => Promise<void>;
+  readonly launcher: ContainerLauncher;
+  readonly pool: SessionPool;
+  readonly mounts: MountWatch;
+}
+
+/** Everything that makes containers. Nothing is asked of the engine before `prepare`: it may be away for now. */
+export async function openContainers(
+  context: AppContext,
+  stack: AsyncDisposableStack,
+  parts: {
+    readonly deliver: () => void;
+    readonly tell: TellOperator;
+    readonly egress?: EgressOverrides | undefined;
+  },
+): Promise<Containers> {
+  const { environment, home, config } = context;
+  const surroundings = { env: environment.variables, homeFolder: environment.userHome };
+  const engine = context.crashPoints.engine(stack.use(new LateEngine(() => openEngine(surroundings))));
+  const image = rememberSuccess(async () => {
+    await refuseUnfitEngine(context, engine);
+    return findImage(engine, environment.checkout);
+  });
+  await ensureGlobalFolder(home.paths.global, environment.checkout);
+  const egress = stack.use(createEgress(context, { overrides: parts.egress, tell: parts.tell }));
+  const launcher = createLauncher(context, { engine, image, egress });
+  const watch = stack.use(createWatch(context, () => pool));
+  const { clock, logger } = context;
+  const mounts = new MountWatch({
+    events: createMountEvents(context, parts.tell),
+    now: () => clock.monotonic(),
+    logger,
+  });
+  stack.use(mounts);
+  const pool: SessionPool = stack.use(createPool(context, { launcher, watch, mounts, deliver: parts.deliver }));
+  const prepare = async (): Promise<void> => {
+    const { id } = await image();
+    context.logger.debug({ image: id, maxHot: config.sessions.maxHot }, "containers can be started");
+  };
+  return { engine, prepare, launcher, pool, mounts };
+}
+
+async function refuseUnfitEngine({ config, logger, record }: AppContext, engine: ContainerEngine): Promise<void> {
+  const facts = await engine.facts();
+  const findings = [...judgeEngine(facts), ...judgeRuntime(facts, config.sandbox.runtime)];
+  const data = { kind: facts.kind, version: facts.version, components: facts.components, kernel: facts.kernel };
+  await record({
+    type: "engine-judged",
+    actor: "host",
+    data: { ...data, findings: findings.map(({ detail }) => detail) },
+  });
+  for (const { level, detail, fix } of findings) {
+    if (level === "refuse") throw new AppError("engine_refused", detail, { fix });
+    if (level === "warn") logger.debug({ fix }, detail);
+  }
+}
+
+async function findImage(engine: ContainerEngine, checkout: string): Promise<ImageFacts> {
+  const { id } = await findAgentImage(engine, checkout);
+  const image = await engine.image(id);
+  if (!image) throw new AppError("image_missing", `The agent's image ${id} is gone.`, { fix: "npm run setup" });
+  return image;
+}
+
+function createLauncher(
+  context: AppContext,
+  { engine, image, egress }: { engine: ContainerEngine; image: () => Promise<ImageFacts>; egress: EgressDoors },
+): ContainerLauncher {
+  const { config, home, environment, store, logs, record } = context;
+  const { memoryMb, cpus, pids, runtime } = config.sandbox;
+  const folders = { groups: home.paths.groups, checkout: environment.checkout };
+  return new ContainerLauncher({
+    engine,
+    image,
+    instance: home.instance,
+    sandbox: { memoryMb, cpus, pids, runtime },
+    mountContext: {
+      homeFolder: environment.userHome,
+      crabpotHome: home.paths.root,
+      checkout: environment.checkout,
+      allowlistPath: home.paths.mounts,
+      hostUid: hostUid(),
+    },
+    groups: configuredGroups(config),
+    groupFolder: async (group, user) => {
+      const folder = await ensureGroupFolder(folders, group, user);
+      await giveFolderTo(folder, user, hostUid());
+      return folder;
+    },
+    globalFolder: home.paths.global,
+    openEgress: (group) => egress.open(group),
+    egressOf: (group) => egress.kindOf(group),
+    ordinal: (group) => store.groups.ordinal(group),
+    output: (session, group) => logs.of({ id: session, group }).outputOf("container"),
+    record: (entry) => record({ ...entry, actor: "host" }),
+  });
+}
+
+/** `pool` is there by the time that the watch looks for the first time. */
+function createWatch({ config, home, limits, logger }: AppContext, pool: () => SessionPool): WorkspaceWatch {
+  return new WorkspaceWatch({
+    limitBytes: config.sandbox.workspaceMb * 1024 * 1024,
+    measure: (group, signal) => measureFolder(join(home.paths.groups, group), signal),
+    free: async () => {
+      const { bavail, bsize, ffree } = await statfs(home.paths.groups);
+      return { bytes: bavail * bsize, entries: ffree };
+    },
+    hot: () =>
+      pool()
+        .list()
+        .map(({ group, session, state }) => ({ group, session, busy: state === "busy" })),
+    exceeded: async ({ group, session }, hit) => {
+      await limits.report({ group, session }, hit);
+      await pool().stop(session, hit.text);
+    },
+    logger,
+    intervalMs: watchIntervalMs,
+  });
+}
+
+function createPool(
+  context: AppContext,
+  parts: { launcher: ContainerLauncher; watch: WorkspaceWatch; mounts: MountWatch; deliver: () => void },
+): SessionPool {
+  const { config, home, store, logs, clock, logger, record, crashPoints } = context;
+  const { launcher, watch, mounts, deliver } = parts;
+  const mailFolder = (session: string, generation: number): string =>
+    join(home.paths.sessions, session, "mail", String(generation));
+  return new SessionPool({
+    launcher,
+    sessions: store.sessions,
+    mailFolder,
+    openMailbox: async ({ session, group, generation, firstId, containerUid, ...events }) => {
+      const mailbox = await HostMailbox.open({
+        folder: mailFolder(session, generation),
+        generation,
+        firstId,
+        containerUid,
+        hostUid: hostUid(),
+        ...events,
+        onRejected: (reason) => {
+          logs.of({ id: session, group }).write("host", "warn", `a message of the agent was refused: ${reason}`);
+          record({ type: "mailbox-violation", group, session, actor: "agent", data: { reason, generation } }).catch(
+            (error: unknown) => logger.error({ error }, "a violation could not be put on record"),
+          );
+        },
+        logger,
+      });
+      return crashPoints.mailbox(mailbox);
+    },
+    containerLog: (session, group, level, text) => logs.of({ id: session, group }).write("agent", level, text),
+    events: createPoolEvents({
+      ...context,
+      notify: async (group, text) => {
+        await store.outbox.add(draftFor(group, { kind: "notice", text, inReplyTo: [], turn: undefined }), clock.now());
+        deliver();
+      },
+    }),
+    workspaces: watch,
+    mounts,
+    limits: {
+      maxHot: config.sessions.maxHot,
+      idleStopMs: config.sessions.idleStopMinutes * 60_000,
+      freezeMs: config.sessions.freezeSeconds * 1000,
+      memoryReserveMb: config.sessions.memoryReserveMb,
+      readyTimeoutMs: config.sessions.silenceTimeoutSeconds * 1000,
+    },
+    availableMemoryMb,
+    now: () => clock.now(),
+    logger,
+  });
+}

@@ -1,0 +1,197 @@
+import type { AuditType } from "../audit/types.ts";
+import type { Channel } from "../channels/channel.ts";
+import type { ContainerEngine } from "../sandbox/engine/engine.ts";
+import { AppError } from "../lib/app-error.ts";
+import type { HostPayload } from "../protocol/messages.ts";
+import type { Mailbox } from "../sandbox/pool/hot-container.ts";
+import type { Store } from "../stores/store.ts";
+import type { PutOnRecord } from "./events.ts";
+
+/*
+ * A testing aid: with CRABPOT_CRASH_AT the host kills itself, as by `kill -9`, at a named moment. Without that variable
+ * none of this is in the way of a call.
+ */
+
+/** Objects and functions that the host acts through, as they are or with crash points around each of their calls. */
+export interface CrashPoints {
+  store(store: Store): Store;
+  record(record: PutOnRecord): PutOnRecord;
+  engine<Engine extends ContainerEngine>(engine: Engine): Engine;
+  mailbox(mailbox: Mailbox): Mailbox;
+  channel<Kind extends Channel>(channel: Kind): Kind;
+}
+
+/** The name of a call, or undefined for one that nothing is wrapped around. */
+type NameCall = (method: string, parameters: readonly unknown[]) => string | undefined;
+type Around = (name: string, call: () => unknown) => unknown;
+
+const auditTypes = {
+  "host-start": true,
+  "host-stop": true,
+  "store-pruned": true,
+  "config-loaded": true,
+  "engine-judged": true,
+  "channel-state": true,
+  "control-request": true,
+  "message-in": true,
+  command: true,
+  "turn-start": true,
+  "turn-end": true,
+  delivery: true,
+  "limit-hit": true,
+  "intake-stopped": true,
+  "intake-resumed": true,
+  "chat-request": true,
+  "chat-left": true,
+  "group-added": true,
+  "group-removed": true,
+  "folder-adopted": true,
+  "instructions-changed": true,
+  "model-request": true,
+  "model-response": true,
+  "tool-call": true,
+  "tool-denied": true,
+  "mailbox-violation": true,
+  "file-refused": true,
+  "http-refused": true,
+  egress: true,
+  redaction: true,
+  "mount-verdict": true,
+  "setuid-removed": true,
+  "execution-point": true,
+  "container-create": true,
+  "container-start": true,
+  "container-attested": true,
+  "container-refused": true,
+  "container-stop": true,
+  "container-adopted": true,
+  "container-orphan-removed": true,
+  "audit-gap": true,
+  "audit-recovered": true,
+  "audit-broken": true,
+  "store-older": true,
+} as const satisfies Record<AuditType, true>;
+
+const sends = {
+  "turn-start": true,
+  "model-response": true,
+  "model-failure": true,
+  "tool-response": true,
+  cancel: true,
+  ping: true,
+  shutdown: true,
+} as const satisfies Record<HostPayload["type"], true>;
+
+const channelMethods: readonly string[] = ["start", "send"];
+
+const noCrashPoints: CrashPoints = {
+  store: (store) => store,
+  record: (record) => record,
+  engine: (engine) => engine,
+  mailbox: (mailbox) => mailbox,
+  channel: (channel) => channel,
+};
+
+/** Every name that can stand in `before:<name>#<count>` and `after:<name>#<count>`. */
+export function listCrashPoints(parts: { readonly store: Store; readonly engine: ContainerEngine }): string[] {
+  const tables = Object.entries(parts.store).filter((entry): entry is [string, object] => typeof entry[1] === "object");
+  return [
+    ...tables.flatMap(([table, methods]) => methodsOf(methods).map((method) => `${table}.${method}`)),
+    ...Object.keys(auditTypes).map((type) => `record.${type}`),
+    ...methodsOf(parts.engine).map((method) => `engine.${method}`),
+    ...Object.keys(sends).map((type) => `mailbox.${type}`),
+    ...channelMethods.map((method) => `channel.${method}`),
+  ].toSorted();
+}
+
+/**
+ * `at` is such as `after:turns.finish#2`: once the second call of it has resolved. Undefined: nothing crashes. Throws
+ * AppError `bad_input` for what is no crash point by its form; a name that does not exist is never reached.
+ */
+export function createCrashPoints(at: string | undefined, crash: () => void = killThisProcess): CrashPoints {
+  if (at === undefined) return noCrashPoints;
+  const around = crashAround(at, crash);
+  return {
+    store: (store) => watchStore(store, around),
+    record: (put) => async (record) => {
+      await around(`record.${record.type}`, () => put(record));
+    },
+    engine: (engine) => watch(engine, around, (method) => `engine.${method}`),
+    mailbox: (mailbox) => watch(mailbox, around, nameSend),
+    channel: (channel) =>
+      watch(channel, around, (method) => (channelMethods.includes(method) ? `channel.${method}` : undefined)),
+  };
+}
+
+/** Counts the calls of the one name that matters, and crashes before or after the one that is meant. */
+function crashAround(at: string, crash: () => void): Around {
+  const { moment, wanted, count } = parse(at);
+  let calls = 0;
+  return (name, call) => {
+    if (name !== wanted) return call();
+    calls += 1;
+    if (calls !== count) return call();
+    if (moment === "before") crash();
+    const result = call();
+    if (moment === "before") return result;
+    return Promise.resolve(result).then((value) => {
+      crash();
+      return value;
+    });
+  };
+}
+
+function parse(at: string): { moment: string; wanted: string; count: number } {
+  const [, moment, wanted, count] = /^(before|after):([a-z]+\.[A-Za-z-]+)(?:#(\d+))?$/.exec(at) ?? [];
+  if (moment !== undefined && wanted !== undefined) return { moment, wanted, count: Number(count ?? 1) };
+  throw new AppError("bad_input", `CRABPOT_CRASH_AT is "${at}", which is not such as "before:turns.finish#2".`);
+}
+
+function watchStore(store: Store, around: Around): Store {
+  const tables = new Map<string | symbol, unknown>();
+  for (const [name, table] of Object.entries(store) as [string, unknown][]) {
+    if (typeof table === "object" && table !== null)
+      tables.set(
+        name,
+        watch(table, around, (method) => `${name}.${method}`),
+      );
+  }
+  return new Proxy(store, {
+    get: (target, key) => tables.get(key) ?? bound(target, key),
+  });
+}
+
+/** The object itself, but that calls of its methods go through `around`. */
+function watch<Target extends object>(target: Target, around: Around, nameOf: NameCall): Target {
+  return new Proxy(target, {
+    get: (_target, key) => {
+      const value = bound(target, key);
+      if (typeof value !== "function" || typeof key === "symbol") return value;
+      return (...parameters: unknown[]) => {
+        const name = nameOf(key, parameters);
+        const call = (): unknown => (value as (...given: unknown[]) => unknown)(...parameters);
+        return name === undefined ? call() : around(name, call);
+      };
+    },
+  });
+}
+
+/** A property as the object itself has it: private fields are out of reach for a proxy. */
+function bound(target: object, key: string | symbol): unknown {
+  const value: unknown = Reflect.get(target, key, target);
+  return typeof value === "function" ? (value.bind(target) as unknown) : value;
+}
+
+function nameSend(method: string, [payload]: readonly unknown[]): string | undefined {
+  return method === "send" ? `mailbox.${(payload as HostPayload).type}` : undefined;
+}
+
+function methodsOf(object: object): string[] {
+  const prototype = Object.getPrototypeOf(object) as object;
+  return Object.getOwnPropertyNames(prototype).filter((name) => name !== "constructor");
+}
+
+/** Not an exit: nothing gets to run after it, as in a loss of power or an out-of-memory kill. */
+function killThisProcess(): void {
+  process.kill(process.pid, "SIGKILL");
+}

@@ -1,0 +1,164 @@
+import type { Registry } from "prom-client";
+
+import { channels as catalog } from "../channels/catalog.ts";
+import type { AcceptMessage, Channel, ChannelState, ChannelTraits, Connector } from "../channels/channel.ts";
+import { SupervisedChannel } from "../channels/supervisor.ts";
+import { unconnected } from "../channels/unconnected.ts";
+import { addressActor } from "../domain/actor.ts";
+import type { Outbox } from "../delivery/outbox.ts";
+import type { Readiness } from "../http/health.ts";
+import type { HttpRefusal } from "../http/refusals.ts";
+import { createGatewayServer } from "../http/server.ts";
+import type { GatewayServer } from "../http/server.ts";
+import { toError } from "../lib/app-error.ts";
+import { waitOnTimer } from "../lib/wait.ts";
+import type { ChatBook } from "./chat-book.ts";
+import type { AppContext } from "./context.ts";
+
+type TerminalChannel = Awaited<ReturnType<(typeof catalog)["terminal"]>>;
+
+/** How the terminal is used, when it is. */
+export interface TerminalUse {
+  readonly input: NodeJS.ReadableStream;
+  readonly output: NodeJS.WritableStream;
+  readonly error: NodeJS.WritableStream;
+  readonly json: boolean;
+  readonly interactive: boolean;
+}
+
+/** Where people and programs get in: the channels and the server that HTTP comes through. */
+export interface Doors {
+  readonly channels: readonly Channel[];
+  readonly terminal: TerminalChannel | undefined;
+  readonly server: GatewayServer | undefined;
+  /** Puts a channel's new state on record. */
+  readonly recordState: (channel: string, state: ChannelState) => void;
+}
+
+/** Makes the doors; nothing comes in before `openDoors`. */
+export async function buildDoors(
+  context: AppContext,
+  stack: AsyncDisposableStack,
+  parts: {
+    readonly terminal: TerminalUse | undefined;
+    readonly more: readonly Connector[];
+    readonly registry: Registry;
+    readonly ready: () => Promise<Readiness>;
+  },
+): Promise<Doors> {
+  const { config, clock, logger, store, crashPoints } = context;
+  const { host, port, token, names } = config.gateway;
+  const server =
+    token === undefined
+      ? undefined
+      : stack.use(
+          createGatewayServer({
+            host,
+            port,
+            names,
+            token,
+            ready: parts.ready,
+            metrics: parts.registry,
+            clock,
+            logger,
+            onRefused: (refusal) => recordRefusal(context, refusal),
+          }),
+        );
+  const recordState = createStateRecorder(context, stack);
+  const channels: Channel[] = [];
+  const supervise = (connector: Connector): void => {
+    const supervisor = { clock, logger, wait: waitOnTimer, random: Math.random };
+    channels.push(stack.use(new SupervisedChannel(connector, supervisor)));
+  };
+  if (config.channels.http && server) {
+    const repliesAfter = (seq: number, limit: number) => store.outbox.ofChannel("http", seq, limit);
+    const reply = async (seq: number) => {
+      const row = await store.outbox.get(seq);
+      return row?.channel === "http" ? row : undefined;
+    };
+    supervise(unconnected(stack.use(await catalog.http({ routes: server.routes, repliesAfter, reply, clock }))));
+  }
+  if (config.channels.whatsapp) supervise(await openWhatsApp(context, config.channels.whatsapp));
+  const use = parts.terminal;
+  const terminal = use && stack.use(await catalog.terminal({ ...use, assistantName: config.assistant.name, clock }));
+  if (terminal) supervise(unconnected(terminal));
+  for (const connector of parts.more) supervise(connector);
+  return { channels: channels.map((channel) => crashPoints.channel(channel)), terminal, server, recordState };
+}
+
+async function openWhatsApp(
+  { config, home, store, environment, clock, logger }: AppContext,
+  settings: NonNullable<AppContext["config"]["channels"]["whatsapp"]>,
+): Promise<Connector> {
+  return catalog.whatsapp({
+    settings,
+    assistantName: config.assistant.name,
+    instance: home.instance,
+    store: store.channelState,
+    variables: environment.variables,
+    clock,
+    wait: waitOnTimer,
+    random: Math.random,
+    logger,
+  });
+}
+
+/** Can the channel of this name do that? One that does not run cannot. */
+export function hasTrait({ channels }: Pick<Doors, "channels">, name: string, trait: keyof ChannelTraits): boolean {
+  return channels.find((channel) => channel.name === name)?.traits?.[trait] ?? false;
+}
+
+function recordRefusal({ record, logger }: AppContext, refusal: HttpRefusal): void {
+  record({ type: "http-refused", actor: addressActor(refusal.address), data: { ...refusal } }).catch((error: unknown) =>
+    logger.error({ error }, "a refused request could not be put on record"),
+  );
+}
+
+/** Begins to take messages in. A channel that cannot be opened is tried again by itself and touches no other. */
+export async function openDoors(
+  { logger }: Pick<AppContext, "logger">,
+  doors: Doors,
+  parts: {
+    readonly accept: AcceptMessage;
+    readonly outbox: Pick<Outbox, "wake" | "confirm">;
+    readonly chats: Pick<ChatBook, "changed">;
+    /** A channel cannot help itself any more. */
+    readonly alert?: (channel: string, reason: string) => void;
+  },
+): Promise<void> {
+  const { accept, outbox, chats, alert } = parts;
+  for (const channel of doors.channels) {
+    const { name } = channel;
+    await channel.start(accept, {
+      delivered: (seq) => outbox.confirm(name, seq),
+      chatChanged: (facts) => chats.changed(name, facts),
+      needsOperator: (reason) => alert?.(name, reason),
+      changed: (state) => {
+        doors.recordState(name, state);
+        if (state.state === "open") outbox.wake();
+      },
+    });
+  }
+  const address = await doors.server?.listen();
+  if (address) logger.info({ host: address.host, port: address.port }, "the gateway listens");
+}
+
+/** What is on its way to the log when the channels have ended is waited for. */
+function createStateRecorder({ record, logger }: AppContext, stack: AsyncDisposableStack): Doors["recordState"] {
+  const recording = new Set<Promise<void>>();
+  stack.defer(async () => {
+    await Promise.all(recording);
+  });
+  const put = async (channel: string, { state, detail }: ChannelState): Promise<void> => {
+    try {
+      await record({ type: "channel-state", actor: "host", data: { channel, state, detail } });
+    } catch (error) {
+      logger.error({ err: toError(error), channel }, "the state of a channel could not be put on record");
+    }
+  };
+  return (channel, state) => {
+    const recorded = put(channel, state);
+    recording.add(recorded);
+    void recorded.then(() => recording.delete(recorded));
+  };
+}

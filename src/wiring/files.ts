@@ -1,0 +1,54 @@
+import { statfs } from "node:fs/promises";
+import { join } from "node:path";
+
+import { measureFolder } from "../sandbox/workspace/folder-usage.ts";
+import { Inbox } from "../intake/inbox.ts";
+import { OutgoingFiles } from "../delivery/outgoing-files.ts";
+import { hostUid } from "./context.ts";
+import type { AppContext } from "./context.ts";
+import { hasTrait } from "./doors.ts";
+import type { Doors } from "./doors.ts";
+
+const mebibyte = 1024 * 1024;
+const measureMs = 20_000;
+
+/** The way of members' files into groups' folders, within the quota of a folder and what is to stay free on the disk. */
+export async function openInbox({ config, home, clock, logger }: AppContext): Promise<Inbox> {
+  const { groups, incoming } = home.paths;
+  return Inbox.open({
+    groupsFolder: groups,
+    temporaryFolder: incoming,
+    maxBytes: config.intake.attachmentMb * mebibyte,
+    roomFor: async (group) => {
+      const usage = await measureFolder(join(groups, group), AbortSignal.timeout(measureMs));
+      const left = config.sandbox.workspaceMb * mebibyte - (usage?.bytes ?? Infinity);
+      return Math.min(left, await roomOnDisk(groups, config.intake.reserveMb));
+    },
+    hostUid: hostUid(),
+    clock,
+    logger,
+  });
+}
+
+/** Copies of what agents send. The terminal prints where they lie, also for whoever sits at it later. */
+export async function openOutgoingFiles(
+  { config, home, store, clock, logger }: AppContext,
+  doors: Pick<Doors, "channels">,
+): Promise<OutgoingFiles> {
+  const { groups, outgoing } = home.paths;
+  return OutgoingFiles.open({
+    groupsFolder: groups,
+    folder: outgoing,
+    store: store.outbox,
+    isFetchedLater: (channel) => channel === "terminal" || hasTrait(doors, channel, "fetchedLater"),
+    freeBytes: () => roomOnDisk(outgoing, config.intake.reserveMb),
+    clock,
+    logger,
+  });
+}
+
+/** Bytes that may be written before what is kept free is touched. */
+async function roomOnDisk(folder: string, reserveMb: number): Promise<number> {
+  const { bavail, bsize } = await statfs(folder);
+  return bavail * bsize - reserveMb * mebibyte;
+}

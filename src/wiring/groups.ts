@@ -1,0 +1,56 @@
+import { lstat } from "node:fs/promises";
+import { join } from "node:path";
+
+import { ensureGroupFolder } from "../config/group-folders.ts";
+import { configuredGroups } from "../config/groups.ts";
+import { type FormerChat, GroupFolders } from "../intake/group-folders.ts";
+import { type GroupRegistry, openGroupRegistry } from "../intake/group-registry.ts";
+import type { AppContext } from "./context.ts";
+
+/** All groups, and whose their folders are. */
+export interface Groups {
+  readonly groups: GroupRegistry;
+  readonly folders: GroupFolders;
+}
+
+/** Makes the folders of the configured groups. What config.yaml says of a folder that was another chat's holds, and is told. */
+export async function openGroups(context: Omit<AppContext, "metrics">): Promise<Groups> {
+  const { config, store, logger } = context;
+  const folders = openFolders(context);
+  const configured = configuredGroups(config);
+  for (const group of configured) {
+    const former = await folders.takeConfigured(group);
+    if (!former) continue;
+    const { name, channel, chat } = group;
+    logger.warn(
+      { group: name, from: former, to: { channel, chat } },
+      "config.yaml gives the folder of a group, with all that is in it, to another chat than before",
+    );
+  }
+  const groups = await openGroupRegistry({
+    configured,
+    store: store.groups,
+    prepare: (group, adopt) => folders.take(group, adopt),
+    isLost: (group) => folders.isLost(group),
+  });
+  for (const { name } of groups.shadowed) {
+    logger.warn(
+      { group: name },
+      "a group that was added at run time is not served: config.yaml has taken its name or chat, or its folder has gone to another chat",
+    );
+  }
+  return { groups, folders };
+}
+
+function openFolders({ store, home, environment, record }: Omit<AppContext, "metrics">): GroupFolders {
+  const places = { groups: home.paths.groups, checkout: environment.checkout };
+  return new GroupFolders({
+    store: store.groups,
+    exists: async (name) => (await lstat(join(home.paths.groups, name)).catch(() => undefined)) !== undefined,
+    make: async (group) => void (await ensureGroupFolder(places, group)),
+    adopting: ({ name, channel, chat, origin }, from: FormerChat) => {
+      const data = { from: from && { channel: from.channel, chat: from.chat }, to: { channel, chat }, by: origin };
+      return record({ type: "folder-adopted", group: name, actor: "operator", data });
+    },
+  });
+}

@@ -1,0 +1,145 @@
+import type { AcceptMessage, IntakeState } from "../channels/channel.ts";
+import { catchUpMinutes, groupDefaults } from "../config/groups.ts";
+import type { Group } from "../domain/group.ts";
+import type { Outbox } from "../delivery/outbox.ts";
+import { AppError, isPassing } from "../lib/app-error.ts";
+import type { GroupQueue } from "../queue/group-queue.ts";
+import { createAutoRegister } from "../intake/auto-register.ts";
+import type { GroupRegistry } from "../intake/group-registry.ts";
+import { type DayBudget, type RouterLimits, routerLimits } from "../intake/limits.ts";
+import { createRouter } from "../intake/router.ts";
+import type { TurnPace } from "../intake/turn-pace.ts";
+import type { AppContext } from "./context.ts";
+import type { Doors } from "./doors.ts";
+import { openInbox } from "./files.ts";
+import type { IntakeGuard } from "../intake/intake-guard.ts";
+import type { Interventions } from "./interventions.ts";
+import { createStrangers } from "./onboarding.ts";
+
+export interface IntakeParts {
+  readonly groups: GroupRegistry;
+  readonly queue: GroupQueue;
+  readonly outbox: Outbox;
+  readonly guard: IntakeGuard;
+  readonly interventions: Interventions;
+  readonly doors: Doors;
+  readonly pace: TurnPace;
+  readonly state: () => IntakeState;
+}
+
+const mebibyte = 1024 * 1024;
+const commandRetryMs = 2_000;
+/** What a platform kept comes all at once: it gets one notice together, not one for each message. */
+const backlogMs = 2_000;
+
+/** From the channels to the queue: the router with what it needs, and a count of what came in. */
+export async function createIntake(
+  context: AppContext,
+  stack: AsyncDisposableStack,
+  parts: IntakeParts,
+): Promise<AcceptMessage> {
+  const { config, store, clock, record, metrics } = context;
+  const { groups, outbox, guard } = parts;
+  const inbox = stack.use(await openInbox(context));
+  const { autoRegister } = config.intake;
+  const defaults = groupDefaults(config);
+  const accept = createRouter({
+    registry: groups,
+    store,
+    assistantName: config.assistant.name,
+    intake: parts.state,
+    autoRegister: config.channels.http?.autoRegister
+      ? createAutoRegister({
+          channel: "http",
+          registry: groups,
+          defaults,
+          limits: autoRegister,
+          store,
+          clock,
+          audit: record,
+        })
+      : undefined,
+    onStranger: createStrangers(context, parts),
+    fetchAll: (group, attachments, roomBytes) => inbox.fetchAll(group, attachments, roomBytes),
+    pace: parts.pace,
+    wake: createWake(parts),
+    lateMs: (group) => catchUpMinutes(config, group) * 60_000,
+    runCommands: (group) => runCommands(parts, group),
+    notify: async (draft) => {
+      await store.outbox.add(draft, clock.now());
+      outbox.wake();
+    },
+    limits: limitsOf(config.intake),
+    clock,
+    audit: record,
+  });
+  const acceptOrStop: AcceptMessage = async (message) => {
+    try {
+      return await accept(message);
+    } catch (error) {
+      if (!isPassing(error)) throw error;
+      const isStopping = error instanceof AppError && error.code === "intake_stopped";
+      if (!isStopping) guard.failed(error);
+      const state = isStopping ? whileStopping : guard.state();
+      const { code, reason } = state.open ? whileOpen : state;
+      return { outcome: "refused", code, reason, retryAfterS: routerLimits.retryAfterS, stopped: true };
+    }
+  };
+  return async (message) => {
+    const receipt = await acceptOrStop(message);
+    metrics.messageIn(message.channel, receipt);
+    return receipt;
+  };
+}
+
+function limitsOf(intake: AppContext["config"]["intake"]): RouterLimits {
+  const { perSenderPerMinute, waitingTotal, perGroupPerDay, perMemberPerDay } = intake;
+  return {
+    ...routerLimits,
+    perSenderPerMinute,
+    waitingTotal,
+    perGroupPerDay: inBytes(perGroupPerDay),
+    perMemberPerDay: inBytes(perMemberPerDay),
+  };
+}
+
+function inBytes({
+  messages,
+  megabytes,
+  attachmentMegabytes,
+}: AppContext["config"]["intake"]["perGroupPerDay"]): DayBudget {
+  return { messages, bytes: megabytes * mebibyte, attachmentBytes: attachmentMegabytes * mebibyte };
+}
+
+/** Late messages wait until no more have come for a while: what is said to them is said once. */
+function createWake({ queue, interventions }: IntakeParts): (group: string, late: boolean) => void {
+  const timers = new Map<string, NodeJS.Timeout>();
+  return (group, late) => {
+    clearTimeout(timers.get(group));
+    timers.delete(group);
+    if (!late) return queue.wake(group);
+    interventions.cameLate(group);
+    const wake = (): void => {
+      timers.delete(group);
+      queue.wake(group);
+    };
+    timers.set(group, setTimeout(wake, backlogMs).unref());
+  };
+}
+
+const whileStopping: IntakeState = { open: false, code: "stopping", reason: "the host is stopping" };
+/** The trouble was over before it could be told. */
+const whileOpen = { code: "store-failed", reason: "the store cannot be written" } as const;
+
+/** At once; what cannot be carried out now is tried again, and before the group's next turn and at the next start at the latest. */
+async function runCommands({ interventions, guard, queue }: IntakeParts, group: Group): Promise<void> {
+  try {
+    await interventions.runCommands(group);
+  } catch (error) {
+    guard.failed(error);
+    const retry = (): void => {
+      void interventions.runCommands(group).catch(() => queue.wake(group.name));
+    };
+    setTimeout(retry, commandRetryMs).unref();
+  }
+}

@@ -1,0 +1,142 @@
+import { estimateStepTokens } from "../context/tokens.ts";
+import { catchUpMinutes } from "../config/groups.ts";
+import type { Outbox } from "../delivery/outbox.ts";
+import { memberActor } from "../domain/actor.ts";
+import type { Group } from "../domain/group.ts";
+import type { Turn } from "../domain/turn.ts";
+import { isPassing } from "../lib/app-error.ts";
+import { Doubt } from "../lib/doubt.ts";
+import { utcDay } from "../lib/utc-day.ts";
+import type { GroupRegistry } from "../intake/group-registry.ts";
+import type { TurnPace } from "../intake/turn-pace.ts";
+import { createCatchUp } from "../turns/catch-up.ts";
+import { type ChatCommandParts, createChatCommands } from "../commands/chat-commands.ts";
+import type { SessionPool } from "../sandbox/pool/pool.ts";
+import type { TurnRunner } from "../turns/turn-runner.ts";
+import type { AppContext } from "./context.ts";
+import { describeForChat } from "./events.ts";
+import { sessionKeyOf } from "./turns.ts";
+
+export interface InterventionParts {
+  readonly runner: TurnRunner;
+  readonly outbox: Outbox;
+  readonly pool: SessionPool;
+  readonly pace: Pick<TurnPace, "resting">;
+  readonly answer: ChatCommandParts["answer"];
+}
+
+/** What the host does to a group's work without the agent. */
+export interface Interventions {
+  /**
+   * Carries out the group's new commands. Rejects when the machine is in trouble: they are still there then.
+   * Another failure is logged and left for the next call, so that a command that cannot be done holds up nothing.
+   */
+  runCommands(group: Group): Promise<void>;
+  /** The same for those that are under way, or could not be carried out. */
+  runLeftCommands(group: Group): Promise<void>;
+  /** Gives up what the group said too long ago, with a notice. */
+  catchUp(group: Group): Promise<void>;
+  /** The same for what reached the host too long after it was sent. */
+  giveUpLate(group: Group): Promise<void>;
+  /** Something has reached the host too long after it was sent. */
+  cameLate(group: string): void;
+  /** Commands and what is too old, for all groups, before anything else is done in them. Groups that are not registered any more are left alone. */
+  afterAbsence(groups: Pick<GroupRegistry, "list">): Promise<void>;
+}
+
+export function createInterventions(context: AppContext, parts: InterventionParts): Interventions {
+  const { config, store, clock, record, logger } = context;
+  const turnEnded = createTurnEnded(context, parts.runner);
+  const carryOut = createChatCommands({
+    store,
+    sessionKey: sessionKeyOf(config.assistant.name),
+    announce: (group, { command, argument, message: { id, sender } }) =>
+      record({ type: "command", group: group.name, actor: memberActor(sender.id), data: { command, argument, id } }),
+    turnEnded,
+    conversationEnded: (group) => endOldContainer(context, parts, group),
+    answer: parts.answer,
+    describe: (group) => describe(context, parts, group),
+    estimateTokens: estimateStepTokens,
+    deliver: () => parts.outbox.wake(),
+    clock,
+  });
+  const catchUp = createCatchUp({
+    store,
+    limitMinutes: (group) => catchUpMinutes(config, group),
+    turnEnded,
+    gaveUp: (group, messages, limitMinutes) => {
+      const data = { limit: "catch-up-minutes", allowed: limitMinutes, messages };
+      return record({ type: "limit-hit", group: group.name, actor: "host", data });
+    },
+    estimateTokens: estimateStepTokens,
+    clock,
+  });
+  const commands = new Doubt();
+  const late = new Doubt();
+  const runLeftCommands = async (group: Group): Promise<void> => {
+    try {
+      await commands.settle(group.name, () => carryOut(group));
+    } catch (error) {
+      logger.error({ error, group: group.name }, "a chat command could not be carried out");
+      if (isPassing(error)) throw error;
+    }
+  };
+  const runCommands = (group: Group): Promise<void> => {
+    commands.raise(group.name);
+    return runLeftCommands(group);
+  };
+  return {
+    runCommands,
+    catchUp: catchUp.waitedHere,
+    runLeftCommands,
+    giveUpLate: (group) =>
+      late.settle(group.name, async () => {
+        await catchUp.cameLate(group);
+        parts.outbox.wake();
+      }),
+    cameLate: (group) => late.raise(group),
+    afterAbsence: async (groups) => {
+      for (const group of groups.list()) {
+        await runCommands(group);
+        await catchUp.waitedHere(group);
+      }
+    },
+  };
+}
+
+/** The runner puts the end of a turn on record that it works on; for others it is done here. */
+function createTurnEnded({ clock, metrics, record }: AppContext, runner: TurnRunner) {
+  return async (turn: Turn, reason: string): Promise<void> => {
+    if (runner.cancel(turn, reason)) return;
+    const elapsedMs = clock.now() - turn.startedAt;
+    metrics.turnEnded("cancelled", elapsedMs);
+    const { id, group, session } = turn;
+    const data = { state: "cancelled", reason, elapsedMs };
+    await record({ type: "turn-end", group, session, turn: id, actor: "host", data });
+  };
+}
+
+async function endOldContainer(
+  { config, store }: AppContext,
+  { pool }: InterventionParts,
+  group: Group,
+): Promise<void> {
+  const session = await store.sessions.open(sessionKeyOf(config.assistant.name)(group), group.name);
+  await pool.retire(session, "a new conversation has begun");
+}
+
+async function describe(context: AppContext, { pool, runner, pace }: InterventionParts, group: Group): Promise<string> {
+  const { config, store, clock } = context;
+  const usage = (await store.usage.ofDay(utcDay(clock.now()))).find((entry) => entry.group === group.name);
+  const hot = pool.list().find((container) => container.group === group.name);
+  return describeForChat({
+    assistantName: config.assistant.name,
+    models: config.models.routes[group.model ?? config.models.default] ?? [],
+    waiting: await store.messages.waitingCount(group),
+    active: runner.isActive(group.name),
+    container: hot && `${hot.name} (${hot.state})`,
+    group,
+    tokensToday: usage?.tokens ?? 0,
+    resting: pace.resting(group.name),
+  });
+}

@@ -1,0 +1,48 @@
+import { randomInt } from "node:crypto";
+
+import { groupDefaults } from "../config/groups.ts";
+import type { Outbox } from "../delivery/outbox.ts";
+import { createApprovals } from "../intake/approvals.ts";
+import type { GroupRegistry } from "../intake/group-registry.ts";
+import { createOnboarding } from "../intake/onboarding.ts";
+import type { ChatBook } from "./chat-book.ts";
+import type { AppContext } from "./context.ts";
+import { hasTrait } from "./doors.ts";
+import type { Doors } from "./doors.ts";
+import type { Groups } from "./groups.ts";
+
+/** Lets chats that are no group ask, in the main groups, to become one. */
+export function createStrangers(
+  { config, store, clock, record }: AppContext,
+  parts: { readonly groups: GroupRegistry; readonly doors: Doors; readonly outbox: Pick<Outbox, "wake"> },
+): ReturnType<typeof createOnboarding> {
+  return createOnboarding({
+    store,
+    onboards: (channel) => hasTrait(parts.doors, channel, "onboards"),
+    mainGroups: () => parts.groups.list().filter(({ main }) => main),
+    assistantName: config.assistant.name,
+    randomBelow: randomInt,
+    deliver: () => parts.outbox.wake(),
+    clock,
+    audit: record,
+  });
+}
+
+/** Carries out what is answered there. */
+export function createAnswers(
+  { config, store, record }: AppContext,
+  { groups, folders, chats }: Groups & { readonly chats: ChatBook },
+): ReturnType<typeof createApprovals> {
+  return createApprovals({
+    store,
+    registry: groups,
+    isNameFree: async (group) => groups.byName(group.name) === undefined && (await folders.isFree(group)),
+    defaults: groupDefaults(config),
+    assistantName: config.assistant.name,
+    added: async (group, { actor, code }) => {
+      const { name, channel, chat } = group;
+      await record({ type: "group-added", group: name, actor, data: { name, channel, chat, code } });
+      await chats.registered(group);
+    },
+  });
+}

@@ -1,0 +1,94 @@
+import { groupDefaults } from "../config/groups.ts";
+import type { Outbox } from "../delivery/outbox.ts";
+import { createOperations } from "../operations/host-operations.ts";
+import type { EngineView, Operations } from "../operations/operations.ts";
+import { toError } from "../lib/app-error.ts";
+import type { GroupQueue } from "../queue/group-queue.ts";
+import type { GroupRegistry } from "../intake/group-registry.ts";
+import type { IntakeState } from "../channels/channel.ts";
+import type { ChatBook } from "./chat-book.ts";
+import type { Containers } from "./containers.ts";
+import type { AppContext } from "./context.ts";
+import type { Doors } from "./doors.ts";
+import type { Interventions } from "./interventions.ts";
+
+const engineTimeoutMs = 5_000;
+
+export interface HostOperationParts {
+  readonly groups: GroupRegistry;
+  readonly containers: Containers;
+  readonly doors: Doors;
+  readonly queue: GroupQueue;
+  readonly outbox: Outbox;
+  readonly intake: () => IntakeState;
+  readonly interventions: Pick<Interventions, "catchUp">;
+  readonly chats: Pick<ChatBook, "registered">;
+}
+
+/** What the operator can ask for, made of the parts that do it. */
+export function createHostOperations(context: AppContext, parts: HostOperationParts): Operations {
+  const { config, home, store, clock, version } = context;
+  const { containers, doors, queue } = parts;
+  return createOperations({
+    host: {
+      version,
+      instance: home.instance,
+      home: home.paths.root,
+      pid: process.pid,
+      startedAt: clock.now(),
+      assistant: config.assistant.name,
+      models: config.models.routes[config.models.default] ?? [],
+      maxHot: config.sessions.maxHot,
+    },
+    store,
+    groups: groupOperations(context, parts),
+    groupDefaults: groupDefaults(config),
+    routes: Object.keys(config.models.routes),
+    pool: containers.pool,
+    outbox: parts.outbox,
+    channels: doors.channels,
+    engine: () => viewEngine(containers),
+    waitingGroups: () => queue.snapshot().waiting.length,
+    intake: parts.intake,
+    requeue: async (turn) => {
+      const count = await store.messages.requeue(turn.id);
+      queue.wake(turn.group);
+      return count;
+    },
+    clock,
+  });
+}
+
+function groupOperations(
+  { record, store }: AppContext,
+  { groups, queue, chats, interventions }: HostOperationParts,
+): Parameters<typeof createOperations>[0]["groups"] {
+  return {
+    list: () => groups.list(),
+    folders: () => store.groups.folders(),
+    add: async (group, options) => {
+      const added = await groups.add(group, options);
+      await chats.registered(added);
+      // A group of this name may have been here before and may have left something unanswered.
+      await interventions.catchUp(added);
+      queue.wake(added.name);
+      const { name, channel, chat } = group;
+      await record({ type: "group-added", group: name, actor: "operator", data: { name, channel, chat } });
+      return added;
+    },
+    remove: async (name) => {
+      const removed = await groups.remove(name);
+      await record({ type: "group-removed", group: name, actor: "operator", data: {} });
+      return removed;
+    },
+  };
+}
+
+async function viewEngine({ engine }: Containers): Promise<EngineView> {
+  try {
+    const { kind, version, address } = await engine.facts(AbortSignal.timeout(engineTimeoutMs));
+    return { ok: true, detail: `${kind} ${version} at ${address}` };
+  } catch (error) {
+    return { ok: false, detail: toError(error).message };
+  }
+}

@@ -1,0 +1,138 @@
+import { secretsOf } from "../config/secrets.ts";
+import type { ConfiguredSecret } from "../config/secrets.ts";
+import { formatReply } from "../delivery/format.ts";
+import { createReplyRedaction } from "../delivery/redact.ts";
+import type { Redacted } from "../delivery/redact.ts";
+import { toError } from "../lib/app-error.ts";
+import type { TurnParts, TurnScope } from "../turns/turn-parts.ts";
+import type { TellOperator } from "./alerts.ts";
+import type { AppContext } from "./context.ts";
+
+/** Secrets that are taken out of a group's texts in a day (UTC) before the operator is told. */
+const redactionsPerDay = 3;
+/** Characters of a vendor's key that nobody guesses. */
+const unguessable = 20;
+
+type ReplyContext = Pick<AppContext, "config" | "record" | "logger" | "home" | "clock">;
+
+/**
+ * What goes to a chat, and whether it may. From an agent's words secrets of its own group are taken, and vendors' keys, which
+ * nobody guesses. What looks like the gateway's token or another group's secret stays: no container can know one, so it is a
+ * guess, and taking it out would tell a member that the guess was right. Such a text goes out as it is; the alarm is where
+ * members do not see it. In the host's own words nothing is left.
+ */
+export function createReplyFormats(
+  context: ReplyContext,
+  tell: TellOperator,
+): Pick<TurnParts, "formatReply" | "formatNotice"> {
+  const secrets = secretsOf(context.config);
+  const redactAll = createReplyRedaction(secrets.map(({ value }) => value));
+  const rules = new Map<string, GroupRules>();
+  const rulesOf = (group: string): GroupRules => {
+    const known = rules.get(group) ?? rulesFor(group, secrets);
+    rules.set(group, known);
+    return known;
+  };
+  const alarm = new SecretAlarm(context, tell);
+  return {
+    formatReply: (text, scope) => {
+      const { redactOwn, findOthers, others } = rulesOf(scope.group.name);
+      const said = formatReply(text);
+      if (findOthers(said).count > 0) alarm.shown(said, others, scope);
+      const redacted = redactOwn(said);
+      if (redacted.count > 0) alarm.redacted(redacted.count, scope);
+      return redacted.text;
+    },
+    formatNotice: (text, scope) => {
+      // Where the home is concerns nobody in a chat; the reason of a failure may name it.
+      const redacted = redactAll(formatReply(text).replaceAll(context.home.paths.root, "(home)"));
+      if (redacted.count > 0) alarm.redacted(redacted.count, scope);
+      return redacted.text;
+    },
+  };
+}
+
+interface GroupRules {
+  readonly redactOwn: (text: string) => Redacted;
+  readonly others: readonly ConfiguredSecret[];
+  readonly findOthers: (text: string) => Redacted;
+}
+
+function rulesFor(group: string, secrets: readonly ConfiguredSecret[]): GroupRules {
+  const isTakenOut = (secret: ConfiguredSecret): boolean =>
+    secret.group === group || (secret.use === "provider" && secret.value.length >= unguessable);
+  const own = new Set(secrets.filter(isTakenOut).map(({ value }) => value));
+  const others = secrets.filter(({ value }) => !own.has(value));
+  return {
+    redactOwn: createReplyRedaction([...own]),
+    others,
+    findOthers: createReplyRedaction(others.map(({ value }) => value)),
+  };
+}
+
+/** Tells of secrets in texts. The text does not wait for it: whether there is one must not be felt in the chat. */
+class SecretAlarm {
+  readonly #context: ReplyContext;
+  readonly #tell: TellOperator;
+  #day = -1;
+  readonly #redactions = new Map<string, number>();
+  readonly #shown = new Set<string>();
+
+  constructor(context: ReplyContext, tell: TellOperator) {
+    this.#context = context;
+    this.#tell = tell;
+  }
+
+  redacted(count: number, scope: TurnScope): void {
+    this.#beginDay();
+    const group = scope.group.name;
+    this.#context.logger.error(
+      { group, turn: scope.turn.id },
+      "a known secret was about to be sent to a chat; it was taken out",
+    );
+    this.#record(scope, { count });
+    const before = this.#redactions.get(group) ?? 0;
+    this.#redactions.set(group, before + count);
+    if (before > redactionsPerDay || before + count <= redactionsPerDay) return;
+    const text = `The agent of group ${group} was about to send secrets ${before + count} times today; they were taken out. Somebody may be trying out values: look at the records of type redaction.`;
+    this.#tell({ text });
+  }
+
+  shown(text: string, secrets: readonly ConfiguredSecret[], scope: TurnScope): void {
+    setImmediate(() => this.#nameShown(text, secrets, scope));
+  }
+
+  #nameShown(text: string, secrets: readonly ConfiguredSecret[], scope: TurnScope): void {
+    this.#beginDay();
+    const group = scope.group.name;
+    const found = secrets.filter(({ value }) => createReplyRedaction([value])(text).count > 0).map(({ path }) => path);
+    this.#context.logger.error(
+      { group, turn: scope.turn.id, found },
+      "an agent said a secret that it cannot know from here; the text was sent as it is",
+    );
+    this.#record(scope, { count: found.length, shown: true, found });
+    if (this.#shown.has(group)) return;
+    this.#shown.add(group);
+    const what = found.join(", ");
+    this.#tell({
+      text: `The agent of group ${group} said a secret of this host in its chat: ${what}. It was told or guessed it. Replace that secret.`,
+      hiddenFrom: group,
+    });
+  }
+
+  #record({ group, session, turn }: TurnScope, data: Readonly<Record<string, unknown>>): void {
+    const { record, logger } = this.#context;
+    const about = { group: group.name, session: session.id, turn: turn.id };
+    record({ type: "redaction", ...about, actor: "host", data }).catch((error: unknown) =>
+      logger.error({ error: toError(error) }, "a redaction could not be put on record"),
+    );
+  }
+
+  #beginDay(): void {
+    const day = Math.floor(this.#context.clock.now() / 86_400_000);
+    if (day === this.#day) return;
+    this.#day = day;
+    this.#redactions.clear();
+    this.#shown.clear();
+  }
+}

@@ -1,0 +1,55 @@
+import { once } from "node:events";
+import { createServer, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { text } from "node:stream/consumers";
+import { expect, test } from "vitest";
+import { DockerEngine } from "../../../../../src/sandbox/engine/docker/docker-engine.ts";
+
+interface AttachedEngine extends AsyncDisposable {
+  readonly engine: DockerEngine;
+  /** What the server has to say to whoever attached, and the end of it. */
+  readonly attached: Promise<ServerResponse>;
+}
+
+/** An engine that sends its streams in chunks, as proxies in front of one do, and leaves their end to the test. */
+async function attachedEngine(): Promise<AttachedEngine> {
+  const attached = Promise.withResolvers<ServerResponse>();
+  const server = createServer((_request, response) => {
+    response.writeHead(200).write(Buffer.from([1, 0, 0, 0, 0, 0, 0, 3]));
+    response.write("up\n");
+    attached.resolve(response);
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const url = `tcp://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return {
+    engine: new DockerEngine({ url, namedBy: undefined }),
+    attached: attached.promise,
+    [Symbol.asyncDispose]: async () => {
+      server.closeAllConnections();
+      server.close();
+      await once(server, "close");
+    },
+  };
+}
+
+test("what a container printed ends, without an error, when the connection to the engine breaks", async () => {
+  await using server = await attachedEngine();
+  const output = await server.engine.attach("x");
+  const response = await server.attached;
+  await once(output, "readable");
+
+  response.destroy();
+
+  expect(await text(output)).toBe("up\n");
+});
+
+test("detaching closes the connection to the engine", async () => {
+  await using server = await attachedEngine();
+  const output = await server.engine.attach("x");
+  const closed = once(await server.attached, "close");
+
+  output.destroy();
+
+  await expect(closed).resolves.toBeDefined();
+});

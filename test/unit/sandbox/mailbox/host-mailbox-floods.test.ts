@@ -1,0 +1,74 @@
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+
+import { expect, test } from "vitest";
+
+import { limits } from "../../../../src/protocol/limits.ts";
+import { messageFileName } from "../../../../src/protocol/paths.ts";
+import { logMessage, openMailbox } from "../../../support/mailbox-under-test.ts";
+import { temporaryFolder } from "../../../support/temporary-folder.ts";
+
+test("a mailbox with 200,000 files ends the container, and costs the host next to nothing", async () => {
+  // In memory, because it is the host and not the disk that is tried.
+  await using memory = await temporaryFolder("/dev/shm");
+  const toHost = join(memory.path, "mail", "to-host");
+  await mkdir(toHost, { recursive: true });
+  const script = "import os,sys\nos.chdir(sys.argv[1])\nfor i in range(200000): open(f'{i:012}.json', 'w').close()";
+  await promisify(execFile)("python3", ["-c", script, toHost]);
+  const before = process.cpuUsage();
+
+  await using box = await openMailbox({ folder: join(memory.path, "mail") });
+  await expect.poll(() => box.violations).toEqual([`more than ${limits.files} files in its mailbox`]);
+
+  const { user, system } = process.cpuUsage(before);
+  expect((user + system) / 1_000).toBeLessThan(100);
+  expect(box.messages).toEqual([]);
+});
+
+test("once a container is to be ended, what it still does to its mailbox is not even looked at", async () => {
+  await using memory = await temporaryFolder("/dev/shm");
+  await using box = await openMailbox({ folder: join(memory.path, "mail") });
+  for (let id = 1; id <= limits.violations; id += 1) await box.put(id, "nonsense");
+  await expect.poll(() => box.violations).toHaveLength(1);
+  const before = process.cpuUsage();
+
+  const script = "import os,sys\nos.chdir(sys.argv[1])\nfor i in range(50000): open(f'f{i}', 'w').close()";
+  await promisify(execFile)("python3", ["-c", script, box.toHost]);
+
+  const { user, system } = process.cpuUsage(before);
+  expect((user + system) / 1_000).toBeLessThan(100);
+});
+
+test("a folder that is full before the host looks ends the container", async () => {
+  await using folder = await temporaryFolder();
+  const path = join(folder.path, "mail");
+  await mkdir(join(path, "to-host"), { recursive: true });
+  for (let id = 1; id <= limits.files + 1; id += 1) {
+    await writeFile(join(path, "to-host", messageFileName(id)), JSON.stringify(logMessage(id)));
+  }
+
+  await using box = await openMailbox({ folder: path });
+
+  await expect.poll(() => box.violations).toEqual([`more than ${limits.files} files in its mailbox`]);
+  expect(box.messages).toEqual([]);
+});
+
+test("an agent that makes file events without end is charged for it, and its messages still arrive", async () => {
+  await using box = await openMailbox();
+  const names = [8, 9].map((id) => `.${messageFileName(id)}.part`);
+  const script =
+    "import os,sys\nos.chdir(sys.argv[1])\na,b=sys.argv[2:]\nopen(a,'w').close()\nwhile True: os.rename(a,b); os.rename(b,a)";
+  const flood = spawn("python3", ["-c", script, box.toHost, ...names], { stdio: "ignore" });
+
+  try {
+    await expect.poll(() => box.rejections).toContain("a flood of file events");
+    await box.put(1, logMessage(1));
+    await expect.poll(() => box.messages).toHaveLength(1);
+  } finally {
+    flood.kill("SIGKILL");
+    await once(flood, "exit");
+  }
+});

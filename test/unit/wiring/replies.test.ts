@@ -1,0 +1,110 @@
+import pino from "pino";
+import { expect, test } from "vitest";
+
+import type { OperatorNotice } from "../../../src/wiring/alerts.ts";
+import type { EventRecord } from "../../../src/wiring/events.ts";
+import { createReplyFormats } from "../../../src/wiring/replies.ts";
+import { checkConfig } from "../../../src/config/load.ts";
+import { prepareHome } from "../../../src/config/home.ts";
+import type { TurnScope } from "../../../src/turns/turn-parts.ts";
+import { newHome } from "../../support/crabpot.ts";
+import { someGroup } from "../../support/some-group.ts";
+
+const secrets = {
+  token: "gateway-canary-0123456789",
+  key: "provider-canary-0123456789",
+  family: "family-canary-0123456789",
+  office: "office-canary-0123456789",
+  local: "open-sesame",
+};
+
+const config = `
+gateway: { token: ${secrets.token} }
+channels: { http: {} }
+models: { providers: { gpt: { kind: openai, apiKey: ${secrets.key} }, local: { kind: openai, apiKey: ${secrets.local} } } }
+groups:
+  family: { channel: http, chat: f, network: { allow: ["a.b:443"] }, secrets: { OURS: { value: ${secrets.family}, hosts: ["a.b:443"] } } }
+  office: { channel: http, chat: o, network: { allow: ["a.b:443"] }, secrets: { THEIRS: { value: ${secrets.office}, hosts: ["a.b:443"] } } }
+`;
+
+/** What is sent of texts in the chat of `family`, and what is told elsewhere. */
+async function formats(now: () => number = () => 0) {
+  await using place = await newHome({ "config.yaml": config });
+  const home = await prepareHome(place.home);
+  const checked = await checkConfig(home.paths.config, {});
+  if (!checked.ok) throw new Error(JSON.stringify(checked.faults));
+  const records: EventRecord[] = [];
+  const notices: OperatorNotice[] = [];
+  const errors: string[] = [];
+  const record = async (entry: EventRecord): Promise<void> => {
+    records.push(entry);
+    await Promise.resolve();
+  };
+  const logger = pino({ level: "error" }, { write: (line: string) => void errors.push(line) });
+  const clock = { now } as Parameters<typeof createReplyFormats>[0]["clock"];
+  const { formatReply, formatNotice } = createReplyFormats(
+    { config: checked.loaded.config, home, record, logger, clock },
+    (notice) => void notices.push(notice),
+  );
+  const scope = { group: someGroup("family"), session: { id: "s" }, turn: { id: "t" } } as TurnScope;
+  return {
+    say: (text: string) => formatReply(text, scope),
+    notice: (text: string) => formatNotice(text, scope),
+    root: home.paths.root,
+    records,
+    notices,
+    errors,
+  };
+}
+
+test.each([
+  ["the gateway's token", secrets.token, "gateway.token"],
+  ["a key that could be guessed", secrets.local, "models.providers.local.apiKey"],
+  ["another group's secret", secrets.office, "groups.office.secrets.THEIRS"],
+])("an agent that says %s is not corrected, and the operator hears of it elsewhere", async (_what, value, path) => {
+  const { say, records, notices, errors } = await formats();
+  const text = `is it ${value}, or ${value.slice(0, -1)}x?`;
+
+  const said = [say(text), say(text)];
+
+  expect(said).toEqual([text, text]);
+  await expect.poll(() => records.length).toBe(2);
+  expect(records[0]).toMatchObject({ type: "redaction", group: "family", data: { shown: true, found: [path] } });
+  expect(notices).toEqual([{ text: expect.stringContaining(path) as string, hiddenFrom: "family" }]);
+  expect(errors).toHaveLength(2);
+  expect(JSON.stringify([records, notices, errors])).not.toContain(value);
+});
+
+test("a secret of the group's own is taken out of what its agent says; the fourth time in a day the operator is told", async () => {
+  let day = 0;
+  const { say, records, notices } = await formats(() => day * 86_400_000);
+
+  const said = Array.from({ length: 3 }, () => say(`it is ${secrets.family}`));
+  const before = notices.length;
+  say(Array.from(secrets.family.toUpperCase()).join(" "));
+  say(secrets.family);
+  day = 1;
+  say(secrets.family);
+
+  expect(said).toEqual(Array.from({ length: 3 }, () => "it is [redacted]"));
+  expect(before).toBe(0);
+  expect(notices).toEqual([{ text: expect.stringContaining("group family") as string }]);
+  expect(records.map(({ data }) => data)).toEqual(Array.from({ length: 6 }, () => ({ count: 1 })));
+});
+
+test("a vendor's key is taken out of what an agent says", async () => {
+  const { say, records } = await formats();
+
+  expect(say(`it is ${secrets.key}`)).toBe("it is [redacted]");
+  expect(records[0]).toMatchObject({ type: "redaction", data: { count: 1 } });
+});
+
+test("in the host's own words nothing secret is left", async () => {
+  const { notice, say, root } = await formats();
+
+  expect(notice(`${Object.values(secrets).join(" ")} ${root}/x`)).toBe(
+    "[redacted] [redacted] [redacted] [redacted] [redacted] (home)/x",
+  );
+  // In an agent's words, that would tell where it is.
+  expect(say(`${root}/x`)).toBe(`${root}/x`);
+});
