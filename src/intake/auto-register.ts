@@ -4,7 +4,7 @@ import { type Group, isGroupName } from "../domain/group.ts";
 import type { IncomingMessage } from "../domain/message.ts";
 import { AppError } from "../lib/app-error.ts";
 import type { Clock } from "../lib/clock.ts";
-import { utcDay, utcDayEnd } from "../lib/utc-day.ts";
+import { secondsLeftInUtcDay, utcDay } from "../lib/utc-day.ts";
 import type { Store } from "../stores/store.ts";
 import type { GroupRegistry } from "./group-registry.ts";
 import { createInOrder } from "./in-order.ts";
@@ -80,7 +80,7 @@ async function refuse(
   }
   const when = limit === "total" ? "" : " today (UTC)";
   const reason = `the channel has made ${allowed} groups${when}, which is as many as it may (intake.autoRegister.${limit})`;
-  const retryAfterS = Math.max(1, Math.ceil((utcDayEnd(now) - now) / 1000));
+  const retryAfterS = secondsLeftInUtcDay(now);
   return { outcome: "refused", code: "too-many-groups", reason, retryAfterS, lasting: true, stopped: false };
 }
 

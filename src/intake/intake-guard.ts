@@ -7,6 +7,7 @@ import { AppError, isPassing, toError } from "../lib/app-error.ts";
 import type { Clock } from "../lib/clock.ts";
 import { waitOnTimer } from "../lib/wait.ts";
 import type { Store } from "../stores/store.ts";
+import { mebibyte } from "../lib/bytes.ts";
 
 export interface IntakeGuardParts {
   /** A folder on the disk that everything is written to. */
@@ -30,7 +31,6 @@ type Trouble = Extract<IntakeState, { open: false }>;
 const lookEveryMs = 1_000;
 /** Turns that were held up go on with as little as this. */
 const leastBytes = 1024 * 1024;
-const megabyte = 1024 * 1024;
 
 /**
  * Stops the intake while what comes in could not be kept: the disk is nearly full, or the store or the audit log failed. It
@@ -123,7 +123,7 @@ export class IntakeGuard implements Disposable {
     const { reserveBytes } = this.#parts;
     const free = this.#freeBytes();
     if (free >= reserveBytes) return undefined;
-    const [left, kept] = [free, reserveBytes].map((bytes) => Math.floor(bytes / megabyte));
+    const [left, kept] = [free, reserveBytes].map((bytes) => Math.floor(bytes / mebibyte));
     const reason = `the disk is nearly full (${left} MB are left, ${kept} MB are kept for what is under way)`;
     return { open: false, code: "disk-full", reason };
   }

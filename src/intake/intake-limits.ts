@@ -5,13 +5,13 @@ import type { IncomingMessage, MessageState, OutgoingDraft } from "../domain/mes
 import type { Clock } from "../lib/clock.ts";
 import { quotedName } from "../lib/plain-words.ts";
 import type { Store } from "../stores/store.ts";
-import { utcDayEnd } from "../lib/utc-day.ts";
+import { secondsLeftInUtcDay } from "../lib/utc-day.ts";
 import { DayBudgets, type Reservation, type UsedUp } from "./day-budgets.ts";
 import type { DayBudget, RouterLimits } from "./limits.ts";
 import { SenderRate } from "./sender-rate.ts";
 import { WaitingBound } from "./waiting-bound.ts";
+import { mebibyte } from "../lib/bytes.ts";
 
-const megabyte = 1024 * 1024;
 const limitNames = { messages: "messages", bytes: "megabytes", attachmentBytes: "attachment-megabytes" } as const;
 
 interface Refusal {
@@ -140,7 +140,7 @@ export class IntakeLimits {
     return {
       code: "daily-limit",
       reason: `this ${account.kind} has sent as much today (UTC) as one may (${what === "bytes" ? "megabytes" : what} of ${key})`,
-      retryAfterS: Math.max(1, Math.ceil((utcDayEnd(now) - now) / 1000)),
+      retryAfterS: secondsLeftInUtcDay(now),
       lasting: true,
       news: isNews ? news : undefined,
     };
@@ -152,9 +152,9 @@ export class IntakeLimits {
     const budget = isGroup ? perGroupPerDay : perMemberPerDay;
     const who = isGroup ? "This group" : quotedName(sender.name);
     const limit = `${limitNames[what]}-per-${isGroup ? "group" : "member"}-per-day`;
-    const allowed = what === "messages" ? budget.messages : Math.round((budget.bytes / megabyte) * 1000) / 1000;
+    const allowed = what === "messages" ? budget.messages : Math.round((budget.bytes / mebibyte) * 1000) / 1000;
     if (what === "attachmentBytes") {
-      const megabytes = budget.attachmentBytes / megabyte;
+      const megabytes = budget.attachmentBytes / mebibyte;
       const text = `${who} has sent as many files today as one ${isGroup ? "group" : "member"} may (${megabytes} MB). Until 00:00 UTC I get the messages without their files.`;
       return { text, limit, allowed: megabytes };
     }

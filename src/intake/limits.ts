@@ -1,3 +1,5 @@
+import { mebibyte } from "../lib/bytes.ts";
+
 /** What may be taken in on one day (UTC). */
 export interface DayBudget {
   readonly messages: number;
@@ -31,14 +33,12 @@ export interface RouterLimits {
   readonly retryAfterS: number;
 }
 
-const megabyte = 1024 * 1024;
-
 export const routerLimits: RouterLimits = {
   textChars: 65_536,
   waitingPerGroup: 1_000,
   waitingTotal: 10_000,
   perSenderPerMinute: 6000,
-  perGroupPerDay: { messages: 20_000, bytes: 64 * megabyte, attachmentBytes: 2048 * megabyte },
-  perMemberPerDay: { messages: 10_000, bytes: 16 * megabyte, attachmentBytes: 512 * megabyte },
+  perGroupPerDay: { messages: 20_000, bytes: 64 * mebibyte, attachmentBytes: 2048 * mebibyte },
+  perMemberPerDay: { messages: 10_000, bytes: 16 * mebibyte, attachmentBytes: 512 * mebibyte },
   retryAfterS: 5,
 };

@@ -1,3 +1,6 @@
+/** Bytes of the binary unit that settings count in. */
+export const mebibyte = 1024 * 1024;
+
 const units = ["bytes", "kB", "MB", "GB"];
 
 /** `812 bytes`, `12 kB`, `3.4 MB`: for people, in steps of a thousand. */

@@ -9,3 +9,8 @@ export function utcDay(at: number): string {
 export function utcDayEnd(at: number): number {
   return (Math.floor(at / dayMs) + 1) * dayMs;
 }
+
+/** Seconds until then, rounded up, so at least 1. */
+export function secondsLeftInUtcDay(at: number): number {
+  return Math.ceil((utcDayEnd(at) - at) / 1000);
+}

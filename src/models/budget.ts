@@ -1,23 +1,12 @@
 import type { BudgetLimits } from "../domain/group.ts";
 import { AppError } from "../lib/app-error.ts";
 import { utcDay, utcDayEnd } from "../lib/utc-day.ts";
+import type { UsageStore } from "../stores/store.ts";
 import { costUsd } from "./capabilities.ts";
 import type { Capability } from "./capabilities.ts";
 
 /** The part of the usage store that budgets need. */
-export interface UsageLedger {
-  reserve(request: {
-    group: string;
-    day: string;
-    tokens: number;
-    usd: number;
-    groupLimits: BudgetLimits;
-    totalLimits: BudgetLimits;
-  }): Promise<
-    { granted: true; reservation: number } | { granted: false; limit: string; used: number; allowed: number }
-  >;
-  settle(reservation: number, actual: { tokens: number; usd: number }): Promise<void>;
-}
+export type UsageLedger = Pick<UsageStore, "reserve" | "settle">;
 
 export interface Reservation {
   readonly id: number;

@@ -8,8 +8,8 @@ import { hostUid } from "./context.ts";
 import type { AppContext } from "./context.ts";
 import { hasTrait } from "./doors.ts";
 import type { Doors } from "./doors.ts";
+import { mebibyte } from "../lib/bytes.ts";
 
-const mebibyte = 1024 * 1024;
 const measureMs = 20_000;
 
 /** The way of members' files into groups' folders, within the quota of a folder and what is to stay free on the disk. */

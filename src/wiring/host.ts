@@ -41,6 +41,7 @@ import { TurnPace } from "../intake/turn-pace.ts";
 import { removeStaleMailboxes } from "../sandbox/mailbox/folders.ts";
 import { messagesPerStep } from "../turns/turn-intake.ts";
 import type { TurnRunner } from "../turns/turn-runner.ts";
+import { mebibyte } from "../lib/bytes.ts";
 
 export interface AppOptions extends FoundationParts {
   /** Undefined: there is no terminal channel. */
@@ -182,7 +183,7 @@ function metricSources(
 }
 
 function createGuard({ home, config, store, record, clock, logger }: Omit<AppContext, "metrics">): IntakeGuard {
-  const reserveBytes = config.intake.reserveMb * 1024 * 1024;
+  const reserveBytes = config.intake.reserveMb * mebibyte;
   return new IntakeGuard({ folder: home.paths.root, reserveBytes, store, record, clock, logger });
 }
 

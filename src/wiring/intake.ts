@@ -15,6 +15,7 @@ import { openInbox } from "./files.ts";
 import type { IntakeGuard } from "../intake/intake-guard.ts";
 import type { Interventions } from "./interventions.ts";
 import { createStrangers } from "./onboarding.ts";
+import { mebibyte } from "../lib/bytes.ts";
 
 export interface IntakeParts {
   readonly groups: GroupRegistry;
@@ -27,7 +28,6 @@ export interface IntakeParts {
   readonly state: () => IntakeState;
 }
 
-const mebibyte = 1024 * 1024;
 const commandRetryMs = 2_000;
 /** What a platform kept comes all at once: it gets one notice together, not one for each message. */
 const backlogMs = 2_000;

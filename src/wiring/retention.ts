@@ -4,10 +4,9 @@ import { toError } from "../lib/app-error.ts";
 import type { Clock } from "../lib/clock.ts";
 import { utcDay } from "../lib/utc-day.ts";
 import { type Wait, waitOnTimer } from "../lib/wait.ts";
+import type { PrunedWindow } from "../stores/retention-store.ts";
 import type { Store } from "../stores/store.ts";
 import type { PutOnRecord } from "./events.ts";
-
-type PrunedWindow = Awaited<ReturnType<Store["retention"]["steps"]>>;
 
 export interface RetentionParts {
   readonly store: { readonly retention: Store["retention"] };

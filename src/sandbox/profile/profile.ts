@@ -1,7 +1,6 @@
 import { containerPaths } from "../../protocol/paths.ts";
 import { seccompProfile } from "./seccomp.ts";
-
-const mebibyte = 1024 * 1024;
+import { mebibyte } from "../../lib/bytes.ts";
 
 /** What the configuration's `sandbox` section says of a container's size and runtime. */
 export interface SandboxSize {

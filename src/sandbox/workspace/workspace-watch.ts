@@ -2,6 +2,7 @@ import type { Logger } from "pino";
 
 import type { FolderUsage, LimitHit } from "../../domain/limit.ts";
 import { AppError } from "../../lib/app-error.ts";
+import { mebibyte } from "../../lib/bytes.ts";
 
 export interface WatchedContainer {
   readonly group: string;
@@ -24,7 +25,6 @@ export interface WorkspaceWatchParts {
   readonly intervalMs: number;
 }
 
-const mebibyte = 1024 * 1024;
 /** A folder of small files: more than this for each MiB of the quota, and the file system's own tables are the target. */
 const entriesPerMebibyte = 256;
 /** So often is a group that works, or has worked, measured although nothing points to it, in intervals. */

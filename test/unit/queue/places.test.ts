@@ -19,6 +19,16 @@ function openPlaces(count: number) {
   return { clock, got, enter };
 }
 
+/** One place: `away` has left it and `held` has it, would leave, and may not. `ended` takes the names of who is told to end. */
+async function openFullPlaces() {
+  const { got, enter } = openPlaces(1);
+  const away = await enter("away");
+  away.leave();
+  const held = await enter("held");
+  held.leave();
+  return { got, enter, away, held, ended: [] as string[] };
+}
+
 const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 test("work that waits for its tools leaves its place to the next in line, and gets one again in its turn", async () => {
@@ -56,12 +66,7 @@ test("as many may be away as there are places; one more leaves as soon as somebo
 });
 
 test("when nobody can leave any more, the work that is overdue longest has to end, one for each that waits", async () => {
-  const { got, enter } = openPlaces(1);
-  const away = await enter("away");
-  away.leave();
-  const held = await enter("held");
-  held.leave();
-  const ended: string[] = [];
+  const { got, enter, away, held, ended } = await openFullPlaces();
   away.overdue(() => ended.push("away"));
   held.overdue(() => ended.push("held"));
   expect(ended).toEqual([]);
@@ -77,12 +82,7 @@ test("when nobody can leave any more, the work that is overdue longest has to en
 });
 
 test("nobody else has to end while the one that was told to is still on its way out", async () => {
-  const { got, enter } = openPlaces(1);
-  const away = await enter("away");
-  away.leave();
-  const held = await enter("held");
-  held.leave();
-  const ended: string[] = [];
+  const { got, enter, away, held, ended } = await openFullPlaces();
   const overdue = away.overdue(() => ended.push("away"));
   const third = enter("third");
   await settled();
