@@ -50,7 +50,7 @@ const allowed: Record<string, readonly string[]> = {
   "src/sandbox/mailbox": ["src/protocol"],
   "src/sandbox/pool": ["src/domain", "src/protocol/messages.ts", ...interfaces],
   "src/sandbox/egress": ["src/domain", "src/protocol/paths.ts"],
-  "src/queue": ["src/domain"],
+  "src/queue": ["src/domain", ...interfaces],
   "src/policy": ["src/domain", ...interfaces],
   "src/audit": ["src/domain", ...interfaces],
   "src/context": ["src/domain", ...interfaces],

@@ -1,5 +1,6 @@
 import type { Group } from "../domain/group.ts";
 import type { OutgoingDraft } from "../domain/message.ts";
+import { mainSessionKey } from "../domain/session.ts";
 import type { StepBody, Turn } from "../domain/turn.ts";
 import type { Clock } from "../lib/clock.ts";
 import { quotedName } from "../lib/plain-words.ts";
@@ -12,7 +13,6 @@ export interface ChatCommandParts {
     readonly interventions: Pick<InterventionStore, "commands" | "carryOut">;
     readonly sessions: Pick<SessionStore, "open">;
   };
-  readonly sessionKey: (group: Group) => string;
   /** Puts on record that the command is going to be carried out. */
   readonly announce: (group: Group, pending: PendingCommand) => Promise<void>;
   /** The store has ended this turn: whoever works on it has to let go. */
@@ -48,7 +48,7 @@ export function createChatCommands(parts: ChatCommandParts): RunChatCommands {
       const reason = `Stopped by ${quotedName(message.sender.name)}.`;
       const answer = isAnswer(command) ? await parts.answer(pending) : undefined;
       const text = command === "status" ? await parts.describe(group) : answer?.text;
-      const renews = command === "new" ? (await sessions.open(parts.sessionKey(group), group.name)).id : undefined;
+      const renews = command === "new" ? (await sessions.open(mainSessionKey(group), group.name)).id : undefined;
       const done = await interventions.carryOut(message.seq, {
         at,
         stops: command === "stop" || command === "new",
@@ -75,13 +75,14 @@ function isAnswer(command: PendingCommand["command"]): boolean {
   return command === "approve" || command === "deny";
 }
 
-/** One for each turn that was ended, then the one that answers the command and what was dropped with it. */
+/** One for each turn that was ended and would have said something here, then the one that answers the command and what was dropped with it. */
 function notices(
   group: Group,
   { message }: PendingCommand,
   { found, reason, at, text }: { found: SetAside; reason: string; at: number; text: string },
 ): OutgoingDraft[] {
-  const ended = found.turns.map(({ turn, messages }) => {
+  const heard = found.turns.filter(({ turn }) => turn.replyTo.kind === "chat");
+  const ended = heard.map(({ turn, messages }) => {
     const elapsedMs = at - (messages[0]?.receivedAt ?? turn.startedAt);
     const inReplyTo = messages.map(({ id }) => id);
     return draftFor(group, { kind: "notice", text: reason, inReplyTo, turn: turn.id, elapsedMs });

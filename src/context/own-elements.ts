@@ -9,6 +9,7 @@ const ownElements = [
   "cut",
   "forwarded",
   "host-note",
+  "work",
   "title",
   "member",
   "internal",

@@ -1,4 +1,5 @@
 import type { ModelAnswer, ToolResult } from "./model.ts";
+import type { Cause, ReplyTarget } from "./work.ts";
 
 /** `running → done | failed | cancelled`; the last three are final. */
 export type TurnState = "running" | "done" | "failed" | "cancelled";
@@ -12,13 +13,15 @@ export type TurnPhase = "queue" | "container" | "context" | "model" | "tools" | 
 /** Milliseconds by phase. */
 export type TurnTimes = Readonly<Partial<Record<TurnPhase, number>>>;
 
-/** From the triggering messages to the reply. */
+/** From what made it begin to the reply. */
 export interface Turn {
   readonly id: string;
   readonly group: string;
   readonly session: string;
   /** Rises with each `/new`; history never crosses it. */
   readonly conversation: number;
+  readonly cause: Cause;
+  readonly replyTo: ReplyTarget;
   readonly state: TurnState;
   /** How many containers have worked on it: 1, or 2 after the first one died. */
   readonly attempts: number;

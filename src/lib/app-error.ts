@@ -25,6 +25,7 @@ const table = {
   context_too_large: { http: 413, exit: 1 },
   turn_timeout: { http: 504, exit: 1 },
   cancelled: { http: 409, exit: 1 },
+  fenced: { http: 409, exit: 1 },
   store_failed: { http: 503, exit: 1 },
   audit_broken: { http: 500, exit: 1 },
 } as const satisfies Record<string, { http: number; exit: number }>;

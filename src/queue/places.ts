@@ -1,5 +1,3 @@
-import PQueue from "p-queue";
-
 import type { Place } from "../domain/place.ts";
 import { rejectAt } from "../lib/wait.ts";
 
@@ -7,40 +5,45 @@ import { rejectAt } from "../lib/wait.ts";
 const sliceMs = 10_000;
 
 interface Seat {
-  /** Resolved when the place is free for the next in line; undefined while it is not held. */
-  held: PromiseWithResolvers<void> | undefined;
+  readonly group: string;
+  /** Resolved when the seat gets a place; undefined while it does not stand in line. */
+  turn: PromiseWithResolvers<void> | undefined;
+  holds: boolean;
   since: number;
   isAway: boolean;
-  isOver: boolean;
 }
 
 /**
- * The places in which groups work, given out in the order of asking. Work that only waits, for its tools say, leaves its
- * place to the next in line and stands in line again when it goes on. As many may be away as there are places: so at most
- * twice as many are under way, and nobody has to wait for a sleeper until there are that many of them. Then the one that
- * has been overdue for longest is told to end.
+ * The places in which sessions work. A free place goes to the group that holds the fewest, and among those to who has stood
+ * in line for longest. Work that only waits, for its tools say, leaves its place to the next in line and stands in line again
+ * when it goes on. As many may be away as there are places: so at most twice as many are under way, and nobody has to wait for
+ * a sleeper until there are that many of them. Then the one that has been overdue for longest is told to end.
  */
 export class Places {
-  readonly #line: PQueue;
+  readonly #count: number;
   /** Milliseconds on a clock that only runs forward. */
   readonly #now: () => number;
+  /** In the order of asking. */
+  readonly #line = new Set<Seat>();
+  /** Places held, by group. */
+  readonly #held = new Map<string, number>();
+  #free: number;
   #away = 0;
   /** Would leave if not so many were away. */
   readonly #leaving = new Set<Seat>();
   readonly #overdue = new Map<Seat, () => void>();
-  /** Stand in line. */
-  readonly #waiting = new Set<Seat>();
   /** Told to end, and still there: their tools may be over before they are. */
   readonly #ending = new Set<Seat>();
 
   constructor(parts: { readonly count: number; readonly now: () => number }) {
-    this.#line = new PQueue({ concurrency: parts.count });
+    this.#count = parts.count;
+    this.#free = parts.count;
     this.#now = parts.now;
   }
 
-  /** A place, as soon as there is one. */
-  async enter(): Promise<Place> {
-    const seat: Seat = { held: undefined, since: 0, isAway: false, isOver: false };
+  /** A place for work of this group, as soon as it is its turn. */
+  async enter(group: string): Promise<Place> {
+    const seat: Seat = { group, turn: undefined, holds: false, since: 0, isAway: false };
     await this.#standInLine(seat);
     return {
       leave: () => this.#leave(seat),
@@ -51,35 +54,55 @@ export class Places {
   }
 
   async #standInLine(seat: Seat, signal?: AbortSignal): Promise<void> {
-    const begun = Promise.withResolvers<void>();
-    this.#waiting.add(seat);
-    void this.#line.add(() => {
-      this.#waiting.delete(seat);
-      if (seat.isOver || signal?.aborted === true) return undefined;
-      this.#comeBack(seat);
-      seat.since = this.#now();
-      seat.held = Promise.withResolvers();
-      begun.resolve();
-      return seat.held.promise;
-    });
+    const turn = Promise.withResolvers<void>();
+    seat.turn = turn;
+    this.#line.add(seat);
+    this.#fillPlaces();
     this.#makeOverdueEnd();
     try {
-      await (signal ? Promise.race([begun.promise, rejectAt(signal)]) : begun.promise);
+      await (signal ? Promise.race([turn.promise, rejectAt(signal)]) : turn.promise);
     } finally {
-      this.#waiting.delete(seat);
+      this.#line.delete(seat);
+      seat.turn = undefined;
     }
+  }
+
+  #fillPlaces(): void {
+    while (this.#free > 0) {
+      const seat = this.#next();
+      if (!seat) return;
+      this.#line.delete(seat);
+      this.#free -= 1;
+      this.#held.set(seat.group, this.#heldBy(seat) + 1);
+      seat.holds = true;
+      seat.since = this.#now();
+      this.#comeBack(seat);
+      seat.turn?.resolve();
+    }
+  }
+
+  #next(): Seat | undefined {
+    let next: Seat | undefined;
+    for (const seat of this.#line) if (!next || this.#heldBy(seat) < this.#heldBy(next)) next = seat;
+    return next;
+  }
+
+  #heldBy({ group }: Seat): number {
+    return this.#held.get(group) ?? 0;
   }
 
   async #claim(seat: Seat, signal: AbortSignal): Promise<void> {
     const hasHadItsSlice = this.#line.size > 0 && this.#now() - seat.since >= sliceMs;
     if (hasHadItsSlice) this.#leave(seat);
     this.#leaving.delete(seat);
-    if (!seat.held) await this.#standInLine(seat, signal);
+    if (seat.holds) return;
+    signal.throwIfAborted();
+    await this.#standInLine(seat, signal);
   }
 
   #leave(seat: Seat): void {
-    if (!seat.held) return;
-    if (this.#away >= this.#line.concurrency) {
+    if (!seat.holds) return;
+    if (this.#away >= this.#count) {
       this.#leaving.add(seat);
       return;
     }
@@ -105,7 +128,7 @@ export class Places {
 
   /** One for each that waits, the one that has been overdue for longest first. */
   #makeOverdueEnd(): void {
-    const waiting = this.#waiting.difference(this.#ending).size;
+    const waiting = this.#line.difference(this.#ending).size;
     for (const [seat, end] of this.#overdue) {
       if (this.#ending.size >= waiting) return;
       this.#overdue.delete(seat);
@@ -115,17 +138,21 @@ export class Places {
   }
 
   #end(seat: Seat): void {
-    seat.isOver = true;
     this.#leaving.delete(seat);
     this.#overdue.delete(seat);
     this.#ending.delete(seat);
-    this.#waiting.delete(seat);
+    this.#line.delete(seat);
     this.#comeBack(seat);
     this.#giveUp(seat);
   }
 
   #giveUp(seat: Seat): void {
-    seat.held?.resolve();
-    seat.held = undefined;
+    if (!seat.holds) return;
+    seat.holds = false;
+    this.#free += 1;
+    const held = this.#heldBy(seat) - 1;
+    if (held > 0) this.#held.set(seat.group, held);
+    else this.#held.delete(seat.group);
+    this.#fillPlaces();
   }
 }

@@ -9,12 +9,16 @@ import type {
   StoredAttachment,
   StoredMessage,
 } from "../domain/message.ts";
-import type { Session } from "../domain/session.ts";
+import type { Lease } from "../domain/lease.ts";
+import type { Session, SessionKind } from "../domain/session.ts";
 import type { PacedTurn, Step, StepBody, Turn, TurnState, TurnTimes } from "../domain/turn.ts";
+import type { NewWork, Work } from "../domain/work.ts";
 import type { ChatStore, RequestStore } from "./chat-store.ts";
 import type { ExecutionPointStore } from "./execution-point-store.ts";
 import type { IntakeCharge, IntakeStore } from "./intake-store.ts";
+import type { LeaseStore } from "./lease-store.ts";
 import type { RetentionStore } from "./retention-store.ts";
+import type { WorkStore } from "./work-store.ts";
 
 export interface WaitingInGroup {
   readonly group: string;
@@ -96,10 +100,23 @@ export interface GroupStore {
   noteInstructions(name: string, instructions: InstructionsState): Promise<void>;
 }
 
+/** What a session beside a group's main one is. */
+export interface NewSideSession {
+  readonly kind: Exclude<SessionKind, "main">;
+  readonly parent?: string | undefined;
+}
+
 export interface SessionStore {
-  /** The session of this key, made if it is new. */
-  open(key: string, group: string): Promise<Session>;
+  /**
+   * The session of this key, made if it is new, `main` unless told otherwise. Rejects with `conflict` when there is one of
+   * another kind, or when it was archived.
+   */
+  open(key: string, group: string, side?: NewSideSession): Promise<Session>;
+  /** The session of this key, whatever its kind; undefined when there is none. */
+  find(key: string): Promise<Session | undefined>;
   list(): Promise<Session[]>;
+  /** Nothing is begun in it any more; its work that is due is dropped. Rejects with `conflict` while a turn of it runs. */
+  archive(id: string, at: number): Promise<void>;
   /** The number for the next life of its container; each call gives a higher one. */
   nextGeneration(id: string): Promise<number>;
   setWindowStart(id: string, stepSeq: number): Promise<void>;
@@ -107,27 +124,31 @@ export interface SessionStore {
   nextMailboxBlock(id: string): Promise<number>;
 }
 
-/** A step to be written, together with the messages it shows to the model for the first time. */
+/** A step to be written, together with the messages or the work that it shows to the model for the first time. */
 export interface NewStep {
   readonly body: StepBody;
   readonly tokens: number;
   readonly at: number;
   /** `waiting` messages with these `seq` become `taken` by the turn; the session's cursor moves to `cursor`. */
   readonly takes?: { readonly messages: readonly number[]; readonly cursor: number } | undefined;
+  /** Work that is due with this `seq` becomes `taken` by the turn; AppError `conflict` when it is not due any more. */
+  readonly takesWork?: number | undefined;
 }
 
+/** The last parameter of each write is the lease of who works on the session; AppError `fenced` when another one has it by now. */
 export interface TurnStore {
-  /** Writes a turn, its first step and the taking of its messages in one transaction. */
+  /** Writes a turn, its first step and the taking of its messages or its work in one transaction. */
   begin(
-    turn: { id: string; session: string; group: string; conversation: number; at: number },
+    turn: Pick<Turn, "id" | "session" | "group" | "conversation" | "cause" | "replyTo"> & { readonly at: number },
     first: NewStep,
+    lease?: Lease,
   ): Promise<{ readonly turn: Turn; readonly step: Step }>;
-  addStep(turn: string, step: NewStep): Promise<Step>;
+  addStep(turn: string, step: NewStep, lease?: Lease): Promise<Step>;
   /** Counts a further container for the turn and returns the new number of attempts. */
-  addAttempt(turn: string): Promise<number>;
+  addAttempt(turn: string, lease?: Lease): Promise<number>;
   /**
-   * Ends a turn in one transaction: last steps, state, its messages become `answered`, the outgoing rows are written.
-   * A turn that has ended already is left as it is and `undefined` is returned.
+   * Ends a turn in one transaction: last steps, state, its messages become `answered`, its work `settled`, the outgoing rows
+   * and the work that follows from it are written. A turn that has ended already is left as it is and `undefined` is returned.
    */
   finish(
     turn: string,
@@ -138,10 +159,14 @@ export interface TurnStore {
       at: number;
       steps: readonly NewStep[];
       outgoing: readonly OutgoingDraft[];
+      work?: readonly NewWork[] | undefined;
     },
+    lease?: Lease,
   ): Promise<OutgoingMessage[] | undefined>;
   get(id: string): Promise<Turn | undefined>;
   running(): Promise<Turn[]>;
+  /** The turn of this session that runs; there is never more than one. */
+  runningIn(session: string): Promise<Turn | undefined>;
   /** Newest first. */
   list(filter: { group?: string | undefined; limit: number }): Promise<Turn[]>;
   steps(turn: string): Promise<Step[]>;
@@ -161,10 +186,12 @@ export interface PendingCommand {
   readonly message: StoredMessage;
 }
 
-/** Work of a group that ends without an answer of the agent: running turns with their messages, and messages of no turn. */
+/** What a group had to do and ends without an answer of the agent: running turns with their messages, and what no turn has. */
 export interface SetAside {
   readonly turns: readonly { readonly turn: Turn; readonly messages: readonly StoredMessage[] }[];
   readonly waiting: readonly StoredMessage[];
+  /** Work other than messages that was due. */
+  readonly work: readonly Work[];
 }
 
 /** What is written about it: how the turns ended, for the operator and (as their last step) for the model, and for the chat. */
@@ -180,7 +207,7 @@ export interface InterventionStore {
   commands(group?: GroupChat): Promise<PendingCommand[]>;
   /**
    * Carries out the command that was said as message `seq`, in one transaction. `stops`: ends running turns that began before
-   * it, and what waited before it becomes `handled`. `renews`: this session begins a new conversation, messages up to the
+   * it, what waited before it becomes `handled`, and work that is due by then is dropped. `renews`: this session begins a new conversation, messages up to the
    * command count as shown, and its container's generation is over. `settles`: this request is answered. Undefined, and no effect, when it was carried out before.
    */
   carryOut(
@@ -287,7 +314,9 @@ export interface Store extends AsyncDisposable {
   readonly chats: ChatStore;
   readonly requests: RequestStore;
   readonly sessions: SessionStore;
+  readonly leases: LeaseStore;
   readonly turns: TurnStore;
+  readonly work: WorkStore;
   readonly interventions: InterventionStore;
   readonly outbox: OutboxStore;
   readonly channelState: ChannelStateStore;

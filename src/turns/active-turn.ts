@@ -55,7 +55,11 @@ export class ActiveTurn implements TurnListener {
     const limitMs = parts.silenceTimeoutMs;
     this.#silence = new AgentSilence({ limitMs, ping: () => this.#ping(), fell: () => this.#fallSilent() });
     this.#tools = new ToolsWait({ place: scope.place, holdMs: parts.holdMs, end: () => this.#onHeldTooLong() });
-    this.#steps = new TurnSteps(parts, scope.turn.id, resumed ? undefined : scope.firstStep);
+    this.#steps = new TurnSteps(parts, scope, resumed ? undefined : scope.firstStep);
+  }
+
+  get group(): string {
+    return this.#scope.group.name;
   }
 
   /** What it was stopped for, if it was. */
@@ -252,9 +256,13 @@ export class ActiveTurn implements TurnListener {
     return [...results.slice(0, -1), { ...last, output: [last.output, ...remarks].join("\n") }];
   }
 
-  /** What was said to the agent since the last step goes in before the model is asked again. */
+  /**
+   * What was said to the agent since the last step goes in before the model is asked again; but not into a turn whose answer
+   * goes elsewhere than to those who spoke.
+   */
   async #steer(): Promise<void> {
-    const { group, session } = this.#scope;
+    const { group, session, turn } = this.#scope;
+    if (session.kind !== "main" || turn.replyTo.kind !== "chat") return;
     const { sessions } = this.#parts.store;
     const intake = await collectIntake(this.#parts, group, () => sessions.open(session.key, group.name));
     if (intake) await this.#steps.add(intake.step);

@@ -1,6 +1,8 @@
+import { renderWork } from "../context/render-work.ts";
 import type { GroupChat } from "../domain/group.ts";
 import type { StoredMessage } from "../domain/message.ts";
 import type { Session } from "../domain/session.ts";
+import type { Work } from "../domain/work.ts";
 import type { NewStep } from "../stores/store.ts";
 import type { TurnParts } from "./turn-parts.ts";
 
@@ -40,4 +42,10 @@ export async function collectIntake(
       takes: { messages: waiting.map((message) => message.seq), cursor: Math.max(last.seq, contextCursor) },
     },
   };
+}
+
+/** The first step of a turn that work other than messages makes begin. */
+export function workStep(parts: Pick<TurnParts, "estimateTokens" | "clock">, work: Work): NewStep {
+  const body = { kind: "user", text: renderWork(work) } as const;
+  return { body, tokens: parts.estimateTokens(body), at: parts.clock.now(), takesWork: work.seq };
 }

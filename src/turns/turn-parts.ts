@@ -1,6 +1,7 @@
 import type { Logger } from "pino";
 
 import type { Group } from "../domain/group.ts";
+import type { Lease } from "../domain/lease.ts";
 import type { LimitHit } from "../domain/limit.ts";
 import type { OutgoingDraft, OutgoingFile, StoredMessage } from "../domain/message.ts";
 import type { ModelAnswer, ToolCall } from "../domain/model.ts";
@@ -9,17 +10,19 @@ import type { Step, Turn, TurnTimes } from "../domain/turn.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Decision } from "../policy/tool-policy.ts";
 import type { Place } from "../domain/place.ts";
-import type { MessageStore, OutboxStore, SessionStore, TurnStore } from "../stores/store.ts";
+import type { MessageStore, OutboxStore, SessionStore, Store, TurnStore } from "../stores/store.ts";
 import type { HotContainer, TurnListener } from "../sandbox/pool/hot-container.ts";
+import type { SessionLeases } from "./session-leases.ts";
 import type { TurnClock } from "./turn-clock.ts";
 
-/** A turn at work: who it is for, and in which conversation. */
+/** A turn at work: who it is for, and in which conversation. `lease`: the right to write for its session. */
 export interface TurnScope {
   readonly turn: Turn;
   readonly group: Group;
   readonly session: Session;
   readonly clock: TurnClock;
   readonly place: Place;
+  readonly lease: Lease;
   /** Of a turn that has just begun, what its messages said; undefined when it is gone on with. */
   readonly firstStep?: Step;
 }
@@ -55,8 +58,10 @@ export interface TurnParts {
     readonly messages: MessageStore;
     readonly sessions: SessionStore;
     readonly turns: TurnStore;
+    readonly work: Pick<Store["work"], "due">;
     readonly outbox: OutboxStore;
   };
+  readonly leases: Pick<SessionLeases, "hold">;
   readonly pool: {
     acquire(group: Group, session: Session, listener: TurnListener): Promise<HotContainer>;
     release(session: string): void;
@@ -80,6 +85,8 @@ export interface TurnParts {
   readonly untilWritable: (signal: AbortSignal) => Promise<void>;
   /** There are new rows in the outbox. */
   readonly deliver: () => void;
+  /** A turn has left work for another session. */
+  readonly workAdded: () => void;
   readonly events: TurnEvents;
   readonly clock: Clock;
   readonly logger: Logger;

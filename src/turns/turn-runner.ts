@@ -2,7 +2,9 @@ import { randomUUID } from "node:crypto";
 
 import type { Group } from "../domain/group.ts";
 import type { StoredMessage } from "../domain/message.ts";
+import { isSessionOf, mainSessionKey, type Session } from "../domain/session.ts";
 import type { Turn } from "../domain/turn.ts";
+import type { Cause, ReplyTarget } from "../domain/work.ts";
 import { AppError, isPassing, toError } from "../lib/app-error.ts";
 import { plainSentence } from "../lib/plain-words.ts";
 import { waitOnTimer } from "../lib/wait.ts";
@@ -11,8 +13,9 @@ import { ActiveTurn } from "./active-turn.ts";
 import type { Outcome } from "./active-turn.ts";
 import { TurnClock } from "./turn-clock.ts";
 import { closingStep } from "./closing-step.ts";
-import { collectIntake } from "./turn-intake.ts";
-import { draftFor } from "./turn-parts.ts";
+import { answerTo } from "./reply-target.ts";
+import { collectIntake, workStep } from "./turn-intake.ts";
+import type { NewStep } from "../stores/store.ts";
 import type { TurnParts, TurnScope } from "./turn-parts.ts";
 
 /** A container that dies is replaced so often within one turn. */
@@ -21,58 +24,108 @@ const containersPerTurn = 2;
 const attemptsPerTurn = 6;
 const engineRetryMs = { first: 500, most: 15_000 };
 
-/** Runs turns: at most one per group at a time, which the queue sees to. */
+/** Where a turn is worked on. */
+type Where = Pick<TurnScope, "group" | "session" | "place" | "lease">;
+
+/** Runs turns: at most one per session at a time, which the queue sees to. */
 export class TurnRunner {
-  readonly #parts: TurnParts & { readonly sessionKey: (group: Group) => string };
+  readonly #parts: TurnParts;
+  /** By session. */
   readonly #active = new Map<string, ActiveTurn>();
   /** Turns from their first work until their end is on record; true: they were ended in the store meanwhile. */
   readonly #working = new Map<string, boolean>();
 
-  constructor(parts: TurnParts & { readonly sessionKey: (group: Group) => string }) {
+  constructor(parts: TurnParts) {
     this.#parts = parts;
   }
 
-  /** Goes on with the group's unfinished turn, or begins one if messages wait. Returns whether more may be due. */
-  async run(group: Group, signal: AbortSignal, place: Place): Promise<boolean> {
-    const session = await this.#parts.store.sessions.open(this.#parts.sessionKey(group), group.name);
-    const unfinished = (await this.#parts.store.turns.running()).find((turn) => turn.session === session.id);
+  /** Goes on with the unfinished turn of the session of this key, or begins one if work is due. Returns whether more may be due. */
+  async run(
+    { group, key }: { readonly group: Group; readonly key: string },
+    signal: AbortSignal,
+    place: Place,
+  ): Promise<boolean> {
+    const session = await this.#sessionOf(group, key);
+    if (!session) return false;
+    const held = await this.#parts.leases.hold(session.id);
+    if (!held)
+      throw new AppError("fenced", `Another host works on session ${session.id}; it is looked at again later.`);
+    using lease = held;
+    const where = { group, session, place, lease: lease.lease };
+    const untilLost = AbortSignal.any([signal, lease.lost]);
+    const unfinished = await this.#parts.store.turns.runningIn(session.id);
     if (unfinished) {
-      const scope = { turn: unfinished, group, session, place, clock: this.#newClock() };
-      await this.#workOn(scope, await this.#parts.store.messages.ofTurn(unfinished.id), signal);
-    } else if (!(await this.#begin({ group, session, place }, signal))) return false;
-    return (await this.#parts.store.messages.waitingCount(group)) > 0;
+      const scope = { ...where, turn: unfinished, clock: this.#newClock() };
+      await this.#workOn(scope, await this.#parts.store.messages.ofTurn(unfinished.id), untilLost);
+    } else if (!(await this.#begin(where, untilLost))) return false;
+    return await this.#hasMore(group, session);
+  }
+
+  /** A group's main session is made when it is first needed; the others exist when they have work. */
+  async #sessionOf(group: Group, key: string): Promise<Session | undefined> {
+    const { sessions } = this.#parts.store;
+    if (key === mainSessionKey(group)) return sessions.open(key, group.name);
+    const session = await sessions.find(key);
+    return session && isSessionOf(session, group) && session.archivedAt === undefined ? session : undefined;
+  }
+
+  async #hasMore(group: Group, { id, kind }: Session): Promise<boolean> {
+    const { messages, work } = this.#parts.store;
+    if (kind === "main" && (await messages.waitingCount(group)) > 0) return true;
+    return (await work.due(id, this.#parts.clock.now())) !== undefined;
   }
 
   /** Lets go of a turn that was ended in the store. False when nobody works on it. */
   cancel(turn: Turn, reason: string): boolean {
     if (!this.#working.has(turn.id)) return false;
     this.#working.set(turn.id, true);
-    this.#active.get(turn.group)?.cancel({ state: "cancelled", reason });
+    this.#active.get(turn.session)?.cancel({ state: "cancelled", reason });
     return true;
   }
 
+  /** Is a turn of any session of this group at work? */
   isActive(group: string): boolean {
-    const active = this.#active.get(group);
-    return active !== undefined && !active.cancelled;
+    return [...this.#active.values()].some((active) => active.group === group && !active.cancelled);
   }
 
-  async #begin(where: Pick<TurnScope, "group" | "session" | "place">, signal: AbortSignal): Promise<boolean> {
+  async #begin(where: Where, signal: AbortSignal): Promise<boolean> {
     const { store, clock } = this.#parts;
     const { group, session } = where;
-    const intake = await collectIntake(this.#parts, group, () => session);
-    if (!intake) return false;
-    const id = randomUUID();
+    const due = await this.#due(group, session);
+    if (!due) return false;
     const at = clock.now();
     const begun = await store.turns.begin(
-      { id, session: session.id, group: group.name, conversation: session.conversation, at },
-      intake.step,
+      {
+        id: randomUUID(),
+        session: session.id,
+        group: group.name,
+        conversation: session.conversation,
+        cause: due.cause,
+        replyTo: due.replyTo,
+        at,
+      },
+      due.step,
+      where.lease,
     );
     const turnClock = this.#newClock();
     // The clock may have been set back.
-    turnClock.add("queue", Math.max(0, at - (intake.waiting[0]?.receivedAt ?? at)));
+    turnClock.add("queue", Math.max(0, at - due.since));
     const scope = { ...where, turn: begun.turn, clock: turnClock, firstStep: begun.step };
-    await this.#workOn(scope, intake.waiting, signal);
+    await this.#workOn(scope, due.messages, signal);
     return true;
+  }
+
+  /** The oldest of what is due in the session; of a message and other work of the same moment, the message. */
+  async #due(group: Group, session: Session): Promise<DueWork | undefined> {
+    const work = await this.#parts.store.work.due(session.id, this.#parts.clock.now());
+    const intake = session.kind === "main" ? await collectIntake(this.#parts, group, () => session) : undefined;
+    const since = intake?.waiting[0]?.receivedAt ?? Infinity;
+    if (intake && (!work || since <= work.dueAt)) {
+      return { cause: "message", replyTo: chatOf(group), since, step: intake.step, messages: intake.waiting };
+    }
+    if (!work) return undefined;
+    const { cause, replyTo, dueAt } = work;
+    return { cause, replyTo, since: dueAt, step: workStep(this.#parts, work), messages: [] };
   }
 
   #newClock(): TurnClock {
@@ -122,15 +175,15 @@ export class TurnRunner {
   }
 
   async #attempt(scope: TurnScope, isResumed: boolean, signal: AbortSignal): Promise<Outcome> {
-    const { turn, group } = scope;
+    const { turn, session } = scope;
     if (this.#working.get(turn.id) === true) return endedMeanwhile;
-    const attempts = isResumed ? await this.#parts.store.turns.addAttempt(turn.id) : 1;
+    const attempts = isResumed ? await this.#parts.store.turns.addAttempt(turn.id, scope.lease) : 1;
     if (attempts > attemptsPerTurn)
       throw new AppError("container_lost", `It was tried ${attemptsPerTurn} times without getting to an end.`);
     try {
       return await this.#workWhenEngineAnswers(scope, isResumed, signal);
     } finally {
-      this.#active.delete(group.name);
+      this.#active.delete(session.id);
     }
   }
 
@@ -138,7 +191,7 @@ export class TurnRunner {
   async #workWhenEngineAnswers(scope: TurnScope, resumed: boolean, signal: AbortSignal): Promise<Outcome> {
     for (let delayMs = engineRetryMs.first; ; delayMs = Math.min(delayMs * 2, engineRetryMs.most)) {
       const active = new ActiveTurn(scope, this.#parts, resumed);
-      this.#active.set(scope.group.name, active);
+      this.#active.set(scope.session.id, active);
       try {
         return await active.work(signal);
       } catch (error) {
@@ -159,21 +212,26 @@ export class TurnRunner {
 
   async #finish(scope: TurnScope, end: { state: "done" | "failed" | "cancelled"; text: string }): Promise<void> {
     const { store, clock, events } = this.#parts;
-    const { turn, group } = scope;
+    const { turn } = scope;
     const messages = await store.messages.ofTurn(turn.id);
     const at = clock.now();
     // The clock may have been set back.
     const elapsedMs = Math.max(0, at - (messages[0]?.receivedAt ?? turn.startedAt));
     const { kind, text } = this.#wording(end, scope);
     const inReplyTo = messages.map((message) => message.id);
-    const outgoing = text === "" ? [] : [draftFor(group, { kind, text, inReplyTo, turn: turn.id, elapsedMs })];
+    const answer = answerTo(scope, { kind, text, inReplyTo, elapsedMs, at });
     const reason = end.state === "done" ? undefined : end.text;
     const { estimateTokens } = this.#parts;
     const steps = end.state === "done" ? [] : [closingStep(end.text, { at, estimateTokens })];
     scope.clock.enter(undefined);
     const times = scope.clock.times();
-    const rows = await store.turns.finish(turn.id, { state: end.state, reason, times, at, steps, outgoing });
+    const rows = await store.turns.finish(
+      turn.id,
+      { state: end.state, reason, times, at, steps, ...answer },
+      scope.lease,
+    );
     if (rows) this.#parts.deliver();
+    if (rows && answer.work.length > 0) this.#parts.workAdded();
     // A command may have ended it in the store while its container still worked: that end counts.
     const ended = rows ? { state: end.state, reason } : await store.turns.get(turn.id);
     if (ended && ended.state !== "running") {
@@ -194,6 +252,20 @@ export class TurnRunner {
     if (end.text.trim() === "") return { kind: "notice", text: "The model gave an empty answer." };
     return { kind: "reply", text: this.#parts.formatReply(end.text, scope) };
   }
+}
+
+/** What a turn is begun with. */
+interface DueWork {
+  readonly cause: Cause;
+  readonly replyTo: ReplyTarget;
+  /** Since when it has been due. */
+  readonly since: number;
+  readonly step: NewStep;
+  readonly messages: readonly StoredMessage[];
+}
+
+function chatOf({ channel, chat }: Group): ReplyTarget {
+  return { kind: "chat", channel, chat };
 }
 
 const endedMeanwhile: Outcome = { kind: "ended", state: "cancelled", text: "It was ended." };

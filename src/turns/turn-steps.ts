@@ -1,17 +1,24 @@
+import type { Lease } from "../domain/lease.ts";
 import type { Step, StepBody } from "../domain/turn.ts";
 import type { NewStep } from "../stores/store.ts";
-import type { TurnParts } from "./turn-parts.ts";
+import type { TurnParts, TurnScope } from "./turn-parts.ts";
 
 /** The steps of a turn that runs, to which nobody else adds: so the newest one is asked for only as long as it is not known. */
 export class TurnSteps {
   readonly #parts: Pick<TurnParts, "store" | "estimateTokens" | "clock">;
   readonly #turn: string;
+  readonly #lease: Lease;
   #last: Step | undefined;
 
   /** `last`: the newest one, if it is known. */
-  constructor(parts: Pick<TurnParts, "store" | "estimateTokens" | "clock">, turn: string, last: Step | undefined) {
+  constructor(
+    parts: Pick<TurnParts, "store" | "estimateTokens" | "clock">,
+    { turn, lease }: Pick<TurnScope, "turn" | "lease">,
+    last: Step | undefined,
+  ) {
     this.#parts = parts;
-    this.#turn = turn;
+    this.#turn = turn.id;
+    this.#lease = lease;
     this.#last = last;
   }
 
@@ -21,7 +28,7 @@ export class TurnSteps {
   }
 
   async add(step: NewStep): Promise<void> {
-    this.#last = await this.#parts.store.turns.addStep(this.#turn, step);
+    this.#last = await this.#parts.store.turns.addStep(this.#turn, step, this.#lease);
   }
 
   /** Adds one that takes no messages, of this moment. */

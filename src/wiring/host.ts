@@ -23,7 +23,7 @@ import { Patience } from "./patience.ts";
 import { createReplyFormats } from "./replies.ts";
 import { Retention } from "./retention.ts";
 import { createSigns } from "./signs.ts";
-import { createTurns, sessionKeyOf } from "./turns.ts";
+import { createTurns } from "./turns.ts";
 import type { Connector, IntakeState } from "../channels/channel.ts";
 import { paceLimits } from "../config/groups.ts";
 import { Outbox } from "../delivery/outbox.ts";
@@ -35,7 +35,9 @@ import type { EgressOverrides } from "../sandbox/egress/doors.ts";
 import { createMetrics } from "../metrics/metrics.ts";
 import type { MetricSources } from "../metrics/metrics.ts";
 import { toError } from "../lib/app-error.ts";
-import { GroupQueue } from "../queue/group-queue.ts";
+import { isSessionOf, mainSessionKey } from "../domain/session.ts";
+import { DueWork } from "../queue/due-work.ts";
+import { mainSessionOf, SessionQueue } from "../queue/session-queue.ts";
 import type { GroupRegistry } from "../intake/group-registry.ts";
 import { TurnPace } from "../intake/turn-pace.ts";
 import { removeStaleMailboxes } from "../sandbox/mailbox/folders.ts";
@@ -104,6 +106,7 @@ export async function startApp(options: AppOptions): Promise<App> {
   const runner = createTurns(patient, containers, {
     pace,
     deliver: () => outbox.wake(),
+    workAdded: () => live.dueWork?.changed(),
     keepFile: (group, path) => files.keep(group, path),
     canReact: (channel) => hasTrait(doors, channel, "reactions"),
     untilWritable: (signal) => guard.untilWritable(signal),
@@ -116,15 +119,17 @@ export async function startApp(options: AppOptions): Promise<App> {
   const signs = stack.use(createSigns(groups, doors));
   const engineWait = stack.use(await openEngineWait(context, { groups, containers, terminal: options.terminal }));
   const queue = createQueue(context, groups, { runner, interventions, signs, engineWait });
-  live.queue = queue;
+  const dueWork = stack.use(new DueWork({ ...foundation, work: store.work, wake: (queued) => queue.wake(queued) }));
+  Object.assign(live, { queue, dueWork } satisfies Live);
   await interventions.afterAbsence(groups);
-  const shared = { groups, queue, outbox, interventions, doors };
+  const shared = { groups, queue, dueWork, outbox, interventions, doors };
   const accept = await createIntake(context, stack, { ...shared, guard, pace, state: intake });
   const operations = createHostOperations(context, { ...shared, containers, intake, chats });
   stack.use(await openControl(context, operations));
   await openDoors(context, doors, { accept, outbox, chats, alert: createAlert(context, { groups, doors, outbox }) });
   stack.use(createRetention(context));
   await resume(context, groups, queue);
+  dueWork.changed();
   outbox.wake();
   return finishApp(stack.move(), { doors, queue, outbox, live, patience });
 }
@@ -162,7 +167,8 @@ function createOutbox({ store, logger, clock, record, metrics }: AppContext, { c
 /** Parts that others look at before they exist, and what the host says once it takes nothing more in. */
 interface Live {
   pool?: Containers["pool"];
-  queue?: GroupQueue;
+  queue?: SessionQueue;
+  dueWork?: DueWork;
   doors?: Doors;
   outbox?: Outbox;
   tell?: TellOperator;
@@ -176,7 +182,7 @@ function metricSources(
   return {
     intakeOpen: () => intake().open,
     containersHot: () => live.pool?.list().length ?? 0,
-    groupsWaiting: () => live.queue?.snapshot().waiting.length ?? 0,
+    groupsWaiting: () => live.queue?.waitingGroups() ?? 0,
     outbox: () => store.outbox.counts(),
     channels: () => live.doors?.channels ?? [],
   };
@@ -191,21 +197,25 @@ function createQueue(
   { config, logger }: AppContext,
   groups: GroupRegistry,
   parts: { runner: TurnRunner; interventions: Interventions; signs: SignsOfLife; engineWait: EngineWait },
-): GroupQueue {
-  const queue: GroupQueue = new GroupQueue({
+): SessionQueue {
+  const queue: SessionQueue = new SessionQueue({
     concurrency: config.sessions.maxHot ?? turnsAtOnce,
-    onChange: (group, activity) => parts.signs.note(group, activity),
-    run: async (name, signal, place) => {
+    onChange: ({ session, group: name }, activity) => {
       const group = groups.byName(name);
+      // What a group's other sessions do is nobody's wait for an answer.
+      if (group && session === mainSessionKey(group)) parts.signs.note(name, activity);
+    },
+    run: async (queued, signal, place) => {
+      const group = groups.byName(queued.group);
       if (group) await parts.interventions.runLeftCommands(group);
       await parts.engineWait.ready(signal);
       if (signal.aborted || !group) return;
       await parts.interventions.giveUpLate(group);
-      if (await parts.runner.run(group, signal, place)) queue.wake(name);
+      if (await parts.runner.run({ group, key: queued.session }, signal, place)) queue.wake(queued);
     },
-    onError: (group, error) => {
-      logger.error({ error: toError(error), group }, "a turn could not be run; it is tried again");
-      setTimeout(() => queue.wake(group), failedTurnRetryMs).unref();
+    onError: (queued, error) => {
+      logger.error({ error: toError(error), ...queued }, "a turn could not be run; it is tried again");
+      setTimeout(() => queue.wake(queued), failedTurnRetryMs).unref();
     },
   });
   return queue;
@@ -226,16 +236,15 @@ async function openEngineWait(
 
 /** Takes over or removes what an earlier life of the host has left. */
 async function reconcile(
-  { config, home, store, logger }: AppContext,
+  { home, store, logger }: AppContext,
   { groups, containers, busy }: { groups: GroupRegistry; containers: Containers; busy: ReadonlySet<string> },
 ): Promise<void> {
   const { pool } = containers;
   const sessions = await store.sessions.list();
-  const keyOf = sessionKeyOf(config.assistant.name);
   await pool.reconcile(async (id) => {
     const session = sessions.find((candidate) => candidate.id === id);
     const group = session && groups.byName(session.group);
-    if (!group || keyOf(group) !== session.key) return undefined;
+    if (!group || !isSessionOf(session, group) || session.archivedAt !== undefined) return undefined;
     return { group, session, busy: busy.has(id) };
   });
   // What was said while they were taken over counts as well.
@@ -247,10 +256,16 @@ async function reconcile(
 }
 
 /** Goes on with what was unfinished, in the groups that are still registered. */
-async function resume({ store }: AppContext, groups: GroupRegistry, queue: GroupQueue): Promise<void> {
-  const unfinished = (await store.turns.running()).map((turn) => turn.group);
-  for (const name of [...unfinished, ...(await store.messages.waitingGroups())]) {
-    if (groups.byName(name)) queue.wake(name);
+async function resume({ store }: AppContext, groups: GroupRegistry, queue: SessionQueue): Promise<void> {
+  const sessions = new Map((await store.sessions.list()).map((session) => [session.id, session]));
+  for (const turn of await store.turns.running()) {
+    const session = sessions.get(turn.session);
+    const group = groups.byName(turn.group);
+    if (session && group && isSessionOf(session, group)) queue.wake({ session: session.key, group: group.name });
+  }
+  for (const name of await store.messages.waitingGroups()) {
+    const group = groups.byName(name);
+    if (group) queue.wake(mainSessionOf(group));
   }
 }
 
@@ -265,7 +280,7 @@ async function readiness({ engine }: Containers, intake: IntakeState): Promise<R
 
 function finishApp(
   owned: AsyncDisposableStack,
-  parts: { doors: Doors; queue: GroupQueue; outbox: Outbox; live: Live; patience: Patience },
+  parts: { doors: Doors; queue: SessionQueue; outbox: Outbox; live: Live; patience: Patience },
 ): App {
   const { doors, queue, outbox, live, patience } = parts;
   return {

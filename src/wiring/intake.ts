@@ -3,7 +3,7 @@ import { catchUpMinutes, groupDefaults } from "../config/groups.ts";
 import type { Group } from "../domain/group.ts";
 import type { Outbox } from "../delivery/outbox.ts";
 import { AppError, isPassing } from "../lib/app-error.ts";
-import type { GroupQueue } from "../queue/group-queue.ts";
+import { mainSessionOf, type SessionQueue } from "../queue/session-queue.ts";
 import { createAutoRegister } from "../intake/auto-register.ts";
 import type { GroupRegistry } from "../intake/group-registry.ts";
 import { type DayBudget, type RouterLimits, routerLimits } from "../intake/limits.ts";
@@ -19,7 +19,7 @@ import { mebibyte } from "../lib/bytes.ts";
 
 export interface IntakeParts {
   readonly groups: GroupRegistry;
-  readonly queue: GroupQueue;
+  readonly queue: SessionQueue;
   readonly outbox: Outbox;
   readonly guard: IntakeGuard;
   readonly interventions: Interventions;
@@ -112,18 +112,18 @@ function inBytes({
 }
 
 /** Late messages wait until no more have come for a while: what is said to them is said once. */
-function createWake({ queue, interventions }: IntakeParts): (group: string, late: boolean) => void {
+function createWake({ queue, groups, interventions }: IntakeParts): (group: string, late: boolean) => void {
   const timers = new Map<string, NodeJS.Timeout>();
+  const wake = (name: string): void => {
+    timers.delete(name);
+    const group = groups.byName(name);
+    if (group) queue.wake(mainSessionOf(group));
+  };
   return (group, late) => {
     clearTimeout(timers.get(group));
-    timers.delete(group);
-    if (!late) return queue.wake(group);
+    if (!late) return wake(group);
     interventions.cameLate(group);
-    const wake = (): void => {
-      timers.delete(group);
-      queue.wake(group);
-    };
-    timers.set(group, setTimeout(wake, backlogMs).unref());
+    timers.set(group, setTimeout(() => wake(group), backlogMs).unref());
   };
 }
 
@@ -138,7 +138,7 @@ async function runCommands({ interventions, guard, queue }: IntakeParts, group: 
   } catch (error) {
     guard.failed(error);
     const retry = (): void => {
-      void interventions.runCommands(group).catch(() => queue.wake(group.name));
+      void interventions.runCommands(group).catch(() => queue.wake(mainSessionOf(group)));
     };
     setTimeout(retry, commandRetryMs).unref();
   }

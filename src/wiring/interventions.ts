@@ -3,6 +3,7 @@ import { catchUpMinutes } from "../config/groups.ts";
 import type { Outbox } from "../delivery/outbox.ts";
 import { memberActor } from "../domain/actor.ts";
 import type { Group } from "../domain/group.ts";
+import { mainSessionKey } from "../domain/session.ts";
 import type { Turn } from "../domain/turn.ts";
 import { isPassing } from "../lib/app-error.ts";
 import { Doubt } from "../lib/doubt.ts";
@@ -15,7 +16,6 @@ import type { SessionPool } from "../sandbox/pool/pool.ts";
 import type { TurnRunner } from "../turns/turn-runner.ts";
 import type { AppContext } from "./context.ts";
 import { describeForChat } from "./events.ts";
-import { sessionKeyOf } from "./turns.ts";
 
 export interface InterventionParts {
   readonly runner: TurnRunner;
@@ -49,7 +49,6 @@ export function createInterventions(context: AppContext, parts: InterventionPart
   const turnEnded = createTurnEnded(context, parts.runner);
   const carryOut = createChatCommands({
     store,
-    sessionKey: sessionKeyOf(config.assistant.name),
     announce: (group, { command, argument, message: { id, sender } }) =>
       record({ type: "command", group: group.name, actor: memberActor(sender.id), data: { command, argument, id } }),
     turnEnded,
@@ -116,12 +115,8 @@ function createTurnEnded({ clock, metrics, record }: AppContext, runner: TurnRun
   };
 }
 
-async function endOldContainer(
-  { config, store }: AppContext,
-  { pool }: InterventionParts,
-  group: Group,
-): Promise<void> {
-  const session = await store.sessions.open(sessionKeyOf(config.assistant.name)(group), group.name);
+async function endOldContainer({ store }: AppContext, { pool }: InterventionParts, group: Group): Promise<void> {
+  const session = await store.sessions.open(mainSessionKey(group), group.name);
   await pool.retire(session, "a new conversation has begun");
 }
 

@@ -3,7 +3,8 @@ import type { Outbox } from "../delivery/outbox.ts";
 import { createOperations } from "../operations/host-operations.ts";
 import type { EngineView, Operations } from "../operations/operations.ts";
 import { toError } from "../lib/app-error.ts";
-import type { GroupQueue } from "../queue/group-queue.ts";
+import type { DueWork } from "../queue/due-work.ts";
+import { mainSessionOf, type SessionQueue } from "../queue/session-queue.ts";
 import type { GroupRegistry } from "../intake/group-registry.ts";
 import type { IntakeState } from "../channels/channel.ts";
 import type { ChatBook } from "./chat-book.ts";
@@ -18,7 +19,8 @@ export interface HostOperationParts {
   readonly groups: GroupRegistry;
   readonly containers: Containers;
   readonly doors: Doors;
-  readonly queue: GroupQueue;
+  readonly queue: SessionQueue;
+  readonly dueWork: Pick<DueWork, "changed">;
   readonly outbox: Outbox;
   readonly intake: () => IntakeState;
   readonly interventions: Pick<Interventions, "catchUp">;
@@ -48,11 +50,13 @@ export function createHostOperations(context: AppContext, parts: HostOperationPa
     outbox: parts.outbox,
     channels: doors.channels,
     engine: () => viewEngine(containers),
-    waitingGroups: () => queue.snapshot().waiting.length,
+    waitingGroups: () => queue.waitingGroups(),
     intake: parts.intake,
     requeue: async (turn) => {
-      const count = await store.messages.requeue(turn.id);
-      queue.wake(turn.group);
+      const count = (await store.messages.requeue(turn.id)) + (await store.work.requeue(turn.id));
+      const group = parts.groups.byName(turn.group);
+      if (group) queue.wake(mainSessionOf(group));
+      parts.dueWork.changed();
       return count;
     },
     clock,
@@ -71,7 +75,7 @@ function groupOperations(
       await chats.registered(added);
       // A group of this name may have been here before and may have left something unanswered.
       await interventions.catchUp(added);
-      queue.wake(added.name);
+      queue.wake(mainSessionOf(added));
       const { name, channel, chat } = group;
       await record({ type: "group-added", group: name, actor: "operator", data: { name, channel, chat } });
       return added;

@@ -1,9 +1,10 @@
+import { randomUUID } from "node:crypto";
+
 import { estimatePromptTokens, estimateStepTokens } from "../context/tokens.ts";
 import { createMessageIds } from "../context/message-ids.ts";
 import { renderMessages } from "../context/render-messages.ts";
 import { LocalTime } from "../context/time-zone.ts";
 import { networkOf } from "../config/groups.ts";
-import type { Group } from "../domain/group.ts";
 import { createModelCalls } from "../models/model-calls.ts";
 import type { ModelCalls } from "../models/model-calls.ts";
 import { openProviders } from "../models/catalog.ts";
@@ -12,6 +13,7 @@ import { judgeToolCall } from "../policy/tool-policy.ts";
 import { toolDefinitions } from "../protocol/tools.ts";
 import type { TurnPace } from "../intake/turn-pace.ts";
 import { createAskModel } from "../turns/ask-model.ts";
+import { SessionLeases } from "../turns/session-leases.ts";
 import { TurnRunner } from "../turns/turn-runner.ts";
 import type { TurnParts } from "../turns/turn-parts.ts";
 import type { Containers } from "./containers.ts";
@@ -19,18 +21,16 @@ import type { AppContext } from "./context.ts";
 import { createTurnEvents } from "./events.ts";
 import { Instructions } from "./instructions.ts";
 
-/** A session's key: `agent:channel:peer`. */
-export function sessionKeyOf(assistantName: string): (group: Group) => string {
-  return (group) => `${assistantName}:${group.channel}:${group.chat}`;
-}
-
 export function createTurns(
   context: AppContext,
   { launcher, pool, mounts }: Containers,
   {
     pace,
     ...work
-  }: Pick<TurnParts, "deliver" | "untilWritable" | "keepFile" | "canReact" | "formatReply" | "formatNotice"> & {
+  }: Pick<
+    TurnParts,
+    "deliver" | "workAdded" | "untilWritable" | "keepFile" | "canReact" | "formatReply" | "formatNotice"
+  > & {
     readonly pace: TurnPace;
   },
 ): TurnRunner {
@@ -41,8 +41,10 @@ export function createTurns(
   const instructions = new Instructions(context);
   const events = createTurnEvents({ ...context, pace });
   const knownTools = new Set<string>(toolDefinitions.map((tool) => tool.name));
+  const leases = new SessionLeases({ leases: store.leases, owner: randomUUID(), clock, logger });
   return new TurnRunner({
     store,
+    leases,
     pool,
     ask: createAskModel({
       store,
@@ -71,7 +73,6 @@ export function createTurns(
     turnTimeoutMs: config.sessions.turnTimeoutMinutes * 60_000,
     holdMs: config.sessions.holdMinutes * 60_000,
     silenceTimeoutMs: config.sessions.silenceTimeoutSeconds * 1000,
-    sessionKey: sessionKeyOf(agentName),
   });
 }
 

@@ -56,7 +56,7 @@ export function testChatIdentity(open: OpenStore): void {
 
     expect(pending.map(({ message }) => message.id)).toEqual(["stop"]);
     expect((await store.interventions.commands(before)).map(({ message }) => message.id)).toEqual(["left"]);
-    expect(found).toEqual({ turns: [], waiting: [] });
+    expect(found).toEqual({ turns: [], waiting: [], work: [] });
     expect(await store.turns.get("t")).toMatchObject({ state: "running" });
     expect(await store.messages.waitingCount(before)).toBe(1);
   });
@@ -68,7 +68,7 @@ export function testChatIdentity(open: OpenStore): void {
     await insert(store, "old");
     await store.messages.insert(say("late"), { group: "family", state: "waiting", at: 10, late: true });
 
-    const nothing = { turns: [], waiting: [] };
+    const nothing = { turns: [], waiting: [], work: [] };
     expect(await store.interventions.giveUpOld(now, { ...stopping, before: 1_000 })).toEqual(nothing);
     expect(await store.interventions.giveUpLate(now, stopping)).toEqual(nothing);
     expect((await store.interventions.giveUpLate(before, stopping)).waiting.map(({ id }) => id)).toEqual(["late"]);

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { type OpenStore, restartableStore } from "./store-setup.ts";
+import { byMessage, type OpenStore, restartableStore } from "./store-setup.ts";
 
 /** What turns have left for the host's user to run. */
 export function testExecutionPoints(open: OpenStore): void {
@@ -9,7 +9,7 @@ export function testExecutionPoints(open: OpenStore): void {
     const session = await home.store.sessions.open("a:http:room", "family");
     const begin = (id: string) =>
       home.store.turns.begin(
-        { id, session: session.id, group: "family", conversation: 1, at: 1 },
+        { id, session: session.id, group: "family", conversation: 1, ...byMessage, at: 1 },
         { body: { kind: "user", text: "" }, tokens: 0, at: 1 },
       );
     for (const id of ["one", "two"]) await begin(id);

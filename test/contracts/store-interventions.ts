@@ -80,7 +80,7 @@ export function testInterventions(open: OpenStore): void {
 
     const found = await store.interventions.carryOut(stop, stopping);
 
-    expect(found).toEqual({ turns: [], waiting: [] });
+    expect(found).toEqual({ turns: [], waiting: [], work: [] });
     expect(await store.turns.get("t")).toMatchObject({ state: "running" });
   });
 
@@ -115,7 +115,7 @@ export function testInterventions(open: OpenStore): void {
     const again = await store.interventions.giveUpOld(inChat("family"), change);
 
     expect(found.waiting.map(({ id }) => id)).toEqual(["old"]);
-    expect(again).toEqual({ turns: [], waiting: [] });
+    expect(again).toEqual({ turns: [], waiting: [], work: [] });
     expect((await store.messages.after(inChat("family"), 0, 10)).map(({ id, state }) => [id, state])).toEqual([
       ["old", "context"],
       ["young", "waiting"],

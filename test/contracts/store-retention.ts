@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import type { MessageState } from "../../src/domain/message.ts";
 import type { Store } from "../../src/stores/store.ts";
 import {
+  byMessage,
   draft,
   finished,
   insert,
@@ -36,7 +37,7 @@ async function textsIn(store: Store, group = "family"): Promise<string[]> {
 /** The family's session, with everything up to `cursor` shown to the model. */
 async function showUpTo(store: Store, cursor: number, turn = "shown"): Promise<string> {
   const { id: session } = await store.sessions.open("agent:terminal:chat", "family");
-  const begins = { id: turn, session, group: "family", conversation: 1, at: old };
+  const begins = { id: turn, session, group: "family", conversation: 1, ...byMessage, at: old };
   await store.turns.begin(begins, { ...step("hello", { messages: [], cursor }), at: old });
   await store.turns.finish(turn, finished);
   return session;
@@ -81,7 +82,7 @@ export function testRetention(open: OpenStore): void {
     await insertFull(store, "waiting", "waiting");
     const taken = await insertFull(store, "taken", "waiting");
     await store.turns.begin(
-      { id: "running", session, group: "family", conversation: 1, at: old },
+      { id: "running", session, group: "family", conversation: 1, ...byMessage, at: old },
       step("hello", { messages: [taken], cursor: shown }),
     );
     await insertFull(store, "unseen", "context");
@@ -120,7 +121,10 @@ export function testRetention(open: OpenStore): void {
     const message = await insert(store, "m");
     const { id: session } = await store.sessions.open("agent:terminal:chat", "family");
     const takes = { messages: [message], cursor: message };
-    await store.turns.begin({ id: "t", session, group: "family", conversation: 1, at: old }, step("hello", takes));
+    await store.turns.begin(
+      { id: "t", session, group: "family", conversation: 1, ...byMessage, at: old },
+      step("hello", takes),
+    );
     await store.turns.finish("t", { ...finished, state: "failed", reason: "model_unavailable" });
     await store.retention.messages(everything, 200);
 
@@ -153,7 +157,7 @@ export function testRetention(open: OpenStore): void {
     const session = await showUpTo(store, 0, "first");
     const command = await insertCommand(store, "new", "new");
     await store.interventions.carryOut(command, { ...stopping, renews: session });
-    const begins = { id: "second", session, group: "family", conversation: 2, at: old };
+    const begins = { id: "second", session, group: "family", conversation: 2, ...byMessage, at: old };
     await store.turns.begin(begins, { ...step("hello again"), at: old });
     await store.turns.finish("second", finished);
 

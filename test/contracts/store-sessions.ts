@@ -27,6 +27,9 @@ export function testSessions(open: OpenStore): void {
     expect(await store.sessions.open("agent:terminal:chat", "family")).toEqual({
       id,
       key: "agent:terminal:chat",
+      kind: "main",
+      parent: undefined,
+      archivedAt: undefined,
       group: "family",
       conversation: 1,
       generation: 3,

@@ -90,12 +90,21 @@ export const stopping = {
   tell: () => ({ reason: "Stopped.", lastStep: step("stopped"), outgoing: [] }),
 };
 
+/** What a turn begins with that answers messages of this chat. */
+export const byMessage = {
+  cause: "message",
+  replyTo: { kind: "chat", channel: "terminal", chat: "chat" },
+} as const;
+
 /** A session with a running turn `t` that has taken the message `m`. */
 export async function runningTurn(store: Store, id = "t"): Promise<{ session: string; message: number }> {
   const { id: session } = await store.sessions.open("agent:terminal:chat", "family");
   const message = await insert(store, `m-${id}`);
   const takes = { messages: [message], cursor: message };
-  await store.turns.begin({ id, session, group: "family", conversation: 1, at: 20 }, step("hello", takes));
+  await store.turns.begin(
+    { id, session, group: "family", conversation: 1, ...byMessage, at: 20 },
+    step("hello", takes),
+  );
   return { session, message };
 }
 

@@ -1,7 +1,17 @@
 import { expect, test } from "vitest";
 
 import type { StepBody } from "../../src/domain/turn.ts";
-import { draft, finished, insert, type OpenStore, restartableStore, runningTurn, step, inChat } from "./store-setup.ts";
+import {
+  byMessage,
+  draft,
+  finished,
+  insert,
+  type OpenStore,
+  restartableStore,
+  runningTurn,
+  step,
+  inChat,
+} from "./store-setup.ts";
 
 /** Turns end once; steps are only appended. */
 export function testTurns(open: OpenStore): void {
@@ -17,6 +27,7 @@ export function testTurns(open: OpenStore): void {
         group: "family",
         session,
         conversation: 1,
+        ...byMessage,
         state: "running",
         attempts: 1,
         startedAt: 20,
@@ -138,7 +149,7 @@ export function testTurns(open: OpenStore): void {
     const { session } = await runningTurn(store);
     const waiting = await insert(store, "kept");
     const takes = { messages: [waiting], cursor: waiting };
-    const turn = { id: "t", session, group: "family", conversation: 1, at: 20 };
+    const turn = { id: "t", session, group: "family", conversation: 1, ...byMessage, at: 20 };
 
     await expect(store.turns.begin(turn, step("x", takes))).rejects.toMatchObject({ code: "conflict" });
     await expect(store.turns.begin({ ...turn, id: "u", session: "none" }, step("x", takes))).rejects.toMatchObject({
@@ -171,7 +182,7 @@ export function testTurns(open: OpenStore): void {
       ["b", "work"],
       ["c", "family"],
     ] as const) {
-      await store.turns.begin({ id, session, group, conversation: 1, at: 1 }, step("x"));
+      await store.turns.begin({ id, session, group, conversation: 1, ...byMessage, at: 1 }, step("x"));
     }
 
     const ids = async (filter: { group?: string; limit: number }) =>
@@ -189,9 +200,12 @@ export function testTurns(open: OpenStore): void {
     const { store } = home;
     const second = await store.turns.addStep("t", step("second"));
     const other = await store.sessions.open("agent:http:other", "work");
-    await store.turns.begin({ id: "o", session: other.id, group: "work", conversation: 1, at: 1 }, step("other"));
+    await store.turns.begin(
+      { id: "o", session: other.id, group: "work", conversation: 1, ...byMessage, at: 1 },
+      step("other"),
+    );
     const third = await store.turns.addStep("t", step("third"));
-    await store.turns.begin({ id: "n", session, group: "family", conversation: 2, at: 1 }, step("new"));
+    await store.turns.begin({ id: "n", session, group: "family", conversation: 2, ...byMessage, at: 1 }, step("new"));
 
     const texts = async (conversation: number, from: number) =>
       (await store.turns.history(session, conversation, from)).map(({ body }) => body.kind === "user" && body.text);
@@ -210,7 +224,7 @@ export function testTurns(open: OpenStore): void {
     await Promise.all(
       Array.from({ length: 100 }, async (_, index) => {
         const seq = await insert(store, String(index));
-        const turn = { id: `t${index}`, session, group: "family", conversation: 1, at: 1 };
+        const turn = { id: `t${index}`, session, group: "family", conversation: 1, ...byMessage, at: 1 };
         await store.turns.begin(turn, step(String(index), { messages: [seq], cursor: seq }));
         await store.turns.addStep(turn.id, step("more"));
         await store.turns.finish(turn.id, { ...finished, outgoing: [draft(`to ${index}`, { turn: turn.id })] });
@@ -233,7 +247,10 @@ export function testTurns(open: OpenStore): void {
       const seqs = [await insert(home.store, `${id}-1`), await insert(home.store, `${id}-2`)];
       const at = 100 * (index + 1);
       const takes = { messages: seqs, cursor: seqs[1] ?? 0 };
-      await home.store.turns.begin({ id, session, group: "family", conversation: 1, at }, step("hello", takes));
+      await home.store.turns.begin(
+        { id, session, group: "family", conversation: 1, ...byMessage, at },
+        step("hello", takes),
+      );
       if (id !== "t3") await home.store.turns.finish(id, { ...finished, at: at + 50 });
     }
 

@@ -7,6 +7,7 @@ import { testExecutionPoints } from "./store-execution-points.ts";
 import { testGroupsAndChats } from "./store-groups.ts";
 import { testIntake } from "./store-intake.ts";
 import { testInterventions } from "./store-interventions.ts";
+import { testLeases } from "./store-leases.ts";
 import { testMessages } from "./store-messages.ts";
 import { testOutbox } from "./store-outbox.ts";
 import { testRetention } from "./store-retention.ts";
@@ -14,6 +15,7 @@ import { testSessions } from "./store-sessions.ts";
 import type { OpenStore } from "./store-setup.ts";
 import { testTurns } from "./store-turns.ts";
 import { testBudgets } from "./store-usage.ts";
+import { testWork } from "./store-work.ts";
 
 /** What every store has to keep; `open` gives the adapter under test on real files. */
 export function storeContract(name: string, open: OpenStore): void {
@@ -23,6 +25,8 @@ export function storeContract(name: string, open: OpenStore): void {
     turns: testTurns,
     interventions: testInterventions,
     sessions: testSessions,
+    work: testWork,
+    leases: testLeases,
     "groups and chats": testGroupsAndChats,
     "chats of one name": testChatIdentity,
     outbox: testOutbox,

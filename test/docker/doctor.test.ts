@@ -106,7 +106,7 @@ test("a good database passes, also while a host uses it", async () => {
   await using place = await newHome();
   await prepareHome(place.home);
   await using store = await openStore({ kind: "sqlite", path: homePaths(place.home).database });
-  await store.sessions.open("crab:terminal:main", "main");
+  await store.sessions.open("main:terminal:main", "main");
 
   const { results } = await diagnose(place.home, withoutEngine);
 

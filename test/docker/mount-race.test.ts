@@ -150,7 +150,7 @@ test("a start that fails because a source is exchanged meanwhile says that it wa
     },
   });
   let swapping = new AsyncDisposableStack();
-  const life = { id: session, key: "k", group: group.name, conversation: 1, generation: 0 };
+  const life = { id: session, key: "k", kind: "main", group: group.name, conversation: 1, generation: 0 } as const;
   const errors: unknown[] = [];
   for (let generation = 1; generation <= 16; generation += 1) {
     const mail = join(sandbox.folder, `mail-${generation}`);

@@ -18,6 +18,7 @@ import { systemClock } from "../../src/lib/clock.ts";
 import { openGroupRegistry } from "../../src/intake/group-registry.ts";
 import { openStore } from "../../src/stores/catalog.ts";
 import type { Store } from "../../src/stores/store.ts";
+import { byMessage } from "../contracts/store-setup.ts";
 
 /** A pool in memory: what an operator sees of containers, without containers. */
 class MemoryPool {
@@ -132,7 +133,7 @@ export async function startControlledHost(home: string): Promise<ControlledHost>
 
 /** A turn that failed after a model call and a tool call, with one message of a member. */
 export async function addFailedTurn(store: Store, id: string): Promise<void> {
-  const session = await store.sessions.open("crab:terminal:main", "main");
+  const session = await store.sessions.open("main:terminal:main", "main");
   const message = {
     channel: "terminal",
     chat: "main",
@@ -150,7 +151,7 @@ export async function addFailedTurn(store: Store, id: string): Promise<void> {
     at: 1_000,
     takes: { messages: [seq], cursor: seq },
   } as const;
-  await store.turns.begin({ id, session: session.id, group: "main", conversation: 1, at: 1_000 }, user);
+  await store.turns.begin({ id, session: session.id, group: "main", conversation: 1, ...byMessage, at: 1_000 }, user);
   const call = { id: "c1", name: "shell", input: { command: "ls" } };
   const usage = { inputTokens: 100, cachedInputTokens: 40, outputTokens: 7 };
   const answer = { text: "I look.", toolCalls: [call], stop: "tool-calls", usage, model: "offline/scripted" } as const;

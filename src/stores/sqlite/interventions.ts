@@ -10,6 +10,7 @@ import { settleRequest } from "./requests.ts";
 import { renewSession } from "./sessions.ts";
 import type { Tables } from "./tables.ts";
 import { finishTurn, isRunning, toTurn } from "./turns.ts";
+import { dropWork, dueWorkOf } from "./work.ts";
 
 type CommandChange = Parameters<InterventionStore["carryOut"]>[1];
 type OldChange = Parameters<InterventionStore["giveUpOld"]>[1];
@@ -51,8 +52,12 @@ export class SqliteInterventions implements InterventionStore {
         .executeTakeFirst();
       if (!command) return undefined;
       const group = await groupOf(transaction, seq);
-      const found = change.stops && group ? await workBefore(transaction, group, seq) : { turns: [], waiting: [] };
+      const found =
+        change.stops && group
+          ? await workBefore(transaction, group, { seq, now: change.at })
+          : { turns: [], waiting: [], work: [] };
       await setState(transaction, found.waiting, "handled");
+      for (const { id } of found.work) await dropWork(transaction, id, "stopped in the chat");
       if (change.renews !== undefined) await renewSession(transaction, change.renews, seq);
       if (change.settles) await settleRequest(transaction, change.settles);
       await conclude(transaction, found, { at: change.at, words: change.tell(found) });
@@ -68,12 +73,12 @@ export class SqliteInterventions implements InterventionStore {
 
   async giveUpLate(group: GroupChat, change: LateChange): Promise<SetAside> {
     const late = sql<boolean>`late = 1`;
-    const found = { turns: [], waiting: await waitingWhere(this.#database, group, late) };
+    const found = { turns: [], waiting: await waitingWhere(this.#database, group, late), work: [] };
     // Most turns have nothing of the kind: that is found out without a write.
     if (found.waiting.length === 0) return found;
     return this.#database.write(async (transaction) => {
       const still = await selectWaiting(transaction, group, late);
-      return setAside(transaction, { turns: [], waiting: still }, change);
+      return setAside(transaction, { turns: [], waiting: still, work: [] }, change);
     });
   }
 }
@@ -106,11 +111,16 @@ async function selectWaiting(kysely: Kysely<Tables>, group: GroupChat, fits: Fit
   return rows.map(toMessage);
 }
 
-async function workBefore(transaction: Transaction<Tables>, group: GroupChat, seq: number): Promise<SetAside> {
+async function workBefore(
+  transaction: Transaction<Tables>,
+  group: GroupChat,
+  { seq, now }: { readonly seq: number; readonly now: number },
+): Promise<SetAside> {
   const turns = (await runningTurns(transaction, group)).filter(
     ({ messages }) => messages.length === 0 || messages.some((message) => message.seq < seq),
   );
-  return { turns, waiting: await selectWaiting(transaction, group, sql<boolean>`seq < ${seq}`) };
+  const waiting = await selectWaiting(transaction, group, sql<boolean>`seq < ${seq}`);
+  return { turns, waiting, work: await dueWorkOf(transaction, group.name, now) };
 }
 
 async function workOlderThan(transaction: Transaction<Tables>, group: GroupChat, before: number): Promise<SetAside> {
@@ -126,7 +136,7 @@ async function workOlderThan(transaction: Transaction<Tables>, group: GroupChat,
   }
   // Nothing was sent after it arrived.
   const isOld = sql<boolean>`coalesce(sent_at, received_at) < ${before}`;
-  return { turns, waiting: await selectWaiting(transaction, group, isOld) };
+  return { turns, waiting: await selectWaiting(transaction, group, isOld), work: [] };
 }
 
 /** The group that the message came from. */

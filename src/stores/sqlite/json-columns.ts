@@ -4,6 +4,7 @@ import { protectedByDefault, type Group, type MountRequest } from "../../domain/
 import type { OutgoingFile, OutgoingReaction, Quote, Sender, StoredAttachment } from "../../domain/message.ts";
 import type { ToolResult } from "../../domain/model.ts";
 import type { StepBody, TurnTimes } from "../../domain/turn.ts";
+import type { ReplyTarget } from "../../domain/work.ts";
 import { AppError } from "../../lib/app-error.ts";
 
 const count = z.number().min(0);
@@ -57,6 +58,12 @@ const reaction: z.ZodType<OutgoingReaction> = z.strictObject({
 
 const members: z.ZodType<Sender[]> = z.array(z.strictObject({ id: z.string(), name: z.string() }));
 
+const replyTarget: z.ZodType<ReplyTarget> = z.discriminatedUnion("kind", [
+  z.strictObject({ kind: z.literal("chat"), channel: z.string(), chat: z.string() }),
+  z.strictObject({ kind: z.literal("session"), session: z.string() }),
+  z.strictObject({ kind: z.literal("nowhere") }),
+]);
+
 const limit = z.number().optional();
 const verdict = z.enum(["allow", "deny"]);
 
@@ -108,4 +115,5 @@ export const parseReaction = (json: string): OutgoingReaction => parse("outbox.r
 export const parseMembers = (json: string): Sender[] => parse("chats.members", members, json);
 export const parseGroupSettings = (json: string): GroupSettings => parse("groups.settings", groupSettings, json);
 export const parseTimes = (json: string): TurnTimes => parse("turns.times", times, json);
+export const parseReplyTarget = (json: string): ReplyTarget => parse("reply_to", replyTarget, json);
 export const parseTexts = (json: string): string[] => parse("outbox.in_reply_to", texts, json);

@@ -258,6 +258,57 @@ const executionPoints = [
   `create index execution_points_by_turn on execution_points (turn, seq)`,
 ];
 
+/*
+ * Work beside messages; turns know why they began and where their answers go; sessions beside a group's main one, and
+ * leases. A session's key began with the assistant's name, which may change: it begins with an id now. Where a group has
+ * sessions of several names, the one that was used last goes on, and the others are archived.
+ */
+const work = [
+  `create table work (
+     seq integer primary key autoincrement,
+     id text not null unique,
+     group_name text not null,
+     session text not null references sessions (id),
+     cause text not null check (cause in ('schedule', 'heartbeat', 'webhook', 'job-ended', 'approval', 'agent', 'api')),
+     due_at integer not null,
+     dedupe text unique,
+     reply_to text not null,
+     origin text not null,
+     requester text,
+     text text not null,
+     state text not null check (state in ('due', 'taken', 'settled', 'dropped')),
+     turn text,
+     reason text,
+     created_at integer not null
+   ) strict`,
+  `create index work_due on work (due_at) where state = 'due'`,
+  `create index work_due_by_session on work (session, due_at, seq) where state = 'due'`,
+  `create index work_by_group on work (group_name, seq)`,
+  `create index work_by_turn on work (turn) where turn is not null`,
+
+  `alter table turns add column cause text not null default 'message'`,
+  `alter table turns add column reply_to text not null default '{"kind":"nowhere"}'`,
+  `update turns set reply_to = coalesce(
+     (select json_object('kind', 'chat', 'channel', messages.channel, 'chat', messages.chat)
+      from messages where messages.turn = turns.id limit 1), reply_to) where state = 'running'`,
+  `create index turns_running_by_session on turns (session) where state = 'running'`,
+
+  `alter table sessions add column kind text not null default 'main'`,
+  `alter table sessions add column parent text`,
+  `alter table sessions add column archived_at integer`,
+  `alter table sessions add column lease_owner text`,
+  `alter table sessions add column lease_generation integer not null default 0`,
+  `alter table sessions add column lease_expires_at integer not null default 0`,
+  `update sessions set archived_at = unixepoch() * 1000, key = 'archived:' || id where id in (
+     select id from (
+       select id, row_number() over (
+         partition by substr(key, instr(key, ':'))
+         order by (select coalesce(max(turns.seq), 0) from turns where turns.session = sessions.id) desc, key
+       ) as place from sessions)
+     where place > 1)`,
+  `update sessions set key = 'main' || substr(key, instr(key, ':')) where archived_at is null`,
+];
+
 /** Every migration by name; names sort in the order in which they run, and a name that was released is never changed. */
 export const migrations: Readonly<Record<string, Migration>> = {
   "0001-initial": { up: (database: Kysely<Tables>) => run(database, initial) },
@@ -273,6 +324,7 @@ export const migrations: Readonly<Record<string, Migration>> = {
   "0011-daily-intake-and-retention": { up: (database: Kysely<Tables>) => run(database, dailyIntakeAndRetention) },
   "0012-chat-identity": { up: (database: Kysely<Tables>) => run(database, chatIdentity) },
   "0013-execution-points": { up: (database: Kysely<Tables>) => run(database, executionPoints) },
+  "0014-work": { up: (database: Kysely<Tables>) => run(database, work) },
 };
 
 async function run(database: Kysely<Tables>, statements: readonly string[]): Promise<void> {

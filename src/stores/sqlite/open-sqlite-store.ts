@@ -15,6 +15,7 @@ import { SqliteExecutionPoints } from "./execution-points.ts";
 import { SqliteGroups } from "./groups.ts";
 import { SqliteIntake } from "./intake.ts";
 import { SqliteInterventions } from "./interventions.ts";
+import { SqliteLeases } from "./leases.ts";
 import { SqliteMessages } from "./messages.ts";
 import { migrations } from "./migrations.ts";
 import { SqliteOutbox } from "./outbox.ts";
@@ -24,6 +25,7 @@ import { SqliteSessions } from "./sessions.ts";
 import type { Tables } from "./tables.ts";
 import { SqliteTurns } from "./turns.ts";
 import { SqliteUsage } from "./usage.ts";
+import { SqliteWork } from "./work.ts";
 
 export interface SqliteOptions {
   readonly path: string;
@@ -50,7 +52,9 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
     chats: new SqliteChats(database),
     requests: new SqliteRequests(database),
     sessions: new SqliteSessions(database),
+    leases: new SqliteLeases(database),
     turns: new SqliteTurns(database),
+    work: new SqliteWork(database),
     interventions: new SqliteInterventions(database),
     outbox: new SqliteOutbox(database),
     channelState: new SqliteChannelState(database),

@@ -4,9 +4,10 @@ import { sql, type Transaction } from "kysely";
 
 import type { Session } from "../../domain/session.ts";
 import { AppError } from "../../lib/app-error.ts";
-import type { SessionStore } from "../store.ts";
+import type { NewSideSession, SessionStore } from "../store.ts";
 import type { Database } from "./database.ts";
 import type { Row, Tables } from "./tables.ts";
+import { isDue } from "./work.ts";
 
 export class SqliteSessions implements SessionStore {
   readonly #database: Database;
@@ -16,11 +17,18 @@ export class SqliteSessions implements SessionStore {
   }
 
   /** The key names the chat: when the chat's group gets another name, its session goes with the chat. */
-  async open(key: string, group: string): Promise<Session> {
-    const known = await this.#database.read((kysely) =>
-      kysely.selectFrom("sessions").selectAll().where("key", "=", key).executeTakeFirst(),
-    );
-    return toSession(known?.group_name === group ? known : await this.#make(key, group));
+  async open(key: string, group: string, side?: NewSideSession): Promise<Session> {
+    const known = await this.#row(key);
+    const row = known?.group_name === group ? known : await this.#make(key, group, side);
+    const kind = side?.kind ?? "main";
+    if (row.kind !== kind) throw new AppError("conflict", `The session ${key} is of kind ${row.kind}, not ${kind}.`);
+    if (row.archived_at !== null) throw new AppError("conflict", `The session ${key} was archived.`);
+    return toSession(row);
+  }
+
+  async find(key: string): Promise<Session | undefined> {
+    const row = await this.#row(key);
+    return row && toSession(row);
   }
 
   async list(): Promise<Session[]> {
@@ -30,7 +38,38 @@ export class SqliteSessions implements SessionStore {
     return rows.map(toSession);
   }
 
-  #make(key: string, group: string): Promise<Row<"sessions">> {
+  archive(id: string, at: number): Promise<void> {
+    return this.#database.write(async (transaction) => {
+      const running = await transaction
+        .selectFrom("turns")
+        .select("id")
+        .where("session", "=", id)
+        .where(sql<boolean>`state = 'running'`)
+        .executeTakeFirst();
+      if (running) throw new AppError("conflict", `Session ${id} cannot be archived: turn ${running.id} runs in it.`);
+      const row = await transaction
+        .updateTable("sessions")
+        .set({ archived_at: sql<number>`coalesce(archived_at, ${at})` })
+        .where("id", "=", id)
+        .returning("id")
+        .executeTakeFirst();
+      found(row, id);
+      await transaction
+        .updateTable("work")
+        .set({ state: "dropped", reason: "its session was archived" })
+        .where("session", "=", id)
+        .where(isDue)
+        .execute();
+    });
+  }
+
+  #row(key: string): Promise<Row<"sessions"> | undefined> {
+    return this.#database.read((kysely) =>
+      kysely.selectFrom("sessions").selectAll().where("key", "=", key).executeTakeFirst(),
+    );
+  }
+
+  #make(key: string, group: string, side: NewSideSession | undefined): Promise<Row<"sessions">> {
     return this.#database.write((transaction) =>
       transaction
         .insertInto("sessions")
@@ -43,6 +82,8 @@ export class SqliteSessions implements SessionStore {
           context_cursor: 0,
           window_start: 0,
           mailbox_block: 0,
+          kind: side?.kind ?? "main",
+          parent: side?.parent ?? null,
         })
         .onConflict((conflict) => conflict.column("key").doUpdateSet({ group_name: group }))
         .returningAll()
@@ -122,7 +163,10 @@ function toSession(row: Row<"sessions">): Session {
   return {
     id: row.id,
     key: row.key,
+    kind: row.kind,
     group: row.group_name,
+    parent: row.parent ?? undefined,
+    archivedAt: row.archived_at ?? undefined,
     conversation: row.conversation,
     generation: row.generation,
     contextCursor: row.context_cursor,

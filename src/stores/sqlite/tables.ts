@@ -2,7 +2,9 @@ import type { Generated, Selectable } from "kysely";
 
 import type { RequestState } from "../../domain/group.ts";
 import type { ChatCommand, MessageState, OutboxState, OutgoingKind } from "../../domain/message.ts";
+import type { SessionKind } from "../../domain/session.ts";
 import type { TurnState } from "../../domain/turn.ts";
+import type { Cause, NewWork, Origin, WorkState } from "../../domain/work.ts";
 
 interface MessageTable {
   readonly seq: Generated<number>;
@@ -106,6 +108,12 @@ interface SessionTable {
   readonly context_cursor: number;
   readonly window_start: number;
   readonly mailbox_block: number;
+  readonly kind: Generated<SessionKind>;
+  readonly parent: string | null;
+  readonly archived_at: number | null;
+  readonly lease_owner: string | null;
+  readonly lease_generation: Generated<number>;
+  readonly lease_expires_at: Generated<number>;
 }
 
 interface TurnTable {
@@ -120,6 +128,26 @@ interface TurnTable {
   readonly ended_at: number | null;
   readonly reason: string | null;
   readonly times: string | null;
+  readonly cause: Cause;
+  readonly reply_to: string;
+}
+
+interface WorkTable {
+  readonly seq: Generated<number>;
+  readonly id: string;
+  readonly group_name: string;
+  readonly session: string;
+  readonly cause: NewWork["cause"];
+  readonly due_at: number;
+  readonly dedupe: string | null;
+  readonly reply_to: string;
+  readonly origin: Origin;
+  readonly requester: string | null;
+  readonly text: string;
+  readonly state: WorkState;
+  readonly turn: string | null;
+  readonly reason: string | null;
+  readonly created_at: number;
 }
 
 interface StepTable {
@@ -212,6 +240,7 @@ export interface Tables {
   readonly members: MemberTable;
   readonly sessions: SessionTable;
   readonly turns: TurnTable;
+  readonly work: WorkTable;
   readonly steps: StepTable;
   readonly outbox: OutboxTable;
   readonly channel_state: ChannelStateTable;

@@ -1,13 +1,15 @@
 import { sql, type Transaction } from "kysely";
 
+import type { Lease } from "../../domain/lease.ts";
 import type { OutgoingMessage } from "../../domain/message.ts";
 import type { PacedTurn, Step, Turn } from "../../domain/turn.ts";
 import { AppError } from "../../lib/app-error.ts";
 import type { NewStep, TurnStore } from "../store.ts";
 import type { Database } from "./database.ts";
-import { parseStepBody, parseTexts, parseTimes } from "./json-columns.ts";
+import { parseReplyTarget, parseStepBody, parseTexts, parseTimes } from "./json-columns.ts";
 import { insertOutgoing } from "./outbox.ts";
 import type { Row, Tables } from "./tables.ts";
+import { insertWork, settleWork, takeWork } from "./work.ts";
 
 type BeginningTurn = Parameters<TurnStore["begin"]>[0];
 type TurnEnd = Parameters<TurnStore["finish"]>[1];
@@ -28,20 +30,20 @@ export class SqliteTurns implements TurnStore {
     this.#database = database;
   }
 
-  begin(turn: BeginningTurn, first: NewStep): Promise<{ turn: Turn; step: Step }> {
-    return this.#database.writeSoon((transaction) => begin(transaction, turn, first));
+  begin(turn: BeginningTurn, first: NewStep, lease?: Lease): Promise<{ turn: Turn; step: Step }> {
+    return this.#database.writeSoon((transaction) => begin(transaction, { turn, first, lease }));
   }
 
-  addStep(turn: string, step: NewStep): Promise<Step> {
+  addStep(turn: string, step: NewStep, lease?: Lease): Promise<Step> {
     const change = async (transaction: Transaction<Tables>): Promise<Step> =>
-      appendStep(transaction, await runningTurn(transaction, turn), step);
+      appendStep(transaction, await runningTurn(transaction, turn, lease), step);
     const hasCalls = step.body.kind === "model" && step.body.answer.toolCalls.length > 0;
     return hasCalls ? this.#database.write(change) : this.#database.writeSoon(change);
   }
 
-  addAttempt(turn: string): Promise<number> {
+  addAttempt(turn: string, lease?: Lease): Promise<number> {
     return this.#database.write(async (transaction) => {
-      const { attempts } = await runningTurn(transaction, turn);
+      const { attempts } = await runningTurn(transaction, turn, lease);
       await transaction
         .updateTable("turns")
         .set({ attempts: attempts + 1 })
@@ -51,8 +53,8 @@ export class SqliteTurns implements TurnStore {
     });
   }
 
-  finish(turn: string, end: TurnEnd): Promise<OutgoingMessage[] | undefined> {
-    return this.#database.write((transaction) => finishTurn(transaction, turn, end));
+  finish(turn: string, end: TurnEnd, lease?: Lease): Promise<OutgoingMessage[] | undefined> {
+    return this.#database.write((transaction) => finishTurn(transaction, turn, { ...end, lease }));
   }
 
   async get(id: string): Promise<Turn | undefined> {
@@ -67,6 +69,13 @@ export class SqliteTurns implements TurnStore {
       kysely.selectFrom("turns").selectAll().where(isRunning).orderBy("seq").execute(),
     );
     return rows.map(toTurn);
+  }
+
+  async runningIn(session: string): Promise<Turn | undefined> {
+    const row = await this.#database.read((kysely) =>
+      kysely.selectFrom("turns").selectAll().where("session", "=", session).where(isRunning).executeTakeFirst(),
+    );
+    return row && toTurn(row);
   }
 
   async list({ group, limit }: { group?: string | undefined; limit: number }): Promise<Turn[]> {
@@ -149,15 +158,17 @@ export class SqliteTurns implements TurnStore {
 
 async function begin(
   transaction: Transaction<Tables>,
-  turn: BeginningTurn,
-  first: NewStep,
+  { turn, first, lease }: { readonly turn: BeginningTurn; readonly first: NewStep; readonly lease: Lease | undefined },
 ): Promise<{ turn: Turn; step: Step }> {
   const session = await transaction
     .selectFrom("sessions")
-    .select("id")
+    .select(["lease_generation", "archived_at"])
     .where("id", "=", turn.session)
     .executeTakeFirst();
   if (!session) throw new AppError("not_found", `Turn ${turn.id} cannot begin: there is no session ${turn.session}.`);
+  if (session.archived_at !== null)
+    throw new AppError("conflict", `Turn ${turn.id} cannot begin: session ${turn.session} was archived.`);
+  refuseFenced(lease, session.lease_generation);
   const row = await transaction
     .insertInto("turns")
     .values({
@@ -171,6 +182,8 @@ async function begin(
       ended_at: null,
       reason: null,
       times: null,
+      cause: turn.cause,
+      reply_to: JSON.stringify(turn.replyTo),
     })
     .onConflict((conflict) => conflict.column("id").doNothing())
     .returningAll()
@@ -183,9 +196,9 @@ async function begin(
 export async function finishTurn(
   transaction: Transaction<Tables>,
   id: string,
-  end: TurnEnd,
+  end: TurnEnd & { readonly lease?: Lease | undefined },
 ): Promise<OutgoingMessage[] | undefined> {
-  const turn = await findTurn(transaction, id);
+  const turn = await findTurn(transaction, id, end.lease);
   if (turn.state !== "running") return undefined;
   for (const step of end.steps) await appendStep(transaction, turn, step);
   await transaction
@@ -204,6 +217,8 @@ export async function finishTurn(
     .where("turn", "=", id)
     .where("state", "=", "taken")
     .execute();
+  if (turn.cause !== "message") await settleWork(transaction, id);
+  for (const work of end.work ?? []) await insertWork(transaction, work, end.at);
   const outgoing = [];
   for (const draft of end.outgoing) outgoing.push(await insertOutgoing(transaction, draft, end.at));
   return outgoing;
@@ -211,6 +226,7 @@ export async function finishTurn(
 
 async function appendStep(transaction: Transaction<Tables>, turn: Row<"turns">, step: NewStep): Promise<Step> {
   if (step.takes) await take(transaction, turn, step.takes);
+  if (step.takesWork !== undefined) await takeWork(transaction, turn, step.takesWork);
   const row = await transaction
     .insertInto("steps")
     .values({
@@ -245,14 +261,30 @@ async function take(
     .execute();
 }
 
-async function findTurn(transaction: Transaction<Tables>, id: string): Promise<Row<"turns">> {
-  const row = await transaction.selectFrom("turns").selectAll().where("id", "=", id).executeTakeFirst();
+/** Refused are writers whose lease is not the session's last one. */
+async function findTurn(transaction: Transaction<Tables>, id: string, lease?: Lease): Promise<Row<"turns">> {
+  const row = await transaction
+    .selectFrom("turns")
+    .innerJoin("sessions", "sessions.id", "turns.session")
+    .selectAll("turns")
+    .select("sessions.lease_generation")
+    .where("turns.id", "=", id)
+    .executeTakeFirst();
   if (!row) throw new AppError("not_found", `There is no turn ${id}.`);
+  refuseFenced(lease, row.lease_generation);
   return row;
 }
 
-async function runningTurn(transaction: Transaction<Tables>, id: string): Promise<Row<"turns">> {
-  const row = await findTurn(transaction, id);
+function refuseFenced(lease: Lease | undefined, current: number): void {
+  if (lease === undefined || lease.generation === current) return;
+  throw new AppError(
+    "fenced",
+    `The lease ${lease.generation} of session ${lease.session} was followed by lease ${current}: another host works on it.`,
+  );
+}
+
+async function runningTurn(transaction: Transaction<Tables>, id: string, lease?: Lease): Promise<Row<"turns">> {
+  const row = await findTurn(transaction, id, lease);
   if (row.state !== "running")
     throw new AppError("conflict", `Turn ${id} is ${row.state}: nothing can be added to it.`);
   return row;
@@ -264,6 +296,8 @@ export function toTurn(row: Row<"turns">): Turn {
     group: row.group_name,
     session: row.session,
     conversation: row.conversation,
+    cause: row.cause,
+    replyTo: parseReplyTarget(row.reply_to),
     state: row.state,
     attempts: row.attempts,
     startedAt: row.started_at,

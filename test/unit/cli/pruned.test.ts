@@ -10,7 +10,7 @@ test("of a turn that is too old to be kept the commands say so, and do not retry
   await using host = await startControlledHost(place.home);
   const { store } = host;
   await addFailedTurn(store, "t1");
-  const { id: session } = await store.sessions.open("crab:terminal:main", "main");
+  const { id: session } = await store.sessions.open("main:terminal:main", "main");
   const renewal = { channel: "terminal", chat: "main", id: "new", sender: { id: "ann", name: "Ann" }, text: "/new" };
   const placed = { group: "main", state: "handled", at: 3_000, command: "new" } as const;
   const { seq } = await store.messages.insert({ ...renewal, mention: false }, placed);

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { systemClock } from "../../../src/lib/clock.ts";
 import { closingStep } from "../../../src/turns/closing-step.ts";
 import { createChatCommands } from "../../../src/commands/chat-commands.ts";
-import { insert, say, step } from "../../contracts/store-setup.ts";
+import { byMessage, insert, say, step } from "../../contracts/store-setup.ts";
 import { openTestStore } from "../../support/open-test-store.ts";
 import { someGroup } from "../../support/some-group.ts";
 
@@ -14,15 +14,14 @@ const estimateTokens = (): number => 1;
 async function stopAs(name: string): Promise<{ notices: string[]; hostNote: string; reason: string | undefined }> {
   await using home = await openTestStore();
   const { store } = home;
-  const { id: session } = await store.sessions.open("crab:terminal:chat", "family");
+  const { id: session } = await store.sessions.open("main:terminal:chat", "family");
   const message = await insert(store, "asked");
   const first = step("hello", { messages: [message], cursor: message });
-  await store.turns.begin({ id: "t", session, group: "family", conversation: 1, at: 1 }, first);
+  await store.turns.begin({ id: "t", session, group: "family", conversation: 1, ...byMessage, at: 1 }, first);
   const sender = { id: "mallory", name };
   await store.messages.insert(say("stop", { sender }), { group: "family", state: "handled", at: 2, command: "stop" });
   const run = createChatCommands({
     store,
-    sessionKey: () => "crab:terminal:chat",
     announce: async () => undefined,
     turnEnded: async () => undefined,
     conversationEnded: async () => undefined,

@@ -11,6 +11,7 @@ import { TurnPace } from "../../../src/intake/turn-pace.ts";
 import type { Store } from "../../../src/stores/store.ts";
 import { openTestStore } from "../../support/open-test-store.ts";
 import { someGroup } from "../../support/some-group.ts";
+import { byMessage } from "../../contracts/store-setup.ts";
 
 const family = someGroup("family", { trigger: "always" });
 const noon = Date.UTC(2026, 0, 15, 12);
@@ -60,10 +61,10 @@ async function start(store: Store, limits: PaceLimits, from = noon): Promise<Rig
     const waiting = await store.messages.waiting(family, 200);
     const last = waiting.at(-1);
     if (!last) return false;
-    const { id: session } = await store.sessions.open("crab:fake:chat", "family");
+    const { id: session } = await store.sessions.open("main:fake:chat", "family");
     const step = { body: { kind: "user", text: "" }, tokens: 1, at: nowMs } as const;
     const takes = { messages: waiting.map(({ seq }) => seq), cursor: last.seq };
-    const begins = { id: randomUUID(), session, group: "family", conversation: 1, at: nowMs };
+    const begins = { id: randomUUID(), session, group: "family", conversation: 1, ...byMessage, at: nowMs };
     const begun = await store.turns.begin(begins, { ...step, takes });
     pace.began(begun.turn, waiting);
     pass(second);

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { finished, say, step } from "../../contracts/store-setup.ts";
+import { byMessage, finished, say, step } from "../../contracts/store-setup.ts";
 import { startControlledHost } from "../../support/crabpot-control.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
@@ -8,11 +8,11 @@ test("what another chat has left under a group's name is neither counted nor ret
   await using folder = await temporaryFolder();
   await using host = await startControlledHost(folder.path);
   const { store, client } = host;
-  const { id: session } = await store.sessions.open("crab:whatsapp:before", "main");
+  const { id: session } = await store.sessions.open("main:whatsapp:before", "main");
   const left = { channel: "whatsapp", chat: "before" };
   const { seq } = await store.messages.insert(say("1", left), { group: "main", state: "waiting", at: 1 });
   await store.messages.insert(say("2", left), { group: "main", state: "waiting", at: 1 });
-  const turn = { id: "t", session, group: "main", conversation: 1, at: 1 };
+  const turn = { id: "t", session, group: "main", conversation: 1, ...byMessage, at: 1 };
   await store.turns.begin(turn, step("hello", { messages: [seq], cursor: seq }));
   await store.turns.finish("t", { ...finished, state: "failed" });
 

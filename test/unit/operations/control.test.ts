@@ -205,7 +205,7 @@ test("a failed turn can be read step by step and retried, a finished one cannot"
 test("a session is stopped by its id, its key or its group", async () => {
   await using folder = await temporaryFolder();
   await using host = await startControlledHost(folder.path);
-  const session = await host.store.sessions.open("crab:terminal:main", "main");
+  const session = await host.store.sessions.open("main:terminal:main", "main");
   const { client } = host;
   const hot = {
     session: session.id,

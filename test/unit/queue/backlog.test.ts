@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 
 import { systemClock } from "../../../src/lib/clock.ts";
 import type { GroupChat } from "../../../src/domain/group.ts";
-import { GroupQueue } from "../../../src/queue/group-queue.ts";
+import { mainSessionOf, SessionQueue } from "../../../src/queue/session-queue.ts";
 import { openGroupRegistry } from "../../../src/intake/group-registry.ts";
 import { routerLimits } from "../../../src/intake/limits.ts";
 import { createRouter } from "../../../src/intake/router.ts";
@@ -14,6 +14,7 @@ import { collectIntake } from "../../../src/turns/turn-intake.ts";
 import type { Store } from "../../../src/stores/store.ts";
 import { openTestStore } from "../../support/open-test-store.ts";
 import { someGroup } from "../../support/some-group.ts";
+import { byMessage } from "../../contracts/store-setup.ts";
 
 const groups = Array.from({ length: 100 }, (_, index) => someGroup(`group-${index}`, { trigger: "always" }));
 const perGroup = 100;
@@ -29,12 +30,12 @@ function heapMb(): number {
 
 /** A turn as the store sees it, without a container and a model. */
 async function answer(store: Store, group: string): Promise<boolean> {
-  const session = await store.sessions.open(`crab:fake:${group}`, group);
+  const session = await store.sessions.open(`main:fake:${group}`, group);
   const parts = { store, render: () => "", estimateTokens: () => 1, clock: systemClock };
   const intake = await collectIntake(parts, chatOf(group), () => session);
   if (!intake) return false;
   const id = randomUUID();
-  await store.turns.begin({ id, session: session.id, group, conversation: 1, at: 1 }, intake.step);
+  await store.turns.begin({ id, session: session.id, group, conversation: 1, ...byMessage, at: 1 }, intake.step);
   const inReplyTo = intake.waiting.map((message) => message.id);
   const reply = { group, channel: "fake", chat: group, kind: "reply", text: "", inReplyTo, turn: id } as const;
   await store.turns.finish(id, { state: "done", at: 2, steps: [], outgoing: [reply] });
@@ -49,12 +50,12 @@ test("ten thousand messages of a hundred groups wait outside the memory, and eac
   // In memory, as what the disk adds is measured elsewhere.
   await using opened = await openTestStore("/dev/shm");
   const { store } = opened;
-  const queue = new GroupQueue({
+  const queue = new SessionQueue({
     concurrency: 4,
-    run: async (group) => {
-      if (await answer(store, group)) queue.wake(group);
+    run: async (queued) => {
+      if (await answer(store, queued.group)) queue.wake(queued);
     },
-    onError: (group, error) => expect.unreachable(`${group}: ${String(error)}`),
+    onError: ({ group }, error) => expect.unreachable(`${group}: ${String(error)}`),
   });
   const accept = createRouter({
     registry: await openGroupRegistry({ configured: groups, store: store.groups, prepare: async () => undefined }),
@@ -80,7 +81,7 @@ test("ten thousand messages of a hundred groups wait outside the memory, and eac
   const other = { id: "bob", name: "Bob" };
   const late = { channel: "fake", chat: groups[0]?.chat ?? "", sender: other, id: "x", text, mention: false };
   const refused = await accept(late);
-  for (const { name } of groups) queue.wake(name);
+  for (const { name } of groups) queue.wake(mainSessionOf(chatOf(name)));
   const line = queue.snapshot();
   await queue.idle();
 

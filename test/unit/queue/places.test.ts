@@ -12,7 +12,7 @@ function openPlaces(count: number) {
   const places = new Places({ count, now: () => clock.ms });
   const got: string[] = [];
   const enter = async (name: string): Promise<Place> => {
-    const place = await places.enter();
+    const place = await places.enter(name);
     got.push(name);
     return place;
   };
@@ -161,7 +161,7 @@ test("whatever work does, never more hold a place than there are, nor twice as m
         most = { held: Math.max(most.held, held.size), under: Math.max(most.under, under.size) };
       };
       const run = async (id: number, steps: readonly string[]): Promise<void> => {
-        using place = await places.enter();
+        using place = await places.enter(`group ${id % 3}`);
         held.add(id);
         under.add(id);
         note();
@@ -184,6 +184,57 @@ test("whatever work does, never more hold a place than there are, nor twice as m
 
       expect(most.held).toBeLessThanOrEqual(count);
       expect(most.under).toBeLessThanOrEqual(2 * count);
+    }),
+  );
+});
+
+test("a group with many sessions gets no more places than one with a single one while others wait", async () => {
+  const { got, enter } = openPlaces(2);
+  const [first, second] = [await enter("busy"), await enter("busy")];
+  const third = enter("busy");
+  const late = enter("late");
+  const other = enter("other");
+
+  first[Symbol.dispose]();
+  (await late)[Symbol.dispose]();
+  await other;
+  expect(got).toEqual(["busy", "busy", "late", "other"]);
+  second[Symbol.dispose]();
+  await third;
+
+  expect(got).toEqual(["busy", "busy", "late", "other", "busy"]);
+});
+
+test("whoever asks, a free place goes to a group that holds no more than any other one that waits", async () => {
+  const action = fc.oneof(
+    fc.record({ enter: fc.constantFrom("a", "b", "c") }),
+    fc.record({ end: fc.integer({ min: 0, max: 3 }) }),
+  );
+  await fc.assert(
+    fc.asyncProperty(fc.integer({ min: 1, max: 4 }), fc.array(action, { maxLength: 40 }), async (count, actions) => {
+      const places = new Places({ count, now: () => 0 });
+      const held: { group: string; place: Place }[] = [];
+      const waiting: string[] = [];
+      const heldBy = (group: string): number => held.filter((one) => one.group === group).length;
+      const given: string[] = [];
+      const enter = async (group: string): Promise<void> => {
+        waiting.push(group);
+        const place = await places.enter(group);
+        given.push(group);
+        held.push({ group, place });
+      };
+
+      for (const next of actions) {
+        const [ended] = "end" in next ? held.splice(next.end, 1) : [];
+        if ("enter" in next) void enter(next.enter);
+        const fewest = Math.min(...waiting.map(heldBy));
+        ended?.place[Symbol.dispose]();
+        await settled();
+        for (const group of given.splice(0)) {
+          expect(heldBy(group) - 1).toBe(fewest);
+          waiting.splice(waiting.indexOf(group), 1);
+        }
+      }
     }),
   );
 });

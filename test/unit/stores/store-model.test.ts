@@ -5,6 +5,7 @@ import type { MessageState } from "../../../src/domain/message.ts";
 import type { TurnState } from "../../../src/domain/turn.ts";
 import { openStore } from "../../../src/stores/catalog.ts";
 import {
+  byMessage,
   draft,
   insertCommand,
   type Restartable,
@@ -108,7 +109,7 @@ async function beginTurn(
   { id, place, takes }: { id: string; place: string; takes: Picks },
 ): Promise<void> {
   const { id: session } = await store.sessions.open(`agent:terminal:${place}`, place);
-  const turn = { id, session, group: place, conversation: 1, at: 1 };
+  const turn = { id, session, group: place, conversation: 1, ...byMessage, at: 1 };
   const begun = store.turns.begin(turn, step("x", takes));
   if (model.turns.has(id)) return expect(begun).rejects.toMatchObject({ code: "conflict" });
   model.turns.set(id, { group: place, state: "running", steps: [(await begun).step.seq] });

@@ -14,8 +14,8 @@ test("a crash before the second call of a method happens when the first one has 
   await using opened = await openTestStore();
   const store = createCrashPoints("before:sessions.open#2", crash).store(opened.store);
 
-  await store.sessions.open("crab:http:one", "one");
-  expect(() => store.sessions.open("crab:http:two", "two")).toThrow("crashed");
+  await store.sessions.open("main:http:one", "one");
+  expect(() => store.sessions.open("main:http:two", "two")).toThrow("crashed");
   const sessions = (await opened.store.sessions.list()).length;
 
   expect(sessions).toBe(1);
@@ -27,7 +27,7 @@ test("a crash after a call happens when its effect is in the store", async () =>
   const count = async (): Promise<number> => (await opened.store.sessions.list()).length;
   const store = createCrashPoints("after:sessions.open", () => crashed.resolve(count())).store(opened.store);
 
-  await store.sessions.open("crab:http:one", "one");
+  await store.sessions.open("main:http:one", "one");
 
   expect(await crashed.promise).toBe(1);
 });

@@ -1,7 +1,10 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 
-import { GroupQueue } from "../../../src/queue/group-queue.ts";
+import { type QueuedSession, SessionQueue } from "../../../src/queue/session-queue.ts";
+
+/** The one session of a group. */
+const only = (group: string): QueuedSession => ({ session: `${group}'s`, group });
 
 /** A queue whose runs end when the test says so; keeps what started, in order, and how many ran at once. */
 function controlledQueue(concurrency: number) {
@@ -11,9 +14,9 @@ function controlledQueue(concurrency: number) {
   const running = new Map<string, PromiseWithResolvers<void>>();
   let overlaps = 0;
   let mostAtOnce = 0;
-  const queue = new GroupQueue({
+  const queue = new SessionQueue({
     concurrency,
-    run: async (group) => {
+    run: async ({ group }) => {
       if (running.has(group)) overlaps += 1;
       const done = Promise.withResolvers<void>();
       running.set(group, done);
@@ -21,12 +24,13 @@ function controlledQueue(concurrency: number) {
       mostAtOnce = Math.max(mostAtOnce, running.size);
       await done.promise.finally(() => running.delete(group));
     },
-    onError: (group, error) => errors.push(`${group}: ${String(error)}`),
-    onChange: (group, activity) => changes.push(`${group} ${activity ?? "idle"}`),
+    onError: ({ group }, error) => errors.push(`${group}: ${String(error)}`),
+    onChange: ({ group }, activity) => changes.push(`${group} ${activity ?? "idle"}`),
   });
+  const isRunning = (group: string): boolean => queue.snapshot().running.some((queued) => queued.group === group);
   const finish = async (group: string): Promise<void> => {
     running.get(group)?.resolve();
-    await expect.poll(() => queue.snapshot().running.includes(group) && !running.has(group)).toBe(false);
+    await expect.poll(() => isRunning(group) && !running.has(group)).toBe(false);
   };
   return { queue, started, errors, changes, running, finish, counts: () => ({ overlaps, mostAtOnce }) };
 }
@@ -34,10 +38,10 @@ function controlledQueue(concurrency: number) {
 test("a group that is woken while it runs is run once more afterwards, not at the same time", async () => {
   const { queue, started, finish, counts } = controlledQueue(4);
 
-  queue.wake("family");
+  queue.wake(only("family"));
   await expect.poll(() => started).toEqual(["family"]);
-  queue.wake("family");
-  queue.wake("family");
+  queue.wake(only("family"));
+  queue.wake(only("family"));
   await finish("family");
   await expect.poll(() => started).toEqual(["family", "family"]);
   await finish("family");
@@ -50,9 +54,9 @@ test("a group that is woken while it runs is run once more afterwards, not at th
 test("with two places the third group waits, and a busy group goes behind it", async () => {
   const { queue, started, finish, counts } = controlledQueue(2);
 
-  for (const group of ["a", "b", "c"]) queue.wake(group);
+  for (const group of ["a", "b", "c"]) queue.wake(only(group));
   await expect.poll(() => started).toEqual(["a", "b"]);
-  queue.wake("a");
+  queue.wake(only("a"));
   await finish("a");
   await expect.poll(() => started).toEqual(["a", "b", "c"]);
   await finish("b");
@@ -67,12 +71,12 @@ test("with two places the third group waits, and a busy group goes behind it", a
 /** Ends a run of `a` in which it was woken so often, then wakes `b`; who started, in order. */
 async function startsAfter(wakes: number): Promise<string[]> {
   const { queue, started, running, finish } = controlledQueue(4);
-  queue.wake("a");
+  queue.wake(only("a"));
   await expect.poll(() => running.has("a")).toBe(true);
-  for (let wake = 0; wake < wakes; wake += 1) queue.wake("a");
+  for (let wake = 0; wake < wakes; wake += 1) queue.wake(only("a"));
   running.get("a")?.resolve();
   await new Promise((resolve) => setImmediate(resolve));
-  queue.wake("b");
+  queue.wake(only("b"));
   await expect.poll(() => started.length).toBe(3);
   await finish("a");
   await finish("b");
@@ -91,11 +95,11 @@ test("a quick conversation does not rest", async () => {
 test("a queue that is stopped while a group rests does not run it", async () => {
   const { queue, started, running } = controlledQueue(4);
 
-  queue.wake("a");
+  queue.wake(only("a"));
   await expect.poll(() => running.has("a")).toBe(true);
-  for (let wake = 0; wake < 3; wake += 1) queue.wake("a");
+  for (let wake = 0; wake < 3; wake += 1) queue.wake(only("a"));
   running.get("a")?.resolve();
-  await expect.poll(() => queue.snapshot().waiting).toEqual(["a"]);
+  await expect.poll(() => queue.snapshot().waiting).toEqual([only("a")]);
   await queue.stop(10);
   await queue.idle();
 
@@ -106,11 +110,11 @@ test("a queue that is stopped while a group rests does not run it", async () => 
 test("a run that fails is reported and the group can run again", async () => {
   const { queue, started, errors, running, finish } = controlledQueue(1);
 
-  queue.wake("a");
+  queue.wake(only("a"));
   await expect.poll(() => started).toEqual(["a"]);
   running.get("a")?.reject(new Error("disk on fire"));
   await expect.poll(() => errors).toEqual(["a: Error: disk on fire"]);
-  queue.wake("a");
+  queue.wake(only("a"));
   await expect.poll(() => started).toEqual(["a", "a"]);
   await finish("a");
 });
@@ -118,9 +122,9 @@ test("a run that fails is reported and the group can run again", async () => {
 test("after stop nothing new starts, and what runs is aborted at the deadline", async () => {
   const aborted = Promise.withResolvers<unknown>();
   const started: string[] = [];
-  const queue = new GroupQueue({
+  const queue = new SessionQueue({
     concurrency: 1,
-    run: async (group, signal) => {
+    run: async ({ group }, signal) => {
       started.push(group);
       await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
       aborted.resolve(signal.reason);
@@ -128,11 +132,11 @@ test("after stop nothing new starts, and what runs is aborted at the deadline", 
     onError: () => undefined,
   });
 
-  queue.wake("a");
-  queue.wake("b");
+  queue.wake(only("a"));
+  queue.wake(only("b"));
   await expect.poll(() => started).toEqual(["a"]);
   await queue.stop(10);
-  queue.wake("c");
+  queue.wake(only("c"));
   await queue.idle();
 
   expect(String(await aborted.promise)).toContain("shutting down");
@@ -148,9 +152,9 @@ test("whatever the order of wake-ups, no group overlaps with itself and each wak
         const due = new Map<string, number>();
         const active = new Set<string>();
         let faults = 0;
-        const queue = new GroupQueue({
+        const queue = new SessionQueue({
           concurrency,
-          run: async (group) => {
+          run: async ({ group }) => {
             if (active.has(group) || active.size >= concurrency) faults += 1;
             active.add(group);
             due.set(group, 0);
@@ -162,7 +166,7 @@ test("whatever the order of wake-ups, no group overlaps with itself and each wak
 
         for (const wake of wakes) {
           due.set(`g${wake}`, 1);
-          queue.wake(`g${wake}`);
+          queue.wake(only(`g${wake}`));
           if (wake % 2 === 0) await Promise.resolve();
         }
         await queue.idle();
@@ -176,10 +180,10 @@ test("whatever the order of wake-ups, no group overlaps with itself and each wak
 test("who is interested learns what each group does, once per change", async () => {
   const { queue, running, changes } = controlledQueue(1);
 
-  queue.wake("a");
+  queue.wake(only("a"));
   await expect.poll(() => running.has("a")).toBe(true);
-  queue.wake("b");
-  queue.wake("a");
+  queue.wake(only("b"));
+  queue.wake(only("a"));
   running.get("a")?.resolve();
   await expect.poll(() => running.has("b")).toBe(true);
   const stopping = queue.stop(60_000);

@@ -1,0 +1,21 @@
+import type { Work } from "../domain/work.ts";
+import { cutMiddle } from "../lib/cut-middle.ts";
+import { escapeAttribute, escapeText } from "../lib/markup.ts";
+
+const maxTextChars = 16_000;
+
+/**
+ * Work as the model sees it: `<work cause="schedule" from="owner" by="whatsapp:4917…">what is to be done</work>`. `cause` and
+ * `from` (whose words they are) are the host's; the text is escaped, so that it can forge nothing.
+ */
+export function renderWork({
+  cause,
+  origin,
+  requester,
+  text,
+}: Pick<Work, "cause" | "origin" | "requester" | "text">): string {
+  const { head, tail, omitted } = cutMiddle(text, maxTextChars);
+  const cut = omitted > 0 ? `<cut characters="${omitted}"/>` : "";
+  const by = requester === undefined ? "" : ` by="${escapeAttribute(requester)}"`;
+  return `<work cause="${cause}" from="${origin}"${by}>${escapeText(head)}${cut}${escapeText(tail)}</work>`;
+}

@@ -1,0 +1,162 @@
+import { setTimeout as delay } from "node:timers/promises";
+
+import type { GroupChat } from "../domain/group.ts";
+import { mainSessionKey } from "../domain/session.ts";
+import type { Place } from "../domain/place.ts";
+import { Places } from "./places.ts";
+
+/** A session by its key, and the group whose it is. */
+export interface QueuedSession {
+  readonly session: string;
+  readonly group: string;
+}
+
+/** The session in which a group's chat is answered. */
+export function mainSessionOf(group: GroupChat): QueuedSession {
+  return { session: mainSessionKey(group), group: group.name };
+}
+
+/**
+ * States of a session: absent (nothing to do) → `waiting` (has a place in the line) → `running` → absent, or
+ * `again` (woken while running) → back to the end of the line, so that a busy session cannot starve the others.
+ */
+type SessionState = "waiting" | "running" | "again";
+
+interface Known extends QueuedSession {
+  state: SessionState;
+  /** How often it was woken since its run began. */
+  wakes: number;
+}
+
+/**
+ * A session that was woken so often within one run is flooded: it rests before its next one. The next message of a quick
+ * conversation and the run's own word that more is due are fewer.
+ */
+const floodingWakes = 3;
+/** What comes meanwhile is answered together; the others have the host's one thread to themselves. */
+const restMs = 50;
+
+export interface SessionQueueParts {
+  /** How many sessions may be at work at once. */
+  readonly concurrency: number;
+  /**
+   * Does what is due for the session: at most one turn. It may leave its place for a while. Should not reject; a rejection is
+   * reported and the queue goes on.
+   */
+  readonly run: (queued: QueuedSession, signal: AbortSignal, place: Place) => Promise<void>;
+  readonly onError: (queued: QueuedSession, error: unknown) => void;
+  /** The session waits for its place, runs, or (undefined) has nothing to do. Must not throw. */
+  readonly onChange?: ((queued: QueuedSession, activity: "waiting" | "running" | undefined) => void) | undefined;
+}
+
+/**
+ * Runs one thing at a time per session, several sessions at once. Places go to the group that has the fewest, and among
+ * those to who asked first: so a group with many sessions gets no more than one with a single one while others wait. It holds
+ * names only, never work: what is due is in the store, so a wake-up that is lost with the process loses nothing.
+ */
+export class SessionQueue {
+  readonly #sessions = new Map<string, Known>();
+  readonly #rests = new Set<Promise<void>>();
+  readonly #runs = new Set<Promise<void>>();
+  readonly #places: Places;
+  readonly #parts: SessionQueueParts;
+  readonly #abort = new AbortController();
+  #stopped = false;
+
+  constructor(parts: SessionQueueParts) {
+    this.#parts = parts;
+    this.#places = new Places({ count: parts.concurrency, now: () => performance.now() });
+  }
+
+  /** Something is due for the session. Cheap and idempotent; ignored once the queue is stopped. */
+  wake({ session, group }: QueuedSession): void {
+    if (this.#stopped) return;
+    const known = this.#sessions.get(session);
+    if (!known) return this.#enqueue({ session, group, state: "waiting", wakes: 0 });
+    if (known.state === "waiting") return;
+    known.state = "again";
+    known.wakes += 1;
+  }
+
+  /** Sessions that wait for a place, and sessions that run, in order. */
+  snapshot(): { readonly waiting: QueuedSession[]; readonly running: QueuedSession[] } {
+    const waiting: QueuedSession[] = [];
+    const running: QueuedSession[] = [];
+    for (const { session, group, state } of this.#sessions.values()) {
+      (state === "waiting" ? waiting : running).push({ session, group });
+    }
+    return { waiting, running };
+  }
+
+  /** How many groups have sessions that wait for a place. */
+  waitingGroups(): number {
+    return new Set(this.snapshot().waiting.map(({ group }) => group)).size;
+  }
+
+  /** Resolves when nothing runs or waits. */
+  async idle(): Promise<void> {
+    while (this.#runs.size + this.#rests.size > 0) await Promise.all([...this.#runs, ...this.#rests]);
+  }
+
+  /** Starts nothing more, waits for what runs, and after the deadline aborts it. */
+  async stop(deadlineMs: number): Promise<void> {
+    this.#stopped = true;
+    for (const known of this.#sessions.values()) if (known.state === "waiting") this.#forget(known);
+    const timer = setTimeout(() => this.#abort.abort(new Error("the host is shutting down")), deadlineMs);
+    await Promise.all(this.#runs);
+    clearTimeout(timer);
+  }
+
+  #enqueue(known: Known): void {
+    known.state = "waiting";
+    // Last in the order of the map.
+    this.#sessions.delete(known.session);
+    this.#sessions.set(known.session, known);
+    this.#parts.onChange?.(known, "waiting");
+    const isFlooded = known.wakes >= floodingWakes;
+    known.wakes = 0;
+    if (!isFlooded) return this.#join(known);
+    const resting = this.#joinRested(known);
+    this.#rests.add(resting);
+    void resting.then(() => this.#rests.delete(resting));
+  }
+
+  async #joinRested(known: Known): Promise<void> {
+    await delay(restMs);
+    if (!this.#stopped) this.#join(known);
+  }
+
+  #join(known: Known): void {
+    const run = this.#runInPlace(known);
+    this.#runs.add(run);
+    void run.then(() => this.#runs.delete(run));
+  }
+
+  /** What stands in line when the queue is stopped is kept in the store. */
+  async #runInPlace(known: Known): Promise<void> {
+    using place = await this.#places.enter(known.group);
+    if (!this.#stopped) await this.#run(known, place);
+  }
+
+  async #run(known: Known, place: Place): Promise<void> {
+    known.state = "running";
+    this.#parts.onChange?.(known, "running");
+    try {
+      await this.#parts.run(known, this.#abort.signal, place);
+    } catch (error) {
+      this.#parts.onError(known, error);
+    } finally {
+      if (this.#isWokenAgain(known)) this.#enqueue(known);
+      else this.#forget(known);
+    }
+  }
+
+  #isWokenAgain({ state }: Known): boolean {
+    return state === "again" && !this.#stopped;
+  }
+
+  #forget(known: Known): void {
+    this.#sessions.delete(known.session);
+    this.#parts.onChange?.(known, undefined);
+  }
+}

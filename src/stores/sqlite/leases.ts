@@ -1,0 +1,61 @@
+import { sql } from "kysely";
+
+import type { Lease } from "../../domain/lease.ts";
+import { AppError } from "../../lib/app-error.ts";
+import type { LeaseStore } from "../lease-store.ts";
+import type { Database } from "./database.ts";
+
+/** Kept in the rows of the sessions, so that a write can look at the lease without a query of its own. */
+export class SqliteLeases implements LeaseStore {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  claim(
+    session: string,
+    { owner, now, ttlMs }: { owner: string; now: number; ttlMs: number },
+  ): Promise<Lease | undefined> {
+    const expiresAt = now + ttlMs;
+    return this.#database.writeSoon(async (transaction) => {
+      const held = await transaction
+        .selectFrom("sessions")
+        .select(["lease_owner", "lease_generation", "lease_expires_at"])
+        .where("id", "=", session)
+        .executeTakeFirst();
+      if (!held) throw new AppError("not_found", `There is no session ${session}.`);
+      const isOurs = held.lease_owner === owner;
+      if (!isOurs && held.lease_owner !== null && held.lease_expires_at > now) return undefined;
+      const generation = isOurs ? held.lease_generation : held.lease_generation + 1;
+      await transaction
+        .updateTable("sessions")
+        .set({ lease_owner: owner, lease_generation: generation, lease_expires_at: expiresAt })
+        .where("id", "=", session)
+        .execute();
+      return { session, owner, generation, expiresAt };
+    });
+  }
+
+  async release({ session, owner, generation }: Lease): Promise<void> {
+    await this.#database.writeSoon((transaction) =>
+      transaction
+        .updateTable("sessions")
+        .set({ lease_owner: null })
+        .where("id", "=", session)
+        .where("lease_owner", "=", owner)
+        .where("lease_generation", "=", generation)
+        .execute(),
+    );
+  }
+
+  async endAll(): Promise<void> {
+    await this.#database.writeSoon((transaction) =>
+      transaction
+        .updateTable("sessions")
+        .set({ lease_owner: null })
+        .where(sql<boolean>`lease_owner is not null`)
+        .execute(),
+    );
+  }
+}

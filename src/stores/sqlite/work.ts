@@ -1,0 +1,222 @@
+import { sql, type Transaction } from "kysely";
+
+import type { NewWork, Work } from "../../domain/work.ts";
+import { AppError } from "../../lib/app-error.ts";
+import type { DueSession, WorkStore } from "../work-store.ts";
+import type { Database } from "./database.ts";
+import { parseReplyTarget } from "./json-columns.ts";
+import type { Row, Tables } from "./tables.ts";
+
+// A literal, so that SQLite sees that the partial indexes apply.
+export const isDue = sql<boolean>`work.state = 'due'`;
+
+export class SqliteWork implements WorkStore {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  add(work: NewWork, at: number): Promise<{ seq: number; duplicate: boolean }> {
+    return this.#database.write((transaction) => insertWork(transaction, work, at));
+  }
+
+  async get(id: string): Promise<Work | undefined> {
+    const row = await this.#database.read((kysely) =>
+      kysely.selectFrom("work").selectAll().where("id", "=", id).executeTakeFirst(),
+    );
+    return row && toWork(row);
+  }
+
+  async due(session: string, now: number): Promise<Work | undefined> {
+    const row = await this.#database.read((kysely) =>
+      kysely
+        .selectFrom("work")
+        .selectAll()
+        .where("session", "=", session)
+        .where(isDue)
+        .where("due_at", "<=", now)
+        .orderBy("due_at")
+        .orderBy("seq")
+        .limit(1)
+        .executeTakeFirst(),
+    );
+    return row && toWork(row);
+  }
+
+  async dueSessions(now: number): Promise<DueSession[]> {
+    const rows = await this.#database.read((kysely) =>
+      kysely
+        .selectFrom("work")
+        .innerJoin("sessions", "sessions.id", "work.session")
+        .select(["sessions.key", "sessions.group_name"])
+        .where(isDue)
+        .where("work.due_at", "<=", now)
+        .groupBy("work.session")
+        .orderBy((order) => order.fn.min("work.due_at"))
+        .execute(),
+    );
+    return rows.map(({ key, group_name: group }) => ({ key, group }));
+  }
+
+  async nextDueAt(now: number): Promise<number | undefined> {
+    const row = await this.#database.read((kysely) =>
+      kysely
+        .selectFrom("work")
+        .select("due_at")
+        .where(isDue)
+        .where("due_at", ">", now)
+        .orderBy("due_at")
+        .limit(1)
+        .executeTakeFirst(),
+    );
+    return row?.due_at;
+  }
+
+  async list({ group, state, limit }: Parameters<WorkStore["list"]>[0]): Promise<Work[]> {
+    const rows = await this.#database.read((kysely) => {
+      let newest = kysely.selectFrom("work").selectAll().orderBy("seq", "desc").limit(limit);
+      if (group !== undefined) newest = newest.where("group_name", "=", group);
+      if (state !== undefined) newest = newest.where("state", "=", state);
+      return newest.execute();
+    });
+    return rows.map(toWork);
+  }
+
+  /** Nothing happens for a turn that is not `failed`: what was done is never done twice. */
+  async requeue(turn: string): Promise<number> {
+    const { numUpdatedRows } = await this.#database.write((transaction) =>
+      transaction
+        .updateTable("work")
+        .set({ state: "due", turn: null })
+        .where("turn", "=", turn)
+        .where("state", "=", "settled")
+        .where((where) =>
+          where.exists(
+            where
+              .selectFrom("turns")
+              .select("turns.id")
+              .where("turns.id", "=", turn)
+              .where("turns.state", "=", "failed"),
+          ),
+        )
+        .executeTakeFirstOrThrow(),
+    );
+    return Number(numUpdatedRows);
+  }
+
+  drop(id: string, reason: string): Promise<boolean> {
+    return this.#database.write((transaction) => dropWork(transaction, id, reason));
+  }
+}
+
+/** Inside the caller's transaction: with what causes the work. */
+export async function insertWork(
+  transaction: Transaction<Tables>,
+  work: NewWork,
+  at: number,
+): Promise<{ seq: number; duplicate: boolean }> {
+  const { dedupe = null, requester = null } = work;
+  if (dedupe !== null) {
+    const known = await transaction.selectFrom("work").select("seq").where("dedupe", "=", dedupe).executeTakeFirst();
+    if (known) return { seq: known.seq, duplicate: true };
+  }
+  const session = await transaction
+    .selectFrom("sessions")
+    .select("archived_at")
+    .where("id", "=", work.session)
+    .executeTakeFirst();
+  if (!session)
+    throw new AppError("not_found", `Work ${work.id} cannot be stored: there is no session ${work.session}.`);
+  if (session.archived_at !== null)
+    throw new AppError("conflict", `Work ${work.id} cannot be stored: session ${work.session} was archived.`);
+  const row = await transaction
+    .insertInto("work")
+    .values({
+      id: work.id,
+      group_name: work.group,
+      session: work.session,
+      cause: work.cause,
+      due_at: Math.round(work.dueAt),
+      dedupe,
+      reply_to: JSON.stringify(work.replyTo),
+      origin: work.origin,
+      requester,
+      text: work.text,
+      state: "due",
+      turn: null,
+      reason: null,
+      created_at: at,
+    })
+    .onConflict((conflict) => conflict.column("id").doNothing())
+    .returning("seq")
+    .executeTakeFirst();
+  if (!row) throw new AppError("conflict", `There is other work of the id ${work.id}.`);
+  return { seq: row.seq, duplicate: false };
+}
+
+export async function takeWork(transaction: Transaction<Tables>, turn: Row<"turns">, seq: number): Promise<void> {
+  const row = await transaction
+    .updateTable("work")
+    .set({ state: "taken", turn: turn.id })
+    .where("seq", "=", seq)
+    .where("session", "=", turn.session)
+    .where(isDue)
+    .returning("seq")
+    .executeTakeFirst();
+  if (!row) throw new AppError("conflict", `Work ${seq} is not due in session ${turn.session} any more.`);
+}
+
+export async function settleWork(transaction: Transaction<Tables>, turn: string): Promise<void> {
+  await transaction
+    .updateTable("work")
+    .set({ state: "settled" })
+    .where("turn", "=", turn)
+    .where("state", "=", "taken")
+    .execute();
+}
+
+/** False when it is not due any more. */
+export async function dropWork(transaction: Transaction<Tables>, id: string, reason: string): Promise<boolean> {
+  const row = await transaction
+    .updateTable("work")
+    .set({ state: "dropped", reason })
+    .where("id", "=", id)
+    .where(isDue)
+    .returning("seq")
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
+/** Work of all sessions of a group that is due by now. */
+export async function dueWorkOf(transaction: Transaction<Tables>, group: string, now: number): Promise<Work[]> {
+  const rows = await transaction
+    .selectFrom("work")
+    .selectAll()
+    .where("group_name", "=", group)
+    .where(isDue)
+    .where("due_at", "<=", now)
+    .orderBy("seq")
+    .execute();
+  return rows.map(toWork);
+}
+
+function toWork(row: Row<"work">): Work {
+  return {
+    seq: row.seq,
+    id: row.id,
+    group: row.group_name,
+    session: row.session,
+    cause: row.cause,
+    dueAt: row.due_at,
+    dedupe: row.dedupe ?? undefined,
+    replyTo: parseReplyTarget(row.reply_to),
+    origin: row.origin,
+    requester: row.requester ?? undefined,
+    text: row.text,
+    state: row.state,
+    turn: row.turn ?? undefined,
+    reason: row.reason ?? undefined,
+    createdAt: row.created_at,
+  };
+}

@@ -1,0 +1,30 @@
+import type { NewWork, Work, WorkState } from "../domain/work.ts";
+
+/** A session with work that is due, and the group whose it is. */
+export interface DueSession {
+  readonly key: string;
+  readonly group: string;
+}
+
+/** Work that is not a waiting message, each stored once under its id and its `dedupe`. Turns take and settle it: see `TurnStore`. */
+export interface WorkStore {
+  /** Stores it; `duplicate`: work of this `dedupe` was there before, nothing was changed, `seq` is the old one's. */
+  add(work: NewWork, at: number): Promise<{ readonly seq: number; readonly duplicate: boolean }>;
+  get(id: string): Promise<Work | undefined>;
+  /** The oldest work of a session that is due by now. */
+  due(session: string, now: number): Promise<Work | undefined>;
+  /** Sessions that have work which is due by now, the one whose work has been due for longest first. */
+  dueSessions(now: number): Promise<DueSession[]>;
+  /** When the next work after now is due; undefined when there is none. */
+  nextDueAt(now: number): Promise<number | undefined>;
+  /** Newest first. */
+  list(filter: {
+    readonly group?: string | undefined;
+    readonly state?: WorkState | undefined;
+    readonly limit: number;
+  }): Promise<Work[]>;
+  /** Puts the work of a failed turn back to `due`. Returns how much. */
+  requeue(turn: string): Promise<number>;
+  /** Gives up work that no turn has taken. False, and no effect, when it is not due any more. */
+  drop(id: string, reason: string): Promise<boolean>;
+}

@@ -1,0 +1,46 @@
+import type { OutgoingDraft, OutgoingKind } from "../domain/message.ts";
+import type { NewWork } from "../domain/work.ts";
+import type { TurnScope } from "./turn-parts.ts";
+
+/** Longest answer that is handed to another session; the whole of it stays in the steps of the turn. */
+const maxWorkChars = 16_000;
+
+/**
+ * How the end of a turn is told where its answer goes: as a message for a chat, as work for another session, which says to
+ * its own chat what is worth saying there, or not at all.
+ */
+export function answerTo(
+  { turn, group }: Pick<TurnScope, "turn" | "group">,
+  answer: {
+    readonly kind: OutgoingKind;
+    readonly text: string;
+    /** Ids of the messages that it answers. */
+    readonly inReplyTo: readonly string[];
+    readonly elapsedMs: number;
+    readonly at: number;
+  },
+): { readonly outgoing: readonly OutgoingDraft[]; readonly work: readonly NewWork[] } {
+  const { kind, text, inReplyTo, elapsedMs, at } = answer;
+  const { replyTo } = turn;
+  if (replyTo.kind === "nowhere") return { outgoing: [], work: [] };
+  if (replyTo.kind === "session") {
+    const work: NewWork = {
+      id: `agent:${turn.id}`,
+      group: group.name,
+      session: replyTo.session,
+      cause: "agent",
+      dueAt: at,
+      dedupe: `agent:${turn.id}`,
+      replyTo: { kind: "chat", channel: group.channel, chat: group.chat },
+      origin: "agent",
+      text: text.slice(0, maxWorkChars).toWellFormed(),
+    };
+    return { outgoing: [], work: [work] };
+  }
+  if (text === "") return { outgoing: [], work: [] };
+  const { channel, chat } = replyTo;
+  return {
+    outgoing: [{ group: group.name, channel, chat, kind, text, inReplyTo, turn: turn.id, elapsedMs }],
+    work: [],
+  };
+}
