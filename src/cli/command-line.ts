@@ -32,6 +32,10 @@ const entries: Readonly<Record<string, Entry>> = {
     load: async () => (await import("./sessions.ts")).addSessionsCommand,
   },
   turns: { summary: "list, show or retry turns", load: async () => (await import("./turns.ts")).addTurnsCommand },
+  work: {
+    summary: "give agents something to do",
+    load: async () => (await import("./work.ts")).addWorkCommand,
+  },
   outbox: {
     summary: "list messages on their way out, send given up ones again",
     load: async () => (await import("./outbox.ts")).addOutboxCommand,

@@ -9,10 +9,12 @@ import type {
   GroupView,
   HostStatus,
   NewGroup,
+  NewOperatorWork,
   OutboxView,
   SessionView,
   TurnReport,
   TurnView,
+  WorkView,
 } from "../operations/operations.ts";
 import { AppError, isErrorCode, toError } from "../lib/app-error.ts";
 import type { ErrorCode } from "../lib/app-error.ts";
@@ -82,6 +84,18 @@ export class ControlClient {
 
   retryOutbox(what: { readonly seq: number } | { readonly allDead: true }): Promise<{ retried: number[] }> {
     return this.#ask("POST", "/outbox/retry", what);
+  }
+
+  listWork(filter: Readonly<Record<string, string>>): Promise<WorkView[]> {
+    return this.#ask("GET", `/work?${new URLSearchParams(filter).toString()}`);
+  }
+
+  addWork(work: NewOperatorWork): Promise<WorkView> {
+    return this.#ask("POST", "/work", work);
+  }
+
+  dropWork(id: string): Promise<{ dropped: string }> {
+    return this.#ask("DELETE", `/work/${encodeURIComponent(id)}`);
   }
 
   listChannels(): Promise<ChannelView[]> {

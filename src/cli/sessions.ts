@@ -13,6 +13,7 @@ export function addSessionsCommand(program: Command, context: CommandContext): v
       [
         { title: "session", of: (session) => session.session },
         { title: "group", of: (session) => session.group },
+        { title: "kind", of: (session) => session.kind },
         { title: "container", of: (session) => session.container?.state ?? "none" },
         { title: "name", of: (session) => session.container?.name },
         { title: "last used (UTC)", of: (session) => formatTime(session.container?.lastUsedAt) },

@@ -48,6 +48,7 @@ function addListCommand(turns: Command, context: CommandContext): void {
         [
           { title: "turn", of: (turn) => turn.id },
           { title: "group", of: (turn) => turn.group },
+          { title: "cause", of: (turn) => turn.cause },
           { title: "state", of: (turn) => turn.state },
           { title: "started (UTC)", of: (turn) => formatTime(turn.startedAt) },
           { title: "took", of: (turn) => (turn.endedAt ? formatDuration(turn.endedAt - turn.startedAt) : "") },

@@ -150,6 +150,42 @@ const routes: readonly Route<never>[] = [
   }),
   route({
     method: "GET",
+    path: "/work",
+    operation: "work.list",
+    parameters: z.strictObject({
+      state: z.enum(["due", "taken", "settled", "dropped"]).optional(),
+      group: name.optional(),
+      limit: z.coerce.number().int().min(1).max(1000).default(20),
+    }),
+    run: (host, filter) => host.listWork(filter),
+  }),
+  route({
+    method: "POST",
+    path: "/work",
+    operation: "work.add",
+    parameters: z.strictObject({
+      group: name,
+      text: z.string().min(1).max(16_000),
+      session: z
+        .string()
+        .regex(/^[a-z0-9][a-z0-9_-]{0,63}$/, "at most 64 lower case letters, digits, - and _")
+        .optional(),
+      silent: z.boolean().default(false),
+    }),
+    run: (host, work) => host.addWork(work),
+  }),
+  route({
+    method: "DELETE",
+    path: "/work/:id",
+    operation: "work.drop",
+    parameters: z.strictObject({ id: name }),
+    run: async (host, { id }) => {
+      await host.dropWork(id);
+      return { dropped: id };
+    },
+  }),
+  route({
+    method: "GET",
     path: "/channels",
     operation: "channels.list",
     parameters: nothing,
@@ -221,8 +257,9 @@ function collect(request: FastifyRequest): Record<string, unknown> {
   return { ...(request.query as object), ...(request.body as object | undefined), ...(request.params as object) };
 }
 
+/** What is said to an agent stays in the store. */
 function recordable(parameters: object): ControlRecord["parameters"] {
-  const given = Object.entries(parameters).filter(([, value]) => value !== undefined);
+  const given = Object.entries(parameters).filter(([key, value]) => value !== undefined && key !== "text");
   return Object.fromEntries(given) as ControlRecord["parameters"];
 }
 

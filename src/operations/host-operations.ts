@@ -1,7 +1,7 @@
 import type { ChannelState, LoginEvent, LoginOptions } from "../channels/channel.ts";
 import type { BudgetLimits, Chat, ChatRequest, Group, GroupFolder, ToolPolicy } from "../domain/group.ts";
 import type { StoredMessage } from "../domain/message.ts";
-import type { HotContainer, Session } from "../domain/session.ts";
+import type { HotContainer } from "../domain/session.ts";
 import type { Step, Turn } from "../domain/turn.ts";
 import { AppError } from "../lib/app-error.ts";
 import type { Clock } from "../lib/clock.ts";
@@ -9,6 +9,7 @@ import type { OutboxStore, Store, UsageStore, WaitingInGroup } from "../stores/s
 import { listOutbox, retryOutbox } from "./outbox.ts";
 import { reportTurn } from "./turn-report.ts";
 import { listWaiting, waitingIn, withWaiting } from "./waiting.ts";
+import { addWork, dropWork, listWork } from "./work.ts";
 import type {
   ChannelView,
   EngineView,
@@ -46,7 +47,8 @@ export interface OperationParts {
       get(code: string): Promise<ChatRequest | undefined>;
       forget(channel: string, chat: string): Promise<void>;
     };
-    readonly sessions: { list(): Promise<Session[]> };
+    readonly sessions: Pick<Store["sessions"], "list" | "open">;
+    readonly work: Pick<Store["work"], "add" | "drop" | "get" | "list">;
     readonly turns: {
       get(id: string): Promise<Turn | undefined>;
       list(filter: { group?: string | undefined; limit: number }): Promise<Turn[]>;
@@ -75,6 +77,7 @@ export interface OperationParts {
   readonly intake: () => HostStatus["intake"];
   /** Puts the messages of a turn back in line and wakes its group. Returns how many. */
   readonly requeue: (turn: Turn) => Promise<number>;
+  readonly workAdded: () => void;
   readonly clock: Clock;
 }
 
@@ -112,6 +115,9 @@ export function createOperations(parts: OperationParts): Operations {
     retryTurn: (id) => retryTurn(parts, id),
     listOutbox: (filter) => listOutbox(parts, filter),
     retryOutbox: (what) => retryOutbox(parts, what),
+    listWork: (filter) => listWork(parts, filter),
+    addWork: (work) => addWork(parts, work),
+    dropWork: (id) => dropWork(parts, id),
     listChannels: () => Promise.resolve(parts.channels.map(viewChannel)),
     login: (name, signal, options) => login(parts, name, signal, options),
   };
@@ -196,17 +202,21 @@ async function removeGroup(parts: OperationParts, name: string): Promise<void> {
 
 async function listSessions(parts: OperationParts): Promise<SessionView[]> {
   const hot = new Map(parts.pool.list().map((container) => [container.session, container]));
-  return (await parts.store.sessions.list()).map((session) => {
-    const container = hot.get(session.id);
-    return {
-      session: session.id,
-      key: session.key,
-      group: session.group,
-      conversation: session.conversation,
-      generation: session.generation,
-      container: container && { name: container.name, state: container.state, lastUsedAt: container.lastUsedAt },
-    };
-  });
+  const sessions = await parts.store.sessions.list();
+  return sessions
+    .filter(({ archivedAt }) => archivedAt === undefined)
+    .map((session) => {
+      const container = hot.get(session.id);
+      return {
+        session: session.id,
+        key: session.key,
+        kind: session.kind,
+        group: session.group,
+        conversation: session.conversation,
+        generation: session.generation,
+        container: container && { name: container.name, state: container.state, lastUsedAt: container.lastUsedAt },
+      };
+    });
 }
 
 async function stopSession(parts: OperationParts, target: string): Promise<readonly string[]> {

@@ -3,8 +3,9 @@ import type { Chat, Group, Trigger } from "../domain/group.ts";
 import type { ModelUsage, StopReason } from "../domain/model.ts";
 import type { OutboxState, OutgoingMessage } from "../domain/message.ts";
 import type { ExecutionPointChange } from "../domain/mount.ts";
-import type { HotContainer } from "../domain/session.ts";
+import type { HotContainer, SessionKind } from "../domain/session.ts";
 import type { Turn, TurnState, TurnTimes } from "../domain/turn.ts";
+import type { Work, WorkState } from "../domain/work.ts";
 
 /** How a running host is doing. Times are milliseconds since 1970. */
 export interface HostStatus {
@@ -80,6 +81,7 @@ export interface NewGroup {
 export interface SessionView {
   readonly session: string;
   readonly key: string;
+  readonly kind: SessionKind;
   readonly group: string;
   readonly conversation: number;
   readonly generation: number;
@@ -139,6 +141,19 @@ export interface ToolResultView {
 /** A message of the outbox, its text shortened. */
 export type OutboxView = OutgoingMessage;
 
+/** What an operator gives an agent to do. */
+export interface NewOperatorWork {
+  readonly group: string;
+  readonly text: string;
+  /** Names a session beside the group's main one; undefined: the main one. */
+  readonly session?: string | undefined;
+  /** The answer goes nowhere. */
+  readonly silent: boolean;
+}
+
+/** Work, its text shortened. */
+export type WorkView = Work;
+
 /** What an operator can ask of a running host. Rejects with AppErrors: `not_found`, `conflict`, `bad_input`. */
 export interface Operations {
   status(): Promise<HostStatus>;
@@ -168,6 +183,15 @@ export interface Operations {
   }): Promise<readonly OutboxView[]>;
   /** Puts a given up or uncertain message, or everything that was given up, back in line. Returns what was. */
   retryOutbox(what: { readonly seq: number } | { readonly allDead: true }): Promise<readonly number[]>;
+  /** Newest first. */
+  listWork(filter: {
+    readonly group?: string | undefined;
+    readonly state?: WorkState | undefined;
+    readonly limit: number;
+  }): Promise<readonly WorkView[]>;
+  addWork(work: NewOperatorWork): Promise<WorkView>;
+  /** Gives up work that no turn has taken. */
+  dropWork(id: string): Promise<void>;
   listChannels(): Promise<readonly ChannelView[]>;
   /** Links a channel to an account. A channel that needs no login says so with its state. */
   login(channel: string, signal: AbortSignal, options?: LoginOptions): AsyncIterable<LoginEvent>;

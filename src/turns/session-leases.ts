@@ -45,16 +45,19 @@ export class SessionLeases {
     if (!lease) return undefined;
     const lost = new AbortController();
     const timer = setInterval(() => {
-      this.#claim(session).then(
-        (renewed) => {
-          if (renewed?.generation !== lease.generation)
-            lost.abort(new Error(`the lease of session ${session} was lost`));
-        },
-        // It is tried again, and good for a while; whoever gets it meanwhile fences us.
-        (error: unknown) => this.#logger.warn({ err: toError(error), session }, "a lease could not be renewed"),
-      );
+      void this.#renew(lease, lost);
     }, ttlMs / 3).unref();
     return { lease, lost: lost.signal, [Symbol.dispose]: () => clearInterval(timer) };
+  }
+
+  /** A failure is tried again, and the lease is good for a while; whoever gets it meanwhile fences us. */
+  async #renew({ session, generation }: Lease, lost: AbortController): Promise<void> {
+    try {
+      const renewed = await this.#claim(session);
+      if (renewed?.generation !== generation) lost.abort(new Error(`the lease of session ${session} was lost`));
+    } catch (error) {
+      this.#logger.warn({ err: toError(error), session }, "a lease could not be renewed");
+    }
   }
 
   async #claim(session: string): Promise<Lease | undefined> {

@@ -34,6 +34,8 @@ export async function openFoundation(
   const { config, secrets } = loaded;
   const crashPoints = createCrashPoints(parts.environment.crashAt);
   const store = crashPoints.store(stack.use(await openStore({ kind: "sqlite", path: home.paths.database })));
+  // The home's lock is held: whoever had leases is dead.
+  await store.leases.endAll();
   const audit = stack.use(
     await AuditLog.open({
       folder: home.paths.audit,

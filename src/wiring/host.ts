@@ -118,9 +118,8 @@ export async function startApp(options: AppOptions): Promise<App> {
   const interventions = createInterventions(context, work);
   const signs = stack.use(createSigns(groups, doors));
   const engineWait = stack.use(await openEngineWait(context, { groups, containers, terminal: options.terminal }));
-  const queue = createQueue(context, groups, { runner, interventions, signs, engineWait });
-  const dueWork = stack.use(new DueWork({ ...foundation, work: store.work, wake: (queued) => queue.wake(queued) }));
-  Object.assign(live, { queue, dueWork } satisfies Live);
+  const { queue, dueWork } = createQueue(context, groups, { runner, interventions, signs, engineWait });
+  Object.assign(live, { queue, dueWork: stack.use(dueWork) } satisfies Live);
   await interventions.afterAbsence(groups);
   const shared = { groups, queue, dueWork, outbox, interventions, doors };
   const accept = await createIntake(context, stack, { ...shared, guard, pace, state: intake });
@@ -128,8 +127,7 @@ export async function startApp(options: AppOptions): Promise<App> {
   stack.use(await openControl(context, operations));
   await openDoors(context, doors, { accept, outbox, chats, alert: createAlert(context, { groups, doors, outbox }) });
   stack.use(createRetention(context));
-  await resume(context, groups, queue);
-  dueWork.changed();
+  await resume(context, groups, { queue, dueWork });
   outbox.wake();
   return finishApp(stack.move(), { doors, queue, outbox, live, patience });
 }
@@ -194,10 +192,10 @@ function createGuard({ home, config, store, record, clock, logger }: Omit<AppCon
 }
 
 function createQueue(
-  { config, logger }: AppContext,
+  { config, store, clock, logger }: AppContext,
   groups: GroupRegistry,
   parts: { runner: TurnRunner; interventions: Interventions; signs: SignsOfLife; engineWait: EngineWait },
-): SessionQueue {
+): { readonly queue: SessionQueue; readonly dueWork: DueWork } {
   const queue: SessionQueue = new SessionQueue({
     concurrency: config.sessions.maxHot ?? turnsAtOnce,
     onChange: ({ session, group: name }, activity) => {
@@ -218,7 +216,8 @@ function createQueue(
       setTimeout(() => queue.wake(queued), failedTurnRetryMs).unref();
     },
   });
-  return queue;
+  const dueWork = new DueWork({ work: store.work, wake: (queued) => queue.wake(queued), clock, logger });
+  return { queue, dueWork };
 }
 
 async function openEngineWait(
@@ -256,7 +255,11 @@ async function reconcile(
 }
 
 /** Goes on with what was unfinished, in the groups that are still registered. */
-async function resume({ store }: AppContext, groups: GroupRegistry, queue: SessionQueue): Promise<void> {
+async function resume(
+  { store }: AppContext,
+  groups: GroupRegistry,
+  { queue, dueWork }: { queue: SessionQueue; dueWork: DueWork },
+): Promise<void> {
   const sessions = new Map((await store.sessions.list()).map((session) => [session.id, session]));
   for (const turn of await store.turns.running()) {
     const session = sessions.get(turn.session);
@@ -267,6 +270,7 @@ async function resume({ store }: AppContext, groups: GroupRegistry, queue: Sessi
     const group = groups.byName(name);
     if (group) queue.wake(mainSessionOf(group));
   }
+  dueWork.changed();
 }
 
 async function readiness({ engine }: Containers, intake: IntakeState): Promise<Readiness> {

@@ -59,6 +59,7 @@ export function createHostOperations(context: AppContext, parts: HostOperationPa
       parts.dueWork.changed();
       return count;
     },
+    workAdded: () => parts.dueWork.changed(),
     clock,
   });
 }

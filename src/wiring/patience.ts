@@ -42,7 +42,9 @@ export class Patience {
       messages: this.#patient(store.messages),
       groups: this.#patient(store.groups),
       sessions: this.#patient(store.sessions),
+      leases: this.#patient(store.leases),
       turns: this.#patient(store.turns),
+      work: this.#patient(store.work),
       outbox: this.#patient(store.outbox),
       usage: this.#patient(store.usage),
     };

@@ -103,6 +103,7 @@ export async function startControlledHost(home: string): Promise<ControlledHost>
     waitingGroups: () => 0,
     intake: () => ({ open: true }),
     requeue: (turn) => store.messages.requeue(turn.id),
+    workAdded: () => undefined,
     clock: systemClock,
   });
   let auditBroken = false;

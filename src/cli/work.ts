@@ -1,0 +1,67 @@
+import { Option } from "commander";
+import type { Command } from "commander";
+
+import { shorten } from "../lib/visible.ts";
+import type { CommandContext } from "./context.ts";
+import { addLeaf } from "./context.ts";
+import { formatTime } from "./formats.ts";
+import { parseCount } from "./logs.ts";
+
+const states = ["due", "taken", "settled", "dropped"];
+const shownChars = 60;
+
+interface AddOptions {
+  readonly group: string;
+  readonly session?: string;
+  readonly silent?: boolean;
+}
+
+export function addWorkCommand(program: Command, context: CommandContext): void {
+  const work = program.command("work").description("give agents something to do, list and drop what they have to do");
+  addListCommand(work, context);
+
+  addLeaf(work, "add <text>", "give the agent of a group something to do now; its answer goes to the group's chat")
+    .requiredOption("--group <name>", "whose agent")
+    .option("--session <name>", "in a session of this name beside the group's conversation, made if it is new")
+    .option("--silent", "the answer goes nowhere; see it with `crabpot turns show`")
+    .action(async (text: string, { group, session, silent }: AddOptions, command: Command) => {
+      const added = await context.host.addWork({ group, text, session, silent: silent === true });
+      const output = context.outputOf(command);
+      if (output.json) output.object(added);
+      output.line(`The agent of group ${group} has it: work ${added.id}.`);
+    });
+
+  addLeaf(work, "drop <id>", "give up work that no turn has begun").action(
+    async (id: string, _options: object, command: Command) => {
+      const answer = await context.host.dropWork(id);
+      const output = context.outputOf(command);
+      if (output.json) output.object(answer);
+      output.line(`Work ${id} is dropped.`);
+    },
+  );
+}
+
+function addListCommand(work: Command, context: CommandContext): void {
+  addLeaf(work, "list", "work other than messages, the newest first")
+    .option("--group <name>", "only of this group")
+    .addOption(new Option("--state <state>", "only in this state").choices(states))
+    .option("--limit <count>", "how many", parseCount, 20)
+    .action(async (options: { group?: string; state?: string; limit: number }, command: Command) => {
+      const { group, state, limit } = options;
+      const filter = { ...(group && { group }), ...(state && { state }), limit: String(limit) };
+      context.outputOf(command).items(
+        await context.host.listWork(filter),
+        [
+          { title: "id", of: ({ id }) => id },
+          { title: "group", of: ({ group: name }) => name },
+          { title: "cause", of: ({ cause }) => cause },
+          { title: "state", of: ({ state: current }) => current },
+          { title: "due (UTC)", of: ({ dueAt }) => formatTime(dueAt) },
+          { title: "turn", of: ({ turn }) => turn },
+          { title: "reason", of: ({ reason }) => reason },
+          { title: "text", of: ({ text }) => shorten(text, shownChars) },
+        ],
+        "There is no such work.",
+      );
+    });
+}

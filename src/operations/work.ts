@@ -1,0 +1,78 @@
+import { randomUUID } from "node:crypto";
+
+import type { Group } from "../domain/group.ts";
+import { mainSessionKey, sideSessionKey } from "../domain/session.ts";
+import type { Work } from "../domain/work.ts";
+import { AppError } from "../lib/app-error.ts";
+import type { Clock } from "../lib/clock.ts";
+import { shorten } from "../lib/visible.ts";
+import type { Store } from "../stores/store.ts";
+import type { NewOperatorWork, Operations, WorkView } from "./operations.ts";
+
+export interface WorkOperationParts {
+  readonly store: {
+    readonly sessions: Pick<Store["sessions"], "open">;
+    readonly work: Pick<Store["work"], "add" | "drop" | "get" | "list">;
+  };
+  readonly groups: { list(): readonly Group[] };
+  /** There is new work. */
+  readonly workAdded: () => void;
+  readonly clock: Pick<Clock, "now">;
+}
+
+const shownChars = 400;
+
+export async function listWork(
+  { store }: WorkOperationParts,
+  filter: Parameters<Operations["listWork"]>[0],
+): Promise<WorkView[]> {
+  return (await store.work.list(filter)).map(view);
+}
+
+/** Gives a group's agent something to do, in the group's main session or in one beside it, which is made if it is new. */
+export async function addWork(parts: WorkOperationParts, wanted: NewOperatorWork): Promise<WorkView> {
+  const { store, clock } = parts;
+  const group = parts.groups.list().find(({ name }) => name === wanted.group);
+  if (!group) throw new AppError("not_found", `There is no group "${wanted.group}".`, { fix: "crabpot groups list" });
+  const { id: session } =
+    wanted.session === undefined
+      ? await store.sessions.open(mainSessionKey(group), group.name)
+      : await store.sessions.open(sideSessionKey(group, { kind: "api", id: wanted.session }), group.name, {
+          kind: "api",
+        });
+  const id = randomUUID();
+  const now = clock.now();
+  await store.work.add(
+    {
+      id,
+      group: group.name,
+      session,
+      cause: "api",
+      dueAt: now,
+      replyTo: wanted.silent ? { kind: "nowhere" } : { kind: "chat", channel: group.channel, chat: group.chat },
+      origin: "owner",
+      text: wanted.text,
+    },
+    now,
+  );
+  parts.workAdded();
+  return view(await found(parts, id));
+}
+
+export async function dropWork(parts: WorkOperationParts, id: string): Promise<void> {
+  if (await parts.store.work.drop(id, "dropped by the operator")) return;
+  const { state } = await found(parts, id);
+  throw new AppError("conflict", `Work ${id} is ${state}; only work that is due can be dropped.`, {
+    fix: "crabpot work list",
+  });
+}
+
+async function found({ store }: WorkOperationParts, id: string): Promise<Work> {
+  const work = await store.work.get(id);
+  if (!work) throw new AppError("not_found", `There is no work ${id}.`, { fix: "crabpot work list" });
+  return work;
+}
+
+function view({ text, ...work }: Work): WorkView {
+  return { ...work, text: shorten(text, shownChars) };
+}

@@ -1,0 +1,94 @@
+import { randomUUID } from "node:crypto";
+import { join } from "node:path";
+
+import { expect, test, vi } from "vitest";
+
+import { mainSessionKey, sideSessionKey } from "../../src/domain/session.ts";
+import { causes } from "../../src/domain/work.ts";
+import { openStore } from "../../src/stores/catalog.ts";
+import { jsonLines } from "../support/crabpot.ts";
+import type { TestHost } from "../support/host.ts";
+import { startModelHost } from "../support/model-host.ts";
+import type { ModelScript } from "../support/model-servers/model-server.ts";
+
+/** What a turn that nobody spoke to passes on its way, and what has an effect outside the host's memory. */
+const points = [
+  "before:turns.begin",
+  "after:turns.begin",
+  "before:record.turn-start",
+  "before:mailbox.turn-start",
+  "after:mailbox.turn-start",
+  "before:turns.addStep#1",
+  "after:turns.addStep#1",
+  "before:mailbox.model-response#1",
+  "after:mailbox.model-response#1",
+  "before:turns.addStep#2",
+  "after:turns.addStep#2",
+  "before:turns.finish",
+  "after:turns.finish",
+  "before:record.turn-end",
+  "after:outbox.setState#1",
+  "after:channel.send",
+];
+const others = causes.filter((cause) => cause !== "message");
+
+/** Leaves a mark, then answers. */
+const model: ModelScript = ({ toolOutputs, lastText }) => {
+  const [, id = "nothing"] = /<work [^>]*>go (\S+)<\/work>/.exec(lastText) ?? [];
+  if (toolOutputs.length > 0) return { text: "done" };
+  return { toolCalls: [{ name: "shell", input: { command: `echo ${id} >> runs` } }] };
+};
+
+const chatOf = (group: string) => ({ channel: "http", chat: group });
+
+/** Work of each cause, one for each group: causes of a message's kind in main sessions, the others beside. */
+async function plan(host: TestHost, group: string, cause: (typeof others)[number]): Promise<void> {
+  await using store = await openStore({ kind: "sqlite", path: join(host.home, "crabpot.sqlite") });
+  const chat = chatOf(group);
+  const side = { kind: "task", id: "1" } as const;
+  const isMain = cause === "approval" || cause === "api";
+  const { id: session } = isMain
+    ? await store.sessions.open(mainSessionKey(chat), group)
+    : await store.sessions.open(sideSessionKey(chat, side), group, side);
+  const now = Date.now();
+  const replyTo = { kind: "chat", ...chat } as const;
+  const text = `go ${group}`;
+  const work = { id: randomUUID(), group, session, cause, dueAt: now, replyTo, origin: "owner", text } as const;
+  await store.work.add(work, now);
+}
+
+test("killed at each point of the way of work of every cause, the host does each once and answers once", async () => {
+  const crashes = points.map((at, index) => ({
+    at,
+    group: `group-${index}`,
+    cause: others[index % others.length] ?? "api",
+  }));
+  await using running = await startModelHost(model, {
+    groups: Object.fromEntries(crashes.map(({ group }) => [group, {}])),
+    config: { sessions: { maxHot: 2 } },
+  });
+  const { host } = running;
+  await host.end("SIGTERM");
+  const missed: string[] = [];
+
+  for (const { at, group, cause } of crashes) {
+    await plan(host, group, cause);
+    host.launch({ CRABPOT_CRASH_AT: at });
+    await vi.waitUntil(() => !host.isRunning, { timeout: 60_000, interval: 5 }).catch(() => missed.push(at));
+    await host.end("SIGKILL");
+  }
+  await host.boot();
+  const states = async () =>
+    jsonLines((await host.cli("work", "list", "--limit", "100", "--json")).stdout).map(({ state }) => state);
+  await expect.poll(states, { timeout: 120_000, interval: 200 }).toEqual(crashes.map(() => "settled"));
+  const answered = async () => (await host.replies()).map((reply) => reply.group).toSorted();
+  await expect.poll(answered, { timeout: 60_000 }).toHaveLength(crashes.length);
+  const replies = await host.replies();
+  const runs = await Promise.all(crashes.map(({ group }) => host.readGroupFile(group, "runs")));
+
+  expect(missed).toEqual([]);
+  expect(new Set(crashes.map(({ cause }) => cause))).toEqual(new Set(others));
+  expect(replies.map(({ group }) => group).toSorted()).toEqual(crashes.map(({ group }) => group).toSorted());
+  // A command whose result was lost with the host is told as such, and never run again.
+  expect(runs.filter((run, index) => run.replace(`group-${index}\n`, "") !== "")).toEqual([]);
+}, 600_000);
