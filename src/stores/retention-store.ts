@@ -25,6 +25,8 @@ export interface RetentionStore {
   messages(window: PruneWindow, keepNewest: number): Promise<PrunedWindow>;
   /** Removes steps of conversations that have ended. */
   steps(window: PruneWindow): Promise<PrunedWindow>;
+  /** Empties texts of work that was settled or dropped. The rows stay, so that a cause that is reported again is still a duplicate. */
+  work(window: PruneWindow): Promise<PrunedWindow>;
   /** Empties texts, files and reactions of messages that went out or were given up. The rows stay. */
   replies(window: PruneWindow): Promise<PrunedWindow>;
   /** Removes at most `limit` chats that are no group, have not asked to be one, and were last seen before then. */

@@ -24,6 +24,7 @@ export interface RetentionParts {
 interface Counts {
   messages: number;
   steps: number;
+  work: number;
   replies: number;
   chats: number;
   days: number;
@@ -71,7 +72,7 @@ export class Retention implements AsyncDisposable {
   /** Never rejects. */
   async #prune(): Promise<void> {
     const { record, logger } = this.#parts;
-    const counts: Counts = { messages: 0, steps: 0, replies: 0, chats: 0, days: 0 };
+    const counts: Counts = { messages: 0, steps: 0, work: 0, replies: 0, chats: 0, days: 0 };
     try {
       await this.#pruneAll(counts);
     } catch (error) {
@@ -95,7 +96,10 @@ export class Retention implements AsyncDisposable {
       await this.#walk(counts, "messages", (after) => retention.messages(window(days.messages, after), keepNewest));
       await this.#repeat(counts, "chats", () => retention.strangers(before(days.messages), rowsAtOnce));
     }
-    if (days.turns > 0) await this.#walk(counts, "steps", (after) => retention.steps(window(days.turns, after)));
+    if (days.turns > 0) {
+      await this.#walk(counts, "steps", (after) => retention.steps(window(days.turns, after)));
+      await this.#walk(counts, "work", (after) => retention.work(window(days.turns, after)));
+    }
     if (days.replies > 0)
       await this.#walk(counts, "replies", (after) => retention.replies(window(days.replies, after)));
     const dayBefore = (age: number): string => utcDay(now - age * dayMs);

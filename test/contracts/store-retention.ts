@@ -170,6 +170,28 @@ export function testRetention(open: OpenStore): void {
     expect(await store.turns.history(session, 2, 0)).toHaveLength(1);
   });
 
+  test("work that is over loses its text; what is due keeps it, and no cause counts twice because of it", async () => {
+    await using home = await restartableStore(open);
+    const { store } = home;
+    const { id: session } = await store.sessions.open("main:terminal:chat", "family");
+    const work = { group: "family", session, cause: "api", dueAt: 1, replyTo: { kind: "nowhere" } } as const;
+    for (const id of ["dropped", "due"]) {
+      await store.work.add({ ...work, id, dedupe: id, origin: "member", text: "secret" }, 10);
+    }
+    await store.work.drop("dropped", "not now");
+
+    const { pruned } = await store.retention.work(everything);
+    const again = await store.retention.work(everything);
+
+    expect([pruned, again.pruned]).toEqual([1, 0]);
+    expect((await store.work.list({ limit: 9 })).map(({ id, text }) => [id, text])).toEqual([
+      ["due", "secret"],
+      ["dropped", ""],
+    ]);
+    const twice = { ...work, id: "new", dedupe: "dropped", origin: "member", text: "x" } as const;
+    expect(await store.work.add(twice, 20)).toMatchObject({ duplicate: true });
+  });
+
   test("replies that went out or were given up lose their text and file; others, and their numbers, stay", async () => {
     await using home = await restartableStore(open);
     const { store } = home;

@@ -58,6 +58,27 @@ export class SqliteRetention implements RetentionStore {
     });
   }
 
+  work(window: PruneWindow): Promise<PrunedWindow> {
+    return this.#database.writeSoon(async (transaction) => {
+      const rows = await transaction
+        .selectFrom("work")
+        .select(["seq", "state", "created_at as at", sql<number>`text <> ''`.as("hasText")])
+        .where("seq", ">", window.after)
+        .orderBy("seq")
+        .limit(window.limit)
+        .execute();
+      const over = rows.filter(
+        ({ at, state, hasText }) => at < window.before && hasText === 1 && (state === "settled" || state === "dropped"),
+      );
+      const { numUpdatedRows } = await transaction
+        .updateTable("work")
+        .set({ text: "" })
+        .where(isAmong(over.map(({ seq }) => seq)))
+        .executeTakeFirstOrThrow();
+      return { pruned: Number(numUpdatedRows), next: nextAfter(rows, window) };
+    });
+  }
+
   replies(window: PruneWindow): Promise<PrunedWindow> {
     return this.#database.writeSoon(async (transaction) => {
       const rows = await transaction

@@ -222,6 +222,15 @@ test("no question to the store reads a whole table that grows with time", async 
   await store.sessions.open("agent:terminal:chat", "family");
   await store.outbox.ofTurn("t");
   await store.turns.running();
+  await store.turns.runningIn(session);
+  await store.work.add({ ...due, session }, 1);
+  await store.work.get("w");
+  await store.work.due(session, 1);
+  await store.work.dueSessions(1);
+  await store.work.nextDueAt(1);
+  await store.work.list({ limit: 10, group: "family" });
+  await store.work.requeue("t");
+  await store.leases.claim(session, { owner: "x", now: 1, ttlMs: 1 });
   await store.turns.list({ limit: 10 });
   await store.turns.list({ group: "family", limit: 10 });
   await store.interventions.giveUpOld(inChat("family"), { ...stopping, before: 1 });
@@ -273,6 +282,8 @@ test("no question to the store reads a whole table that grows with time", async 
     "SCAN chats USING INDEX chats_by_last_seen",
     "SCAN commands",
     "SCAN turns USING INDEX turns_running",
+    // Along work that is due.
+    "SCAN work USING COVERING INDEX work_due_by_session",
     "SCAN turns",
     "SCAN outbox USING COVERING INDEX outbox_by_state",
     // There are as many as somebody has denied, and a few more.
@@ -283,6 +294,16 @@ test("no question to the store reads a whole table that grows with time", async 
   ]);
 });
 
+const due = {
+  id: "w",
+  group: "family",
+  cause: "api",
+  dueAt: 1,
+  dedupe: "api:w",
+  replyTo: { kind: "nowhere" },
+  origin: "owner",
+  text: "",
+} as const;
 const request = { code: "CODE", channel: "terminal", chat: "chat", title: "T", sender: { id: "x", name: "X" }, at: 1 };
 
 function closing(it: SQLite.Database): { it: SQLite.Database } & Disposable {

@@ -59,7 +59,11 @@ test("some minutes after the start old texts go, however many there are, and it 
   expect([before, await textsLeft(opened)]).toEqual([1_244, 10]);
   expect(rig.pauses.map(({ ms }) => ms)).toEqual([5 * 60_000, 6 * 3_600_000]);
   expect(rig.records).toEqual([
-    { type: "store-pruned", actor: "host", data: { messages: 1_234, steps: 0, replies: 0, chats: 0, days: 0 } },
+    {
+      type: "store-pruned",
+      actor: "host",
+      data: { messages: 1_234, steps: 0, work: 0, replies: 0, chats: 0, days: 0 },
+    },
   ]);
 });
 
