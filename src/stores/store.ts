@@ -9,6 +9,7 @@ import type {
   StoredAttachment,
   StoredMessage,
 } from "../domain/message.ts";
+import type { ConversationPrompt, ToldFacts } from "../domain/conversation.ts";
 import type { Lease } from "../domain/lease.ts";
 import type { Session, SessionKind } from "../domain/session.ts";
 import type { PacedTurn, Step, StepBody, Turn, TurnState, TurnTimes } from "../domain/turn.ts";
@@ -120,6 +121,9 @@ export interface SessionStore {
   /** The number for the next life of its container; each call gives a higher one. */
   nextGeneration(id: string): Promise<number>;
   setWindowStart(id: string, stepSeq: number): Promise<void>;
+  /** The prompt of its last conversation that has one. */
+  prompt(id: string): Promise<ConversationPrompt | undefined>;
+  setPrompt(id: string, prompt: ConversationPrompt): Promise<void>;
   /** The next block of mailbox ids of this session (1, 2, 3 …), never given twice. */
   nextMailboxBlock(id: string): Promise<number>;
 }
@@ -133,6 +137,8 @@ export interface NewStep {
   readonly takes?: { readonly messages: readonly number[]; readonly cursor: number } | undefined;
   /** Work that is due with this `seq` becomes `taken` by the turn; AppError `conflict` when it is not due any more. */
   readonly takesWork?: number | undefined;
+  /** The model knows these facts from then on; of the turn's conversation. */
+  readonly tells?: ToldFacts | undefined;
 }
 
 /** The last parameter of each write is the lease of who works on the session; AppError `fenced` when another one has it by now. */

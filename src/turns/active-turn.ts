@@ -257,11 +257,13 @@ export class ActiveTurn implements TurnListener {
   }
 
   /**
-   * What was said to the agent since the last step goes in before the model is asked again; but not into a turn whose answer
-   * goes elsewhere than to those who spoke.
+   * What has changed and what was said to the agent since the last step goes in before the model is asked again; but nothing
+   * that was said goes into a turn whose answer goes elsewhere than to those who spoke.
    */
   async #steer(): Promise<void> {
     const { group, session, turn } = this.#scope;
+    const change = await this.#parts.changeSince(this.#scope);
+    if (change) await this.#steps.add(change);
     if (session.kind !== "main" || turn.replyTo.kind !== "chat") return;
     const { sessions } = this.#parts.store;
     const intake = await collectIntake(this.#parts, group, () => sessions.open(session.key, group.name));

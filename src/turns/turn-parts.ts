@@ -10,7 +10,7 @@ import type { Step, Turn, TurnTimes } from "../domain/turn.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Decision } from "../policy/tool-policy.ts";
 import type { Place } from "../domain/place.ts";
-import type { MessageStore, OutboxStore, SessionStore, Store, TurnStore } from "../stores/store.ts";
+import type { MessageStore, OutboxStore, NewStep, SessionStore, Store, TurnStore } from "../stores/store.ts";
 import type { HotContainer, TurnListener } from "../sandbox/pool/hot-container.ts";
 import type { SessionLeases } from "./session-leases.ts";
 import type { TurnClock } from "./turn-clock.ts";
@@ -71,6 +71,8 @@ export interface TurnParts {
   readonly ask: (scope: TurnScope, signal: AbortSignal) => Promise<ModelAnswer>;
   /** Messages as the model sees them; `omitted` earlier ones are not among them. */
   readonly render: (messages: readonly StoredMessage[], omitted: number) => string;
+  /** What the model has to be told besides; see `ConversationPrompts`. */
+  readonly changeSince: (scope: TurnScope) => Promise<NewStep | undefined>;
   readonly estimateTokens: (step: Step["body"]) => number;
   readonly judge: (group: Group, call: ToolCall) => Decision;
   /** The answer as it goes to the chat; empty when there is nothing to send. */

@@ -13,6 +13,7 @@ import { judgeToolCall } from "../policy/tool-policy.ts";
 import { toolDefinitions } from "../protocol/tools.ts";
 import type { TurnPace } from "../intake/turn-pace.ts";
 import { createAskModel } from "../turns/ask-model.ts";
+import { ConversationPrompts } from "../turns/conversation-prompts.ts";
 import { SessionLeases } from "../turns/session-leases.ts";
 import { TurnRunner } from "../turns/turn-runner.ts";
 import type { TurnParts } from "../turns/turn-parts.ts";
@@ -38,7 +39,7 @@ export function createTurns(
   const agentName = config.assistant.name;
   const timeZone = new LocalTime(config.timezone);
   const idOf = createMessageIds(context.fingerprint);
-  const instructions = new Instructions(context);
+  const prompts = createPrompts(context, launcher, timeZone);
   const events = createTurnEvents({ ...context, pace });
   const knownTools = new Set<string>(toolDefinitions.map((tool) => tool.name));
   const leases = new SessionLeases({ leases: store.leases, owner: randomUUID(), clock, logger });
@@ -50,13 +51,9 @@ export function createTurns(
       store,
       models: createModels(context),
       tools: toolDefinitions,
-      agentName,
-      timeZone,
-      instructionsOf: (group, session) => instructions.of(group.name, session.id),
-      foldersOf: (group) => launcher.foldersOf(group.name),
-      chatOf: ({ channel, chat }) => store.chats.get(channel, chat),
-      networkFor: (group) => networkOf(config, group.name).allow,
+      prompts,
     }),
+    changeSince: (scope) => prompts.changeSince(scope),
     render: (messages, omitted) => renderMessages({ messages, omitted, agentName, timeZone, idOf }),
     estimateTokens: estimateStepTokens,
     judge: (group, call) => judgeToolCall(call, group.policy, knownTools),
@@ -73,6 +70,28 @@ export function createTurns(
     turnTimeoutMs: config.sessions.turnTimeoutMinutes * 60_000,
     holdMs: config.sessions.holdMinutes * 60_000,
     silenceTimeoutMs: config.sessions.silenceTimeoutSeconds * 1000,
+  });
+}
+
+function createPrompts(
+  context: AppContext,
+  launcher: Containers["launcher"],
+  timeZone: LocalTime,
+): ConversationPrompts {
+  const { config, store, clock } = context;
+  const instructions = new Instructions(context);
+  return new ConversationPrompts({
+    sessions: store.sessions,
+    sources: {
+      agentName: config.assistant.name,
+      timeZone,
+      instructionsOf: (group, session) => instructions.of(group.name, session.id),
+      foldersOf: (group) => launcher.foldersOf(group.name),
+      chatOf: ({ channel, chat }) => store.chats.get(channel, chat),
+      networkFor: (group) => networkOf(config, group.name).allow,
+    },
+    estimateTokens: estimateStepTokens,
+    now: () => clock.now(),
   });
 }
 

@@ -6,6 +6,7 @@ import {
   type OpenStore,
   restartableStore,
   runningTurn,
+  step,
   stopping,
   inChat,
 } from "./store-setup.ts";
@@ -90,5 +91,35 @@ export function testSessions(open: OpenStore): void {
     ]) {
       await expect(attempt).rejects.toMatchObject({ code: "not_found", message: expect.stringContaining("nope") });
     }
+  });
+
+  test("what the model was told first stays, and what it was told since is stored with the step that told it", async () => {
+    await using home = await restartableStore(open);
+    const { session } = await runningTurn(home.store);
+    const told = {
+      agentName: "crab",
+      timeZone: "UTC",
+      instructions: "abc",
+      title: "",
+      members: ["Ann"],
+      folders: [{ path: "/workspace/group", access: "rw" }],
+      network: [],
+    } as const;
+    expect(await home.store.sessions.prompt(session)).toBeUndefined();
+    await home.store.sessions.setPrompt(session, { conversation: 1, system: ["a", "b"], told });
+
+    await home.store.turns.addStep("t", { ...step("Bo joined"), tells: { ...told, members: ["Ann", "Bo"] } });
+    const refused = home.store.turns.addStep("nowhere", { ...step("x"), tells: { ...told, members: [] } });
+
+    await expect(refused).rejects.toMatchObject({ code: "not_found" });
+    const store = await home.restart();
+    expect(await store.sessions.prompt(session)).toEqual({
+      conversation: 1,
+      system: ["a", "b"],
+      told: { ...told, members: ["Ann", "Bo"] },
+    });
+    await store.sessions.setPrompt(session, { conversation: 2, system: ["c"], told });
+    await store.turns.addStep("t", { ...step("of an older conversation"), tells: { ...told, members: [] } });
+    expect(await store.sessions.prompt(session)).toEqual({ conversation: 2, system: ["c"], told });
   });
 }

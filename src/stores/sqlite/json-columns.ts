@@ -1,5 +1,6 @@
 import * as z from "zod";
 
+import type { ToldFacts } from "../../domain/conversation.ts";
 import { protectedByDefault, type Group, type MountRequest } from "../../domain/group.ts";
 import type { OutgoingFile, OutgoingReaction, Quote, Sender, StoredAttachment } from "../../domain/message.ts";
 import type { ToolResult } from "../../domain/model.ts";
@@ -64,6 +65,16 @@ const replyTarget: z.ZodType<ReplyTarget> = z.discriminatedUnion("kind", [
   z.strictObject({ kind: z.literal("nowhere") }),
 ]);
 
+const toldFacts: z.ZodType<ToldFacts> = z.strictObject({
+  agentName: z.string(),
+  timeZone: z.string(),
+  instructions: z.string(),
+  title: z.string(),
+  members: z.array(z.string()),
+  folders: z.array(z.strictObject({ path: z.string(), access: z.enum(["ro", "rw"]) })),
+  network: z.array(z.string()),
+});
+
 const limit = z.number().optional();
 const verdict = z.enum(["allow", "deny"]);
 
@@ -115,5 +126,6 @@ export const parseReaction = (json: string): OutgoingReaction => parse("outbox.r
 export const parseMembers = (json: string): Sender[] => parse("chats.members", members, json);
 export const parseGroupSettings = (json: string): GroupSettings => parse("groups.settings", groupSettings, json);
 export const parseTimes = (json: string): TurnTimes => parse("turns.times", times, json);
+export const parseToldFacts = (json: string): ToldFacts => parse("conversation_prompts.told", toldFacts, json);
 export const parseReplyTarget = (json: string): ReplyTarget => parse("reply_to", replyTarget, json);
 export const parseTexts = (json: string): string[] => parse("outbox.in_reply_to", texts, json);

@@ -309,6 +309,16 @@ const work = [
   `update sessions set key = 'main' || substr(key, instr(key, ':')) where archived_at is null`,
 ];
 
+/* What the model was first told in a session's conversation, and which changes it has been told since. */
+const conversationPrompts = [
+  `create table conversation_prompts (
+     session text primary key references sessions (id),
+     conversation integer not null,
+     system text not null,
+     told text not null
+   ) strict`,
+];
+
 /** Every migration by name; names sort in the order in which they run, and a name that was released is never changed. */
 export const migrations: Readonly<Record<string, Migration>> = {
   "0001-initial": { up: (database: Kysely<Tables>) => run(database, initial) },
@@ -325,6 +335,7 @@ export const migrations: Readonly<Record<string, Migration>> = {
   "0012-chat-identity": { up: (database: Kysely<Tables>) => run(database, chatIdentity) },
   "0013-execution-points": { up: (database: Kysely<Tables>) => run(database, executionPoints) },
   "0014-work": { up: (database: Kysely<Tables>) => run(database, work) },
+  "0015-conversation-prompts": { up: (database: Kysely<Tables>) => run(database, conversationPrompts) },
 };
 
 async function run(database: Kysely<Tables>, statements: readonly string[]): Promise<void> {

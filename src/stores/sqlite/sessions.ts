@@ -2,10 +2,12 @@ import { createHash } from "node:crypto";
 
 import { sql, type Transaction } from "kysely";
 
+import type { ConversationPrompt } from "../../domain/conversation.ts";
 import type { Session } from "../../domain/session.ts";
 import { AppError } from "../../lib/app-error.ts";
 import type { NewSideSession, SessionStore } from "../store.ts";
 import type { Database } from "./database.ts";
+import { parseTexts, parseToldFacts } from "./json-columns.ts";
 import type { Row, Tables } from "./tables.ts";
 import { isDue } from "./work.ts";
 
@@ -114,6 +116,24 @@ export class SqliteSessions implements SessionStore {
         .executeTakeFirst(),
     );
     found(row, id);
+  }
+
+  async prompt(id: string): Promise<ConversationPrompt | undefined> {
+    const row = await this.#database.read((kysely) =>
+      kysely.selectFrom("conversation_prompts").selectAll().where("session", "=", id).executeTakeFirst(),
+    );
+    return row && { conversation: row.conversation, system: parseTexts(row.system), told: parseToldFacts(row.told) };
+  }
+
+  async setPrompt(id: string, { conversation, system, told }: ConversationPrompt): Promise<void> {
+    const values = { conversation, system: JSON.stringify(system), told: JSON.stringify(told) };
+    await this.#database.writeSoon((transaction) =>
+      transaction
+        .insertInto("conversation_prompts")
+        .values({ session: id, ...values })
+        .onConflict((conflict) => conflict.column("session").doUpdateSet(values))
+        .execute(),
+    );
   }
 
   async nextMailboxBlock(id: string): Promise<number> {

@@ -150,6 +150,13 @@ interface WorkTable {
   readonly created_at: number;
 }
 
+interface ConversationPromptTable {
+  readonly session: string;
+  readonly conversation: number;
+  readonly system: string;
+  readonly told: string;
+}
+
 interface StepTable {
   readonly seq: Generated<number>;
   readonly turn: string;
@@ -241,6 +248,7 @@ export interface Tables {
   readonly sessions: SessionTable;
   readonly turns: TurnTable;
   readonly work: WorkTable;
+  readonly conversation_prompts: ConversationPromptTable;
   readonly steps: StepTable;
   readonly outbox: OutboxTable;
   readonly channel_state: ChannelStateTable;

@@ -1,5 +1,6 @@
 import { sql, type Transaction } from "kysely";
 
+import type { ToldFacts } from "../../domain/conversation.ts";
 import type { Lease } from "../../domain/lease.ts";
 import type { OutgoingMessage } from "../../domain/message.ts";
 import type { PacedTurn, Step, Turn } from "../../domain/turn.ts";
@@ -227,6 +228,7 @@ export async function finishTurn(
 async function appendStep(transaction: Transaction<Tables>, turn: Row<"turns">, step: NewStep): Promise<Step> {
   if (step.takes) await take(transaction, turn, step.takes);
   if (step.takesWork !== undefined) await takeWork(transaction, turn, step.takesWork);
+  if (step.tells) await noteTold(transaction, turn, step.tells);
   const row = await transaction
     .insertInto("steps")
     .values({
@@ -240,6 +242,15 @@ async function appendStep(transaction: Transaction<Tables>, turn: Row<"turns">, 
     .returningAll()
     .executeTakeFirstOrThrow();
   return toStep(row);
+}
+
+async function noteTold(transaction: Transaction<Tables>, turn: Row<"turns">, told: ToldFacts): Promise<void> {
+  await transaction
+    .updateTable("conversation_prompts")
+    .set({ told: JSON.stringify(told) })
+    .where("session", "=", turn.session)
+    .where("conversation", "=", turn.conversation)
+    .execute();
 }
 
 async function take(

@@ -1,0 +1,75 @@
+import type { ToldFacts } from "../domain/conversation.ts";
+import { escapeText } from "../lib/markup.ts";
+import { quotedName } from "../lib/plain-words.ts";
+import { instructionsElement } from "./system-prompt.ts";
+
+/** Names that one note holds; the others are counted. */
+const mostNamed = 20;
+
+/**
+ * What has changed since the model was told, as a note for the newest message; undefined when nothing has. `instructions`
+ * is the text of which the facts hold the digest.
+ */
+export function describeChanges(before: ToldFacts, now: ToldFacts, instructions: string): string | undefined {
+  const sentences = [
+    before.agentName === now.agentName ? "" : `You are called ${quotedName(now.agentName)} now.`,
+    before.timeZone === now.timeZone ? "" : `Times are in the time zone ${now.timeZone} from here on.`,
+    titleChange(before, now),
+    membersChange("joined", difference(now.members, before.members)),
+    membersChange("left", difference(before.members, now.members)),
+    foldersChange(before, now),
+    networkChange(before, now),
+  ].filter((sentence) => sentence !== "");
+  const notes = sentences.length === 0 ? [] : [hostNote(sentences.join(" "))];
+  if (before.instructions !== now.instructions) notes.push(instructionsChange(instructions));
+  return notes.length === 0 ? undefined : notes.join("\n");
+}
+
+function hostNote(text: string): string {
+  return `<host-note>${escapeText(text)}</host-note>`;
+}
+
+function titleChange(before: ToldFacts, now: ToldFacts): string {
+  if (before.title === now.title) return "";
+  return now.title === "" ? "The chat has no title any more." : `The chat is called ${quotedName(now.title)} now.`;
+}
+
+function membersChange(what: "joined" | "left", names: readonly string[]): string {
+  if (names.length === 0) return "";
+  const named = names.slice(0, mostNamed).map((name) => quotedName(name));
+  const more = names.length > mostNamed ? ` and ${names.length - mostNamed} more` : "";
+  return `${named.join(", ")}${more} ${what} the chat.`;
+}
+
+function foldersChange(before: ToldFacts, now: ToldFacts): string {
+  if (JSON.stringify(before.folders) === JSON.stringify(now.folders)) return "";
+  const folders = now.folders.map(
+    ({ path, access }) => `${path} (${access === "rw" ? "you may change it" : "read-only"})`,
+  );
+  return `You have these folders now: ${folders.join(", ")}.`;
+}
+
+function networkChange(before: ToldFacts, now: ToldFacts): string {
+  if (JSON.stringify(before.network) === JSON.stringify(now.network)) return "";
+  if (now.network.length === 0) return "There is no network any more.";
+  return `These can be reached over the network now, and nothing else: ${now.network.join(", ")}.`;
+}
+
+function instructionsChange(text: string): string {
+  if (text.trim() === "") return hostNote("The group's AGENTS.md is gone: its instructions no longer apply.");
+  const note = hostNote(
+    "The group's AGENTS.md has changed. What follows applies from here on, in place of what it said before:",
+  );
+  return `${note}\n${instructionsElement(text)}`;
+}
+
+/** Names may stand there several times: people choose them. */
+function difference(these: readonly string[], those: readonly string[]): string[] {
+  const left = new Map<string, number>();
+  for (const name of those) left.set(name, (left.get(name) ?? 0) + 1);
+  return these.filter((name) => {
+    const count = left.get(name) ?? 0;
+    left.set(name, count - 1);
+    return count <= 0;
+  });
+}

@@ -1,0 +1,26 @@
+import type { Access } from "./group.ts";
+
+/** What an agent was told about itself and its group, at the beginning of a conversation or in a note since. */
+export interface ToldFacts {
+  readonly agentName: string;
+  readonly timeZone: string;
+  /** SHA-256 of the group's instructions, in hex; of an empty text when there are none. */
+  readonly instructions: string;
+  readonly title: string;
+  /** Names of the chat's members. */
+  readonly members: readonly string[];
+  /** Folders as they appear in the container. */
+  readonly folders: readonly { readonly path: string; readonly access: Access }[];
+  /** Places that can be reached, as `host:port`. */
+  readonly network: readonly string[];
+}
+
+/**
+ * The system prompt of a session's conversation, in sections, as it was first sent: it stays the same bytes for all of the
+ * conversation, so that vendors know the beginning of each prompt. What changes meanwhile is told in notes.
+ */
+export interface ConversationPrompt {
+  readonly conversation: number;
+  readonly system: readonly string[];
+  readonly told: ToldFacts;
+}

@@ -1,0 +1,117 @@
+import { createHash } from "node:crypto";
+import { isDeepStrictEqual } from "node:util";
+
+import { describeChanges } from "../context/changes.ts";
+import { systemPrompt } from "../context/system-prompt.ts";
+import type { LocalTime } from "../context/time-zone.ts";
+import type { ConversationPrompt, ToldFacts } from "../domain/conversation.ts";
+import type { Access, Chat, Group } from "../domain/group.ts";
+import type { Session } from "../domain/session.ts";
+import type { StepBody } from "../domain/turn.ts";
+import type { NewStep, SessionStore } from "../stores/store.ts";
+import type { TurnScope } from "./turn-parts.ts";
+
+/** What the prompts are made of: all of it may change while a conversation goes on. */
+export interface PromptSources {
+  readonly agentName: string;
+  readonly timeZone: LocalTime;
+  /** The group's AGENTS.md; empty when there is none. */
+  readonly instructionsOf: (group: Group, session: Session) => Promise<string>;
+  /** Folders as the group's agent sees them. */
+  readonly foldersOf: (group: Group) => readonly { readonly path: string; readonly access: Access }[];
+  /** What its platform says of the group's chat. */
+  readonly chatOf: (group: Group) => Promise<Chat | undefined>;
+  /** Places that its containers can reach, as `host:port`. */
+  readonly networkFor: (group: Group) => readonly string[];
+}
+
+type Scope = Pick<TurnScope, "turn" | "group" | "session">;
+
+/**
+ * The system prompts of conversations. Each stays as it was first sent; what changes meanwhile is told in a step of its own,
+ * in the newest message, where it stays.
+ */
+export class ConversationPrompts {
+  readonly #sessions: Pick<SessionStore, "prompt" | "setPrompt">;
+  readonly #sources: PromptSources;
+  readonly #estimateTokens: (step: StepBody) => number;
+  readonly #now: () => number;
+  /** By session; nobody else writes them. */
+  readonly #known = new Map<string, ConversationPrompt>();
+
+  constructor(parts: {
+    readonly sessions: Pick<SessionStore, "prompt" | "setPrompt">;
+    readonly sources: PromptSources;
+    readonly estimateTokens: (step: StepBody) => number;
+    readonly now: () => number;
+  }) {
+    this.#sessions = parts.sessions;
+    this.#sources = parts.sources;
+    this.#estimateTokens = parts.estimateTokens;
+    this.#now = parts.now;
+  }
+
+  /** The conversation's prompt, which is made now if it has none: it says that the conversation began at `startedAt`. */
+  async systemOf(scope: Scope, startedAt: number): Promise<readonly string[]> {
+    const known = await this.#promptOf(scope);
+    return known ? known.system : this.renew(scope, startedAt);
+  }
+
+  /** Makes the prompt anew. For the moments in which its beginning is lost anyway. */
+  async renew({ turn, group, session }: Scope, startedAt: number): Promise<readonly string[]> {
+    const { told, instructions } = await this.#facts({ group, session });
+    const system = systemPrompt({
+      agentName: told.agentName,
+      group: group.name,
+      folders: told.folders,
+      network: told.network,
+      chat: { title: told.title, members: told.members },
+      instructions,
+      timeZone: this.#sources.timeZone,
+      startedAt,
+    });
+    const prompt = { conversation: turn.conversation, system, told };
+    await this.#sessions.setPrompt(session.id, prompt);
+    this.#known.set(session.id, prompt);
+    return system;
+  }
+
+  /** What the model has to be told before it is asked again; undefined when nothing has changed, or nothing was said yet. */
+  async changeSince(scope: Scope): Promise<NewStep | undefined> {
+    const known = await this.#promptOf(scope);
+    if (!known) return undefined;
+    const { told, instructions } = await this.#facts(scope);
+    if (isDeepStrictEqual(told, known.told)) return undefined;
+    const text = describeChanges(known.told, told, instructions);
+    if (text === undefined) return undefined;
+    // Read again once it was told: a step that cannot be stored has told nothing.
+    this.#known.delete(scope.session.id);
+    const body = { kind: "user", text } as const;
+    return { body, tokens: this.#estimateTokens(body), at: this.#now(), tells: told };
+  }
+
+  async #promptOf({ turn, session }: Scope): Promise<ConversationPrompt | undefined> {
+    const known = this.#known.get(session.id) ?? (await this.#sessions.prompt(session.id));
+    if (known?.conversation !== turn.conversation) return undefined;
+    this.#known.set(session.id, known);
+    return known;
+  }
+
+  async #facts({
+    group,
+    session,
+  }: Pick<Scope, "group" | "session">): Promise<{ told: ToldFacts; instructions: string }> {
+    const { agentName, timeZone, instructionsOf, foldersOf, chatOf, networkFor } = this.#sources;
+    const [instructions, chat] = await Promise.all([instructionsOf(group, session), chatOf(group)]);
+    const told = {
+      agentName,
+      timeZone: timeZone.zone,
+      instructions: createHash("sha256").update(instructions).digest("hex"),
+      title: chat?.title ?? "",
+      members: (chat?.members ?? []).map(({ name }) => name),
+      folders: foldersOf(group),
+      network: networkFor(group),
+    };
+    return { told, instructions };
+  }
+}
