@@ -9,6 +9,7 @@ import type {
   StoredAttachment,
   StoredMessage,
 } from "../domain/message.ts";
+import type { ToolDefinition } from "../domain/model.ts";
 import type { Session } from "../domain/session.ts";
 import type { PacedTurn, Step, StepBody, Turn, TurnState, TurnTimes } from "../domain/turn.ts";
 import type { ChatStore, RequestStore } from "./chat-store.ts";
@@ -103,6 +104,11 @@ export interface SessionStore {
   /** The number for the next life of its container; each call gives a higher one. */
   nextGeneration(id: string): Promise<number>;
   setWindowStart(id: string, stepSeq: number): Promise<void>;
+  /**
+   * What the conversation was offered the first time that this was asked for; these tools, which are kept, if this is the
+   * first time. Kept for the newest conversation of a session only.
+   */
+  offerTools(id: string, conversation: number, tools: readonly ToolDefinition[]): Promise<readonly ToolDefinition[]>;
   /** The next block of mailbox ids of this session (1, 2, 3 …), never given twice. */
   nextMailboxBlock(id: string): Promise<number>;
 }

@@ -28,7 +28,7 @@ export interface AskModelParts {
     }): Promise<ModelAnswer>;
     promptTokens(route: string | undefined): number;
   };
-  readonly tools: readonly ToolDefinition[];
+  readonly toolsOf: (scope: TurnScope) => Promise<{ readonly definitions: readonly ToolDefinition[] }>;
   readonly agentName: string;
   readonly timeZone: LocalTime;
   /** The group's AGENTS.md, which its agent can write; empty when there is none. */
@@ -46,14 +46,16 @@ export function createAskModel(parts: AskModelParts): (scope: TurnScope, signal:
   const memory = new StepMemory(parts.store.turns);
   /** Where the window begins by now, of sessions as they were when their turn began. */
   const windowStarts = new WeakMap<Session, number>();
-  return async ({ turn, group, session, clock }, signal) => {
+  return async (scope, signal) => {
+    const { turn, group, session, clock } = scope;
     const windowStart = windowStarts.get(session) ?? session.windowStart;
-    const [history, instructions, chat] = await Promise.all([
+    const [{ definitions: tools }, history, instructions, chat] = await Promise.all([
+      parts.toolsOf(scope),
       memory.history(session.id, turn.conversation, windowStart),
       parts.instructionsOf(group, session),
       parts.chatOf?.(group),
     ]);
-    const { agentName, timeZone, tools } = parts;
+    const { agentName, timeZone } = parts;
     const systemSince = (startedAt: number): readonly string[] =>
       systemPrompt({
         agentName,

@@ -2,15 +2,16 @@ import { estimatePromptTokens, estimateStepTokens } from "../context/tokens.ts";
 import { createMessageIds } from "../context/message-ids.ts";
 import { renderMessages } from "../context/render-messages.ts";
 import { LocalTime } from "../context/time-zone.ts";
-import { networkOf } from "../config/groups.ts";
+import { maxSteps, networkOf } from "../config/groups.ts";
 import type { Group } from "../domain/group.ts";
+import { callsTools } from "../models/capabilities.ts";
 import { createModelCalls } from "../models/model-calls.ts";
 import type { ModelCalls } from "../models/model-calls.ts";
 import { openProviders } from "../models/catalog.ts";
 import { waitReally } from "../models/retry.ts";
-import { judgeToolCall } from "../policy/tool-policy.ts";
-import { toolDefinitions } from "../protocol/tools.ts";
 import type { TurnPace } from "../intake/turn-pace.ts";
+import { ConversationTools } from "../tools/conversation-tools.ts";
+import type { ConversationToolsParts } from "../tools/conversation-tools.ts";
 import { createAskModel } from "../turns/ask-model.ts";
 import { TurnRunner } from "../turns/turn-runner.ts";
 import type { TurnParts } from "../turns/turn-parts.ts";
@@ -29,9 +30,11 @@ export function createTurns(
   { launcher, pool, mounts }: Containers,
   {
     pace,
+    tools,
     ...work
-  }: Pick<TurnParts, "deliver" | "untilWritable" | "keepFile" | "canReact" | "formatReply" | "formatNotice"> & {
+  }: Pick<TurnParts, "deliver" | "untilWritable" | "keepFile" | "formatReply" | "formatNotice"> & {
     readonly pace: TurnPace;
+    readonly tools: Pick<ConversationToolsParts, "registry" | "channelCan">;
   },
 ): TurnRunner {
   const { config, store, clock, logger } = context;
@@ -40,14 +43,14 @@ export function createTurns(
   const idOf = createMessageIds(context.fingerprint);
   const instructions = new Instructions(context);
   const events = createTurnEvents({ ...context, pace });
-  const knownTools = new Set<string>(toolDefinitions.map((tool) => tool.name));
+  const toolsOf = createToolsOf(context, tools);
   return new TurnRunner({
     store,
     pool,
     ask: createAskModel({
       store,
       models: createModels(context),
-      tools: toolDefinitions,
+      toolsOf,
       agentName,
       timeZone,
       instructionsOf: (group, session) => instructions.of(group.name, session.id),
@@ -57,7 +60,8 @@ export function createTurns(
     }),
     render: (messages, omitted) => renderMessages({ messages, omitted, agentName, timeZone, idOf }),
     estimateTokens: estimateStepTokens,
-    judge: (group, call) => judgeToolCall(call, group.policy, knownTools),
+    toolsOf,
+    maxSteps: (group) => maxSteps(config, group.name),
     ...work,
     events: {
       ...events,
@@ -73,6 +77,15 @@ export function createTurns(
     silenceTimeoutMs: config.sessions.silenceTimeoutSeconds * 1000,
     sessionKey: sessionKeyOf(agentName),
   });
+}
+
+function createToolsOf(
+  { config, store }: AppContext,
+  parts: Pick<ConversationToolsParts, "registry" | "channelCan">,
+): TurnParts["toolsOf"] {
+  const callsToolsOn = (route: string | undefined): boolean => callsTools(config.models, route);
+  const tools = new ConversationTools({ ...parts, sessions: store.sessions, callsTools: callsToolsOn });
+  return ({ group, turn }) => tools.of(group, turn);
 }
 
 function createModels({ config, store, clock, logger, record, metrics }: AppContext): ModelCalls {

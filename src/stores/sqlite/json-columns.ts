@@ -2,7 +2,7 @@ import * as z from "zod";
 
 import { protectedByDefault, type Group, type MountRequest } from "../../domain/group.ts";
 import type { OutgoingFile, OutgoingReaction, Quote, Sender, StoredAttachment } from "../../domain/message.ts";
-import type { ToolResult } from "../../domain/model.ts";
+import type { ToolDefinition, ToolResult } from "../../domain/model.ts";
 import type { StepBody, TurnTimes } from "../../domain/turn.ts";
 import { AppError } from "../../lib/app-error.ts";
 
@@ -89,6 +89,10 @@ const groupSettings = z
 const times: z.ZodType<TurnTimes> = z.record(z.string(), count);
 const texts = z.array(z.string());
 
+const toolDefinitions: z.ZodType<ToolDefinition[]> = z.array(
+  z.strictObject({ name: z.string(), description: z.string(), inputSchema: z.record(z.string(), z.unknown()) }),
+);
+
 /** Reads a JSON column; what does not fit is damage, told as AppError `store_failed` with the column's name. */
 function parse<T>(column: string, schema: z.ZodType<T>, json: string): T {
   try {
@@ -108,4 +112,6 @@ export const parseReaction = (json: string): OutgoingReaction => parse("outbox.r
 export const parseMembers = (json: string): Sender[] => parse("chats.members", members, json);
 export const parseGroupSettings = (json: string): GroupSettings => parse("groups.settings", groupSettings, json);
 export const parseTimes = (json: string): TurnTimes => parse("turns.times", times, json);
+export const parseToolDefinitions = (json: string): ToolDefinition[] =>
+  parse("offered_tools.tools", toolDefinitions, json);
 export const parseTexts = (json: string): string[] => parse("outbox.in_reply_to", texts, json);

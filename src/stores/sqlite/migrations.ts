@@ -258,6 +258,15 @@ const executionPoints = [
   `create index execution_points_by_turn on execution_points (turn, seq)`,
 ];
 
+/* What tools the current conversation of a session was offered when it began. */
+const offeredTools = [
+  `create table offered_tools (
+     session text primary key references sessions (id),
+     conversation integer not null,
+     tools text not null
+   ) strict, without rowid`,
+];
+
 /** Every migration by name; names sort in the order in which they run, and a name that was released is never changed. */
 export const migrations: Readonly<Record<string, Migration>> = {
   "0001-initial": { up: (database: Kysely<Tables>) => run(database, initial) },
@@ -273,6 +282,7 @@ export const migrations: Readonly<Record<string, Migration>> = {
   "0011-daily-intake-and-retention": { up: (database: Kysely<Tables>) => run(database, dailyIntakeAndRetention) },
   "0012-chat-identity": { up: (database: Kysely<Tables>) => run(database, chatIdentity) },
   "0013-execution-points": { up: (database: Kysely<Tables>) => run(database, executionPoints) },
+  "0014-offered-tools": { up: (database: Kysely<Tables>) => run(database, offeredTools) },
 };
 
 async function run(database: Kysely<Tables>, statements: readonly string[]): Promise<void> {

@@ -108,6 +108,12 @@ interface SessionTable {
   readonly mailbox_block: number;
 }
 
+interface OfferedToolsTable {
+  readonly session: string;
+  readonly conversation: number;
+  readonly tools: string;
+}
+
 interface TurnTable {
   readonly seq: Generated<number>;
   readonly id: string;
@@ -211,6 +217,7 @@ export interface Tables {
   readonly chat_requests: ChatRequestTable;
   readonly members: MemberTable;
   readonly sessions: SessionTable;
+  readonly offered_tools: OfferedToolsTable;
   readonly turns: TurnTable;
   readonly steps: StepTable;
   readonly outbox: OutboxTable;
