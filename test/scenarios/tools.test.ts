@@ -23,6 +23,13 @@ function callsInOrder(...calls: readonly { name: string; input: unknown }[]): Mo
   };
 }
 
+/** A model that makes one call for ever, until somebody says that it is enough. */
+const stubborn: ModelScript = ({ messages }) => {
+  const [asked] = messages.filter(({ role }) => role === "user").slice(-1);
+  if (asked?.text.includes("enough")) return { text: "fine" };
+  return { toolCalls: [{ name: "shell", input: { command: "echo x" } }] };
+};
+
 async function limitsOf(host: TestHost): Promise<unknown[]> {
   const { stdout } = await host.cli("audit", "tail", "--lines", "500", "--json");
   return jsonLines(stdout)
@@ -141,12 +148,7 @@ test("a turn ends with a notice and a record after so many steps; those before a
 });
 
 test("a model that calls the same thing again and again is stopped, says why, and the next message is answered", async () => {
-  const script: ModelScript = ({ messages }) => {
-    const [asked] = messages.filter(({ role }) => role === "user").slice(-1);
-    if (asked?.text.includes("enough")) return { text: "fine" };
-    return { toolCalls: [{ name: "shell", input: { command: "echo x" } }] };
-  };
-  await using running = await startModelHost(script);
+  await using running = await startModelHost(stubborn);
   const { host, model } = running;
 
   const stuck = await host.ask("family", "@crab go");

@@ -86,8 +86,11 @@ export class Toolbox {
       }, timeoutSeconds * 1_000);
       const signal = AbortSignal.any([cancelled, expired.signal]);
       try {
-        const result = await Promise.race([tool.run(input, { ...this.#parts.place, signal }), overdue.promise]);
-        return toToolOutput(result);
+        const running = tool.run(input, { ...this.#parts.place, signal });
+        const result = toToolOutput(await Promise.race([running, overdue.promise]));
+        if (!expired.signal.aborted || cancelled.aborted) return result;
+        const { output } = timedOut(tool.name, timeoutSeconds);
+        return result.output.includes(output) ? result : { output: `${result.output}\n[${output}]`, isError: true };
       } catch (error) {
         if (expired.signal.aborted && !cancelled.aborted) return timedOut(tool.name, timeoutSeconds);
         throw error;
