@@ -63,6 +63,7 @@ export function createAskModel(parts: AskModelParts): (scope: TurnScope, signal:
         folders: parts.foldersOf(group),
         network: parts.networkFor?.(group) ?? [],
         chat: chat && { title: chat.title, members: (chat.members ?? []).map(({ name }) => name) },
+        tools: tools.map(({ name }) => name),
         instructions,
         timeZone,
         startedAt,

@@ -11,8 +11,8 @@ const alternatingPairs = 4;
 /** Rounds in a row in which nothing new came out. */
 const rowOfNothingNew = 12;
 
-/** Times that commands took: a result differs by them although it is the same. */
-const durations = /\b\d+(?:\.\d+)? ?m?s\b/g;
+/** How long a command took, in the line that the shell puts below its output: two results that differ in nothing else are the same. */
+const elapsed = /^(\[[^\n]*?), \d+\.\d s/gm;
 
 /** One model answer with calls, and what came of them. */
 interface Round {
@@ -80,7 +80,7 @@ export class TurnProgress {
 }
 
 function digestOf({ name, input }: ToolCall, result: ToolResult | undefined): string {
-  const output = result?.output.replaceAll(durations, "#");
+  const output = result?.output.replaceAll(elapsed, "$1");
   return createHash("sha256")
     .update(JSON.stringify([name, sorted(input), result?.isError, output]))
     .digest("base64");
