@@ -9,7 +9,7 @@ import { nearest } from "../lib/nearest.ts";
 import { callsTools } from "../models/capabilities.ts";
 import { builtInTools } from "../tools/catalog.ts";
 import type { Tool } from "../tools/catalog.ts";
-import { ToolRegistry } from "../tools/registry.ts";
+import { abilityOf, ToolRegistry } from "../tools/registry.ts";
 import type { Withheld } from "../tools/registry.ts";
 import type { CommandContext } from "./context.ts";
 import { addLeaf } from "./context.ts";
@@ -67,7 +67,7 @@ const reasons: Readonly<Record<Withheld, string>> = {
 };
 
 function conditionOf(tool: Tool): string | undefined {
-  const ability = tool.runs === "host" ? tool.channelTrait : undefined;
+  const ability = abilityOf(tool);
   return ability === undefined ? undefined : `where the channel has ${ability}`;
 }
 

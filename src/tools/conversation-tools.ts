@@ -6,6 +6,7 @@ import type { AnnouncedTool } from "../protocol/tools.ts";
 import type { SessionStore } from "../stores/store.ts";
 import type { Tool } from "./catalog.ts";
 import type { ChannelAbility } from "./define-tool.ts";
+import { abilityOf } from "./registry.ts";
 import type { Audience, ToolRegistry } from "./registry.ts";
 
 export interface ConversationToolsParts {
@@ -87,8 +88,8 @@ function judge(
   const withheld = registry.withheld(tool, audience);
   if (withheld === "policy") return judgeToolCall(call, group.policy);
   if (withheld === "channel")
-    return deny(`"${call.name}" cannot be used in this chat: it has no ${abilityOf(tool)}. Do without it.`);
-  if (withheld === "model") return deny("This model is not meant to call tools. Do without them.");
+    return deny(`"${call.name}" does not work here: this chat has no ${abilityOf(tool)}. Do without it.`);
+  if (withheld === "model") return deny("This model cannot call tools. Do without them.");
   if (!names.includes(call.name))
     return deny(`"${call.name}" is new: it can be used in the next conversation. Do without it for now.`);
   return { verdict: "allow" };
@@ -97,10 +98,6 @@ function judge(
 function unknownTool(name: string, names: readonly string[]): string {
   if (names.includes(name)) return `There is no tool "${name}" any more. Do without it.`;
   return `There is no tool "${name}". ${names.length === 0 ? "There are none here." : `Tools: ${names.join(", ")}.`}`;
-}
-
-function abilityOf(tool: Tool): string {
-  return (tool.runs === "host" ? tool.channelTrait : undefined) ?? "such ability";
 }
 
 function deny(reason: string): Decision {

@@ -21,6 +21,11 @@ export interface Audience {
 /** Why a tool is not for somebody: the policy denies whatever it is called with; the channel or the models cannot. */
 export type Withheld = "policy" | "channel" | "model";
 
+/** What the channel must be able to do for this tool; undefined: nothing special. */
+export function abilityOf(tool: Tool): ChannelAbility | undefined {
+  return tool.runs === "host" ? tool.channelTrait : undefined;
+}
+
 interface Entry {
   readonly tool: Tool;
   readonly definition: ToolDefinition;
@@ -53,7 +58,7 @@ export class ToolRegistry {
   /** Why the audience does not get this tool; undefined when it does. */
   withheld(tool: Tool, { policy, channelCan, modelCallsTools }: Audience): Withheld | undefined {
     if (judgeToolCall(tool, policy).verdict === "deny") return "policy";
-    const ability = tool.runs === "host" ? tool.channelTrait : undefined;
+    const ability = abilityOf(tool);
     if (ability !== undefined && !channelCan(ability)) return "channel";
     return modelCallsTools ? undefined : "model";
   }

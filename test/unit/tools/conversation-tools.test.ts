@@ -70,10 +70,10 @@ test("what a group, its channel or its model loses in a conversation is refused,
 
   expect(now.definitions).toEqual(definitions);
   expect(now.judge(call("dice"))).toEqual(refused('policy does not allow "dice"'));
-  expect(now.judge(call("react"))).toEqual(refused("it has no reactions"));
+  expect(now.judge(call("react"))).toEqual(refused("this chat has no reactions"));
   // A request with tools would be refused by the vendor.
   expect(simple.definitions).toEqual([]);
-  expect(simple.judge(call("dice"))).toEqual(refused("not meant to call tools"));
+  expect(simple.judge(call("dice"))).toEqual(refused("cannot call tools"));
 });
 
 test("a turn of an earlier conversation that is still at work changes nothing for the newer one", async () => {
