@@ -10,6 +10,8 @@ import { listenForSignals } from "./lib/listen-for-signals.ts";
 import { createLogger } from "./lib/logger.ts";
 import { readVersion } from "./lib/version.ts";
 import { lockHome } from "./stores/catalog.ts";
+import { builtInTools } from "./tools/catalog.ts";
+import type { HostTool } from "./tools/define-tool.ts";
 
 export interface RunOptions {
   /** Talk to the agents here: a prompt on a terminal, otherwise one message per line until the input ends. */
@@ -19,6 +21,8 @@ export interface RunOptions {
   readonly env: EnvironmentVariables;
   /** See `AppOptions`. */
   readonly egress?: EgressOverrides | undefined;
+  /** Tools besides the built-in ones; policies in the configuration may name them. */
+  readonly tools?: readonly HostTool[] | undefined;
 }
 
 /** What running turns get to end when the host is told to stop. */
@@ -28,7 +32,9 @@ const drainMs = 10_000;
 export async function run(options: RunOptions): Promise<number> {
   const environment = readEnvironment(options.env);
   const home = await prepareHome(environment.crabpotHome);
-  const loaded = await loadConfig(home.paths.config, environment.variables);
+  const { tools = [] } = options;
+  const names = [...builtInTools, ...tools].map(({ name }) => name);
+  const loaded = await loadConfig(home.paths.config, environment.variables, names);
   await using held = new AsyncDisposableStack();
   held.use(await lockHome(home.paths.root, { pid: process.pid, startedAt: systemClock.now() }));
   const interactive = options.terminal && process.stdin.isTTY && process.stdout.isTTY;
@@ -52,6 +58,7 @@ export async function run(options: RunOptions): Promise<number> {
     logger,
     terminal: options.terminal ? { ...streams, json, interactive } : undefined,
     egress: options.egress,
+    tools,
   });
   try {
     await waitForTheEnd(app, interactive, signals.received);

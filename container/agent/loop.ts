@@ -1,6 +1,7 @@
 import type { AgentPayload, HostPayload } from "../../src/protocol/messages.ts";
 import type { Engine } from "./engines/engine.ts";
 import { Turn } from "./turn.ts";
+import type { TurnStart } from "./turn.ts";
 
 export interface AgentLoopOptions {
   readonly engine: Engine;
@@ -27,7 +28,7 @@ export class AgentLoop {
   /** Takes a message of the host; returns at once. */
   accept(payload: HostPayload): void {
     if (payload.type === "shutdown") this.#options.onShutdown();
-    else if (payload.type === "turn-start") this.#start(payload.turn);
+    else if (payload.type === "turn-start") this.#start(payload);
     else if (payload.turn !== this.#turn?.id) return;
     else if (payload.type === "cancel") this.#turn.cancel(payload.reason);
     else if (payload.type === "ping")
@@ -35,9 +36,9 @@ export class AgentLoop {
     else this.#turn.deliver(payload);
   }
 
-  #start(id: string): void {
+  #start(start: TurnStart): void {
     this.#turn?.cancel("another turn began");
-    const turn = new Turn(id, this.#options.send);
+    const turn = new Turn(start, this.#options.send);
     this.#turn = turn;
     this.#last = this.#last.then(() => this.#run(turn)).catch((error: unknown) => this.#options.onFailure(error));
   }

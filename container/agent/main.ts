@@ -4,7 +4,7 @@ import { options, probeOutput } from "./beginning.ts";
 import { existsSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 
-import { toError } from "../../src/lib/app-error.ts";
+import { toError } from "./to-error.ts";
 import { egressDoor } from "../../src/protocol/paths.ts";
 import { StandardEngine } from "./engines/standard.ts";
 import { startForwarder } from "./forwarder.ts";
@@ -13,7 +13,8 @@ import { AgentMailbox } from "./mailbox.ts";
 import { readProbeReport } from "./probe.ts";
 import { PersistentShell } from "./shell/persistent-shell.ts";
 import { ToolOutputFolder } from "./tool-output-folder.ts";
-import { createTools } from "./tools/catalog.ts";
+import { containerTools } from "./tools/catalog.ts";
+import { Toolbox } from "./tools/toolbox.ts";
 import { join } from "node:path";
 
 /** How long children and a last word to the host may take before the process ends anyway. */
@@ -40,9 +41,11 @@ async function runAgent(): Promise<number> {
     log,
   });
   const outputs = new ToolOutputFolder(join(options.home, "tool-output"));
-  const tools = createTools({ shell, outputs, home: options.home, environment: options.environment });
+  const { home, environment } = options;
+  const paths = { home, workingDirectory: () => shell.workingDirectory };
+  const toolbox = new Toolbox({ tools: containerTools, place: { shell, outputs, paths, environment }, log });
   const loop = new AgentLoop({
-    engine: new StandardEngine(tools),
+    engine: new StandardEngine(toolbox),
     send: (payload) => mailbox.send(payload),
     onFailure: fail,
     onShutdown: () => end(0),

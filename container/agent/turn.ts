@@ -1,11 +1,11 @@
-import { toError } from "../../src/lib/app-error.ts";
+import { toError } from "./to-error.ts";
 import { limits } from "../../src/protocol/limits.ts";
 import type { AgentPayload, HostPayload } from "../../src/protocol/messages.ts";
-import type { ToolName } from "../../src/protocol/tools.ts";
+import type { AnnouncedTool, ToolOutput } from "../../src/protocol/tools.ts";
 import type { Engine, ModelResponse, ToolResult, TurnHost } from "./engines/engine.ts";
 import { fitToolOutput } from "./text.ts";
-import type { ToolOutput } from "./tools/tool.ts";
 
+export type TurnStart = Extract<HostPayload, { type: "turn-start" }>;
 export type TurnEnd = Extract<AgentPayload, { type: "turn-end" }>;
 
 /** What of a message is for the results themselves; the rest is for the envelope. */
@@ -16,6 +16,7 @@ const cancelWaitMs = 3_000;
 /** One turn as the agent works on it: connects the engine with what the host sends for this turn. */
 export class Turn implements TurnHost {
   readonly id: string;
+  readonly tools: readonly AnnouncedTool[];
   readonly #send: (payload: AgentPayload) => Promise<void>;
   readonly #abort = new AbortController();
   readonly #toolResponses = new Map<string, (output: ToolOutput) => void>();
@@ -23,8 +24,9 @@ export class Turn implements TurnHost {
   /** Requests to the model so far; answers carry the number of theirs. */
   #requests = 0;
 
-  constructor(id: string, send: (payload: AgentPayload) => Promise<void>) {
-    this.id = id;
+  constructor({ turn, tools }: TurnStart, send: (payload: AgentPayload) => Promise<void>) {
+    this.id = turn;
+    this.tools = tools;
     this.#send = send;
   }
 
@@ -68,7 +70,7 @@ export class Turn implements TurnHost {
     return this.#unlessCancelled(promise);
   }
 
-  async askTool(callId: string, name: ToolName, input: unknown): Promise<ToolOutput> {
+  async askTool(callId: string, name: string, input: unknown): Promise<ToolOutput> {
     const { promise, resolve } = Promise.withResolvers<ToolOutput>();
     this.#toolResponses.set(callId, resolve);
     await this.#say({ type: "tool-request", turn: this.id, callId, name, input });

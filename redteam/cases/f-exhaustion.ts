@@ -166,7 +166,13 @@ find /tmp -maxdepth 1 -name 'i*' -delete; echo done`,
       const link = "cd /workspace/group; rm -f AGENTS.md; ln -s ../../../projects2/secret AGENTS.md";
       const big = "cd /workspace/group; rm -f AGENTS.md; truncate -s 200M AGENTS.md";
       const race = `cd /workspace/group; (timeout 6 sh -c 'while :; do ln -sf ${stage.playground.userHome}/projects2/secret b; mv -f b AGENTS.md; echo ok > c; mv -f c AGENTS.md; done' >/dev/null 2>&1 &)`;
-      const rounds = await stage.shell("red", link, big, race, ...Array.from({ length: 25 }, () => "sleep 0.05"));
+      const rounds = await stage.shell(
+        "red",
+        link,
+        big,
+        race,
+        ...Array.from({ length: 25 }, (_, index) => `sleep 0.05 # ${index}`),
+      );
       const restored = await stage.shell(
         "red",
         "cd /workspace/group; while pgrep -f '[p]rojects2/secret b' >/dev/null; do sleep 0.1; done; rm -f b c AGENTS.md; cp /tmp/kept AGENTS.md; echo alive",

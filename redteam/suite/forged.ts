@@ -43,8 +43,8 @@ while time.time() < end:
 REDTEAM
 ); until [ -e /tmp/looking ]; do sleep 0.05; done`;
 
-/** A busy machine lets the watcher miss most of them. */
-const messagesToSee = Array.from({ length: 25 }, () => "[ -e /tmp/turn ] || sleep 0.1");
+/** A busy machine lets the watcher miss most of them. No two are the same: a turn that goes round in circles is stopped. */
+const messagesToSee = Array.from({ length: 25 }, (_, index) => `[ -e /tmp/turn ] || sleep 0.1 # ${index}`);
 
 type Forged = Pick<Attack, "id" | "title" | "expected" | "audit"> & {
   readonly program: string;

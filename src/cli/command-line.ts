@@ -31,6 +31,7 @@ const entries: Readonly<Record<string, Entry>> = {
     summary: "list sessions, stop containers",
     load: async () => (await import("./sessions.ts")).addSessionsCommand,
   },
+  tools: { summary: "which tools agents have", load: async () => (await import("./tools.ts")).addToolsCommand },
   turns: { summary: "list, show or retry turns", load: async () => (await import("./turns.ts")).addTurnsCommand },
   work: {
     summary: "give agents something to do",

@@ -7,14 +7,18 @@ import type { ConfigFault } from "./faults.ts";
 import { formatPath } from "./faults.ts";
 import type { Config } from "./schema.ts";
 
-/** What no single value can be blamed for: names that lead nowhere, chats that are given twice, doors without a lock. */
-export function crossCheck(config: Config): ConfigFault[] {
+/**
+ * What no single value can be blamed for: names that lead nowhere, chats that are given twice, doors without a lock. `tools`:
+ * names of all that there are.
+ */
+export function crossCheck(config: Config, tools: readonly string[]): ConfigFault[] {
   return [
     ...checkModels(config),
     ...checkSecrets(config),
     ...checkGroups(config),
     ...checkNetworks(config),
     ...checkGateway(config),
+    ...checkPolicies(config, tools),
   ];
 }
 
@@ -124,6 +128,26 @@ function checkSecret(parts: {
     if (other) faults.push({ path: at, detail: `${other.name} already sets ${secret.header} for ${host}` });
   }
   return faults;
+}
+
+/** A rule for a tool that does not exist protects from nothing. */
+function checkPolicies({ policy, groups }: Config, tools: readonly string[]): ConfigFault[] {
+  const policies = [
+    { path: ["policy"], named: policy.tools },
+    ...Object.entries(groups).map(([name, group]) => ({
+      path: ["groups", name, "policy"],
+      named: group.policy?.tools ?? {},
+    })),
+  ];
+  return policies.flatMap(({ path, named }) =>
+    Object.keys(named)
+      .filter((name) => !tools.includes(name))
+      .map((name) => {
+        const near = nearest(name, tools);
+        const hint = near === undefined ? `there are: ${tools.join(", ")}` : `did you mean ${near}?`;
+        return { path: formatPath([...path, "tools", name]), detail: `unknown tool ${name}; ${hint}` };
+      }),
+  );
 }
 
 function checkGateway({ gateway, channels }: Config): ConfigFault[] {

@@ -56,6 +56,12 @@ export function paceLimits(
   };
 }
 
+/** How many answers of the model one turn of this group may take; 0: any number. */
+export function maxSteps(config: Config, name: string): number {
+  const group = Object.hasOwn(config.groups, name) ? config.groups[name] : undefined;
+  return group?.limits?.maxSteps ?? config.limits.maxSteps;
+}
+
 /** Older messages of this group are not answered after an absence. */
 export function catchUpMinutes(config: Config, name: string): number {
   const group = Object.hasOwn(config.groups, name) ? config.groups[name] : undefined;

@@ -40,7 +40,7 @@ export const intake = z
   })
   .prefault({});
 
-/** How often agents may be set to work. */
+/** How often agents may be set to work, and for how long. */
 export const limits = z
   .strictObject({
     turnsPerHour: turns.default(600).describe("Turns of a group within an hour; 0: no limit."),
@@ -49,11 +49,16 @@ export const limits = z
       .describe(
         "So many turns in a row, each within 5 s of the one before and by the same few senders, are a loop; 0: never.",
       ),
+    maxSteps: turns.default(100).describe("Answers of the model in one turn; 0: no limit."),
   })
   .prefault({});
 
 /** What a group says of them; what it leaves out is as for everybody. */
-export const groupLimits = z.strictObject({ turnsPerHour: turns.optional(), loopTurns: turns.optional() });
+export const groupLimits = z.strictObject({
+  turnsPerHour: turns.optional(),
+  loopTurns: turns.optional(),
+  maxSteps: turns.optional(),
+});
 
 export const store = z
   .strictObject({

@@ -9,6 +9,9 @@ import type { Config } from "./schema.ts";
 import { configSchema } from "./schema.ts";
 import { secretsOf } from "./secrets.ts";
 import { substitute } from "./substitute.ts";
+import { builtInTools } from "../tools/catalog.ts";
+
+const builtInNames: readonly string[] = builtInTools.map(({ name }) => name).toSorted();
 
 /** A configuration that passed every check; deeply frozen. */
 export interface LoadedConfig {
@@ -25,9 +28,16 @@ export type ConfigCheck =
   | { readonly ok: true; readonly loaded: LoadedConfig }
   | { readonly ok: false; readonly faults: readonly ConfigFault[] };
 
-/** Reads `config.yaml`; without a file, the defaults with the vendor whose key is in the environment. Throws `config_invalid`. */
-export async function loadConfig(file: string, variables: EnvironmentVariables): Promise<LoadedConfig> {
-  const check = await checkConfig(file, variables);
+/**
+ * Reads `config.yaml`; without a file, the defaults with the vendor whose key is in the environment. Throws `config_invalid`.
+ * `tools`: names that policies may have; programs that embed the host add those of their own tools.
+ */
+export async function loadConfig(
+  file: string,
+  variables: EnvironmentVariables,
+  tools: readonly string[] = builtInNames,
+): Promise<LoadedConfig> {
+  const check = await checkConfig(file, variables, tools);
   if (check.ok) return check.loaded;
   throw toError(file, check.faults);
 }
@@ -41,16 +51,20 @@ function toError(file: string, faults: readonly ConfigFault[]): AppError {
 }
 
 /** The same, with every fault that was found, a file that cannot be read or trusted included. */
-export async function checkConfig(file: string, variables: EnvironmentVariables): Promise<ConfigCheck> {
+export async function checkConfig(
+  file: string,
+  variables: EnvironmentVariables,
+  tools: readonly string[] = builtInNames,
+): Promise<ConfigCheck> {
   try {
-    return checkText(await readTrustedFile(file), variables);
+    return checkText(await readTrustedFile(file), variables, tools);
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
     return { ok: false, faults: [{ path: "", detail: error.message, fix: error.fix }] };
   }
 }
 
-function checkText(text: string | undefined, variables: EnvironmentVariables): ConfigCheck {
+function checkText(text: string | undefined, variables: EnvironmentVariables, tools: readonly string[]): ConfigCheck {
   const parsed = text === undefined ? configFromEnvironment(variables) : { ...parseYaml(text), announcements: [] };
   if (parsed.faults.length > 0) return { ok: false, faults: parsed.faults };
   const { value, faults, fromVariable } = substitute(parsed.value, variables);
@@ -58,7 +72,7 @@ function checkText(text: string | undefined, variables: EnvironmentVariables): C
   const result = parseWithVariables(value, fromVariable);
   if (!result.success) return { ok: false, faults: describeIssues(result.error.issues, parsed.value) };
   const config = withBuiltIns(result.data);
-  const crossFaults = crossCheck(config);
+  const crossFaults = crossCheck(config, tools);
   if (crossFaults.length > 0) return { ok: false, faults: crossFaults };
   const announcements = [...parsed.announcements, ...remarks(config, parsed.value)];
   const secrets = secretsOf(config).map((secret) => secret.value);

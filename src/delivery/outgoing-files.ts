@@ -157,7 +157,9 @@ function namesOf(path: string): string[] {
   const inGroup = posix.normalize(path);
   const prefix = `${containerPaths.group}/`;
   const names = inGroup.startsWith(prefix) ? inGroup.slice(prefix.length).split("/") : [];
-  if (names.length === 0) throw refused(path, `only files below ${containerPaths.group} can be sent`);
+  if (names.length === 0) {
+    throw refused(path, `only files below ${containerPaths.group} can be sent; copy it there and send the copy`);
+  }
   if (names.length > foldersDeep) throw refused(path, "it lies too deep");
   return names;
 }

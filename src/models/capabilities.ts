@@ -51,6 +51,23 @@ export function outputTokensOf(capability: Capability): number {
   return Math.min(capability.maxOutputTokens, usualOutputTokens, Math.floor(capability.contextTokens / 2));
 }
 
+/** Can some model of this route (undefined: the default one) call tools? The others are passed over when there are any. */
+export function callsTools(
+  models: {
+    readonly default: string;
+    readonly routes: Readonly<Record<string, readonly string[]>>;
+    readonly providers: Readonly<Record<string, { readonly kind: string }>>;
+    readonly capabilities: Readonly<Record<string, CapabilityOverride>>;
+  },
+  route: string | undefined,
+): boolean {
+  return (models.routes[route ?? models.default] ?? []).some((reference) => {
+    const [provider = "", ...model] = reference.split("/");
+    const kind = models.providers[provider]?.kind ?? "";
+    return capabilityOf(kind, model.join("/"), models.capabilities[reference]).tools;
+  });
+}
+
 /** What a call costs in US dollars; `undefined` when a price that it needs is not known. */
 export function costUsd(
   capability: Capability,

@@ -10,6 +10,10 @@ export const limits = {
   violations: 8,
   /** Characters of one tool result as the model sees it; longer output is cut in the middle. */
   toolOutputChars: 30_000,
+  /** Tools of one turn. */
+  tools: 512,
+  /** The longest that a tool may ask for. */
+  toolTimeoutSeconds: 24 * 60 * 60,
   /** Tool results in one message. */
   toolResults: 64,
   /** Characters of a chat message that the agent sends. */

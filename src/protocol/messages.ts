@@ -1,9 +1,10 @@
 import * as z from "zod";
 
 import { limits } from "./limits.ts";
+import { announcedTool } from "./tools.ts";
 
 /** Raised by one when host and agent of different versions would misunderstand each other. */
-export const protocolVersion = 2;
+export const protocolVersion = 3;
 
 const turn = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/);
 const callId = z.string().min(1).max(256);
@@ -50,8 +51,13 @@ export type ProbeReport = z.infer<typeof probeReport>;
 
 /** Host → agent. */
 export const hostPayload = z.discriminatedUnion("type", [
-  /** Begin (or, after a container died, go on with) a turn: ask for a model answer. */
-  z.strictObject({ type: z.literal("turn-start"), turn, resumed: z.boolean() }),
+  /** Begin (or, after a container died, go on with) a turn: ask for a model answer. `tools` are those that this turn may call. */
+  z.strictObject({
+    type: z.literal("turn-start"),
+    turn,
+    resumed: z.boolean(),
+    tools: z.array(announcedTool).max(limits.tools),
+  }),
   /** The model's answer after policy: only calls that may run. */
   z.strictObject({
     type: z.literal("model-response"),

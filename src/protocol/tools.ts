@@ -1,73 +1,67 @@
 import * as z from "zod";
 
-/**
- * The tools that the model sees, defined once: the host offers them to the model and checks policy by name, the agent
- * parses inputs with the same schemas and runs them.
- */
-export const toolInputs = {
-  shell: z.strictObject({
-    command: z
-      .string()
-      .min(1)
-      .describe("Command line for bash. Working directory and environment stay from call to call."),
-    timeout_s: z.number().positive().max(3600).optional().describe("Seconds until it is killed. Default 120."),
-  }),
-  read_file: z.strictObject({
-    path: z.string().min(1).describe("File to read."),
-    offset: z.number().int().min(1).optional().describe("First line to read, counted from 1."),
-    limit: z.number().int().min(1).max(10_000).optional().describe("How many lines. Default 2000."),
-  }),
-  write_file: z.strictObject({
-    path: z.string().min(1).describe("File to write; folders are made as needed."),
-    content: z.string().describe("The whole new content."),
-  }),
-  edit_file: z.strictObject({
-    path: z.string().min(1).describe("File to change."),
-    old_text: z.string().min(1).describe("Text that stands in the file exactly once."),
-    new_text: z.string().describe("What to put in its place."),
-    replace_all: z.boolean().optional().describe("Replace each occurrence instead of demanding exactly one."),
-  }),
-  list_files: z.strictObject({
-    path: z.string().min(1).optional().describe("Folder to list. Default: the working directory."),
-    depth: z.number().int().min(1).max(8).optional().describe("How deep. Default 2."),
-  }),
-  search_files: z.strictObject({
-    pattern: z.string().min(1).describe("Regular expression in ripgrep's syntax."),
-    path: z.string().min(1).optional().describe("Folder or file to search. Default: the working directory."),
-    glob: z.string().min(1).optional().describe("Only files that match, such as *.ts."),
-  }),
-  send_message: z.strictObject({
-    text: z.string().min(1).max(64_000).describe("Text to send to the chat now, before the turn ends."),
-  }),
-  send_file: z.strictObject({
-    path: z.string().min(1).max(4_096).describe("File below /workspace/group, at most 64 MB."),
-    caption: z.string().max(4_000).optional().describe("Text that goes with it."),
-  }),
-  react: z.strictObject({
-    emoji: z.string().min(1).max(64).describe("One emoji, put on the message that you are answering."),
-  }),
-} as const;
+import { limits } from "./limits.ts";
 
-export type ToolName = keyof typeof toolInputs;
+/** How much harm a call can do: `low` looks or talks, `medium` changes or gives away something of the group's, `high` can do anything that its container can. */
+export type ToolRisk = "low" | "medium" | "high";
 
-const descriptions: Record<ToolName, string> = {
-  shell:
-    "Run a command in the session's persistent bash. Returns output and exit code. Long-running programs belong in the background (&), with their output sent to a file.",
-  read_file: "Read a text file, with line numbers.",
-  write_file: "Write a file, replacing what was there.",
-  edit_file: "Replace text in a file. Fails unless the old text occurs exactly once, or replace_all is set.",
-  list_files: "List files and folders below a folder.",
-  search_files: "Search file contents with ripgrep.",
-  send_message:
-    "Send a message to the chat before the turn ends, for example progress on long work. The final answer needs no tool.",
-  send_file:
-    "Send a file to the chat, as it is now. People cannot look into your folders: what they should get is sent.",
-  react: "Put an emoji on the last message that was for you. Not all chats have that.",
-};
+/** What host and agent agree on about a tool, whichever of them runs it. */
+export interface ToolFacts<Schema extends z.ZodObject = z.ZodObject> {
+  /** What the model calls it: `[a-zA-Z0-9_-]{1,64}`, unique in a host. */
+  readonly name: string;
+  /** For the model. */
+  readonly description: string;
+  /** A `z.strictObject`. What a model sends is checked by it before the tool runs. */
+  readonly input: Schema;
+  /** Fixed, or by what it is called with. */
+  readonly risk: ToolRisk | ((input: z.infer<Schema>) => ToolRisk);
+  /** A call that takes longer is given up and told to the model as timed out. */
+  readonly timeoutSeconds: number;
+}
 
-/** Definitions in the vendors' tool format, in a fixed order so that prompts stay cacheable. */
-export const toolDefinitions: readonly { name: ToolName; description: string; inputSchema: Record<string, unknown> }[] =
-  (Object.keys(toolInputs) as ToolName[]).map((name) => {
-    const { $schema: _dialect, ...inputSchema } = z.toJSONSchema(toolInputs[name]) as Record<string, unknown>;
-    return { name, description: descriptions[name], inputSchema };
-  });
+/** The result of a call, as text for the model. */
+export interface ToolOutput {
+  readonly output: string;
+  readonly isError: boolean;
+}
+
+/** What a tool throws when it cannot do what it was asked for. The message is for the model: what failed, with which value, what to do. */
+export class ToolError extends Error {
+  override readonly name = "ToolError";
+}
+
+/** A plain string is the output of a call that went well. */
+export function toToolOutput(result: string | ToolOutput): ToolOutput {
+  return typeof result === "string" ? { output: result, isError: false } : result;
+}
+
+/** The input of a call as its tool wants it. Throws ToolError with the fields that are wrong. */
+export function parseToolInput<Schema extends z.ZodObject>(
+  { name, input: schema }: Pick<ToolFacts<Schema>, "name" | "input">,
+  input: unknown,
+): z.infer<Schema> {
+  const parsed = schema.safeParse(input);
+  if (parsed.success) return parsed.data;
+  const fields = parsed.error.issues.map((issue) => `${issue.path.join(".") || "input"}: ${issue.message}`);
+  throw new ToolError(`The input of ${name} is wrong: ${fields.join("; ")}`);
+}
+
+/** Told to the model of a call that was given up. */
+export function timedOut(name: string, timeoutSeconds: number): ToolOutput {
+  const output = `${name} timed out after ${timeoutSeconds} s. What it had done by then is not known.`;
+  return { output, isError: true };
+}
+
+export const toolName = z.string().regex(/^[a-zA-Z0-9_-]{1,64}$/);
+
+/** What the agent has to know of a tool to run it, or to let the host run it. */
+export const announcedTool = z.strictObject({
+  name: toolName,
+  runs: z.enum(["host", "container"]),
+  /** How long the agent lets it run. The host looks to its own tools itself. */
+  timeoutSeconds: z.number().positive().max(limits.toolTimeoutSeconds),
+  /** Fields of the input that are paths in the container: the agent makes them absolute and follows links before it asks the host. */
+  resolvePaths: z.array(z.string().min(1).max(64)).max(16),
+});
+
+export type AnnouncedTool = z.infer<typeof announcedTool>;

@@ -11,6 +11,7 @@ import type {
 } from "../domain/message.ts";
 import type { ConversationPrompt, ToldFacts } from "../domain/conversation.ts";
 import type { Lease } from "../domain/lease.ts";
+import type { ToolDefinition } from "../domain/model.ts";
 import type { Session, SessionKind } from "../domain/session.ts";
 import type { PacedTurn, Step, StepBody, Turn, TurnState, TurnTimes } from "../domain/turn.ts";
 import type { NewWork, Work } from "../domain/work.ts";
@@ -124,6 +125,11 @@ export interface SessionStore {
   /** The prompt of its last conversation that has one. */
   prompt(id: string): Promise<ConversationPrompt | undefined>;
   setPrompt(id: string, prompt: ConversationPrompt): Promise<void>;
+  /**
+   * What the conversation was offered the first time that this was asked for; these tools, which are kept, if this is the
+   * first time. Kept for the newest conversation of a session only.
+   */
+  offerTools(id: string, conversation: number, tools: readonly ToolDefinition[]): Promise<readonly ToolDefinition[]>;
   /** The next block of mailbox ids of this session (1, 2, 3 …), never given twice. */
   nextMailboxBlock(id: string): Promise<number>;
 }

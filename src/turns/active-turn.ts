@@ -9,6 +9,7 @@ import { AgentSilence } from "./agent-silence.ts";
 import type { HotContainer, TurnListener } from "../sandbox/pool/hot-container.ts";
 import { finalAnswer, interrupted, lastAnswer } from "./answers.ts";
 import { HostTools, type HostToolRequest } from "./host-tools.ts";
+import type { TurnTools } from "../tools/conversation-tools.ts";
 import { ToolsWait } from "./tools-wait.ts";
 import { collectIntake } from "./turn-intake.ts";
 import type { TurnParts, TurnScope } from "./turn-parts.ts";
@@ -50,7 +51,7 @@ export class ActiveTurn implements TurnListener {
   constructor(scope: TurnScope, parts: TurnParts, resumed: boolean) {
     this.#scope = scope;
     this.#parts = parts;
-    this.#hostTools = new HostTools(scope, parts);
+    this.#hostTools = new HostTools(scope, parts, this.#modelCall.signal);
     this.#resumed = resumed;
     const limitMs = parts.silenceTimeoutMs;
     this.#silence = new AgentSilence({ limitMs, ping: () => this.#ping(), fell: () => this.#fallSilent() });
@@ -86,7 +87,8 @@ export class ActiveTurn implements TurnListener {
       if (!this.#container) return await this.#leave(acquiring);
       if (this.#cancelled) return { kind: "ended", state: this.#cancelled.state, text: this.#cancelled.reason };
       clock.enter("mailbox");
-      await this.#say({ type: "turn-start", turn: turn.id, resumed: this.#resumed });
+      const { announced } = await this.#parts.toolsOf(this.#scope);
+      await this.#say({ type: "turn-start", turn: turn.id, resumed: this.#resumed, tools: [...announced] });
       return await this.#outcome.promise;
     } finally {
       clearTimeout(timeout);
@@ -227,12 +229,22 @@ export class ActiveTurn implements TurnListener {
     await this.#storeResults(last, append);
     for (let round = 0; round < deniedRounds; round += 1) {
       await this.#steer();
+      await this.#refuseEndless();
       const answer = await this.#parts.ask(this.#scope, this.#modelCall.signal);
       const allowed = await this.#applyPolicy(answer);
       if (answer.toolCalls.length === 0) return finalAnswer(answer);
       if (allowed.length > 0) return { text: answer.text, toolCalls: allowed };
     }
     throw new AppError("model_refused", "The model kept asking for tools that this group may not use.");
+  }
+
+  /** Throws when the turn has taken too many steps, or none that gets it anywhere. */
+  async #refuseEndless(): Promise<void> {
+    const { events, maxSteps } = this.#parts;
+    const hit = (await this.#steps.progress()).limitHit(maxSteps(this.#scope.group));
+    if (!hit) return;
+    await events.limitHit(this.#scope, hit);
+    throw new AppError("rate_limited", hit.text);
   }
 
   /** Stores the results of the calls that were allowed; a call without one is told to the model as interrupted. */
@@ -273,8 +285,9 @@ export class ActiveTurn implements TurnListener {
   async #applyPolicy(answer: ModelAnswer): Promise<readonly ToolCall[]> {
     const allowed: ToolCall[] = [];
     const denied: { call: ToolCall; reason: string }[] = [];
+    const tools = await this.#parts.toolsOf(this.#scope);
     for (const call of answer.toolCalls) {
-      const refusal = this.#refusalOf(call, allowed.length);
+      const refusal = refusalOf(call, tools, allowed.length);
       if (refusal === undefined) allowed.push(call);
       else denied.push({ call, reason: refusal });
     }
@@ -287,17 +300,8 @@ export class ActiveTurn implements TurnListener {
     return allowed;
   }
 
-  /** Why a call may not run: by policy, or because it cannot be handed to the agent as it is. */
-  #refusalOf(call: ToolCall, before: number): string | undefined {
-    const decision = this.#parts.judge(this.#scope.group, call);
-    if (decision.verdict === "deny") return decision.reason;
-    if (before >= limits.toolResults) return `At most ${limits.toolResults} tools can be called at once.`;
-    const refusal = refusalOfValue(call.input);
-    return refusal === undefined ? undefined : `The input cannot be passed on: ${refusal}.`;
-  }
-
   async #onToolRequest(request: HostToolRequest): Promise<void> {
-    const result = await this.#hostTools.run(request);
+    const result = await this.#hostTools.run(request, await this.#parts.toolsOf(this.#scope));
     const { turn } = this.#scope;
     await this.#container?.send({ type: "tool-response", turn: turn.id, callId: request.callId, ...result });
   }
@@ -320,4 +324,13 @@ export class ActiveTurn implements TurnListener {
     this.#silence.told();
     await container.send(payload);
   }
+}
+
+/** Why a call may not run: by policy, or because it cannot be handed to the agent as it is. */
+function refusalOf(call: ToolCall, tools: TurnTools, before: number): string | undefined {
+  const decision = tools.judge(call);
+  if (decision.verdict === "deny") return decision.reason;
+  if (before >= limits.toolResults) return `At most ${limits.toolResults} tools can be called at once.`;
+  const refusal = refusalOfValue(call.input);
+  return refusal === undefined ? undefined : `The input cannot be passed on: ${refusal}.`;
 }

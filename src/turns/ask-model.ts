@@ -27,7 +27,7 @@ export interface AskModelParts {
     }): Promise<ModelAnswer>;
     promptTokens(route: string | undefined): number;
   };
-  readonly tools: readonly ToolDefinition[];
+  readonly toolsOf: (scope: TurnScope) => Promise<{ readonly definitions: readonly ToolDefinition[] }>;
   readonly prompts: Pick<ConversationPrompts, "systemOf" | "renew">;
 }
 
@@ -38,9 +38,11 @@ export function createAskModel(parts: AskModelParts): (scope: TurnScope, signal:
   const windowStarts = new WeakMap<Session, number>();
   return async (scope, signal) => {
     const { turn, group, session, clock } = scope;
-    const { tools } = parts;
     const windowStart = windowStarts.get(session) ?? session.windowStart;
-    const history = await memory.history(session.id, turn.conversation, windowStart);
+    const [{ definitions: tools }, history] = await Promise.all([
+      parts.toolsOf(scope),
+      memory.history(session.id, turn.conversation, windowStart),
+    ]);
     const known = await parts.prompts.systemOf(scope, history[0]?.at ?? turn.startedAt);
     const fixedTokens = (system: readonly string[]): number => estimatePromptTokens({ system, messages: [], tools });
     const budgetTokens = parts.models.promptTokens(group.model) - fixedTokens(known);

@@ -8,6 +8,7 @@ import type { ConversationPrompt, ToldFacts } from "../domain/conversation.ts";
 import type { Access, Chat, Group } from "../domain/group.ts";
 import type { Session } from "../domain/session.ts";
 import type { StepBody } from "../domain/turn.ts";
+import type { TurnTools } from "../tools/conversation-tools.ts";
 import type { NewStep, SessionStore } from "../stores/store.ts";
 import type { TurnScope } from "./turn-parts.ts";
 
@@ -23,6 +24,8 @@ export interface PromptSources {
   readonly chatOf: (group: Group) => Promise<Chat | undefined>;
   /** Places that its containers can reach, as `host:port`. */
   readonly networkFor: (group: Group) => readonly string[];
+  /** What the conversation was offered when it began. */
+  readonly toolsOf: (scope: TurnScope) => Promise<Pick<TurnTools, "definitions">>;
 }
 
 type Scope = Pick<TurnScope, "turn" | "group" | "session">;
@@ -52,19 +55,22 @@ export class ConversationPrompts {
   }
 
   /** The conversation's prompt, which is made now if it has none: it says that the conversation began at `startedAt`. */
-  async systemOf(scope: Scope, startedAt: number): Promise<readonly string[]> {
+  async systemOf(scope: TurnScope, startedAt: number): Promise<readonly string[]> {
     const known = await this.#promptOf(scope);
     return known ? known.system : this.renew(scope, startedAt);
   }
 
   /** Makes the prompt anew. For the moments in which its beginning is lost anyway. */
-  async renew({ turn, group, session }: Scope, startedAt: number): Promise<readonly string[]> {
-    const { told, instructions } = await this.#facts({ group, session });
+  async renew(scope: TurnScope, startedAt: number): Promise<readonly string[]> {
+    const { turn, group, session } = scope;
+    const { told, instructions } = await this.#facts(scope);
+    const { definitions } = await this.#sources.toolsOf(scope);
     const system = systemPrompt({
       agentName: told.agentName,
       group: group.name,
       folders: told.folders,
       network: told.network,
+      tools: definitions.map(({ name }) => name),
       chat: { title: told.title, members: told.members },
       instructions,
       timeZone: this.#sources.timeZone,

@@ -1,13 +1,19 @@
 import type { ToolCall } from "../domain/model.ts";
-import type { OutgoingDraft } from "../domain/message.ts";
 import { AppError, toError } from "../lib/app-error.ts";
+import type { ErrorCode } from "../lib/app-error.ts";
 import { limits } from "../protocol/limits.ts";
-import { toolInputs } from "../protocol/tools.ts";
+import { timedOut, ToolError, toToolOutput } from "../protocol/tools.ts";
+import type { ToolOutput } from "../protocol/tools.ts";
+import type { TurnTools } from "../tools/conversation-tools.ts";
+import type { HostTool, Said, ToolPorts } from "../tools/define-tool.ts";
 import { draftFor } from "./turn-parts.ts";
 import type { TurnParts, TurnScope } from "./turn-parts.ts";
 
 /** Messages, files and reactions that an agent may send in one turn besides its answer. */
 const sendsPerTurn = 20;
+
+/** Refusals of other parts of the host whose words are meant for the model. */
+const wordsForModel: ReadonlySet<ErrorCode> = new Set(["bad_input", "too_large"]);
 
 /** What an agent asks the host to do for a tool call of the model. */
 export interface HostToolRequest {
@@ -21,31 +27,43 @@ interface OpenCall extends ToolCall {
   readonly key: string;
 }
 
-type Said = Pick<OutgoingDraft, "text" | "file" | "reaction">;
-
 /**
- * The tools that only the host can run. What is done is what the *model* asked for and policy allowed, taken from the
- * store: the agent only says which call it is at, and where the file lies that the model named. Each call is done once,
- * however often it asks.
+ * Runs the tools of the host. What is done is what the *model* asked for and policy allowed, taken from the store: the agent
+ * only says which call it is at, and where a path leads that the model named. Each call is done once, however often it asks.
  */
 export class HostTools {
   readonly #scope: TurnScope;
   readonly #parts: TurnParts;
-  readonly #done = new Map<string, Promise<string>>();
+  readonly #ended: AbortSignal;
+  readonly #done = new Map<string, Promise<ToolOutput>>();
+  #sends = 0;
   #oversteps = 0;
 
-  constructor(scope: TurnScope, parts: TurnParts) {
+  /** `ended`: the turn is over, or the container's work on it. */
+  constructor(scope: TurnScope, parts: TurnParts, ended: AbortSignal) {
     this.#scope = scope;
     this.#parts = parts;
+    this.#ended = ended;
   }
 
   /** Never rejects: what goes wrong is a result that the model can read. */
-  async run(request: HostToolRequest): Promise<{ output: string; isError: boolean }> {
+  async run(request: HostToolRequest, tools: TurnTools): Promise<ToolOutput> {
     try {
-      return { output: await this.#once(await this.#openCall(request), request), isError: false };
-    } catch (error) {
-      return { output: toError(error).message, isError: true };
+      const call = await this.#openCall(request);
+      const before = this.#done.get(call.key);
+      if (before) return await before;
+      const doing = this.#do(call, request, tools);
+      this.#done.set(call.key, doing);
+      return await doing;
+    } catch (thrown) {
+      return { output: this.#wordsFor(request, toError(thrown)), isError: true };
     }
+  }
+
+  /** Puts on record that the agent wanted what only the model can: somebody in the container speaks in its place. */
+  async overstepped(reason: string): Promise<void> {
+    this.#oversteps += 1;
+    if (this.#oversteps <= limits.violations) await this.#parts.events.overstepped(this.#scope, reason);
   }
 
   async #openCall(request: HostToolRequest): Promise<OpenCall> {
@@ -57,68 +75,91 @@ export class HostTools {
     }
     const refusal = `No call ${request.callId} of ${request.name} is open in this turn.`;
     await this.overstepped(refusal);
-    throw new AppError("bad_input", refusal);
+    throw new ToolError(refusal);
   }
 
-  /** Puts on record that the agent wanted what only the model can: somebody in the container speaks in its place. */
-  async overstepped(reason: string): Promise<void> {
-    this.#oversteps += 1;
-    if (this.#oversteps <= limits.violations) await this.#parts.events.overstepped(this.#scope, reason);
-  }
-
-  async #once(call: OpenCall, request: HostToolRequest): Promise<string> {
-    const before = this.#done.get(call.key);
-    if (before !== undefined) return before;
-    if (this.#done.size >= sendsPerTurn) {
-      throw new AppError("rate_limited", `At most ${sendsPerTurn} messages may be sent in one turn.`);
-    }
-    const doing = this.#do(call, request);
-    this.#done.set(call.key, doing);
-    return doing;
-  }
-
-  async #do(call: ToolCall, request: HostToolRequest): Promise<string> {
-    if (call.name === "send_message") return this.#sendMessage(call);
-    if (call.name === "send_file") return this.#sendFile(call, request);
-    if (call.name === "react") return this.#react(call);
-    throw new AppError("bad_input", `${call.name} is no tool of the host.`);
-  }
-
-  async #sendMessage(call: ToolCall): Promise<string> {
-    const text = this.#parts.formatReply(toolInputs.send_message.parse(call.input).text, this.#scope);
-    if (text === "") return "Nothing was sent: the text was empty.";
-    await this.#enqueue({ text });
-    return "Sent.";
-  }
-
-  /** Which file a relative path means is known in the container only; wherever it says, it is a file of this group's. */
-  async #sendFile(call: ToolCall, request: HostToolRequest): Promise<string> {
-    const { caption = "" } = toolInputs.send_file.parse(call.input);
-    const { path } = toolInputs.send_file.parse(request.input);
-    const { group } = this.#scope;
-    const kept = await this.#parts.keepFile(group.name, path);
-    const name = this.#parts.formatReply(kept.name, this.#scope) || "file";
-    await this.#enqueue({ text: this.#parts.formatReply(caption, this.#scope), file: { ...kept, name } });
-    return `Sent ${name} (${kept.mimeType}, ${kept.bytes} bytes).`;
-  }
-
-  async #react(call: ToolCall): Promise<string> {
-    const { emoji } = toolInputs.react.parse(call.input);
+  async #do(call: OpenCall, request: HostToolRequest, tools: TurnTools): Promise<ToolOutput> {
+    const tool = tools.get(call.name);
+    if (tool?.runs !== "host") throw new ToolError(`${call.name} is no tool of the host.`);
+    if (tool.sends) this.#countSend();
+    const expired = AbortSignal.timeout(tool.timeoutSeconds * 1_000);
+    const signal = AbortSignal.any([this.#ended, expired]);
     const { group, turn } = this.#scope;
-    if (!this.#parts.canReact(group.channel)) {
-      throw new AppError("bad_input", "This chat has no reactions; say it in words.");
+    const input = withPaths(tool, call.input, request.input);
+    const running = tool.run(input, { ...this.#ports(signal), group: group.name, turn: turn.id, signal });
+    try {
+      return toToolOutput(await Promise.race([running, aborted(signal)]));
+    } catch (error) {
+      if (!expired.aborted || this.#ended.aborted) throw error;
+      return timedOut(tool.name, tool.timeoutSeconds);
     }
-    if (!/^\p{RGI_Emoji}$/v.test(emoji)) throw new AppError("bad_input", "A reaction is exactly one emoji.");
-    const message = (await this.#parts.store.messages.ofTurn(turn.id)).at(-1);
-    if (!message) throw new AppError("not_found", "There is no message to react to.");
-    await this.#enqueue({ text: "", reaction: { message: message.id, sender: message.sender.id, emoji } });
-    return "Done.";
   }
 
-  async #enqueue(said: Said): Promise<void> {
+  #countSend(): void {
+    if (this.#sends >= sendsPerTurn) {
+      throw new ToolError(`At most ${sendsPerTurn} messages may be sent in one turn.`);
+    }
+    this.#sends += 1;
+  }
+
+  /** What a tool throws in its own words is for the model; anything else is a fault of ours, of which it hears nothing more. */
+  #wordsFor({ name }: HostToolRequest, error: Error): string {
+    if (error instanceof ToolError) return error.message;
+    if (this.#ended.aborted) return `${name} was cancelled.`;
+    const about = { group: this.#scope.group.name, turn: this.#scope.turn.id, tool: name };
+    this.#parts.logger.error({ err: error, ...about }, "a tool of the host failed");
+    return `${name} failed.`;
+  }
+
+  #ports(signal: AbortSignal): ToolPorts {
+    const { store, formatReply, keepFile } = this.#parts;
+    const { group, turn } = this.#scope;
+    return {
+      redact: (text) => formatReply(text, this.#scope),
+      send: (said) => this.#send(said, signal),
+      keepFile: (path) => inWordsForModel(keepFile(group.name, path)),
+      lastMessage: async () => (await store.messages.ofTurn(turn.id)).at(-1),
+    };
+  }
+
+  async #send(said: Said, signal: AbortSignal): Promise<void> {
+    // What was told as timed out must not be sent afterwards.
+    signal.throwIfAborted();
     const { group, turn } = this.#scope;
     const draft = { ...draftFor(group, { kind: "reply", inReplyTo: [], turn: turn.id, text: said.text }), ...said };
     await this.#parts.store.outbox.add(draft, this.#parts.clock.now());
     this.#parts.deliver();
   }
+}
+
+/** The model's own input; where a path of it leads is said by the container. */
+function withPaths({ resolvePaths }: HostTool, called: unknown, requested: unknown): unknown {
+  if (!isRecord(called) || !isRecord(requested)) return called;
+  const paths = resolvePaths.filter(
+    (field) => typeof called[field] === "string" && typeof requested[field] === "string",
+  );
+  return { ...called, ...Object.fromEntries(paths.map((field) => [field, requested[field]])) };
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+async function inWordsForModel<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    if (error instanceof AppError && wordsForModel.has(error.code))
+      throw new ToolError(error.message, { cause: error });
+    throw error;
+  }
+}
+
+/** Rejects with the signal's reason when it aborts. */
+function aborted(signal: AbortSignal): Promise<never> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const onAbort = (): void => reject(toError(signal.reason));
+  if (signal.aborted) onAbort();
+  signal.addEventListener("abort", onAbort, { once: true });
+  return promise;
 }

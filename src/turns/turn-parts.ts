@@ -8,9 +8,9 @@ import type { ModelAnswer, ToolCall } from "../domain/model.ts";
 import type { Session } from "../domain/session.ts";
 import type { Step, Turn, TurnTimes } from "../domain/turn.ts";
 import type { Clock } from "../lib/clock.ts";
-import type { Decision } from "../policy/tool-policy.ts";
 import type { Place } from "../domain/place.ts";
 import type { MessageStore, OutboxStore, NewStep, SessionStore, Store, TurnStore } from "../stores/store.ts";
+import type { TurnTools } from "../tools/conversation-tools.ts";
 import type { HotContainer, TurnListener } from "../sandbox/pool/hot-container.ts";
 import type { SessionLeases } from "./session-leases.ts";
 import type { TurnClock } from "./turn-clock.ts";
@@ -74,15 +74,16 @@ export interface TurnParts {
   /** What the model has to be told besides; see `ConversationPrompts`. */
   readonly changeSince: (scope: TurnScope) => Promise<NewStep | undefined>;
   readonly estimateTokens: (step: Step["body"]) => number;
-  readonly judge: (group: Group, call: ToolCall) => Decision;
+  /** What the turn may call, by what its conversation was offered. */
+  readonly toolsOf: (scope: TurnScope) => Promise<TurnTools>;
+  /** How many answers of the model a turn of this group may take; 0: any number. */
+  readonly maxSteps: (group: Group) => number;
   /** The answer as it goes to the chat; empty when there is nothing to send. */
   readonly formatReply: (text: string, scope: TurnScope) => string;
   /** The same for words of the host's own, such as why a turn failed. */
   readonly formatNotice: (text: string, scope: TurnScope) => string;
   /** Copies a file of the group, given by its path in the container, for sending. Throws what is wrong with it, for the model. */
   readonly keepFile: (group: string, path: string) => Promise<OutgoingFile>;
-  /** Can an emoji be put on a message of this channel? */
-  readonly canReact: (channel: string) => boolean;
   /** Resolves when there is room on the disk and the store can be written, or at the signal. Never rejects. */
   readonly untilWritable: (signal: AbortSignal) => Promise<void>;
   /** There are new rows in the outbox. */

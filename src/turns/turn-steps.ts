@@ -2,6 +2,7 @@ import type { Lease } from "../domain/lease.ts";
 import type { Step, StepBody } from "../domain/turn.ts";
 import type { NewStep } from "../stores/store.ts";
 import type { TurnParts, TurnScope } from "./turn-parts.ts";
+import { TurnProgress } from "./turn-progress.ts";
 
 /** The steps of a turn that runs, to which nobody else adds: so the newest one is asked for only as long as it is not known. */
 export class TurnSteps {
@@ -9,8 +10,9 @@ export class TurnSteps {
   readonly #turn: string;
   readonly #lease: Lease;
   #last: Step | undefined;
+  #progress: TurnProgress | undefined;
 
-  /** `last`: the newest one, if it is known. */
+  /** `last`: of a turn that has just begun, its only step. */
   constructor(
     parts: Pick<TurnParts, "store" | "estimateTokens" | "clock">,
     { turn, lease }: Pick<TurnScope, "turn" | "lease">,
@@ -20,6 +22,7 @@ export class TurnSteps {
     this.#turn = turn.id;
     this.#lease = lease;
     this.#last = last;
+    if (last) this.#progress = progressOver([last]);
   }
 
   async last(): Promise<Step | undefined> {
@@ -29,10 +32,25 @@ export class TurnSteps {
 
   async add(step: NewStep): Promise<void> {
     this.#last = await this.#parts.store.turns.addStep(this.#turn, step, this.#lease);
+    this.#progress?.add(step.body);
+  }
+
+  /** Where the turn has got to, with the steps of earlier containers and of earlier lives of the host. */
+  async progress(): Promise<TurnProgress> {
+    if (this.#progress) return this.#progress;
+    const progress = progressOver(await this.#parts.store.turns.steps(this.#turn));
+    this.#progress = progress;
+    return progress;
   }
 
   /** Adds one that takes no messages, of this moment. */
   addNow(body: StepBody): Promise<void> {
     return this.add({ body, tokens: this.#parts.estimateTokens(body), at: this.#parts.clock.now() });
   }
+}
+
+function progressOver(steps: readonly Step[]): TurnProgress {
+  const progress = new TurnProgress();
+  for (const { body } of steps) progress.add(body);
+  return progress;
 }

@@ -41,6 +41,9 @@ import { mainSessionOf, SessionQueue } from "../queue/session-queue.ts";
 import type { GroupRegistry } from "../intake/group-registry.ts";
 import { TurnPace } from "../intake/turn-pace.ts";
 import { removeStaleMailboxes } from "../sandbox/mailbox/folders.ts";
+import { builtInTools } from "../tools/catalog.ts";
+import type { HostTool } from "../tools/define-tool.ts";
+import { ToolRegistry } from "../tools/registry.ts";
 import { messagesPerStep } from "../turns/turn-intake.ts";
 import type { TurnRunner } from "../turns/turn-runner.ts";
 import { mebibyte } from "../lib/bytes.ts";
@@ -51,6 +54,8 @@ export interface AppOptions extends FoundationParts {
   /** For programs that embed the host; nothing in the configuration leads to these. */
   readonly channels?: readonly Connector[] | undefined;
   readonly egress?: EgressOverrides | undefined;
+  /** Besides the built-in ones. Policies may name them only if `loadConfig` was told their names. */
+  readonly tools?: readonly HostTool[] | undefined;
 }
 
 /** A running host. Disposing it ends the containers and closes everything, last the store. */
@@ -103,12 +108,13 @@ export async function startApp(options: AppOptions): Promise<App> {
   Object.assign(live, { doors, outbox, tell, pool: containers.pool } satisfies Live);
   const files = stack.use(await openOutgoingFiles(context, doors));
   const pace = createPace(context);
+  const toolRegistry = new ToolRegistry(builtInTools, options.tools ?? []);
   const runner = createTurns(patient, containers, {
     pace,
     deliver: () => outbox.wake(),
     workAdded: () => live.dueWork?.changed(),
     keepFile: (group, path) => files.keep(group, path),
-    canReact: (channel) => hasTrait(doors, channel, "reactions"),
+    tools: { registry: toolRegistry, channelCan: (channel, ability) => hasTrait(doors, channel, ability) },
     untilWritable: (signal) => guard.untilWritable(signal),
     ...createReplyFormats(context, tell),
   });

@@ -4,16 +4,18 @@ import { estimatePromptTokens, estimateStepTokens } from "../context/tokens.ts";
 import { createMessageIds } from "../context/message-ids.ts";
 import { renderMessages } from "../context/render-messages.ts";
 import { LocalTime } from "../context/time-zone.ts";
-import { networkOf } from "../config/groups.ts";
+import { maxSteps, networkOf } from "../config/groups.ts";
+import type { Group } from "../domain/group.ts";
+import { callsTools } from "../models/capabilities.ts";
 import { createModelCalls } from "../models/model-calls.ts";
 import type { ModelCalls } from "../models/model-calls.ts";
 import { openProviders } from "../models/catalog.ts";
 import { waitReally } from "../models/retry.ts";
-import { judgeToolCall } from "../policy/tool-policy.ts";
-import { toolDefinitions } from "../protocol/tools.ts";
 import type { TurnPace } from "../intake/turn-pace.ts";
+import { ConversationTools } from "../tools/conversation-tools.ts";
+import type { ConversationToolsParts } from "../tools/conversation-tools.ts";
 import { createAskModel } from "../turns/ask-model.ts";
-import { ConversationPrompts } from "../turns/conversation-prompts.ts";
+import { ConversationPrompts, type PromptSources } from "../turns/conversation-prompts.ts";
 import { SessionLeases } from "../turns/session-leases.ts";
 import { TurnRunner } from "../turns/turn-runner.ts";
 import type { TurnParts } from "../turns/turn-parts.ts";
@@ -27,21 +29,20 @@ export function createTurns(
   { launcher, pool, mounts }: Containers,
   {
     pace,
+    tools,
     ...work
-  }: Pick<
-    TurnParts,
-    "deliver" | "workAdded" | "untilWritable" | "keepFile" | "canReact" | "formatReply" | "formatNotice"
-  > & {
+  }: Pick<TurnParts, "deliver" | "workAdded" | "untilWritable" | "keepFile" | "formatReply" | "formatNotice"> & {
     readonly pace: TurnPace;
+    readonly tools: Pick<ConversationToolsParts, "registry" | "channelCan">;
   },
 ): TurnRunner {
   const { config, store, clock, logger } = context;
   const agentName = config.assistant.name;
   const timeZone = new LocalTime(config.timezone);
   const idOf = createMessageIds(context.fingerprint);
-  const prompts = createPrompts(context, launcher, timeZone);
   const events = createTurnEvents({ ...context, pace });
-  const knownTools = new Set<string>(toolDefinitions.map((tool) => tool.name));
+  const toolsOf = createToolsOf(context, tools);
+  const prompts = createPrompts(context, { launcher, timeZone, toolsOf });
   const leases = new SessionLeases({ leases: store.leases, owner: randomUUID(), clock, logger });
   return new TurnRunner({
     store,
@@ -50,13 +51,14 @@ export function createTurns(
     ask: createAskModel({
       store,
       models: createModels(context),
-      tools: toolDefinitions,
+      toolsOf,
       prompts,
     }),
     changeSince: (scope) => prompts.changeSince(scope),
     render: (messages, omitted) => renderMessages({ messages, omitted, agentName, timeZone, idOf }),
     estimateTokens: estimateStepTokens,
-    judge: (group, call) => judgeToolCall(call, group.policy, knownTools),
+    toolsOf,
+    maxSteps: (group) => maxSteps(config, group.name),
     ...work,
     events: {
       ...events,
@@ -75,8 +77,7 @@ export function createTurns(
 
 function createPrompts(
   context: AppContext,
-  launcher: Containers["launcher"],
-  timeZone: LocalTime,
+  parts: Pick<PromptSources, "timeZone" | "toolsOf"> & Pick<Containers, "launcher">,
 ): ConversationPrompts {
   const { config, store, clock } = context;
   const instructions = new Instructions(context);
@@ -84,15 +85,25 @@ function createPrompts(
     sessions: store.sessions,
     sources: {
       agentName: config.assistant.name,
-      timeZone,
+      timeZone: parts.timeZone,
+      toolsOf: parts.toolsOf,
       instructionsOf: (group, session) => instructions.of(group.name, session.id),
-      foldersOf: (group) => launcher.foldersOf(group.name),
+      foldersOf: (group) => parts.launcher.foldersOf(group.name),
       chatOf: ({ channel, chat }) => store.chats.get(channel, chat),
       networkFor: (group) => networkOf(config, group.name).allow,
     },
     estimateTokens: estimateStepTokens,
     now: () => clock.now(),
   });
+}
+
+function createToolsOf(
+  { config, store }: AppContext,
+  parts: Pick<ConversationToolsParts, "registry" | "channelCan">,
+): TurnParts["toolsOf"] {
+  const callsToolsOn = (route: string | undefined): boolean => callsTools(config.models, route);
+  const tools = new ConversationTools({ ...parts, sessions: store.sessions, callsTools: callsToolsOn });
+  return ({ group, turn }) => tools.of(group, turn);
 }
 
 function createModels({ config, store, clock, logger, record, metrics }: AppContext): ModelCalls {

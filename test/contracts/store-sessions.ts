@@ -39,6 +39,26 @@ export function testSessions(open: OpenStore): void {
     });
   });
 
+  test("a conversation keeps the tools that it was offered first, in the same bytes, until a newer one begins", async () => {
+    await using home = await restartableStore(open);
+    const { id } = await home.store.sessions.open("agent:terminal:chat", "family");
+    const schema = { type: "object", properties: { z: {}, a: {} }, "10": 1 };
+    const first = [{ name: "one", description: "first", inputSchema: schema }];
+    const other = [{ name: "two", description: "other", inputSchema: {} }];
+
+    const offered = [await home.store.sessions.offerTools(id, 1, first)];
+    offered.push(await home.store.sessions.offerTools(id, 1, other));
+    const store = await home.restart();
+    offered.push(await store.sessions.offerTools(id, 1, []));
+    const next = await store.sessions.offerTools(id, 2, other);
+    const late = await store.sessions.offerTools(id, 1, first);
+    const again = await store.sessions.offerTools(id, 2, first);
+
+    expect(new Set(offered.map((tools) => JSON.stringify(tools)))).toEqual(new Set([JSON.stringify(first)]));
+    expect([next, again]).toEqual([other, other]);
+    expect(late).toEqual(first);
+  });
+
   test("session ids are safe in paths and container names, and differ by key", async () => {
     await using home = await restartableStore(open);
     const keys = ["agent:terminal:../../etc", "agent:terminal:a", "agent:whatsapp:1203@g.us"];

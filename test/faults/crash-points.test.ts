@@ -32,6 +32,7 @@ const steps = [
   "engine.inspect",
   "engine.remove",
   "record.container-attested",
+  "sessions.offerTools",
   "mailbox.turn-start",
   "usage.reserve",
   "usage.settle",

@@ -93,7 +93,7 @@ test("a file that the agent sends can be fetched with its name, once, also after
     file: { name: "Übersicht 1.csv", mimeType: "text/csv", bytes: 4 },
   });
   expect(replies[1]).toMatchObject({ text: "", reaction: { message: "ask", sender: "ann", emoji: "👍" } });
-  expect(last.text).toContain("Only files below /workspace/group can be sent. Copy /etc/passwd there");
+  expect(last.text).toContain("/etc/passwd was not sent: only files below /workspace/group can be sent; copy it there");
   expect(last.text).toContain("exactly one emoji");
   expect([fetched.status, body, stranger.status, none.status]).toEqual([200, "a,b\n", 401, 404]);
   expect(fetched.headers.get("content-disposition")).toBe(

@@ -1,3 +1,4 @@
+import { protocolVersion } from "../../src/protocol/messages.ts";
 import type { ProbeReport } from "../../src/protocol/messages.ts";
 import type { HotContainerParts, MailboxEvents } from "../../src/sandbox/pool/hot-container.ts";
 import type { RunningContainer } from "../../src/sandbox/pool/launch.ts";
@@ -32,7 +33,7 @@ export function containerParts(overrides: Partial<HotContainerParts>): HotContai
     fingerprint: "",
     openMailbox: async ({ onMessage }: MailboxEvents) => {
       const probe = {} as ProbeReport;
-      onMessage({ version: 2, id: 1, generation: 1, acked: 0, payload: { type: "ready", probe } });
+      onMessage({ version: protocolVersion, id: 1, generation: 1, acked: 0, payload: { type: "ready", probe } });
       return {
         send: async () => 1,
         setFrozen: () => undefined,

@@ -1,6 +1,5 @@
 import type { HostPayload } from "../../../src/protocol/messages.ts";
-import type { ToolName } from "../../../src/protocol/tools.ts";
-import type { ToolOutput } from "../tools/tool.ts";
+import type { AnnouncedTool, ToolOutput } from "../../../src/protocol/tools.ts";
 
 export type ModelResponse = Extract<HostPayload, { type: "model-response" | "model-failure" }>;
 export type ToolCall = Extract<HostPayload, { type: "model-response" }>["toolCalls"][number];
@@ -14,10 +13,12 @@ export interface ToolResult {
 /** What an engine has of the host during one turn. All of it rejects once the turn is cancelled. */
 export interface TurnHost {
   readonly signal: AbortSignal;
+  /** What the model may call in this turn. */
+  readonly tools: readonly AnnouncedTool[];
   /** Gives the results of the last answer's calls and gets the next answer, or why there is none. */
   askModel(append: readonly ToolResult[]): Promise<ModelResponse>;
   /** Has a tool run by the host. */
-  askTool(callId: string, name: ToolName, input: unknown): Promise<ToolOutput>;
+  askTool(callId: string, name: string, input: unknown): Promise<ToolOutput>;
   /** A sign of life. */
   progress(text: string): Promise<void>;
 }

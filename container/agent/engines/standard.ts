@@ -1,57 +1,58 @@
-import type { RunnableTool } from "../tools/tool.ts";
-import { failure } from "../tools/tool.ts";
+import type { RunnableTool, Toolbox } from "../tools/toolbox.ts";
 import type { Engine, ToolCall, ToolResult, TurnHost, TurnResult } from "./engine.ts";
 
 /** Asks, runs the tools, asks again, until an answer has no tool calls. */
 export class StandardEngine implements Engine {
-  readonly #tools: ReadonlyMap<string, RunnableTool>;
+  readonly #toolbox: Toolbox;
 
-  constructor(tools: ReadonlyMap<string, RunnableTool>) {
-    this.#tools = tools;
+  constructor(toolbox: Toolbox) {
+    this.#toolbox = toolbox;
   }
 
   async runTurn(host: TurnHost): Promise<TurnResult> {
+    const tools = new Map(host.tools.map((tool) => [tool.name, this.#toolbox.toolFor(tool)]));
     let results: readonly ToolResult[] = [];
     for (;;) {
       const answer = await host.askModel(results);
       if (answer.type === "model-failure") return { outcome: "failed", text: answer.reason };
       if (answer.toolCalls.length === 0) return { outcome: "done", text: answer.text };
-      results = await this.#runCalls(answer.toolCalls, host);
+      results = await runCalls(answer.toolCalls, { host, tools });
     }
   }
+}
 
-  /**
-   * In the order of the calls; those that only read run together with their neighbours of that kind. So a command sees the
-   * file that the call before it wrote.
-   */
-  async #runCalls(calls: readonly ToolCall[], host: TurnHost): Promise<ToolResult[]> {
-    const results: ToolResult[] = [];
-    for (let next = 0; next < calls.length;) {
-      const group = this.#callsAtOnce(calls.slice(next));
-      results.push(...(await Promise.all(group.map((call) => this.#runCall(call, host)))));
-      next += group.length;
-    }
-    return results;
-  }
+interface Turn {
+  readonly host: TurnHost;
+  readonly tools: ReadonlyMap<string, RunnableTool>;
+}
 
-  #callsAtOnce(calls: readonly ToolCall[]): readonly ToolCall[] {
-    const writer = calls.findIndex((call) => this.#tools.get(call.name)?.readsOnly !== true);
-    if (writer === -1) return calls;
-    return calls.slice(0, Math.max(1, writer));
+/**
+ * In the order of the calls; those that only read run together with their neighbours of that kind. So a command sees the
+ * file that the call before it wrote.
+ */
+async function runCalls(calls: readonly ToolCall[], turn: Turn): Promise<ToolResult[]> {
+  const results: ToolResult[] = [];
+  for (let next = 0; next < calls.length;) {
+    const group = callsAtOnce(calls.slice(next), turn);
+    results.push(...(await Promise.all(group.map((call) => runCall(call, turn)))));
+    next += group.length;
   }
+  return results;
+}
 
-  async #runCall(call: ToolCall, host: TurnHost): Promise<ToolResult> {
-    host.signal.throwIfAborted();
-    const tool = this.#tools.get(call.name);
-    const context = {
-      callId: call.id,
-      signal: host.signal,
-      askHost: host.askTool.bind(host, call.id),
-    };
-    await host.progress(progressText(call));
-    const result = tool ? await tool.run(call.input, context) : failure(`There is no tool ${call.name}.`);
-    return { callId: call.id, ...result };
-  }
+function callsAtOnce(calls: readonly ToolCall[], { tools }: Turn): readonly ToolCall[] {
+  const writer = calls.findIndex((call) => tools.get(call.name)?.readsOnly !== true);
+  if (writer === -1) return calls;
+  return calls.slice(0, Math.max(1, writer));
+}
+
+async function runCall(call: ToolCall, { host, tools }: Turn): Promise<ToolResult> {
+  host.signal.throwIfAborted();
+  const context = { signal: host.signal, askHost: host.askTool.bind(host, call.id) };
+  await host.progress(progressText(call));
+  const missing = { output: `There is no tool ${call.name}.`, isError: true };
+  const result = (await tools.get(call.name)?.run(call.input, context)) ?? missing;
+  return { callId: call.id, ...result };
 }
 
 /** The tool's name and the beginning of what matters of its input. */

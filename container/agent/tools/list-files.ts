@@ -2,36 +2,34 @@ import type { Dirent } from "node:fs";
 import { opendir, readlink } from "node:fs/promises";
 import { join } from "node:path";
 
-import { toolInputs } from "../../../src/protocol/tools.ts";
+import * as z from "zod";
+
 import { resolvePath } from "./paths.ts";
-import type { PathBase } from "./paths.ts";
-import { descriptionOf, success } from "./tool.ts";
-import type { Tool, ToolContext, ToolInput, ToolOutput } from "./tool.ts";
+import { defineContainerTool } from "./tool.ts";
 
 const defaultDepth = 2;
 const maxEntries = 1_000;
 /** Named, not descended into: their thousands of entries are never what is looked for. */
 const closedFolders: ReadonlySet<string> = new Set([".git", "node_modules"]);
 
-/** Lists a folder as an indented tree, sorted, folders with a slash. */
-export class ListFilesTool implements Tool<"list_files"> {
-  readonly name = "list_files";
-  readonly description = descriptionOf("list_files");
-  readonly schema = toolInputs.list_files;
-  readonly readsOnly = true;
-  readonly #base: PathBase;
-
-  constructor(base: PathBase) {
-    this.#base = base;
-  }
-
-  async execute(input: ToolInput<"list_files">, { signal }: ToolContext): Promise<ToolOutput> {
-    const path = resolvePath(this.#base, input.path ?? ".");
+/** An indented tree, sorted, folders with a slash. */
+export const listFiles = defineContainerTool({
+  name: "list_files",
+  description: "List files and folders below a folder.",
+  input: z.strictObject({
+    path: z.string().min(1).optional().describe("Folder to list. Default: the working directory."),
+    depth: z.number().int().min(1).max(8).optional().describe("How deep. Default 2."),
+  }),
+  risk: "low",
+  timeoutSeconds: 60,
+  readsOnly: true,
+  run: async (input, { paths, signal }) => {
+    const path = resolvePath(paths, input.path ?? ".");
     const tree = new Tree(signal);
     await tree.add(path, input.depth ?? defaultDepth, "");
-    return success([path, ...tree.lines].join("\n"));
-  }
-}
+    return [path, ...tree.lines].join("\n");
+  },
+});
 
 class Tree {
   readonly lines: string[] = [];

@@ -3,6 +3,8 @@ import { open } from "node:fs/promises";
 import type { FileHandle } from "node:fs/promises";
 import { join, resolve } from "node:path";
 
+import { ToolError } from "../../../src/protocol/tools.ts";
+
 /** Where the paths that the model gives begin. */
 export interface PathBase {
   readonly home: string;
@@ -25,5 +27,5 @@ export async function openRegularFile(path: string, flags: number): Promise<File
     throw error;
   }
   await file.close();
-  throw new Error(`${path} is not a regular file`);
+  throw new ToolError(`${path} is not a regular file.`);
 }

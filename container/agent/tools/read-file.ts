@@ -1,13 +1,13 @@
 import { constants } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
 
+import * as z from "zod";
+
 import { limits } from "../../../src/protocol/limits.ts";
-import { toolInputs } from "../../../src/protocol/tools.ts";
+import { ToolError } from "../../../src/protocol/tools.ts";
 import { decodeText } from "../text.ts";
 import { openRegularFile, resolvePath } from "./paths.ts";
-import type { PathBase } from "./paths.ts";
-import { descriptionOf, failure, success } from "./tool.ts";
-import type { Tool, ToolContext, ToolInput, ToolOutput } from "./tool.ts";
+import { defineContainerTool } from "./tool.ts";
 
 const defaultLines = 2_000;
 const maxLineBytes = 4_000;
@@ -15,20 +15,20 @@ const maxLineBytes = 4_000;
 const maxChars = limits.toolOutputChars - 200;
 const newline = 10;
 
-/** Reads lines with their numbers, never more of the file than it shows or skips. */
-export class ReadFileTool implements Tool<"read_file"> {
-  readonly name = "read_file";
-  readonly description = descriptionOf("read_file");
-  readonly schema = toolInputs.read_file;
-  readonly readsOnly = true;
-  readonly #base: PathBase;
-
-  constructor(base: PathBase) {
-    this.#base = base;
-  }
-
-  async execute(input: ToolInput<"read_file">, { signal }: ToolContext): Promise<ToolOutput> {
-    const path = resolvePath(this.#base, input.path);
+/** Lines with their numbers; never more of the file is read than is shown or skipped. */
+export const readFile = defineContainerTool({
+  name: "read_file",
+  description: "Read a text file, with line numbers.",
+  input: z.strictObject({
+    path: z.string().min(1).describe("File to read."),
+    offset: z.number().int().min(1).optional().describe("First line to read, counted from 1."),
+    limit: z.number().int().min(1).max(10_000).optional().describe("How many lines. Default 2000."),
+  }),
+  risk: "low",
+  timeoutSeconds: 60,
+  readsOnly: true,
+  run: async (input, { paths, signal }) => {
+    const path = resolvePath(paths, input.path);
     const first = input.offset ?? 1;
     await using file = await openRegularFile(path, constants.O_RDONLY);
     const { size } = await file.stat();
@@ -38,20 +38,19 @@ export class ReadFileTool implements Tool<"read_file"> {
     for await (const line of linesOf(file, signal)) {
       count += 1;
       if (count < first) continue;
-      if (line.includes(0)) return failure(`${path} is a binary file of ${size} bytes.`);
+      if (line.includes(0)) throw new ToolError(`${path} is a binary file of ${size} bytes.`);
       const text = `${String(count).padStart(6)}\t${decodeText(line)}`;
       if (shown.length === (input.limit ?? defaultLines) || chars + text.length + 1 > maxChars) {
-        return success(
-          `${shown.join("\n")}\n[lines ${first} to ${count - 1}; there are more, go on with offset ${count}]`,
-        );
+        return `${shown.join("\n")}\n[lines ${first} to ${count - 1}; there are more, go on with offset ${count}]`;
       }
       shown.push(text);
       chars += text.length + 1;
     }
-    if (shown.length > 0) return success(shown.join("\n"));
-    return count === 0 ? success("[the file is empty]") : failure(`${path} has only ${count} lines.`);
-  }
-}
+    if (shown.length > 0) return shown.join("\n");
+    if (count === 0) return "[the file is empty]";
+    throw new ToolError(`${path} has only ${count} lines.`);
+  },
+});
 
 /** Lines without their ends; of a line that is too long to show, its beginning and a note. */
 async function* linesOf(file: FileHandle, signal: AbortSignal): AsyncGenerator<Buffer> {

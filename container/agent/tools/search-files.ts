@@ -2,48 +2,41 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { access } from "node:fs/promises";
 
-import { limits } from "../../../src/protocol/limits.ts";
-import { toError } from "../../../src/lib/app-error.ts";
-import { toolInputs } from "../../../src/protocol/tools.ts";
-import { decodeText } from "../text.ts";
-import { resolvePath } from "./paths.ts";
-import type { PathBase } from "./paths.ts";
-import { descriptionOf, failure, success } from "./tool.ts";
-import type { Tool, ToolContext, ToolInput, ToolOutput } from "./tool.ts";
+import * as z from "zod";
 
-const timeoutMs = 60_000;
+import { limits } from "../../../src/protocol/limits.ts";
+import { ToolError } from "../../../src/protocol/tools.ts";
+import { decodeText } from "../text.ts";
+import { toError } from "../to-error.ts";
+import { resolvePath } from "./paths.ts";
+import { defineContainerTool } from "./tool.ts";
+
 /** Room for the last line of the result. */
 const maxBytes = limits.toolOutputChars - 200;
 
-/** Searches with ripgrep: `path:line:text`, sorted by path, as far as a result has room. */
-export class SearchFilesTool implements Tool<"search_files"> {
-  readonly name = "search_files";
-  readonly description = descriptionOf("search_files");
-  readonly schema = toolInputs.search_files;
-  readonly readsOnly = true;
-  readonly #base: PathBase;
-  readonly #environment: Readonly<Record<string, string>>;
-
-  constructor(base: PathBase, environment: Readonly<Record<string, string>>) {
-    this.#base = base;
-    this.#environment = environment;
-  }
-
-  async execute(input: ToolInput<"search_files">, { signal }: ToolContext): Promise<ToolOutput> {
-    const path = resolvePath(this.#base, input.path ?? ".");
+/** `path:line:text` as ripgrep finds it, sorted by path, as far as a result has room. */
+export const searchFiles = defineContainerTool({
+  name: "search_files",
+  description: "Search file contents with ripgrep.",
+  input: z.strictObject({
+    pattern: z.string().min(1).describe("Regular expression in ripgrep's syntax."),
+    path: z.string().min(1).optional().describe("Folder or file to search. Default: the working directory."),
+    glob: z.string().min(1).optional().describe("Only files that match, such as *.ts."),
+  }),
+  risk: "low",
+  timeoutSeconds: 60,
+  readsOnly: true,
+  run: async (input, { paths, environment, signal }) => {
+    const path = resolvePath(paths, input.path ?? ".");
     await access(path);
-    const search = await ripgrep(argumentsOf(input, path), {
-      cwd: this.#base.workingDirectory(),
-      env: this.#environment,
-      signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
-    });
-    if (search.problem !== undefined) return failure(search.problem);
-    if (search.output === "") return success("[no matches]");
-    return success(search.isCut ? `${search.output}\n[more matches were cut; narrow the search]` : search.output);
-  }
-}
+    const search = await ripgrep(argumentsOf(input, path), { cwd: paths.workingDirectory(), env: environment, signal });
+    if (search.problem !== undefined) throw new ToolError(search.problem);
+    if (search.output === "") return "[no matches]";
+    return search.isCut ? `${search.output}\n[more matches were cut; narrow the search]` : search.output;
+  },
+});
 
-function argumentsOf(input: ToolInput<"search_files">, path: string): string[] {
+function argumentsOf(input: { readonly pattern: string; readonly glob?: string | undefined }, path: string): string[] {
   const fixed = ["--line-number", "--with-filename", "--no-heading", "--color=never", "--hidden", "--glob=!.git"];
   const shape = ["--max-columns=500", "--max-columns-preview", "--sort=path", "--no-messages", "--no-config"];
   const glob = input.glob === undefined ? [] : [`--glob=${input.glob}`];

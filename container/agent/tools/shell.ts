@@ -1,45 +1,58 @@
-import { toError } from "../../../src/lib/app-error.ts";
-import { toolInputs } from "../../../src/protocol/tools.ts";
+import * as z from "zod";
+
+import { ToolError } from "../../../src/protocol/tools.ts";
 import { OutputLog } from "../output-log.ts";
-import type { PersistentShell, ShellCall, ShellCallEnd } from "../shell/persistent-shell.ts";
+import type { ShellCall, ShellCallEnd } from "../shell/persistent-shell.ts";
 import { formatSeconds } from "../text.ts";
-import type { ToolOutputFolder } from "../tool-output-folder.ts";
-import { descriptionOf, failure } from "./tool.ts";
-import type { Tool, ToolContext, ToolInput, ToolOutput } from "./tool.ts";
+import { toError } from "../to-error.ts";
+import { defineContainerTool } from "./tool.ts";
 
 const defaultTimeoutSeconds = 120;
+const maxTimeoutSeconds = 3_600;
+/** What it may take to end a command that has run out of its own time. */
+const endSeconds = 30;
 
-/** Runs a command; the result is its output and a last line such as `[exit code 0, 1.2 s]`. */
-export class ShellTool implements Tool<"shell"> {
-  readonly name = "shell";
-  readonly description = descriptionOf("shell");
-  readonly schema = toolInputs.shell;
-  readonly readsOnly = false;
-  readonly #shell: PersistentShell;
-  readonly #outputs: ToolOutputFolder;
-
-  constructor(shell: PersistentShell, outputs: ToolOutputFolder) {
-    this.#shell = shell;
-    this.#outputs = outputs;
-  }
-
-  async execute(input: ToolInput<"shell">, { signal }: ToolContext): Promise<ToolOutput> {
-    if (input.command.includes("\0")) return failure("command: contains a NUL character, which bash cannot take.");
+/** The result is the command's output and a last line such as `[exit code 0, 1.2 s]`. */
+export const shell = defineContainerTool({
+  name: "shell",
+  description:
+    "Run a command in the session's persistent bash. Returns output and exit code. Long-running programs belong in the background (&), with their output sent to a file.",
+  input: z.strictObject({
+    command: z
+      .string()
+      .min(1)
+      .describe("Command line for bash. Working directory and environment stay from call to call."),
+    timeout_s: z
+      .number()
+      .positive()
+      .max(maxTimeoutSeconds)
+      .optional()
+      .describe("Seconds until it is killed. Default 120."),
+  }),
+  risk: "high",
+  timeoutSeconds: maxTimeoutSeconds + endSeconds,
+  readsOnly: false,
+  run: async (input, place) => {
+    if (input.command.includes("\0")) throw new ToolError("command: contains a NUL character, which bash cannot take.");
     const timeoutSeconds = input.timeout_s ?? defaultTimeoutSeconds;
-    const log = new OutputLog(this.#outputs);
+    const log = new OutputLog(place.outputs);
     const startedAt = performance.now();
-    const options = { timeoutMs: timeoutSeconds * 1_000, signal, onOutput: (chunk: Buffer) => log.write(chunk) };
+    const onOutput = (chunk: Buffer): void => log.write(chunk);
     let call: ShellCall;
     try {
-      call = await this.#shell.run(input.command, options);
+      call = await place.shell.run(input.command, {
+        timeoutMs: timeoutSeconds * 1_000,
+        signal: place.signal,
+        onOutput,
+      });
     } catch (error) {
-      return failure(`No shell could be started: ${reasonOf(error)}`);
+      throw new ToolError(`No shell could be started: ${reasonOf(error)}`);
     }
     const elapsed = formatSeconds(performance.now() - startedAt);
     const lastLine = `[${outcome(call.end, elapsed, timeoutSeconds)}${call.unchoked ? `; ${unchokedNotice}` : ""}]`;
     return { output: withLastLine(log.finish(), lastLine), isError: call.end.kind !== "completed" };
-  }
-}
+  },
+});
 
 const restart =
   "The shell and everything it had started were ended; the next command starts a new one in the same directory and environment";

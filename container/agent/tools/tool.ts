@@ -1,75 +1,59 @@
 import type * as z from "zod";
 
-import { toError } from "../../../src/lib/app-error.ts";
-import { limits } from "../../../src/protocol/limits.ts";
-import { toolDefinitions } from "../../../src/protocol/tools.ts";
-import type { toolInputs, ToolName } from "../../../src/protocol/tools.ts";
-import { fitToolOutput } from "../text.ts";
+import { parseToolInput, ToolError } from "../../../src/protocol/tools.ts";
+import type { ToolFacts, ToolOutput } from "../../../src/protocol/tools.ts";
+import type { PersistentShell } from "../shell/persistent-shell.ts";
+import type { ToolOutputFolder } from "../tool-output-folder.ts";
+import type { PathBase } from "./paths.ts";
 
-/** A last resort: tools cut their output themselves, and say in a line of their own what is missing. */
-const maxOutputChars = limits.toolOutputChars + 1_500;
-
-export interface ToolOutput {
-  readonly output: string;
-  readonly isError: boolean;
+/** What the tools of a container work with. */
+export interface ContainerPlace {
+  /** The session's one bash, which keeps its working directory and environment. */
+  readonly shell: PersistentShell;
+  /** Takes outputs that are too long for a result. */
+  readonly outputs: ToolOutputFolder;
+  /** Where the paths that the model gives begin. */
+  readonly paths: PathBase;
+  /** Of programs that a tool starts. */
+  readonly environment: Readonly<Record<string, string>>;
 }
 
-/** What a tool may use while it runs. */
-export interface ToolContext {
-  readonly callId: string;
-  /** Aborted when the turn is cancelled; a tool then ends soon, whatever it returns. */
+/** Aborted when the turn is cancelled or the tool has run out of time; a tool then ends soon, whatever it returns. */
+export interface CallPlace extends ContainerPlace {
   readonly signal: AbortSignal;
-  /** Lets the host run the tool. */
-  readonly askHost: (name: ToolName, input: unknown) => Promise<ToolOutput>;
 }
 
-export type ToolInput<Name extends ToolName> = z.infer<(typeof toolInputs)[Name]>;
-
-/** A tool that the model sees. `execute` may throw: that becomes an error result. */
-export interface Tool<Name extends ToolName> {
-  readonly name: Name;
-  readonly description: string;
-  readonly schema: (typeof toolInputs)[Name];
+/**
+ * A tool that runs in the container. The host reads everything but `run`, and offers it to the model; the agent runs it.
+ * Importing one must do nothing.
+ */
+export interface ContainerTool extends ToolFacts {
+  readonly runs: "container";
   /** Changes nothing, so that calls next to each other may run at the same time. */
   readonly readsOnly: boolean;
-  execute(input: ToolInput<Name>, context: ToolContext): Promise<ToolOutput>;
+  /** Throws ToolError for input that does not fit, and what the tool throws. */
+  run(input: unknown, place: CallPlace): Promise<string | ToolOutput>;
 }
 
-/** A tool for any input. Never rejects. */
-export interface RunnableTool {
+/** What the author of a tool writes. `run` gets input that fits, and throws ToolError with words for the model. */
+interface ContainerToolDefinition<Schema extends z.ZodObject> extends ToolFacts<Schema> {
   readonly readsOnly: boolean;
-  run(input: unknown, context: ToolContext): Promise<ToolOutput>;
+  run(input: z.infer<Schema>, place: CallPlace): Promise<string | ToolOutput>;
 }
 
-/** Puts the check of the input, the cap on the output and the catching of errors around a tool. */
-export function runnable<Name extends ToolName>(tool: Tool<Name>): RunnableTool {
+export function defineContainerTool<Schema extends z.ZodObject>(
+  definition: ContainerToolDefinition<Schema>,
+): ContainerTool {
+  const { risk } = definition;
   return {
-    readsOnly: tool.readsOnly,
-    run: async (input, context) => {
-      const parsed = tool.schema.safeParse(input);
-      if (!parsed.success) return failure(`The input of ${tool.name} is wrong: ${wrongFields(parsed.error)}`);
-      try {
-        const { output, isError } = await tool.execute(parsed.data as ToolInput<Name>, context);
-        return { output: fitToolOutput(output, maxOutputChars), isError };
-      } catch (error) {
-        return failure(fitToolOutput(`${tool.name} failed: ${toError(error).message}`));
-      }
-    },
+    ...definition,
+    runs: "container",
+    risk: typeof risk === "string" ? risk : (input) => risk(input as z.infer<Schema>),
+    run: async (input, place) => definition.run(parseToolInput(definition, input), place),
   };
 }
 
-export function success(output: string): ToolOutput {
-  return { output, isError: false };
-}
-
-export function failure(output: string): ToolOutput {
-  return { output, isError: true };
-}
-
-export function descriptionOf(name: ToolName): string {
-  return toolDefinitions.find((definition) => definition.name === name)?.description ?? name;
-}
-
-function wrongFields(error: z.ZodError): string {
-  return error.issues.map((issue) => `${issue.path.join(".") || "input"}: ${issue.message}`).join("; ");
+/** What the tools here throw that is for the model: their own words, and what the system says of a file or a program. */
+export function isForModel(error: Error): boolean {
+  return error instanceof ToolError || ("syscall" in error && "code" in error);
 }

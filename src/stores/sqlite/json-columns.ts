@@ -3,7 +3,7 @@ import * as z from "zod";
 import type { ToldFacts } from "../../domain/conversation.ts";
 import { protectedByDefault, type Group, type MountRequest } from "../../domain/group.ts";
 import type { OutgoingFile, OutgoingReaction, Quote, Sender, StoredAttachment } from "../../domain/message.ts";
-import type { ToolResult } from "../../domain/model.ts";
+import type { ToolDefinition, ToolResult } from "../../domain/model.ts";
 import type { StepBody, TurnTimes } from "../../domain/turn.ts";
 import type { ReplyTarget } from "../../domain/work.ts";
 import { AppError } from "../../lib/app-error.ts";
@@ -107,6 +107,10 @@ const groupSettings = z
 const times: z.ZodType<TurnTimes> = z.record(z.string(), count);
 const texts = z.array(z.string());
 
+const toolDefinitions: z.ZodType<ToolDefinition[]> = z.array(
+  z.strictObject({ name: z.string(), description: z.string(), inputSchema: z.record(z.string(), z.unknown()) }),
+);
+
 /** Reads a JSON column; what does not fit is damage, told as AppError `store_failed` with the column's name. */
 function parse<T>(column: string, schema: z.ZodType<T>, json: string): T {
   try {
@@ -128,4 +132,6 @@ export const parseGroupSettings = (json: string): GroupSettings => parse("groups
 export const parseTimes = (json: string): TurnTimes => parse("turns.times", times, json);
 export const parseToldFacts = (json: string): ToldFacts => parse("conversation_prompts.told", toldFacts, json);
 export const parseReplyTarget = (json: string): ReplyTarget => parse("reply_to", replyTarget, json);
+export const parseToolDefinitions = (json: string): ToolDefinition[] =>
+  parse("offered_tools.tools", toolDefinitions, json);
 export const parseTexts = (json: string): string[] => parse("outbox.in_reply_to", texts, json);

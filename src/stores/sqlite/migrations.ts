@@ -319,6 +319,15 @@ const conversationPrompts = [
    ) strict`,
 ];
 
+/* What tools the current conversation of a session was offered when it began. */
+const offeredTools = [
+  `create table offered_tools (
+     session text primary key references sessions (id),
+     conversation integer not null,
+     tools text not null
+   ) strict, without rowid`,
+];
+
 /** Every migration by name; names sort in the order in which they run, and a name that was released is never changed. */
 export const migrations: Readonly<Record<string, Migration>> = {
   "0001-initial": { up: (database: Kysely<Tables>) => run(database, initial) },
@@ -336,6 +345,7 @@ export const migrations: Readonly<Record<string, Migration>> = {
   "0013-execution-points": { up: (database: Kysely<Tables>) => run(database, executionPoints) },
   "0014-work": { up: (database: Kysely<Tables>) => run(database, work) },
   "0015-conversation-prompts": { up: (database: Kysely<Tables>) => run(database, conversationPrompts) },
+  "0016-offered-tools": { up: (database: Kysely<Tables>) => run(database, offeredTools) },
 };
 
 async function run(database: Kysely<Tables>, statements: readonly string[]): Promise<void> {

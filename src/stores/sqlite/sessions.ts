@@ -3,11 +3,12 @@ import { createHash } from "node:crypto";
 import { sql, type Transaction } from "kysely";
 
 import type { ConversationPrompt } from "../../domain/conversation.ts";
+import type { ToolDefinition } from "../../domain/model.ts";
 import type { Session } from "../../domain/session.ts";
 import { AppError } from "../../lib/app-error.ts";
 import type { NewSideSession, SessionStore } from "../store.ts";
 import type { Database } from "./database.ts";
-import { parseTexts, parseToldFacts } from "./json-columns.ts";
+import { parseTexts, parseToldFacts, parseToolDefinitions } from "./json-columns.ts";
 import type { Row, Tables } from "./tables.ts";
 import { isDue } from "./work.ts";
 
@@ -134,6 +135,36 @@ export class SqliteSessions implements SessionStore {
         .onConflict((conflict) => conflict.column("session").doUpdateSet(values))
         .execute(),
     );
+  }
+
+  async offerTools(
+    id: string,
+    conversation: number,
+    tools: readonly ToolDefinition[],
+  ): Promise<readonly ToolDefinition[]> {
+    const known = await this.#database.read((kysely) =>
+      kysely
+        .selectFrom("offered_tools")
+        .select("tools")
+        .where("session", "=", id)
+        .where("conversation", "=", conversation)
+        .executeTakeFirst(),
+    );
+    if (known) return parseToolDefinitions(known.tools);
+    const row = { session: id, conversation, tools: JSON.stringify(tools) };
+    await this.#database.writeSoon((transaction) =>
+      transaction
+        .insertInto("offered_tools")
+        .values(row)
+        .onConflict((conflict) =>
+          conflict
+            .column("session")
+            .doUpdateSet({ conversation, tools: row.tools })
+            .where("offered_tools.conversation", "<", conversation),
+        )
+        .execute(),
+    );
+    return parseToolDefinitions(row.tools);
   }
 
   async nextMailboxBlock(id: string): Promise<number> {

@@ -116,6 +116,12 @@ interface SessionTable {
   readonly lease_expires_at: Generated<number>;
 }
 
+interface OfferedToolsTable {
+  readonly session: string;
+  readonly conversation: number;
+  readonly tools: string;
+}
+
 interface TurnTable {
   readonly seq: Generated<number>;
   readonly id: string;
@@ -246,6 +252,7 @@ export interface Tables {
   readonly chat_requests: ChatRequestTable;
   readonly members: MemberTable;
   readonly sessions: SessionTable;
+  readonly offered_tools: OfferedToolsTable;
   readonly turns: TurnTable;
   readonly work: WorkTable;
   readonly conversation_prompts: ConversationPromptTable;

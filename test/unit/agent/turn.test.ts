@@ -33,7 +33,7 @@ test.for([
 test("a turn ends with the model's text", async () => {
   await using agent = await AgentProcess.start();
 
-  await agent.send({ type: "turn-start", turn: "t1", resumed: false });
+  await agent.send({ type: "turn-start", turn: "t1", resumed: false, tools: [] });
   expect(await agent.next("model-request")).toEqual({ type: "model-request", turn: "t1", append: [] });
   await agent.send({ type: "model-response", turn: "t1", request: 1, text: "hello", toolCalls: [] });
 
@@ -138,7 +138,7 @@ test("a turn that is started again while it runs begins anew, and ends once", as
   await agent.callTools(turn, [{ id: "c1", name: "shell", input: { command: "sleep 1000" } }]);
   await agent.next("progress");
 
-  await agent.send({ type: "turn-start", turn, resumed: true });
+  await agent.send({ type: "turn-start", turn, resumed: true, tools: [] });
   expect((await agent.next("model-request")).append).toEqual([]);
   await agent.send({ type: "model-response", turn, request: 1, text: "resumed", toolCalls: [] });
 

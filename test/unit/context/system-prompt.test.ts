@@ -12,6 +12,7 @@ const place: Place = {
     { path: "/workspace/group", access: "rw" },
     { path: "/workspace/global", access: "ro" },
   ],
+  tools: ["send_message", "shell"],
   instructions: "Speak *German*.",
   timeZone: new LocalTime("Europe/Berlin"),
   startedAt: Date.UTC(2026, 0, 15, 23, 30),
@@ -24,6 +25,14 @@ test("the model learns who and where it is, and what the group wants from it", (
   expect(stable).toContain("- /workspace/group (you may change it)\n- /workspace/global (read-only)");
   expect(stable).toContain("<instructions>\nSpeak *German*.\n</instructions>");
   expect(conversation).toContain("It began on 2026-01-16. Times are in the time zone Europe/Berlin.");
+});
+
+test("the model is told of no tool that it is not offered", () => {
+  const [stable] = systemPrompt(place);
+  const [without] = systemPrompt({ ...place, tools: ["shell"] });
+
+  expect(stable).toContain("use send_message");
+  expect(without).not.toContain("send_message");
 });
 
 test("what differs between conversations stands behind what does not", () => {

@@ -35,6 +35,7 @@ async function freshCheckout(npm = ""): Promise<FreshCheckout> {
   await file("scripts/setup.ts", 'console.error("set up by", process.version.split(".")[0], process.pid);');
   await file("scripts/build-program.ts", buildProgram);
   await file("redteam/case.ts", "");
+  await file("container/agent/tool.ts", "");
   for (const name of ["setup", "crabpot", "find-node", "find-program"])
     await copyFile(join(scripts, name), join(folder.path, "scripts", name));
   return {

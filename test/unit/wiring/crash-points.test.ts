@@ -48,7 +48,7 @@ test("records, sends of the mailbox and sends of a channel are told apart by wha
   await record({ type: "turn-end", actor: "host", data: {} });
   const watched = at("after:mailbox.turn-start").mailbox(mailbox);
   await watched.send({ type: "cancel", turn: "1", reason: "" });
-  await watched.send({ type: "turn-start", turn: "1", resumed: false });
+  await watched.send({ type: "turn-start", turn: "1", resumed: false, tools: [] });
   await watched[Symbol.asyncDispose]();
 
   expect(crashes).toEqual(["before:record.turn-end", "after:mailbox.turn-start"]);

@@ -1,0 +1,116 @@
+import { realpath } from "node:fs/promises";
+
+import { limits } from "../../../src/protocol/limits.ts";
+import { timedOut, ToolError, toToolOutput } from "../../../src/protocol/tools.ts";
+import type { AnnouncedTool, ToolOutput } from "../../../src/protocol/tools.ts";
+import { fitToolOutput } from "../text.ts";
+import { toError } from "../to-error.ts";
+import { resolvePath } from "./paths.ts";
+import { isForModel } from "./tool.ts";
+import type { ContainerPlace, ContainerTool } from "./tool.ts";
+
+/** A last resort: tools cut their output themselves, and say in a line of their own what is missing. */
+const maxOutputChars = limits.toolOutputChars + 1_500;
+/** A tool that has not ended this long after its time was over is left to itself. */
+const endMs = 2_000;
+
+/** One call, as its turn sees it. */
+export interface CallContext {
+  /** Aborted when the turn is cancelled. */
+  readonly signal: AbortSignal;
+  /** Lets the host run the tool. */
+  readonly askHost: (name: string, input: unknown) => Promise<ToolOutput>;
+}
+
+/** A tool of a turn, for any input. `run` never rejects. */
+export interface RunnableTool {
+  readonly readsOnly: boolean;
+  run(input: unknown, context: CallContext): Promise<ToolOutput>;
+}
+
+interface ToolboxParts {
+  readonly tools: readonly ContainerTool[];
+  readonly place: ContainerPlace;
+  /** Where faults of ours go. */
+  readonly log: (text: string) => void;
+}
+
+/** Makes what the host announces runnable: tools of the container are here, all others are the host's. */
+export class Toolbox {
+  readonly #tools: ReadonlyMap<string, ContainerTool>;
+  readonly #parts: ToolboxParts;
+
+  constructor(parts: ToolboxParts) {
+    this.#tools = new Map(parts.tools.map((tool) => [tool.name, tool]));
+    this.#parts = parts;
+  }
+
+  toolFor(announced: AnnouncedTool): RunnableTool {
+    if (announced.runs === "host") return this.#safely(announced.name, false, this.#forwarded(announced));
+    const tool = this.#tools.get(announced.name);
+    if (tool) return this.#safely(tool.name, tool.readsOnly, this.#limited(tool, announced.timeoutSeconds));
+    const missing = `This container has no tool ${announced.name}.`;
+    return { readsOnly: true, run: () => Promise.resolve({ output: missing, isError: true }) };
+  }
+
+  /** Puts the cap on the output and the catching of errors around a tool. */
+  #safely(name: string, readsOnly: boolean, run: RunnableTool["run"]): RunnableTool {
+    return {
+      readsOnly,
+      run: async (input, context) => {
+        try {
+          const { output, isError } = await run(input, context);
+          return { output: fitToolOutput(output, maxOutputChars), isError };
+        } catch (thrown) {
+          return { output: fitToolOutput(this.#wordsFor(name, toError(thrown), context)), isError: true };
+        }
+      },
+    };
+  }
+
+  #wordsFor(name: string, error: Error, { signal }: CallContext): string {
+    if (error instanceof ToolError) return error.message;
+    if (isForModel(error)) return `${name} failed: ${error.message}`;
+    if (!signal.aborted) this.#parts.log(`the tool ${name} failed: ${error.stack ?? error.message}`);
+    return signal.aborted ? `${name} was cancelled.` : `${name} failed.`;
+  }
+
+  #limited(tool: ContainerTool, timeoutSeconds: number): RunnableTool["run"] {
+    return async (input, { signal: cancelled }) => {
+      const overdue = Promise.withResolvers<ToolOutput>();
+      const expired = new AbortController();
+      let giveUp: NodeJS.Timeout | undefined;
+      const timer = setTimeout(() => {
+        expired.abort();
+        giveUp = setTimeout(() => overdue.resolve(timedOut(tool.name, timeoutSeconds)), endMs);
+      }, timeoutSeconds * 1_000);
+      const signal = AbortSignal.any([cancelled, expired.signal]);
+      try {
+        const running = tool.run(input, { ...this.#parts.place, signal });
+        const result = toToolOutput(await Promise.race([running, overdue.promise]));
+        if (!expired.signal.aborted || cancelled.aborted) return result;
+        const { output } = timedOut(tool.name, timeoutSeconds);
+        return result.output.includes(output) ? result : { output: `${result.output}\n[${output}]`, isError: true };
+      } catch (error) {
+        if (expired.signal.aborted && !cancelled.aborted) return timedOut(tool.name, timeoutSeconds);
+        throw error;
+      } finally {
+        clearTimeout(timer);
+        clearTimeout(giveUp);
+      }
+    };
+  }
+
+  /** Which file a path means is known in the container only. */
+  #forwarded({ name, resolvePaths }: AnnouncedTool): RunnableTool["run"] {
+    return async (input, { askHost }) => {
+      if (resolvePaths.length === 0 || typeof input !== "object" || input === null) return askHost(name, input);
+      const resolved: Record<string, unknown> = { ...input };
+      for (const field of resolvePaths) {
+        const path = resolved[field];
+        if (typeof path === "string") resolved[field] = await realpath(resolvePath(this.#parts.place.paths, path));
+      }
+      return askHost(name, resolved);
+    };
+  }
+}

@@ -1,0 +1,75 @@
+import type * as z from "zod";
+
+import type { OutgoingDraft, OutgoingFile, StoredMessage } from "../domain/message.ts";
+import { parseToolInput } from "../protocol/tools.ts";
+import type { ToolFacts, ToolOutput } from "../protocol/tools.ts";
+
+/** What a tool can say in the group's chat. `text` is a file's caption, and empty for a reaction. */
+export type Said = Pick<OutgoingDraft, "text" | "file" | "reaction">;
+
+/** What the host can do for its tools. A tool names what it needs and gets nothing else. */
+export interface ToolPorts {
+  /** The text as it may go to the chat: without what the model marked as internal, and without secrets. May be empty. */
+  readonly redact: (text: string) => string;
+  /** Sends something to the group's chat. A turn has only so many calls of tools that need this. */
+  readonly send: (said: Said) => Promise<void>;
+  /** Copies a file of the group, given by its path in the container, for sending. Throws ToolError with what is wrong with it. */
+  readonly keepFile: (path: string) => Promise<OutgoingFile>;
+  /** The newest message that the turn answers. */
+  readonly lastMessage: () => Promise<StoredMessage | undefined>;
+}
+
+/** What every tool may know of the call. */
+export interface HostCall {
+  readonly group: string;
+  readonly turn: string;
+  /** Aborted when the turn ends or the tool's time is over. */
+  readonly signal: AbortSignal;
+}
+
+/** A tool that runs in the host. What it is given comes from the model, and through it from anybody: it is hostile. */
+export interface HostTool extends ToolFacts {
+  readonly runs: "host";
+  /** Fields of the input that are paths in the container, which the agent resolves; all others are taken from the model's own call. */
+  readonly resolvePaths: readonly string[];
+  /** Offered only where the group's channel can do this. */
+  readonly channelTrait: ChannelAbility | undefined;
+  /** Sends something, so that its calls are counted. */
+  readonly sends: boolean;
+  /** Throws ToolError for input that does not fit, and what the tool throws. */
+  run(input: unknown, place: ToolPorts & HostCall): Promise<string | ToolOutput>;
+}
+
+/** What a tool may want of a channel. */
+export type ChannelAbility = "reactions";
+
+/** What the author of a tool writes. */
+interface HostToolDefinition<Schema extends z.ZodObject, Need extends keyof ToolPorts> extends ToolFacts<Schema> {
+  readonly runs: "host";
+  readonly needs?: readonly Need[];
+  readonly resolvePaths?: readonly (keyof z.infer<Schema> & string)[];
+  readonly channelTrait?: ChannelAbility;
+  /** `input` fits. Throws ToolError with words for the model; anything else that it throws is logged, and told as "failed". */
+  run(input: z.infer<Schema>, place: Pick<ToolPorts, Need> & HostCall): Promise<string | ToolOutput>;
+}
+
+export function defineTool<Schema extends z.ZodObject, Need extends keyof ToolPorts = never>(
+  definition: HostToolDefinition<Schema, Need>,
+): HostTool {
+  const { needs = [], risk, resolvePaths = [], channelTrait } = definition;
+  return {
+    name: definition.name,
+    description: definition.description,
+    input: definition.input,
+    timeoutSeconds: definition.timeoutSeconds,
+    runs: "host",
+    risk: typeof risk === "string" ? risk : (input) => risk(input as z.infer<Schema>),
+    resolvePaths,
+    channelTrait,
+    sends: (needs as readonly string[]).includes("send"),
+    run: async (input, { group, turn, signal, ...ports }) => {
+      const needed = Object.fromEntries(needs.map((need) => [need, ports[need]])) as unknown as Pick<ToolPorts, Need>;
+      return definition.run(parseToolInput(definition, input), { group, turn, signal, ...needed });
+    },
+  };
+}

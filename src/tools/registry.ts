@@ -1,0 +1,91 @@
+import * as z from "zod";
+
+import type { ToolPolicy } from "../domain/group.ts";
+import type { ToolDefinition } from "../domain/model.ts";
+import { AppError } from "../lib/app-error.ts";
+import { judgeToolCall } from "../policy/tool-policy.ts";
+import { limits } from "../protocol/limits.ts";
+import { announcedTool } from "../protocol/tools.ts";
+import type { AnnouncedTool } from "../protocol/tools.ts";
+import type { Tool } from "./catalog.ts";
+import type { ChannelAbility } from "./define-tool.ts";
+
+/** Who tools are offered to: a group, as its settings, its channel and its models are now. */
+export interface Audience {
+  readonly policy: ToolPolicy;
+  readonly channelCan: (ability: ChannelAbility) => boolean;
+  /** Some model of the group's route can call tools. */
+  readonly modelCallsTools: boolean;
+}
+
+/** Why a tool is not for somebody: the policy denies whatever it is called with; the channel or the models cannot. */
+export type Withheld = "policy" | "channel" | "model";
+
+/** What the channel must be able to do for this tool; undefined: nothing special. */
+export function abilityOf(tool: Tool): ChannelAbility | undefined {
+  return tool.runs === "host" ? tool.channelTrait : undefined;
+}
+
+interface Entry {
+  readonly tool: Tool;
+  readonly definition: ToolDefinition;
+  readonly announced: AnnouncedTool;
+}
+
+/** All tools of a host, from wherever they come, by name. */
+export class ToolRegistry {
+  readonly #entries: ReadonlyMap<string, Entry>;
+
+  /** Throws AppError `config_invalid` for a name that two tools have, and for a tool that cannot be announced to the agent. */
+  constructor(...sources: readonly (readonly Tool[])[]) {
+    const tools = sources.flat().toSorted((one, other) => (one.name < other.name ? -1 : 1));
+    const double = tools.find(({ name }, index) => tools[index + 1]?.name === name);
+    if (double) throw new AppError("config_invalid", `Two tools have the name ${double.name}; rename one of them.`);
+    if (tools.length > limits.tools)
+      throw new AppError("config_invalid", `There are ${tools.length} tools; at most ${limits.tools} are possible.`);
+    this.#entries = new Map(tools.map((tool) => [tool.name, toEntry(tool)]));
+  }
+
+  /** Sorted by name. */
+  get tools(): readonly Tool[] {
+    return [...this.#entries.values()].map(({ tool }) => tool);
+  }
+
+  get(name: string): Tool | undefined {
+    return this.#entries.get(name)?.tool;
+  }
+
+  /** Why the audience does not get this tool; undefined when it does. */
+  withheld(tool: Tool, { policy, channelCan, modelCallsTools }: Audience): Withheld | undefined {
+    if (judgeToolCall(tool, policy).verdict === "deny") return "policy";
+    const ability = abilityOf(tool);
+    if (ability !== undefined && !channelCan(ability)) return "channel";
+    return modelCallsTools ? undefined : "model";
+  }
+
+  /** What the model is told of the tools that this audience gets, sorted by name. */
+  offer(audience: Audience): readonly ToolDefinition[] {
+    const entries = [...this.#entries.values()].filter(({ tool }) => this.withheld(tool, audience) === undefined);
+    return entries.map(({ definition }) => definition);
+  }
+
+  /** What the agent is told of the tools with these names; those that do not exist are left out. */
+  announce(names: readonly string[]): AnnouncedTool[] {
+    return names.flatMap((name) => this.#entries.get(name)?.announced ?? []);
+  }
+}
+
+function toEntry(tool: Tool): Entry {
+  const { name, description, runs, timeoutSeconds } = tool;
+  const resolvePaths = tool.runs === "host" ? [...tool.resolvePaths] : [];
+  const announced = announcedTool.safeParse({ name, runs, timeoutSeconds, resolvePaths });
+  if (!announced.success) {
+    const { path = [], message = "" } = announced.error.issues[0] ?? {};
+    throw new AppError(
+      "config_invalid",
+      `The tool ${JSON.stringify(name)} cannot be used: ${path.join(".")}: ${message}.`,
+    );
+  }
+  const { $schema: _dialect, ...inputSchema } = z.toJSONSchema(tool.input) as Record<string, unknown>;
+  return { tool, definition: { name, description, inputSchema }, announced: announced.data };
+}

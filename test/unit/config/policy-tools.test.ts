@@ -1,0 +1,32 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+
+import { expect, test } from "vitest";
+import { stringify } from "yaml";
+
+import { checkConfig, describeFault } from "../../../src/config/load.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
+
+async function faultsOf(config: object, tools?: readonly string[]): Promise<string[]> {
+  await using folder = await temporaryFolder();
+  const file = join(folder.path, "config.yaml");
+  await writeFile(file, stringify(config), { mode: 0o600 });
+  const check = await checkConfig(file, {}, tools);
+  return check.ok ? [] : check.faults.map(describeFault);
+}
+
+test("a policy that names a tool which does not exist is refused, with the one that was probably meant", async () => {
+  const group = { channel: "terminal", chat: "main", policy: { tools: { wrte_file: "deny", dance: "allow" } } };
+
+  const faults = await faultsOf({ policy: { tools: { Shell: "deny", react: "deny" } }, groups: { main: group } });
+
+  expect(faults).toEqual([
+    "policy.tools.Shell: unknown tool Shell; did you mean shell?",
+    "groups.main.policy.tools.wrte_file: unknown tool wrte_file; did you mean write_file?",
+    "groups.main.policy.tools.dance: unknown tool dance; there are: edit_file, list_files, react, read_file, search_files, send_file, send_message, shell, write_file",
+  ]);
+});
+
+test("a program that embeds the host can name its own tools", async () => {
+  expect(await faultsOf({ policy: { tools: { roll_dice: "deny" } } }, ["roll_dice"])).toEqual([]);
+});

@@ -1,0 +1,89 @@
+import { expect, test } from "vitest";
+import * as z from "zod";
+
+import { ConversationTools } from "../../../src/tools/conversation-tools.ts";
+import { defineTool } from "../../../src/tools/define-tool.ts";
+import type { HostTool } from "../../../src/tools/define-tool.ts";
+import { ToolRegistry } from "../../../src/tools/registry.ts";
+import type { SessionStore } from "../../../src/stores/store.ts";
+import { openTestStore } from "../../support/open-test-store.ts";
+import { someGroup } from "../../support/some-group.ts";
+
+function tool(name: string, more: { description?: string; channelTrait?: "reactions" } = {}): HostTool {
+  const fixed = { runs: "host", risk: "low", timeoutSeconds: 1 } as const;
+  return defineTool({ ...fixed, name, description: "", input: z.strictObject({}), run: async () => "", ...more });
+}
+
+/** One life of a host with these tools. */
+function host(
+  sessions: SessionStore,
+  tools: readonly HostTool[],
+  can: { reactions?: boolean; tools?: boolean } = {},
+): ConversationTools {
+  return new ConversationTools({
+    registry: new ToolRegistry(tools),
+    sessions,
+    channelCan: () => can.reactions ?? true,
+    callsTools: () => can.tools ?? true,
+  });
+}
+
+const family = someGroup("family");
+const call = (name: string) => ({ id: "1", name, input: {} });
+const refused = (reason: string) => ({ verdict: "deny", reason: expect.stringContaining(reason) as string });
+
+test("the bytes of a conversation's tools outlast an upgrade of the host; the next conversation has the new ones", async () => {
+  await using opened = await openTestStore();
+  const { sessions } = opened.store;
+  const { id: session } = await sessions.open("agent:terminal:chat", "family");
+  const before = [tool("dice", { description: "Old words." }), tool("gone")];
+  const after = [tool("dice", { description: "New words." }), tool("new")];
+
+  const first = await host(sessions, before).of(family, { session, conversation: 1 });
+  const upgraded = host(sessions, after);
+  const second = await upgraded.of(family, { session, conversation: 1 });
+  const next = await upgraded.of(family, { session, conversation: 2 });
+
+  expect(JSON.stringify(second.definitions)).toBe(JSON.stringify(first.definitions));
+  expect(second.announced.map(({ name }) => name)).toEqual(["dice"]);
+  expect(second.judge(call("dice"))).toEqual({ verdict: "allow" });
+  expect(second.judge(call("gone"))).toEqual(refused('There is no tool "gone" any more.'));
+  expect(second.judge(call("new"))).toEqual(refused("can be used in the next conversation"));
+  expect(next.definitions.map(({ name, description }) => [name, description])).toEqual([
+    ["dice", "New words."],
+    ["new", ""],
+  ]);
+  expect(next.judge(call("constructor"))).toEqual(refused('There is no tool "constructor". Tools: dice, new.'));
+});
+
+test("what a group, its channel or its model loses in a conversation is refused, and its bytes stay as they are", async () => {
+  await using opened = await openTestStore();
+  const { sessions } = opened.store;
+  const { id: session } = await sessions.open("agent:terminal:chat", "family");
+  const tools = [tool("react", { channelTrait: "reactions" }), tool("dice")];
+  const where = { session, conversation: 1 };
+  const strict = { ...family, policy: { default: "allow", tools: { dice: "deny" } } } as const;
+
+  const { definitions } = await host(sessions, tools).of(family, where);
+  const now = await host(sessions, tools, { reactions: false }).of(strict, where);
+  const simple = await host(sessions, tools, { tools: false }).of(family, where);
+
+  expect(now.definitions).toEqual(definitions);
+  expect(now.judge(call("dice"))).toEqual(refused('policy does not allow "dice"'));
+  expect(now.judge(call("react"))).toEqual(refused("this chat has no reactions"));
+  // A request with tools would be refused by the vendor.
+  expect(simple.definitions).toEqual([]);
+  expect(simple.judge(call("dice"))).toEqual(refused("cannot call tools"));
+});
+
+test("a turn of an earlier conversation that is still at work changes nothing for the newer one", async () => {
+  await using opened = await openTestStore();
+  const { sessions } = opened.store;
+  const { id: session } = await sessions.open("agent:terminal:chat", "family");
+  const newer = await host(sessions, [tool("new")]).of(family, { session, conversation: 2 });
+
+  await host(sessions, [tool("other")]).of(family, { session, conversation: 1 });
+  const again = await host(sessions, [tool("other")]).of(family, { session, conversation: 2 });
+
+  expect(again.definitions).toEqual(newer.definitions);
+});

@@ -1,0 +1,77 @@
+import { expect, test } from "vitest";
+import * as z from "zod";
+
+import { builtInTools } from "../../../src/tools/catalog.ts";
+import { defineTool } from "../../../src/tools/define-tool.ts";
+import type { HostTool } from "../../../src/tools/define-tool.ts";
+import { ToolRegistry } from "../../../src/tools/registry.ts";
+import type { Audience } from "../../../src/tools/registry.ts";
+
+const everything: Audience = { policy: { default: "allow", tools: {} }, channelCan: () => true, modelCallsTools: true };
+const plainChannel: Partial<Audience> = { channelCan: () => false };
+const namesFor = (audience: Partial<Audience>): string[] =>
+  new ToolRegistry(builtInTools).offer({ ...everything, ...audience }).map(({ name }) => name);
+
+function toolNamed(name: string, timeoutSeconds = 1): HostTool {
+  const input = z.strictObject({});
+  return defineTool({ name, description: "", input, runs: "host", risk: "low", timeoutSeconds, run: async () => "" });
+}
+
+test("tools are offered sorted by name, wherever they come from", () => {
+  const registry = new ToolRegistry([toolNamed("zeta"), toolNamed("alpha")], [toolNamed("middle")]);
+
+  expect(registry.offer(everything).map(({ name }) => name)).toEqual(["alpha", "middle", "zeta"]);
+});
+
+test("a tool that is denied whatever it is called with is not offered", () => {
+  expect(namesFor({ policy: { default: "deny", tools: { read_file: "allow", shell: "deny" } } })).toEqual([
+    "read_file",
+  ]);
+});
+
+test("reactions are offered only where the channel has them, and models that cannot call tools get none", () => {
+  expect(namesFor({}).filter((name) => !namesFor(plainChannel).includes(name))).toEqual(["react"]);
+  expect(namesFor({ modelCallsTools: false })).toEqual([]);
+});
+
+test("two tools of one name are refused, and so is one that no agent could be told of", () => {
+  expect(() => new ToolRegistry([toolNamed("one")], [toolNamed("one")])).toThrow("Two tools have the name one");
+  expect(() => new ToolRegistry([toolNamed("with space")])).toThrow('The tool "with space" cannot be used: name');
+  expect(() => new ToolRegistry([toolNamed("endless", Infinity)])).toThrow("timeoutSeconds");
+});
+
+test("the agent is told who runs a tool, how long it may take, and which fields are paths", () => {
+  const registry = new ToolRegistry(builtInTools);
+
+  expect(registry.announce(["gone", "send_file", "read_file"])).toEqual([
+    { name: "send_file", runs: "host", timeoutSeconds: 120, resolvePaths: ["path"] },
+    { name: "read_file", runs: "container", timeoutSeconds: 60, resolvePaths: [] },
+  ]);
+});
+
+test("a tool gets what it says it needs, and nothing else", async () => {
+  let place: object = {};
+  const tool = defineTool({
+    name: "nosy",
+    description: "",
+    input: z.strictObject({}),
+    runs: "host",
+    risk: "low",
+    timeoutSeconds: 1,
+    needs: ["redact"],
+    run: async (_input, given) => {
+      place = given;
+      return "";
+    },
+  });
+  const ports = {
+    redact: (text: string) => text,
+    send: async () => undefined,
+    keepFile: async () => Promise.reject(new Error("not asked for")),
+    lastMessage: async () => undefined,
+  };
+
+  await tool.run({}, { ...ports, group: "family", turn: "t", signal: AbortSignal.abort() });
+
+  expect(Object.keys(place).toSorted()).toEqual(["group", "redact", "signal", "turn"]);
+});
