@@ -5,7 +5,6 @@ import { createMessageIds } from "../context/message-ids.ts";
 import { renderMessages } from "../context/render-messages.ts";
 import { LocalTime } from "../context/time-zone.ts";
 import { maxSteps, networkOf } from "../config/groups.ts";
-import type { Group } from "../domain/group.ts";
 import { callsTools } from "../models/capabilities.ts";
 import { createModelCalls } from "../models/model-calls.ts";
 import type { ModelCalls } from "../models/model-calls.ts";
