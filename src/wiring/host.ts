@@ -6,8 +6,8 @@ import { ChatBook } from "./chat-book.ts";
 import { openContainers } from "./containers.ts";
 import type { Containers } from "./containers.ts";
 import type { AppContext } from "./context.ts";
-import { buildDoors, hasTrait, openDoors } from "./doors.ts";
-import type { Doors, TerminalUse } from "./doors.ts";
+import { buildDoors, openDoors } from "./doors.ts";
+import type { Doors } from "./doors.ts";
 import { EngineWait } from "../sandbox/engine/engine-wait.ts";
 import { openOutgoingFiles } from "./files.ts";
 import { openGroups } from "./groups.ts";
@@ -24,7 +24,9 @@ import { createReplyFormats } from "./replies.ts";
 import { Retention } from "./retention.ts";
 import { createSigns } from "./signs.ts";
 import { createTurns, sessionKeyOf } from "./turns.ts";
-import type { Connector, IntakeState } from "../channels/channel.ts";
+import type { IntakeState } from "../channels/channel.ts";
+import type { HostConsole } from "../channels/define-channel.ts";
+import { hasTrait } from "../config/adapters.ts";
 import { paceLimits } from "../config/groups.ts";
 import { Outbox } from "../delivery/outbox.ts";
 import type { SignsOfLife } from "../delivery/signs-of-life.ts";
@@ -35,6 +37,8 @@ import type { EgressOverrides } from "../sandbox/egress/doors.ts";
 import { createMetrics } from "../metrics/metrics.ts";
 import type { MetricSources } from "../metrics/metrics.ts";
 import { toError } from "../lib/app-error.ts";
+import { openProviders } from "../models/catalog.ts";
+import type { Provider } from "../models/provider.ts";
 import { GroupQueue } from "../queue/group-queue.ts";
 import type { GroupRegistry } from "../intake/group-registry.ts";
 import { TurnPace } from "../intake/turn-pace.ts";
@@ -44,16 +48,14 @@ import type { TurnRunner } from "../turns/turn-runner.ts";
 import { mebibyte } from "../lib/bytes.ts";
 
 export interface AppOptions extends FoundationParts {
-  /** Undefined: there is no terminal channel. */
-  readonly terminal: TerminalUse | undefined;
-  /** For programs that embed the host; nothing in the configuration leads to these. */
-  readonly channels?: readonly Connector[] | undefined;
+  /** Where whoever started the host talks to it; undefined: nobody does. */
+  readonly console: HostConsole | undefined;
   readonly egress?: EgressOverrides | undefined;
 }
 
 /** A running host. Disposing it ends the containers and closes everything, last the store. */
 export interface App extends AsyncDisposable {
-  /** Resolves when the terminal's input has ended; never without a terminal. */
+  /** Resolves when the input has ended of channels that have an end; never where none has. */
   readonly inputEnded: Promise<void>;
   /** Resolves when nothing waits, runs or has to be sent. */
   settled(): Promise<void>;
@@ -91,21 +93,21 @@ export async function startApp(options: AppOptions): Promise<App> {
   });
   stack.defer(() => patience.giveUp());
   const doors = await buildDoors(context, stack, {
-    terminal: options.terminal,
-    more: options.channels ?? [],
+    console: options.console,
     registry,
     ready: () => readiness(containers, intake()),
   });
   const outbox = stack.use(createOutbox(context, doors));
   const tell = createTellOperator(context, { groups, doors, outbox });
   Object.assign(live, { doors, outbox, tell, pool: containers.pool } satisfies Live);
-  const files = stack.use(await openOutgoingFiles(context, doors));
+  const files = stack.use(await openOutgoingFiles(context));
   const pace = createPace(context);
   const runner = createTurns(patient, containers, {
     pace,
+    providers: providersOf(context, stack),
     deliver: () => outbox.wake(),
     keepFile: (group, path) => files.keep(group, path),
-    canReact: (channel) => hasTrait(doors, channel, "reactions"),
+    canReact: (channel) => hasTrait(context, channel, "reactions"),
     untilWritable: (signal) => guard.untilWritable(signal),
     ...createReplyFormats(context, tell),
   });
@@ -114,7 +116,9 @@ export async function startApp(options: AppOptions): Promise<App> {
   const work = { runner, outbox, pool: containers.pool, pace, answer };
   const interventions = createInterventions(context, work);
   const signs = stack.use(createSigns(groups, doors));
-  const engineWait = stack.use(await openEngineWait(context, { groups, containers, terminal: options.terminal }));
+  const engineWait = stack.use(
+    await openEngineWait(context, { groups, containers, mayWait: options.console === undefined }),
+  );
   const queue = createQueue(context, groups, { runner, interventions, signs, engineWait });
   live.queue = queue;
   await interventions.afterAbsence(groups);
@@ -136,8 +140,15 @@ function openControl({ home, logger, record }: AppContext, operations: Operation
   return startControlServer({ socketPath: home.paths.controlSocket, operations, audit, onFault });
 }
 
-function createPace({ config, store, clock }: AppContext): TurnPace {
-  return new TurnPace({ turns: store.turns, limitsOf: (group) => paceLimits(config, group), clock });
+function createPace(context: AppContext): TurnPace {
+  const { store, clock } = context;
+  return new TurnPace({ turns: store.turns, limitsOf: (group) => paceLimits(context, group), clock });
+}
+
+function providersOf({ config, adapters }: AppContext, stack: AsyncDisposableStack): ReadonlyMap<string, Provider> {
+  const providers = openProviders(config.models, adapters.providers);
+  for (const provider of providers.values()) stack.use(provider);
+  return providers;
 }
 
 function createRetention(context: AppContext): Retention {
@@ -213,7 +224,7 @@ function createQueue(
 
 async function openEngineWait(
   context: AppContext,
-  parts: { groups: GroupRegistry; containers: Containers; terminal: TerminalUse | undefined },
+  parts: { groups: GroupRegistry; containers: Containers; mayWait: boolean },
 ): Promise<EngineWait> {
   // Asked now: a turn that is given up before the engine is there still had its agent at work.
   const busy = new Set((await context.store.turns.running()).map((turn) => turn.session));
@@ -221,7 +232,7 @@ async function openEngineWait(
     await parts.containers.prepare();
     await reconcile(context, { ...parts, busy });
   };
-  return EngineWait.begin({ prepare, mayWait: parts.terminal === undefined, logger: context.logger });
+  return EngineWait.begin({ prepare, mayWait: parts.mayWait, logger: context.logger });
 }
 
 /** Takes over or removes what an earlier life of the host has left. */
@@ -269,7 +280,7 @@ function finishApp(
 ): App {
   const { doors, queue, outbox, live, patience } = parts;
   return {
-    inputEnded: doors.terminal?.ended ?? new Promise<void>(() => undefined),
+    inputEnded: doors.inputEnded,
     settled: async () => {
       await queue.idle();
       await outbox.idle();

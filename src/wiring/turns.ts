@@ -6,7 +6,7 @@ import { networkOf } from "../config/groups.ts";
 import type { Group } from "../domain/group.ts";
 import { createModelCalls } from "../models/model-calls.ts";
 import type { ModelCalls } from "../models/model-calls.ts";
-import { openProviders } from "../models/catalog.ts";
+import type { Provider } from "../models/provider.ts";
 import { waitReally } from "../models/retry.ts";
 import { judgeToolCall } from "../policy/tool-policy.ts";
 import { toolDefinitions } from "../protocol/tools.ts";
@@ -29,9 +29,11 @@ export function createTurns(
   { launcher, pool, mounts }: Containers,
   {
     pace,
+    providers,
     ...work
   }: Pick<TurnParts, "deliver" | "untilWritable" | "keepFile" | "canReact" | "formatReply" | "formatNotice"> & {
     readonly pace: TurnPace;
+    readonly providers: ReadonlyMap<string, Provider>;
   },
 ): TurnRunner {
   const { config, store, clock, logger } = context;
@@ -46,7 +48,7 @@ export function createTurns(
     pool,
     ask: createAskModel({
       store,
-      models: createModels(context),
+      models: createModels(context, providers),
       tools: toolDefinitions,
       agentName,
       timeZone,
@@ -75,11 +77,14 @@ export function createTurns(
   });
 }
 
-function createModels({ config, store, clock, logger, record, metrics }: AppContext): ModelCalls {
+function createModels(
+  { config, store, clock, logger, record, metrics }: AppContext,
+  providers: ReadonlyMap<string, Provider>,
+): ModelCalls {
   return createModelCalls({
     models: config.models,
     budgets: config.budgets,
-    providers: openProviders(config.models),
+    providers,
     usage: store.usage,
     estimateTokens: estimatePromptTokens,
     clock,

@@ -3,13 +3,13 @@ import { text as readText } from "node:stream/consumers";
 
 import { describe } from "vitest";
 
-import { channels } from "../../src/channels/catalog.ts";
+import { TerminalChannel } from "../../src/channels/terminal/terminal-channel.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { type Rig, testChannel } from "./channel.ts";
 
 async function openTerminal(): Promise<Rig> {
   const [input, output, error] = [new PassThrough(), new PassThrough(), new PassThrough()];
-  const channel = await channels.terminal({
+  const channel = new TerminalChannel({
     input,
     output,
     error,
@@ -24,7 +24,7 @@ async function openTerminal(): Promise<Rig> {
       for (const { group, member, text } of spoken) input.write(`${group}/${member}: ${text}\n`);
       const closed = channel.state().state === "closed";
       input.end();
-      await channel.ended;
+      await channel.inputEnded;
       error.end();
       const hints = (await readText(error)).split("\n");
       // A terminal says nothing of what it has taken, and gives a hint for every line that it has not.

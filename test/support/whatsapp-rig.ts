@@ -2,11 +2,12 @@ import { readFile } from "node:fs/promises";
 import { Writable } from "node:stream";
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
 
-import { channels } from "../../src/channels/catalog.ts";
 import type { AcceptMessage, ChatFacts, ChannelState, LoginEvent } from "../../src/channels/channel.ts";
 import { SupervisedChannel } from "../../src/channels/supervisor.ts";
 import { supervisorLimits, type SupervisorLimits } from "../../src/channels/supervisor-parts.ts";
-import type { WhatsAppOptions, WhatsAppSettings } from "../../src/channels/whatsapp/parts.ts";
+import { WhatsAppConnector } from "../../src/channels/whatsapp/connector.ts";
+import type { WhatsAppOptions } from "../../src/channels/whatsapp/parts.ts";
+import type { WhatsAppSettings } from "../../src/channels/whatsapp/settings.ts";
 import type { IncomingMessage, OutgoingMessage } from "../../src/domain/message.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { createLogger } from "../../src/lib/logger.ts";
@@ -87,7 +88,7 @@ export class WhatsAppRig implements AsyncDisposable {
       random: () => 0.5,
       logger: createLogger({ level: "debug", output: sink, format: "json", secrets: [] }),
     };
-    const connector = await channels.whatsapp({
+    const connector = new WhatsAppConnector({
       ...common,
       settings: {
         webSocketUrl: this.whatsapp.url,
@@ -97,7 +98,7 @@ export class WhatsAppRig implements AsyncDisposable {
       },
       assistantName: "crab",
       instance: "test",
-      store: around(this.store.channelState),
+      state: around(this.store.channelState),
       variables: { NODE_EXTRA_CA_CERTS: this.whatsapp.caFile, ANTHROPIC_API_KEY: "sk-canary" },
       limits: worker,
     });

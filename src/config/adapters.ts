@@ -1,0 +1,44 @@
+import { channelDefinitions } from "../channels/catalog.ts";
+import type { ChannelDefinition, ChannelTraits } from "../channels/define-channel.ts";
+import { AppError } from "../lib/app-error.ts";
+import { providerDefinitions } from "../models/catalog.ts";
+import type { ProviderDefinition } from "../models/define-provider.ts";
+
+/** What can be configured: the channels and the kinds of model providers that there are. */
+export interface Adapters {
+  readonly channels: readonly ChannelDefinition[];
+  readonly providers: readonly ProviderDefinition[];
+}
+
+/** What comes with crabpot. */
+export const builtInAdapters: Adapters = { channels: channelDefinitions, providers: providerDefinitions };
+
+/** Those of crabpot and more. Throws `bad_input` when two have the same name. */
+export function withBuiltInAdapters(more: Partial<Adapters>): Adapters {
+  const channels = [...builtInAdapters.channels, ...(more.channels ?? [])];
+  const providers = [...builtInAdapters.providers, ...(more.providers ?? [])];
+  requireDifferent(
+    "channels",
+    channels.map(({ name }) => name),
+  );
+  requireDifferent(
+    "kinds of providers",
+    providers.map(({ kind }) => kind),
+  );
+  return { channels, providers };
+}
+
+function requireDifferent(what: string, names: readonly string[]): void {
+  const twice = names.find((name, index) => names.indexOf(name) !== index);
+  if (twice !== undefined) throw new AppError("bad_input", `Two ${what} are called "${twice}".`);
+}
+
+/** Is the channel of this name configured, and is it like that? */
+export function hasTrait(
+  { config, adapters }: { readonly config: { readonly channels: object }; readonly adapters: Adapters },
+  channel: string,
+  trait: keyof ChannelTraits,
+): boolean {
+  if (!Object.hasOwn(config.channels, channel)) return false;
+  return adapters.channels.find(({ name }) => name === channel)?.traits?.[trait] ?? false;
+}
