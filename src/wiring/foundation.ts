@@ -33,7 +33,7 @@ export async function openFoundation(
   const { home, loaded, clock, logger, version } = parts;
   const { config, adapters, secrets } = loaded;
   const crashPoints = createCrashPoints(parts.environment.crashAt);
-  const store = crashPoints.store(stack.use(await openStore({ kind: "sqlite", path: home.paths.database })));
+  const store = crashPoints.store(stack.use(await openStore({ path: home.paths.database })));
   const audit = stack.use(
     await AuditLog.open({
       folder: home.paths.audit,
