@@ -58,7 +58,7 @@ function channelsToOpen({ config, adapters }: ChannelContext, { console }: Entra
 }
 
 function isChannel(opened: Channel | Connector): opened is Channel {
-  return !("connect" in opened);
+  return "start" in opened;
 }
 
 function portsFor(

@@ -5,9 +5,9 @@ import { describe } from "vitest";
 
 import { TerminalChannel } from "../../src/channels/terminal/terminal-channel.ts";
 import { systemClock } from "../../src/lib/clock.ts";
-import { type Rig, testChannel } from "./channel.ts";
+import { byName, type ChannelDriver, testChannel } from "./channel.ts";
 
-async function openTerminal(): Promise<Rig> {
+async function openTerminal(): Promise<ChannelDriver> {
   const [input, output, error] = [new PassThrough(), new PassThrough(), new PassThrough()];
   const channel = new TerminalChannel({
     input,
@@ -19,6 +19,7 @@ async function openTerminal(): Promise<Rig> {
     clock: systemClock,
   });
   return {
+    ...byName,
     channel,
     async say(spoken) {
       for (const { group, member, text } of spoken) input.write(`${group}/${member}: ${text}\n`);
@@ -39,5 +40,5 @@ async function openTerminal(): Promise<Rig> {
 }
 
 describe("the terminal channel", () => {
-  testChannel(openTerminal, { numbered: false });
+  testChannel(openTerminal, { offersAgain: true });
 });

@@ -75,7 +75,27 @@ export class WhatsAppRig implements AsyncDisposable {
 
   /** Makes the channel (again), as a host does that starts. */
   async start(more: WhatsAppRigOptions = {}): Promise<void> {
-    const { settings, supervisor, worker, accept, around = unchanged } = { ...this.#options, ...more };
+    const { accept } = { ...this.#options, ...more };
+    this.channel = this.create(more);
+    await this.channel.start(
+      async (message) => {
+        const receipt = await (accept ?? takeAll)(message);
+        const isNew = this.accepted.every(({ id, sender }) => id !== message.id || sender.id !== message.sender.id);
+        if (receipt.outcome !== "refused" && isNew) this.accepted.push(message);
+        return receipt;
+      },
+      {
+        changed: (state) => this.states.push(state),
+        delivered: (seq) => this.delivered.push(seq),
+        chatChanged: (facts) => this.chats.push(facts),
+        needsOperator: (reason) => this.alarms.push(reason),
+      },
+    );
+  }
+
+  /** A channel for this account that nobody has started. Whoever asks for it disposes it. */
+  create(more: WhatsAppRigOptions = {}): SupervisedChannel {
+    const { settings, supervisor, worker, around = unchanged } = { ...this.#options, ...more };
     const sink = new Writable({
       write: (chunk: Buffer, _encoding, done) => {
         this.log += chunk.toString();
@@ -103,21 +123,7 @@ export class WhatsAppRig implements AsyncDisposable {
       limits: worker,
     });
     const limits = { ...supervisorLimits, firstMs: 10, conflictMs: 100, ...supervisor };
-    this.channel = new SupervisedChannel(connector, { ...common, limits });
-    await this.channel.start(
-      async (message) => {
-        const receipt = await (accept ?? takeAll)(message);
-        const isNew = this.accepted.every(({ id, sender }) => id !== message.id || sender.id !== message.sender.id);
-        if (receipt.outcome !== "refused" && isNew) this.accepted.push(message);
-        return receipt;
-      },
-      {
-        changed: (state) => this.states.push(state),
-        delivered: (seq) => this.delivered.push(seq),
-        chatChanged: (facts) => this.chats.push(facts),
-        needsOperator: (reason) => this.alarms.push(reason),
-      },
-    );
+    return new SupervisedChannel(connector, { ...common, limits });
   }
 
   /** Links the account by whatever the channel shows. */
