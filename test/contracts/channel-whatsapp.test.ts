@@ -7,8 +7,8 @@ import { type ChannelDriver, testChannel } from "./channel.ts";
 
 /** The channel of an account that is linked already, with two people and two groups on a server of the test's own. */
 async function openWhatsApp(): Promise<ChannelDriver> {
-  let beforeKept = async (): Promise<void> => Promise.resolve();
-  const rig = await WhatsAppRig.linked({ around: (store) => keptLater(store, async () => beforeKept()) });
+  let beforeKept: (() => Promise<void>) | undefined;
+  const rig = await WhatsAppRig.linked({ around: (store) => keptLater(store, async () => beforeKept?.()) });
   const { whatsapp } = rig;
   const you = await whatsapp.addUser({ name: "you", pn: "15550000011", lid: "90000000000011" });
   const anna = await whatsapp.addUser({ name: "anna", pn: "15550000012", lid: "90000000000012" });

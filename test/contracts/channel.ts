@@ -150,6 +150,7 @@ function testReplies(open: () => Promise<ChannelDriver>, traits: ContractTraits)
   test("replies arrive once each and in order, also when one is sent again", async () => {
     await using driver = await open();
     await collect(driver);
+    const before = await driver.heard();
     const chat = driver.chat("main");
     const replies = ["one", "two", "three"].map((text, index) => reply(index + 1, text, { chat }));
 
@@ -159,6 +160,7 @@ function testReplies(open: () => Promise<ChannelDriver>, traits: ContractTraits)
     }
 
     await expect.poll(() => driver.heard()).toEqual(["one", "two", "three"]);
+    expect(before).toEqual([]);
   });
 
   test.runIf(traits.connected)("after the connection was cut all that is said arrives, once each way", async () => {
