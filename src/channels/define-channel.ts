@@ -25,8 +25,8 @@ export interface ChannelTraits {
   readonly gateway?: boolean | undefined;
   /** It talks through the streams of the host's process: it runs only where somebody started the host for that. */
   readonly console?: boolean | undefined;
-  /** Every home has it, also one that does not configure it, with its chat `main` as the first group. */
-  readonly builtIn?: boolean | undefined;
+  /** Every home has it, with the settings that `{}` gives where none are configured; its chat `main` is the first group. */
+  readonly inEveryHome?: boolean | undefined;
 }
 
 /** The streams that somebody who started the host sits at, or a program. */

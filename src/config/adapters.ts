@@ -2,7 +2,7 @@ import { channelDefinitions } from "../channels/catalog.ts";
 import type { ChannelDefinition, ChannelTraits } from "../channels/define-channel.ts";
 import { AppError } from "../lib/app-error.ts";
 import { providerDefinitions } from "../models/catalog.ts";
-import type { ProviderDefinition } from "../models/define-provider.ts";
+import type { ProviderDefinition, ProviderSettings } from "../models/define-provider.ts";
 
 /** What can be configured: the channels and the kinds of model providers that there are. */
 export interface Adapters {
@@ -31,6 +31,23 @@ export function withBuiltInAdapters(more: Partial<Adapters>): Adapters {
 function requireDifferent(what: string, names: readonly string[]): void {
   const twice = names.find((name, index) => names.indexOf(name) !== index);
   if (twice !== undefined) throw new AppError("bad_input", `Two ${what} are called "${twice}".`);
+}
+
+/** Settings of the channels that every home has, by name. */
+export function channelsOfEveryHome({ channels }: Adapters): Readonly<Record<string, object>> {
+  const wanted = channels.filter(({ traits }) => traits?.inEveryHome);
+  return Object.fromEntries(wanted.map(({ name, config }) => [name, config.parse({})]));
+}
+
+/** The providers that every home has; the first one answers where nothing else is set. */
+export function providersOfEveryHome({ providers }: Adapters): readonly {
+  readonly kind: string;
+  readonly model: string;
+  readonly settings: ProviderSettings;
+}[] {
+  return providers.flatMap(({ kind, config, defaultModel: model }) =>
+    model === undefined ? [] : [{ kind, model, settings: { ...config.parse({}), kind } }],
+  );
 }
 
 /** Is the channel of this name configured, and is it like that? */

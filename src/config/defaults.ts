@@ -1,4 +1,4 @@
-import type { Adapters } from "./adapters.ts";
+import { type Adapters, providersOfEveryHome } from "./adapters.ts";
 import type { EnvironmentVariables } from "./environment.ts";
 import type { ConfigFault } from "./faults.ts";
 import type { ConfigInput } from "./schema.ts";
@@ -9,18 +9,18 @@ import type { ConfigInput } from "./schema.ts";
  */
 export function configFromEnvironment(
   variables: EnvironmentVariables,
-  { providers }: Adapters,
+  adapters: Adapters,
 ): {
   readonly value: ConfigInput;
   readonly faults: readonly ConfigFault[];
   readonly announcements: readonly string[];
 } {
-  const usable = providers.flatMap(({ kind, environment }) => (environment ? [{ kind, ...environment }] : []));
+  const usable = adapters.providers.flatMap(({ kind, environment }) => (environment ? [{ kind, ...environment }] : []));
   const vendor = usable.find(({ keyVariable }) => variables[keyVariable]);
   if (vendor === undefined) {
     const keys = usable.map(({ keyVariable }) => keyVariable).join(" or ");
-    const model = providers.find(({ builtInModel }) => builtInModel !== undefined)?.builtInModel ?? "";
-    const said = `No config.yaml and no ${keys}: the built-in ${model} model answers. It needs no key and has no intelligence.`;
+    const [builtIn] = providersOfEveryHome(adapters);
+    const said = `No config.yaml and no ${keys}: the built-in ${builtIn?.model} model answers. It needs no key and has no intelligence.`;
     return { value: {}, faults: [], announcements: [said] };
   }
   const { kind, model, keyVariable } = vendor;

@@ -1,5 +1,5 @@
 import { AppError } from "../lib/app-error.ts";
-import { type Adapters, builtInAdapters } from "./adapters.ts";
+import { type Adapters, builtInAdapters, channelsOfEveryHome, providersOfEveryHome } from "./adapters.ts";
 import { parseYaml, readTrustedFile } from "./config-file.ts";
 import { crossCheck, providerOf } from "./cross-checks.ts";
 import { configFromEnvironment } from "./defaults.ts";
@@ -74,7 +74,7 @@ function checkText(text: string | undefined, variables: EnvironmentVariables, ad
     const { issues } = result.error;
     return { ok: false, faults: describeIssues(issues, parsed.value, () => configJsonSchema(adapters)) };
   }
-  const config = withBuiltIns(result.data, adapters);
+  const config = withDefaults(result.data, adapters);
   const crossFaults = crossCheck(config, adapters);
   if (crossFaults.length > 0) return { ok: false, faults: crossFaults };
   const announcements = [...parsed.announcements, ...remarks(config, parsed.value, adapters)];
@@ -118,33 +118,26 @@ function convert(root: unknown, path: readonly PropertyKey[], expected: string):
   return true;
 }
 
-/** What needs no configuration is always there. */
-function withBuiltIns(config: Config, adapters: Adapters): Config {
-  const providers = adapters.providers.filter(({ builtInModel }) => builtInModel !== undefined);
-  const channels = adapters.channels.filter(({ traits }) => traits?.builtIn);
+/** What every home has is there whatever else is configured. */
+function withDefaults(config: Config, adapters: Adapters): Config {
+  const providers = providersOfEveryHome(adapters).map(({ kind, settings }) => [kind, settings] as const);
   return {
     ...config,
-    models: {
-      ...config.models,
-      providers: { ...Object.fromEntries(providers.map(({ kind }) => [kind, { kind }])), ...config.models.providers },
-    },
-    channels: {
-      ...Object.fromEntries(channels.map((channel) => [channel.name, channel.config.parse({})])),
-      ...config.channels,
-    },
+    models: { ...config.models, providers: { ...Object.fromEntries(providers), ...config.models.providers } },
+    channels: { ...channelsOfEveryHome(adapters), ...config.channels },
   };
 }
 
-function remarks(config: Config, written: unknown, { providers }: Adapters): string[] {
+function remarks(config: Config, written: unknown, adapters: Adapters): string[] {
   const said: string[] = [];
   const route = config.models.routes[config.models.default] ?? [];
-  const builtIn = providers.find(({ builtInModel }) => builtInModel !== undefined);
+  const [builtIn] = providersOfEveryHome(adapters);
   const others = Object.keys(config.models.providers).filter((name) => name !== builtIn?.kind);
   const writtenModels = (written as { models?: { routes?: unknown } }).models;
   const onlyBuiltIn = route.every((reference) => providerOf(reference) === builtIn?.kind);
   if (onlyBuiltIn && others.length > 0 && !writtenModels?.routes) {
     said.push(
-      `The provider ${others.join(", ")} is configured, but no route uses it: the built-in ${builtIn?.builtInModel} model answers. Set models.routes.main.`,
+      `The provider ${others.join(", ")} is configured, but no route uses it: the built-in ${builtIn?.model} model answers. Set models.routes.main.`,
     );
   }
   if (!isTimezone(config.timezone))

@@ -2,7 +2,7 @@ import * as z from "zod";
 
 import { protectedByDefault } from "../domain/group.ts";
 import type { ProviderSettings } from "../models/define-provider.ts";
-import type { Adapters } from "./adapters.ts";
+import { type Adapters, channelsOfEveryHome, providersOfEveryHome } from "./adapters.ts";
 import { groupLimits, intake, limits, store } from "./intake-schema.ts";
 import { nameserverSchema, networkSchema, secretSchema } from "./network-schema.ts";
 
@@ -83,13 +83,13 @@ function providersOf(adapters: Adapters): z.ZodType<Record<string, ProviderSetti
 }
 
 function modelsOf(adapters: Adapters) {
-  const builtIns = adapters.providers.filter(({ builtInModel }) => builtInModel !== undefined);
+  const always = providersOfEveryHome(adapters);
   return z.strictObject({
     default: name.default("main"),
     routes: z
       .record(name, z.array(modelReference).min(1).max(8))
-      .default({ main: builtIns.slice(0, 1).map(({ kind, builtInModel }) => `${kind}/${builtInModel}`) }),
-    providers: providersOf(adapters).default(Object.fromEntries(builtIns.map(({ kind }) => [kind, { kind }]))),
+      .default({ main: always.slice(0, 1).map(({ kind, model }) => `${kind}/${model}`) }),
+    providers: providersOf(adapters).default(Object.fromEntries(always.map(({ kind, settings }) => [kind, settings]))),
     capabilities: z.record(modelReference, capability).default({}),
     timeoutSeconds: positive
       .max(3600)
@@ -108,13 +108,9 @@ function channelsOf(adapters: Adapters): z.ZodType<Record<string, object>, Recor
   >;
 }
 
-function builtInChannels(adapters: Adapters): string[] {
-  return adapters.channels.filter(({ traits }) => traits?.builtIn).map((channel) => channel.name);
-}
-
 /** The groups of a home that configures none. */
 function firstGroups(adapters: Adapters): Record<string, z.output<typeof group>> {
-  const [channel] = builtInChannels(adapters);
+  const [channel] = Object.keys(channelsOfEveryHome(adapters));
   if (channel === undefined) return {};
   return { main: { channel, chat: "main", trigger: "always", main: true, mounts: [], secrets: {} } };
 }
@@ -220,9 +216,7 @@ export function configSchema(adapters: Adapters) {
     models: modelsOf(adapters).prefault({}),
     budgets: z.strictObject({ perGroup: budget.prefault({}), total: budget.prefault({}) }).prefault({}),
     policy: policy.prefault({}),
-    channels: channelsOf(adapters).prefault(
-      Object.fromEntries(builtInChannels(adapters).map((channel) => [channel, {}])),
-    ),
+    channels: channelsOf(adapters).default(channelsOfEveryHome(adapters)),
     groups: z.record(name, group).default(firstGroups(adapters)),
     gateway: gateway,
     sandbox: sandbox,

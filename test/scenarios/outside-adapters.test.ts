@@ -84,6 +84,6 @@ test.each([
   const blocks = [...page.matchAll(/```ts\n(.*?)```/gs)].map(([, code]) => code);
   const code = readFileSync(join(fixtures, file), "utf8");
 
-  expect(blocks).toContain(code);
+  expect(blocks).toEqual([code, readFileSync(program, "utf8")]);
   expect([...code.matchAll(/from "([^"]+)"/g)].filter(([, name = ""]) => name.startsWith("."))).toEqual([]);
 });

@@ -6,7 +6,7 @@ import { defineProvider } from "../define-provider.ts";
 export const offline = defineProvider({
   kind: "offline",
   config: z.strictObject({}),
-  builtInModel: "scripted",
+  defaultModel: "scripted",
   open: async (_settings, { name }) => {
     const { OfflineProvider } = await import("./offline-provider.ts");
     return new OfflineProvider(name);
