@@ -1,5 +1,6 @@
 import { startApp } from "./wiring/host.ts";
 import type { App } from "./wiring/host.ts";
+import { type Adapters, withBuiltInAdapters } from "./config/adapters.ts";
 import { readEnvironment } from "./config/environment.ts";
 import type { EnvironmentVariables } from "./config/environment.ts";
 import { prepareHome } from "./config/home.ts";
@@ -10,36 +11,36 @@ import { listenForSignals } from "./lib/listen-for-signals.ts";
 import { createLogger } from "./lib/logger.ts";
 import { readVersion } from "./lib/version.ts";
 import { lockHome } from "./stores/catalog.ts";
-import { builtInTools } from "./tools/catalog.ts";
-import type { HostTool } from "./tools/define-tool.ts";
 
 export interface RunOptions {
-  /** Talk to the agents here: a prompt on a terminal, otherwise one message per line until the input ends. */
-  readonly terminal: boolean;
+  /** Talk to the agents through the streams of this process: with a prompt for a person, otherwise one message per line until the input ends. */
+  readonly console: boolean;
   /** Replies as JSON lines. */
   readonly json: boolean;
   readonly env: EnvironmentVariables;
+  /** Channels, kinds of model providers and tools besides those of crabpot; the configuration may name them. */
+  readonly adapters?: Partial<Adapters> | undefined;
   /** See `AppOptions`. */
   readonly egress?: EgressOverrides | undefined;
-  /** Tools besides the built-in ones; policies in the configuration may name them. */
-  readonly tools?: readonly HostTool[] | undefined;
 }
 
 /** What running turns get to end when the host is told to stop. */
 const drainMs = 10_000;
 
-/** Runs the host until it is told to stop, or until the terminal's input has ended and everything in it is answered. */
+/** Runs the host until it is told to stop, or until its input has ended and everything in it is answered. */
 export async function run(options: RunOptions): Promise<number> {
   const environment = readEnvironment(options.env);
   const home = await prepareHome(environment.crabpotHome);
-  const { tools = [] } = options;
-  const names = [...builtInTools, ...tools].map(({ name }) => name);
-  const loaded = await loadConfig(home.paths.config, environment.variables, names);
+  const loaded = await loadConfig(
+    home.paths.config,
+    environment.variables,
+    withBuiltInAdapters(options.adapters ?? {}),
+  );
   await using held = new AsyncDisposableStack();
   held.use(await lockHome(home.paths.root, { pid: process.pid, startedAt: systemClock.now() }));
-  const interactive = options.terminal && process.stdin.isTTY && process.stdout.isTTY;
+  const interactive = options.console && process.stdin.isTTY && process.stdout.isTTY;
   const logger = createLogger({
-    level: options.terminal && loaded.config.log.level === "info" ? "warn" : loaded.config.log.level,
+    level: options.console && loaded.config.log.level === "info" ? "warn" : loaded.config.log.level,
     output: process.stderr,
     format: process.stderr.isTTY ? "pretty" : "json",
     file: home.paths.hostLog,
@@ -56,9 +57,8 @@ export async function run(options: RunOptions): Promise<number> {
     version: await readVersion(environment.checkout),
     clock: systemClock,
     logger,
-    terminal: options.terminal ? { ...streams, json, interactive } : undefined,
+    console: options.console ? { ...streams, json, interactive } : undefined,
     egress: options.egress,
-    tools,
   });
   try {
     await waitForTheEnd(app, interactive, signals.received);

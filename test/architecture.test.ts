@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { glob } from "node:fs/promises";
 import { dirname, join, relative, resolve } from "node:path";
 
@@ -10,7 +10,9 @@ const checkout = resolve(import.meta.dirname, "..");
 const interfaces = [
   "src/stores/store.ts",
   "src/channels/channel.ts",
+  "src/channels/define-channel.ts",
   "src/models/provider.ts",
+  "src/models/define-provider.ts",
   "src/sandbox/engine/engine.ts",
 ];
 
@@ -22,8 +24,14 @@ const allowed: Record<string, readonly string[]> = {
   "src/lib": [],
   "src/domain": [],
   "src/protocol": [],
-  // Policies name tools.
-  "src/config": ["src/domain", "src/tools/catalog.ts"],
+  // What can be configured is put together from the definitions of what there is; policies name tools.
+  "src/config": [
+    "src/domain",
+    "src/channels/catalog.ts",
+    "src/models/catalog.ts",
+    "src/tools/catalog.ts",
+    ...interfaces,
+  ],
   "src/channels": ["src/domain", ...interfaces],
   "src/stores": ["src/domain"],
   "src/models": ["src/domain", ...interfaces],
@@ -105,6 +113,8 @@ const allowed: Record<string, readonly string[]> = {
   "redteam/cases": ["redteam/suite", "src/protocol"],
   // The wiring: it knows every part, no part knows it.
   "src/wiring": ["src"],
+  // What code from outside may use: nothing that acts.
+  "src/plugins": ["src/domain", ...interfaces],
 };
 
 /** Outside packages that a folder may import; absent = any. */
@@ -118,6 +128,9 @@ const allowedPackages: Record<string, RegExp> = {
 interface Import {
   readonly from: string;
   readonly to: string;
+  /** Loaded when it is needed. */
+  readonly isLazy: boolean;
+  readonly isType: boolean;
 }
 
 async function readImports(): Promise<{ files: Import[]; packages: Import[] }> {
@@ -125,11 +138,14 @@ async function readImports(): Promise<{ files: Import[]; packages: Import[] }> {
   const packages: Import[] = [];
   for await (const file of glob(["src/**/*.ts", "container/**/*.ts", "redteam/**/*.ts"], { cwd: checkout })) {
     const text = readFileSync(join(checkout, file), "utf8");
-    for (const [, specifier] of text.matchAll(/(?:from|import)\s*\(?\s*"([^"]+)"/g)) {
+    for (const [whole, specifier] of text.matchAll(
+      /(?:(?:import|export) type (?:\{[^}]*\}|[^"{}]+) from|(?:from|import))\s*\(?\s*"([^"]+)"/g,
+    )) {
       if (specifier === undefined) continue;
       const isFile = specifier.startsWith(".");
       const to = isFile ? relative(checkout, resolve(checkout, dirname(file), specifier)) : specifier;
-      (isFile ? files : packages).push({ from: file, to });
+      const kind = { isLazy: whole.includes("("), isType: /^(?:import|export) type/.test(whole) };
+      (isFile ? files : packages).push({ from: file, to, ...kind });
     }
   }
   return { files, packages };
@@ -176,6 +192,64 @@ test("an adapter is imported by its catalog only, and adapters do not know each 
   });
 
   expect(violations).toEqual([]);
+});
+
+/** What an adapter may know besides itself: the nouns, words without meaning here, interfaces, and what its room shares. */
+test("an adapter does not know the catalog that lists it, nor anything outside its room but interfaces", () => {
+  const violations = files.filter(({ from, to }) => {
+    const adapter = adapterOf(from);
+    if (adapter === undefined || to.startsWith(`${adapter}/`)) return false;
+    const isShared = dirname(to) === dirname(adapter) && !to.endsWith("/catalog.ts");
+    return !isShared && !interfaces.includes(to) && !/^src\/(?:lib|domain)\//.test(to);
+  });
+
+  expect(violations).toEqual([]);
+});
+
+test("a definition imports nothing heavy: only zod, its room's `define…` and other small files", () => {
+  const reached = new Set<string>();
+  const visit = (file: string): void => {
+    if (reached.has(file)) return;
+    reached.add(file);
+    for (const { to } of files.filter(({ from, isLazy, isType }) => from === file && !isLazy && !isType)) visit(to);
+  };
+  for (const file of new Set(files.map(({ from }) => from))) if (file.endsWith("/definition.ts")) visit(file);
+  const loaded = packages.filter(({ from, isLazy, isType }) => reached.has(from) && !isLazy && !isType);
+
+  expect([...reached].filter((file) => file.endsWith("/definition.ts")).length).toBeGreaterThan(5);
+  expect(loaded.map(({ to }) => to).filter((name) => name !== "zod")).toEqual([]);
+});
+
+test("each adapter runs the contract suite of its room", () => {
+  const rooms = { channels: "channel", models: "provider", stores: "store" };
+  const missing = Object.entries(rooms).flatMap(([room, contract]) =>
+    readdirSync(join(checkout, "src", room), { withFileTypes: true })
+      .filter((entry) => entry.isDirectory())
+      .map(({ name }) => `test/contracts/${contract}-${name}.test.ts`)
+      .filter((runner) => !existsSync(join(checkout, runner))),
+  );
+
+  expect(missing).toEqual([]);
+});
+
+test("no adapter's name decides outside its folder", async () => {
+  const adapters = ["channels", "models"].flatMap((room) =>
+    readdirSync(join(checkout, "src", room), { withFileTypes: true })
+      .filter((entry) => entry.isDirectory())
+      .map(({ name }) => name),
+  );
+  const names = adapters.join("|");
+  const decides = new RegExp(`["'\`](?:${names})["'\`]|(?:channels|providers)[?]?[.](?:${names})\\b`);
+  const found: string[] = [];
+  for await (const file of glob("src/**/*.ts", { cwd: checkout })) {
+    if (adapterOf(file) !== undefined) continue;
+    const lines = readFileSync(join(checkout, file), "utf8").split("\n");
+    const code = lines.filter((line) => !/^\s*(?:[*]|[/][/*])/.test(line));
+    found.push(...code.filter((line) => decides.test(line)).map((line) => `${file}: ${line.trim()}`));
+  }
+
+  expect(adapters).toContain("terminal");
+  expect(found).toEqual([]);
 });
 
 test("the folders at the bottom use only the packages that they may", () => {

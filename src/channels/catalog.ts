@@ -1,20 +1,7 @@
-import type { Connector } from "./channel.ts";
-import type { HttpChannel, HttpParts } from "./http/http-channel.ts";
-import type { TerminalChannel, TerminalParts } from "./terminal/terminal-channel.ts";
-import type { WhatsAppOptions } from "./whatsapp/parts.ts";
+import type { ChannelDefinition } from "./define-channel.ts";
+import { http } from "./http/definition.ts";
+import { terminal } from "./terminal/definition.ts";
+import { whatsapp } from "./whatsapp/definition.ts";
 
-/** Every channel there is, by the name that the configuration uses. An adapter is loaded when it is opened. */
-export const channels = {
-  http: async (parts: HttpParts): Promise<HttpChannel> => {
-    const { HttpChannel: Adapter } = await import("./http/http-channel.ts");
-    return new Adapter(parts);
-  },
-  terminal: async (parts: TerminalParts): Promise<TerminalChannel> => {
-    const { TerminalChannel: Adapter } = await import("./terminal/terminal-channel.ts");
-    return new Adapter(parts);
-  },
-  whatsapp: async (options: WhatsAppOptions): Promise<Connector> => {
-    const { WhatsAppConnector: Adapter } = await import("./whatsapp/connector.ts");
-    return new Adapter(options);
-  },
-} as const;
+/** Every channel that comes with crabpot. */
+export const channelDefinitions: readonly ChannelDefinition[] = [terminal, http, whatsapp];

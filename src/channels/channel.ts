@@ -95,22 +95,16 @@ export interface Outlet {
   signal?(chat: string, sign: Sign): Promise<void>;
 }
 
-/** What a platform is able to do besides texts; absent: no. */
-export interface ChannelTraits {
-  /** An emoji can be put on a message. */
-  readonly reactions?: boolean | undefined;
-  /** A file that was sent is fetched when somebody likes to: its copy is kept for a day. */
-  readonly fetchedLater?: boolean | undefined;
-  /** Chats come by themselves: who mentions the agent in one that is no group asks the owner to make it one. */
-  readonly onboards?: boolean | undefined;
-}
-
 /** A place where people talk. Receivers only transport: they parse, hand over, and acknowledge; they decide nothing. */
 export interface Channel extends AsyncDisposable, Outlet {
   readonly name: string;
-  readonly traits?: ChannelTraits | undefined;
   /** The same `seq` sent twice is seen once: what may have been sent can simply be sent again. */
   readonly idempotent: boolean;
+  /**
+   * Resolves when nothing more can come in because the input has ended, and all that came was stored or refused for good, or
+   * when the channel ends. Absent: something can always come.
+   */
+  readonly inputEnded?: Promise<void> | undefined;
   start(accept: AcceptMessage, events?: ChannelEvents): Promise<void>;
   state(): ChannelState;
   /** Links the account, where there is one to link, or tries again after the channel had given up. */
@@ -140,11 +134,10 @@ export class SendError extends Error {
 
 /**
  * A platform that is reached over a connection which can be lost. A supervisor makes a channel of it: it alone decides
- * when to connect, and never has two connections at a time.
+ * when to connect, and never has two connections at a time. Disposed after the last connection.
  */
-export interface Connector {
+export interface Connector extends AsyncDisposable {
   readonly name: string;
-  readonly traits?: ChannelTraits | undefined;
   readonly idempotent: boolean;
   /**
    * Resolves when the platform can be talked to; rejects when not, soon after the signal aborted at the latest, and then

@@ -3,16 +3,7 @@ import { once } from "node:events";
 import type { IncomingMessage, OutgoingMessage, Sign } from "../domain/message.ts";
 import { AppError, toError } from "../lib/app-error.ts";
 import { type AcceptMessage, type Channel, type ChannelEvents, type ChannelState, SendError } from "./channel.ts";
-import type {
-  ChannelTraits,
-  Connection,
-  ConnectionHost,
-  Connector,
-  Found,
-  LoginEvent,
-  LoginOptions,
-  Receipt,
-} from "./channel.ts";
+import type { Connection, ConnectionHost, Connector, Found, LoginEvent, LoginOptions, Receipt } from "./channel.ts";
 import { ConnectionEnd } from "./channel.ts";
 import { ReconnectPolicy } from "./reconnect.ts";
 import { Silence } from "./silence.ts";
@@ -29,7 +20,6 @@ const closingRetryAfterS = 5;
 export class SupervisedChannel implements Channel {
   readonly name: string;
   readonly idempotent: boolean;
-  readonly traits: ChannelTraits | undefined;
   readonly #connector: Connector;
   readonly #parts: SupervisorParts;
   readonly #limits: SupervisorLimits;
@@ -54,7 +44,6 @@ export class SupervisedChannel implements Channel {
   constructor(connector: Connector, parts: SupervisorParts) {
     this.name = connector.name;
     this.idempotent = connector.idempotent;
-    this.traits = connector.traits;
     this.#connector = connector;
     this.#parts = parts;
     this.#limits = parts.limits ?? supervisorLimits;

@@ -8,7 +8,6 @@ export function unconnected(channel: Channel): Connector {
   return {
     name: channel.name,
     idempotent: channel.idempotent,
-    traits: channel.traits,
     connect: async (host) => {
       const ended = Promise.withResolvers<Error>();
       await channel.start(host.accept, {
@@ -21,6 +20,7 @@ export function unconnected(channel: Channel): Connector {
       });
       return connectionOf(channel, ended.promise);
     },
+    [Symbol.asyncDispose]: () => channel[Symbol.asyncDispose](),
   };
 }
 

@@ -16,7 +16,7 @@ export interface OutsideKnowledge {
 export async function verifyHomeAudit(paths: HomePaths, known: OutsideKnowledge = {}): Promise<VerifyResult> {
   const options = { folder: paths.audit, keyFolder: paths.keys, ...known };
   if ((await stat(paths.database).catch(() => undefined)) === undefined) return verifyAudit(options);
-  await using witness = await openAuditWitness({ kind: "sqlite", path: paths.database });
+  await using witness = await openAuditWitness({ path: paths.database });
   return await verifyAudit({ ...options, index: witness });
 }
 

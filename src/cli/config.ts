@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 
+import { builtInAdapters } from "../config/adapters.ts";
 import { configJsonSchema } from "../config/json-schema.ts";
 import { checkConfig, describeFault } from "../config/load.ts";
 import type { CommandContext } from "./context.ts";
@@ -31,7 +32,7 @@ export function addConfigCommand(program: Command, context: CommandContext): voi
   );
 
   addLeaf(config, "schema", "the JSON Schema of config.yaml").action((_options: object, command: Command) => {
-    const schema = configJsonSchema();
+    const schema = configJsonSchema(builtInAdapters);
     const text = context.outputOf(command).json ? JSON.stringify(schema) : JSON.stringify(schema, undefined, 2);
     context.streams.stdout.write(`${text}\n`);
   });

@@ -9,7 +9,7 @@ export function addStartCommand(program: Command, context: CommandContext): void
     .action(async (options: { terminal?: boolean }, command: Command) => {
       const { run } = await import("../host.ts");
       const exitCode = await run({
-        terminal: options.terminal === true,
+        console: options.terminal === true,
         json: wantsJson(command),
         env: context.environment.variables,
       });

@@ -1,24 +1,22 @@
 import type { GroupNetwork, InjectedSecret } from "../domain/egress.ts";
 import { groupNameFault } from "../domain/group.ts";
 import { networkOf } from "./groups.ts";
+import { isHeaderValue, notHeaderValue } from "../lib/header-value.ts";
 import { nearest } from "../lib/nearest.ts";
 import { project, shortestForm } from "../lib/secret-forms.ts";
+import type { Adapters } from "./adapters.ts";
 import type { ConfigFault } from "./faults.ts";
 import { formatPath } from "./faults.ts";
 import type { Config } from "./schema.ts";
 
-/**
- * What no single value can be blamed for: names that lead nowhere, chats that are given twice, doors without a lock. `tools`:
- * names of all that there are.
- */
-export function crossCheck(config: Config, tools: readonly string[]): ConfigFault[] {
+/** What no single value can be blamed for: names that lead nowhere, chats that are given twice, doors without a lock. */
+export function crossCheck(config: Config, adapters: Adapters): ConfigFault[] {
   return [
     ...checkModels(config),
-    ...checkSecrets(config),
     ...checkGroups(config),
     ...checkNetworks(config),
-    ...checkGateway(config),
-    ...checkPolicies(config, tools),
+    ...checkGateway(config, adapters),
+    ...checkPolicies(config, adapters),
   ];
 }
 
@@ -50,27 +48,7 @@ export function providerOf(reference: string): string {
   return reference.slice(0, reference.indexOf("/"));
 }
 
-/** A key with a line end at its back is refused by every vendor, with words that nobody understands. */
-function checkSecrets({ models, gateway }: Config): ConfigFault[] {
-  const faults: ConfigFault[] = [];
-  for (const [name, provider] of Object.entries(models.providers)) {
-    if (provider.kind !== "offline" && !isHeaderValue(provider.apiKey)) {
-      faults.push({ path: formatPath(["models", "providers", name, "apiKey"]), detail: notHeaderValue });
-    }
-  }
-  if (gateway.token !== undefined && !isHeaderValue(gateway.token)) {
-    faults.push({ path: "gateway.token", detail: notHeaderValue });
-  }
-  return faults;
-}
-
-const notHeaderValue = "holds white space or characters outside ASCII; was something copied along with it?";
-
 const tooPlain = `has fewer than ${shortestForm} letters and digits; it could not be told from other text in an answer`;
-
-function isHeaderValue(secret: string): boolean {
-  return /^[\x21-\x7e]+$/.test(secret);
-}
 
 function checkGroups({ groups, channels, models }: Config): ConfigFault[] {
   const faults: ConfigFault[] = [];
@@ -131,7 +109,8 @@ function checkSecret(parts: {
 }
 
 /** A rule for a tool that does not exist protects from nothing. */
-function checkPolicies({ policy, groups }: Config, tools: readonly string[]): ConfigFault[] {
+function checkPolicies({ policy, groups }: Config, adapters: Adapters): ConfigFault[] {
+  const tools = adapters.tools.map(({ name }) => name).toSorted();
   const policies = [
     { path: ["policy"], named: policy.tools },
     ...Object.entries(groups).map(([name, group]) => ({
@@ -150,11 +129,14 @@ function checkPolicies({ policy, groups }: Config, tools: readonly string[]): Co
   );
 }
 
-function checkGateway({ gateway, channels }: Config): ConfigFault[] {
-  if (gateway.token !== undefined) return [];
+function checkGateway({ gateway, channels }: Config, adapters: Adapters): ConfigFault[] {
+  if (gateway.token !== undefined) {
+    return isHeaderValue(gateway.token) ? [] : [{ path: "gateway.token", detail: notHeaderValue }];
+  }
   const faults: ConfigFault[] = [];
-  if (channels.http !== undefined) {
-    faults.push({ path: "gateway.token", detail: "is missing; the http channel needs one" });
+  for (const { name, traits } of adapters.channels) {
+    if (!traits?.gateway || !Object.hasOwn(channels, name)) continue;
+    faults.push({ path: "gateway.token", detail: `is missing; the ${name} channel needs one` });
   }
   if (!isLoopback(gateway.host)) {
     faults.push({ path: "gateway.token", detail: `is missing; ${gateway.host} can be reached from other machines` });

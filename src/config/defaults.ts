@@ -1,57 +1,37 @@
+import { type Adapters, providersOfEveryHome } from "./adapters.ts";
 import type { EnvironmentVariables } from "./environment.ts";
 import type { ConfigFault } from "./faults.ts";
 import type { ConfigInput } from "./schema.ts";
 
-interface Vendor {
-  readonly name: string;
-  readonly kind: "anthropic" | "openai";
-  readonly keyVariable: string;
-  readonly urlVariable: string;
-  /** The vendor's balanced model of late 2026. */
-  readonly model: string;
-}
-
-/** In this order: with keys of both, the first one is used and the other one is left alone. */
-const vendors: readonly Vendor[] = [
-  {
-    name: "anthropic",
-    kind: "anthropic",
-    keyVariable: "ANTHROPIC_API_KEY",
-    urlVariable: "ANTHROPIC_BASE_URL",
-    model: "claude-sonnet-5-5",
-  },
-  {
-    name: "openai",
-    kind: "openai",
-    keyVariable: "OPENAI_API_KEY",
-    urlVariable: "OPENAI_BASE_URL",
-    model: "gpt-6.1-sol",
-  },
-];
-
-/** The configuration of a home that has no `config.yaml`, and what to tell the operator about it. */
-export function configFromEnvironment(variables: EnvironmentVariables): {
+/**
+ * The configuration of a home that has no `config.yaml`, and what to tell the operator about it. With keys of several
+ * vendors, the first one is used and the others are left alone.
+ */
+export function configFromEnvironment(
+  variables: EnvironmentVariables,
+  adapters: Adapters,
+): {
   readonly value: ConfigInput;
   readonly faults: readonly ConfigFault[];
   readonly announcements: readonly string[];
 } {
-  const vendor = vendors.find((candidate) => variables[candidate.keyVariable]);
+  const usable = adapters.providers.flatMap(({ kind, environment }) => (environment ? [{ kind, ...environment }] : []));
+  const vendor = usable.find(({ keyVariable }) => variables[keyVariable]);
   if (vendor === undefined) {
-    const said =
-      "No config.yaml and no ANTHROPIC_API_KEY or OPENAI_API_KEY: the built-in scripted model answers. It needs no key and has no intelligence.";
+    const keys = usable.map(({ keyVariable }) => keyVariable).join(" or ");
+    const [builtIn] = providersOfEveryHome(adapters);
+    const said = `No config.yaml and no ${keys}: the built-in ${builtIn?.model} model answers. It needs no key and has no intelligence.`;
     return { value: {}, faults: [], announcements: [said] };
   }
-  const baseUrl = variables[vendor.urlVariable];
+  const { kind, model, keyVariable } = vendor;
+  const taken = Object.entries(vendor.settings).filter(([, variable]) => variables[variable]);
   // Filled in by the same replacement that config.yaml goes through, as if it had been written there.
-  const provider = {
-    kind: vendor.kind,
-    apiKey: `\${${vendor.keyVariable}}`,
-    ...(baseUrl ? { baseUrl: `\${${vendor.urlVariable}}` } : {}),
-  };
-  const at = baseUrl ? ` at ${vendor.urlVariable}` : "";
+  const settings = Object.fromEntries(taken.map(([setting, variable]) => [setting, `\${${variable}}`]));
+  const others = taken.map(([, variable]) => variable).filter((variable) => variable !== keyVariable);
+  const at = others.length > 0 ? ` at ${others.join(" and ")}` : "";
   return {
-    value: { models: { routes: { main: [`${vendor.name}/${vendor.model}`] }, providers: { [vendor.name]: provider } } },
+    value: { models: { routes: { main: [`${kind}/${model}`] }, providers: { [kind]: { kind, ...settings } } } },
     faults: [],
-    announcements: [`No config.yaml, but ${vendor.keyVariable} is set: ${vendor.name}/${vendor.model}${at} answers.`],
+    announcements: [`No config.yaml, but ${keyVariable} is set: ${kind}/${model}${at} answers.`],
   };
 }

@@ -1,7 +1,6 @@
 import type * as z from "zod";
 
 import { nearest } from "../lib/nearest.ts";
-import { configJsonSchema } from "./json-schema.ts";
 
 /** One thing that is wrong with a configuration, and where: `models.routes.main[0]`. */
 export interface ConfigFault {
@@ -23,10 +22,15 @@ export function formatPath(path: readonly PropertyKey[]): string {
 
 /**
  * Says in our words what the schema found; unknown keys come with the known one that is most alike. `input` is what was
- * written, before variables were filled in: their values may be secrets and are never shown.
+ * written, before variables were filled in: their values may be secrets and are never shown. `schema` gives the JSON Schema,
+ * which is only asked for when a key is unknown.
  */
-export function describeIssues(issues: readonly z.core.$ZodIssue[], input: unknown): ConfigFault[] {
-  const faults = issues.flatMap((issue) => describeIssue(issue, input));
+export function describeIssues(
+  issues: readonly z.core.$ZodIssue[],
+  input: unknown,
+  schema: () => JsonSchema,
+): ConfigFault[] {
+  const faults = issues.flatMap((issue) => describeIssue(issue, input, schema));
   // An unknown key is usually the misspelt form of a missing one: say that first.
   return [...faults.filter((fault) => fault.detail.startsWith("unknown")), ...faults].filter(
     (fault, index, all) =>
@@ -34,8 +38,11 @@ export function describeIssues(issues: readonly z.core.$ZodIssue[], input: unkno
   );
 }
 
-function describeIssue(issue: z.core.$ZodIssue, input: unknown): ConfigFault[] {
-  if (issue.code === "unrecognized_keys") return issue.keys.map((key) => unknownKey(issue.path, key, input));
+function describeIssue(issue: z.core.$ZodIssue, input: unknown, schema: () => JsonSchema): ConfigFault[] {
+  if (issue.code === "unrecognized_keys") {
+    const known = knownKeys(schema(), issue.path, input);
+    return issue.keys.map((key) => unknownKey([...issue.path, key], key, known));
+  }
   return [{ path: formatPath(issue.path), detail: describeValue(issue, valueAt(input, issue.path)) }];
 }
 
@@ -64,11 +71,10 @@ function describeValue(issue: z.core.$ZodIssue, value: unknown): string {
   return issue.message;
 }
 
-function unknownKey(path: readonly PropertyKey[], key: string, input: unknown): ConfigFault {
-  const known = knownKeys(path, input);
+function unknownKey(path: readonly PropertyKey[], key: string, known: readonly string[]): ConfigFault {
   const near = nearest(key, known);
   const hint = near === undefined ? `known here: ${known.join(", ")}` : `did you mean ${near}?`;
-  return { path: formatPath([...path, key]), detail: `unknown key; ${hint}` };
+  return { path: formatPath(path), detail: `unknown key; ${hint}` };
 }
 
 function wrongType(expected: string, value: unknown): string {
@@ -88,7 +94,9 @@ function wrongType(expected: string, value: unknown): string {
 function wrongKind(issue: z.core.$ZodIssueInvalidUnion, value: unknown): string {
   const options: unknown = "options" in issue ? issue.options : undefined;
   if (!Array.isArray(options)) return issue.message;
-  return value === undefined ? `is missing; write ${oneOf(options)}` : `must be ${oneOf(options)}, not ${show(value)}`;
+  if (value === undefined) return `is missing; write ${oneOf(options)}`;
+  const near = typeof value === "string" ? nearest(value, options.map(String)) : undefined;
+  return `must be ${oneOf(options)}, not ${show(value)}${near === undefined ? "" : `; did you mean ${near}?`}`;
 }
 
 function wrongFormat(issue: z.core.$ZodIssueInvalidStringFormat, value: unknown): string {
@@ -125,8 +133,8 @@ function valueAt(input: unknown, path: readonly PropertyKey[]): unknown {
 
 type JsonSchema = Readonly<Record<string, unknown>>;
 
-function knownKeys(path: readonly PropertyKey[], input: unknown): string[] {
-  let schema: JsonSchema | undefined = configJsonSchema();
+function knownKeys(root: JsonSchema, path: readonly PropertyKey[], input: unknown): string[] {
+  let schema: JsonSchema | undefined = root;
   for (const [depth, part] of path.entries()) {
     schema = childSchema(schema, part);
     schema = chooseKind(schema, valueAt(input, path.slice(0, depth + 1)));

@@ -1,5 +1,6 @@
 import type { GroupNetwork } from "../domain/egress.ts";
 import type { BudgetLimits, Group, ToolPolicy } from "../domain/group.ts";
+import { type Adapters, hasTrait } from "./adapters.ts";
 import type { Config } from "./schema.ts";
 
 /** The groups of `config.yaml`, with what they leave out filled in from the settings for everybody. */
@@ -43,13 +44,14 @@ export function networkOf(config: Config, name: string): GroupNetwork {
   return { allow: [...new Set(entries.map((entry) => entry.host))], allowPrivate, reflects, secrets };
 }
 
-/** How often this group's agent may be set to work. The terminal has no other programs in it than the operator's own. */
+/** How often this group's agent may be set to work. Where only the operator talks there are no other programs than the operator's own. */
 export function paceLimits(
-  config: Config,
+  loaded: { readonly config: Config; readonly adapters: Adapters },
   { name, channel }: Pick<Group, "name" | "channel">,
 ): { readonly turnsPerHour: number; readonly loopTurns: number } {
+  const { config } = loaded;
   const own = Object.hasOwn(config.groups, name) ? config.groups[name]?.limits : undefined;
-  const shared = channel === "terminal" ? { turnsPerHour: 0, loopTurns: 0 } : config.limits;
+  const shared = hasTrait(loaded, channel, "operatorOnly") ? { turnsPerHour: 0, loopTurns: 0 } : config.limits;
   return {
     turnsPerHour: own?.turnsPerHour ?? shared.turnsPerHour,
     loopTurns: own?.loopTurns ?? shared.loopTurns,

@@ -36,7 +36,7 @@ export const intake = z
     autoRegister: z
       .strictObject({ perDay: count.default(1_000), total: count.default(5_000) })
       .prefault({})
-      .describe("How many groups channels.http.autoRegister may make in a day (UTC), and in all."),
+      .describe("How many groups a channel with autoRegister may make in a day (UTC), and in all."),
   })
   .prefault({});
 

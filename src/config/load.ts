@@ -1,21 +1,22 @@
 import { AppError } from "../lib/app-error.ts";
+import { type Adapters, builtInAdapters, channelsOfEveryHome, providersOfEveryHome } from "./adapters.ts";
 import { parseYaml, readTrustedFile } from "./config-file.ts";
 import { crossCheck, providerOf } from "./cross-checks.ts";
 import { configFromEnvironment } from "./defaults.ts";
 import type { EnvironmentVariables } from "./environment.ts";
 import type { ConfigFault } from "./faults.ts";
 import { describeIssues, formatPath } from "./faults.ts";
+import { configJsonSchema } from "./json-schema.ts";
 import type { Config } from "./schema.ts";
 import { configSchema } from "./schema.ts";
 import { secretsOf } from "./secrets.ts";
 import { substitute } from "./substitute.ts";
-import { builtInTools } from "../tools/catalog.ts";
-
-const builtInNames: readonly string[] = builtInTools.map(({ name }) => name).toSorted();
 
 /** A configuration that passed every check; deeply frozen. */
 export interface LoadedConfig {
   readonly config: Config;
+  /** What it was read with. */
+  readonly adapters: Adapters;
   /** What the operator should be told at start: which model answers and why, what was ignored. */
   readonly announcements: readonly string[];
   /** Values that must never appear in a log. */
@@ -28,16 +29,13 @@ export type ConfigCheck =
   | { readonly ok: true; readonly loaded: LoadedConfig }
   | { readonly ok: false; readonly faults: readonly ConfigFault[] };
 
-/**
- * Reads `config.yaml`; without a file, the defaults with the vendor whose key is in the environment. Throws `config_invalid`.
- * `tools`: names that policies may have; programs that embed the host add those of their own tools.
- */
+/** Reads `config.yaml`; without a file, the defaults with the vendor whose key is in the environment. Throws `config_invalid`. */
 export async function loadConfig(
   file: string,
   variables: EnvironmentVariables,
-  tools: readonly string[] = builtInNames,
+  adapters: Adapters = builtInAdapters,
 ): Promise<LoadedConfig> {
-  const check = await checkConfig(file, variables, tools);
+  const check = await checkConfig(file, variables, adapters);
   if (check.ok) return check.loaded;
   throw toError(file, check.faults);
 }
@@ -54,31 +52,36 @@ function toError(file: string, faults: readonly ConfigFault[]): AppError {
 export async function checkConfig(
   file: string,
   variables: EnvironmentVariables,
-  tools: readonly string[] = builtInNames,
+  adapters: Adapters = builtInAdapters,
 ): Promise<ConfigCheck> {
   try {
-    return checkText(await readTrustedFile(file), variables, tools);
+    return checkText(await readTrustedFile(file), variables, adapters);
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
     return { ok: false, faults: [{ path: "", detail: error.message, fix: error.fix }] };
   }
 }
 
-function checkText(text: string | undefined, variables: EnvironmentVariables, tools: readonly string[]): ConfigCheck {
-  const parsed = text === undefined ? configFromEnvironment(variables) : { ...parseYaml(text), announcements: [] };
+function checkText(text: string | undefined, variables: EnvironmentVariables, adapters: Adapters): ConfigCheck {
+  const parsed =
+    text === undefined ? configFromEnvironment(variables, adapters) : { ...parseYaml(text), announcements: [] };
   if (parsed.faults.length > 0) return { ok: false, faults: parsed.faults };
   const { value, faults, fromVariable } = substitute(parsed.value, variables);
   if (faults.length > 0) return { ok: false, faults };
-  const result = parseWithVariables(value, fromVariable);
-  if (!result.success) return { ok: false, faults: describeIssues(result.error.issues, parsed.value) };
-  const config = withBuiltIns(result.data);
-  const crossFaults = crossCheck(config, tools);
+  const schema = configSchema(adapters);
+  const result = parseWithVariables(schema, value, fromVariable);
+  if (!result.success) {
+    const { issues } = result.error;
+    return { ok: false, faults: describeIssues(issues, parsed.value, () => configJsonSchema(adapters)) };
+  }
+  const config = withDefaults(result.data, adapters);
+  const crossFaults = crossCheck(config, adapters);
   if (crossFaults.length > 0) return { ok: false, faults: crossFaults };
-  const announcements = [...parsed.announcements, ...remarks(config, parsed.value)];
-  const secrets = secretsOf(config).map((secret) => secret.value);
+  const announcements = [...parsed.announcements, ...remarks(config, parsed.value, adapters)];
+  const secrets = secretsOf(config, adapters).map((secret) => secret.value);
   return {
     ok: true,
-    loaded: { config: deepFreeze(config), announcements, secrets, fromFile: text !== undefined },
+    loaded: { config: deepFreeze(config), adapters, announcements, secrets, fromFile: text !== undefined },
   };
 }
 
@@ -89,17 +92,18 @@ export function describeFault(fault: ConfigFault): string {
 
 /** What comes from a variable is always text; where a number or a truth value is wanted, it is read as one. */
 function parseWithVariables(
+  schema: ReturnType<typeof configSchema>,
   value: unknown,
   fromVariable: ReadonlySet<string>,
-): ReturnType<typeof configSchema.safeParse> {
-  const first = configSchema.safeParse(value);
+): ReturnType<typeof schema.safeParse> {
+  const first = schema.safeParse(value);
   if (first.success) return first;
   let changed = false;
   for (const issue of first.error.issues) {
     if (issue.code !== "invalid_type" || !fromVariable.has(formatPath(issue.path))) continue;
     changed = convert(value, issue.path, issue.expected) || changed;
   }
-  return changed ? configSchema.safeParse(value) : first;
+  return changed ? schema.safeParse(value) : first;
 }
 
 function convert(root: unknown, path: readonly PropertyKey[], expected: string): boolean {
@@ -114,23 +118,26 @@ function convert(root: unknown, path: readonly PropertyKey[], expected: string):
   return true;
 }
 
-/** The scripted model and the terminal need no configuration, so they are always there. */
-function withBuiltIns(config: Config): Config {
+/** What every home has is there whatever else is configured. */
+function withDefaults(config: Config, adapters: Adapters): Config {
+  const providers = providersOfEveryHome(adapters).map(({ kind, settings }) => [kind, settings] as const);
   return {
     ...config,
-    models: { ...config.models, providers: { offline: { kind: "offline" }, ...config.models.providers } },
-    channels: { terminal: {}, ...config.channels },
+    models: { ...config.models, providers: { ...Object.fromEntries(providers), ...config.models.providers } },
+    channels: { ...channelsOfEveryHome(adapters), ...config.channels },
   };
 }
 
-function remarks(config: Config, written: unknown): string[] {
+function remarks(config: Config, written: unknown, adapters: Adapters): string[] {
   const said: string[] = [];
   const route = config.models.routes[config.models.default] ?? [];
-  const others = Object.keys(config.models.providers).filter((name) => name !== "offline");
+  const [builtIn] = providersOfEveryHome(adapters);
+  const others = Object.keys(config.models.providers).filter((name) => name !== builtIn?.kind);
   const writtenModels = (written as { models?: { routes?: unknown } }).models;
-  if (route.every((reference) => providerOf(reference) === "offline") && others.length > 0 && !writtenModels?.routes) {
+  const onlyBuiltIn = route.every((reference) => providerOf(reference) === builtIn?.kind);
+  if (onlyBuiltIn && others.length > 0 && !writtenModels?.routes) {
     said.push(
-      `The provider ${others.join(", ")} is configured, but no route uses it: the built-in scripted model answers. Set models.routes.main.`,
+      `The provider ${others.join(", ")} is configured, but no route uses it: the built-in ${builtIn?.model} model answers. Set models.routes.main.`,
     );
   }
   if (!isTimezone(config.timezone))

@@ -1,6 +1,8 @@
 import * as z from "zod";
 
 import { protectedByDefault } from "../domain/group.ts";
+import type { ProviderSettings } from "../models/define-provider.ts";
+import { type Adapters, channelsOfEveryHome, providersOfEveryHome } from "./adapters.ts";
 import { groupLimits, intake, limits, store } from "./intake-schema.ts";
 import { nameserverSchema, networkSchema, secretSchema } from "./network-schema.ts";
 
@@ -57,12 +59,6 @@ const group = z.strictObject({
   secrets: z.record(z.string().regex(/^[A-Z][A-Z0-9_]{0,63}$/, "upper case, digits and _"), secretSchema).default({}),
 });
 
-const provider = z.discriminatedUnion("kind", [
-  z.strictObject({ kind: z.literal("offline") }),
-  z.strictObject({ kind: z.literal("anthropic"), apiKey: z.string().min(1), baseUrl: z.url().optional() }),
-  z.strictObject({ kind: z.literal("openai"), apiKey: z.string().min(1), baseUrl: z.url().optional() }),
-]);
-
 /** What a model can do and costs; prices in US dollars per million tokens. Overrides the built-in table. */
 const capability = z.strictObject({
   contextTokens: count.optional(),
@@ -77,168 +73,160 @@ const capability = z.strictObject({
 /** `provider/model`; the model's name may hold slashes itself. */
 const modelReference = z.string().regex(/^[a-z0-9][a-z0-9_-]*\/\S+$/, "write provider/model");
 
-const models = z.strictObject({
-  default: name.default("main"),
-  routes: z.record(name, z.array(modelReference).min(1).max(8)).default({ main: ["offline/scripted"] }),
-  providers: z.record(name, provider).default({ offline: { kind: "offline" } }),
-  capabilities: z.record(modelReference, capability).default({}),
-  timeoutSeconds: positive
-    .max(3600)
-    .default(300)
-    .describe("Longest silence of a provider before a call counts as failed."),
-  attempts: z.number().int().min(1).max(10).default(4).describe("Tries per model before the next one of the route."),
-});
-
-/** A WhatsApp account that is linked as a further device. The last three are for tests and for trouble. */
-const whatsapp = z.strictObject({
-  phoneNumber: z
-    .string()
-    .regex(/^\d{6,15}$/, "the account's number, digits only, with the country code")
-    .optional()
-    .describe("Link by a code that is typed on the phone, not by a picture."),
-  readReceipts: z.boolean().default(true).describe("Members see that what the agent answers was read."),
-  pacing: z
-    .strictObject({
-      perChatPerSecond: z.number().positive().max(1000).default(1),
-      perMinute: z.number().min(1).max(100_000).default(20),
-    })
-    .prefault({})
-    .describe("How fast messages are sent at most."),
-  version: z
-    .string()
-    .regex(/^\d+\.\d+\.\d+$/, "such as 2.3000.1043857760")
-    .optional()
-    .describe("The version of WhatsApp Web that the host says it is."),
-  webSocketUrl: z
-    .url({ protocol: /^wss?$/ })
-    .refine(
-      (url) => url.startsWith("wss:") || isLoopbackHost(new URL(url).hostname),
-      "ws: only to this machine; use wss:",
-    )
-    .optional(),
-  rootPublicKey: z
-    .string()
-    .regex(/^[0-9a-fA-F]{64}$/, "64 hex digits")
-    .optional()
-    .describe("Whose server is believed, in place of WhatsApp's own."),
-});
-
-function isLoopbackHost(host: string): boolean {
-  return host === "localhost" || host === "[::1]" || /^127(\.\d{1,3}){3}$/.test(host);
+/** Providers by name; the kind of one says what else may stand there. */
+function providersOf(adapters: Adapters): z.ZodType<Record<string, ProviderSettings>> {
+  const kinds = adapters.providers.map(({ kind, config }) => config.strict().safeExtend({ kind: z.literal(kind) }));
+  const [first, ...more] = kinds;
+  const provider = first ? z.discriminatedUnion("kind", [first, ...more]) : z.never();
+  // Put together at run time, so the compiler does not see that each form has its kind.
+  return z.record(name, provider) as unknown as z.ZodType<Record<string, ProviderSettings>>;
 }
 
-const channels = z.strictObject({
-  terminal: z.strictObject({}).optional(),
-  http: z.strictObject({ autoRegister: z.boolean().default(false) }).optional(),
-  whatsapp: whatsapp.optional(),
-});
+function modelsOf(adapters: Adapters) {
+  const always = providersOfEveryHome(adapters);
+  return z.strictObject({
+    default: name.default("main"),
+    routes: z
+      .record(name, z.array(modelReference).min(1).max(8))
+      .default({ main: always.slice(0, 1).map(({ kind, model }) => `${kind}/${model}`) }),
+    providers: providersOf(adapters).default(Object.fromEntries(always.map(({ kind, settings }) => [kind, settings]))),
+    capabilities: z.record(modelReference, capability).default({}),
+    timeoutSeconds: positive
+      .max(3600)
+      .default(300)
+      .describe("Longest silence of a provider before a call counts as failed."),
+    attempts: z.number().int().min(1).max(10).default(4).describe("Tries per model before the next one of the route."),
+  });
+}
 
-/** The whole of `config.yaml`. Strict: an unknown key is an error. */
-export const configSchema = z.strictObject({
-  assistant: z
-    .strictObject({
-      name: z
-        .string()
-        .regex(/^[\p{L}\p{N}][\p{L}\p{N}._-]{0,63}$/u)
-        .default("crab"),
-    })
-    .prefault({}),
-  timezone: z
-    .string()
-    .default("UTC")
-    .describe("IANA zone in which the agent is told times; unknown zones fall back to UTC."),
-  models: models.prefault({}),
-  budgets: z.strictObject({ perGroup: budget.prefault({}), total: budget.prefault({}) }).prefault({}),
-  policy: policy.prefault({}),
-  channels: channels.default({ terminal: {} }),
-  groups: z
-    .record(name, group)
-    .default({ main: { channel: "terminal", chat: "main", trigger: "always", main: true, mounts: [], secrets: {} } }),
-  gateway: z
-    .strictObject({
-      host: z.string().min(1).default("127.0.0.1"),
-      port: z.number().int().min(0).max(65535).default(7788),
-      names: z
-        .array(
-          z
-            .string()
-            .toLowerCase()
-            .regex(/^[a-z0-9]([a-z0-9._-]{0,251}[a-z0-9])?$/, "a host name, without a port"),
-        )
-        .max(64)
-        .default([])
-        .describe("Names that requests may be for; addresses, localhost and `host` are known anyway."),
-      token: z.string().min(1).optional(),
-    })
-    .prefault({}),
-  sandbox: z
-    .strictObject({
-      runtime: z
-        .string()
-        .regex(/^[a-zA-Z0-9._-]+$/)
-        .default("runc"),
-      memoryMb: z.number().int().min(128).max(1_048_576).default(1024),
-      cpus: z.number().min(0.1).max(256).default(1),
-      pids: z.number().int().min(64).max(32_768).default(256),
-      workspaceMb: z
-        .number()
-        .int()
-        .min(16)
-        .max(1_073_741_824)
-        .default(4096)
-        .describe("What a group's folder may hold; above it the group's agent is stopped."),
-      network: networkSchema.default("none"),
-      nameservers: z
-        .array(nameserverSchema)
-        .min(1)
-        .max(8)
-        .optional()
-        .describe("Who is asked for the addresses of allowed hosts. Left out: the servers of the system."),
-    })
-    .prefault({}),
-  sessions: z
-    .strictObject({
-      idleStopMinutes: positive.default(30),
-      freezeSeconds: z
-        .number()
-        .min(0)
-        .max(86_400)
-        .default(30)
-        .describe("An idle container is paused after so long and goes on with the next message; 0: never."),
-      memoryReserveMb: z
-        .number()
-        .min(0)
-        .default(256)
-        .describe(
-          "With less memory available than this, idle containers are ended, first those that hold much for long.",
-        ),
-      maxHot: z
-        .number()
-        .int()
-        .min(1)
-        .max(1024)
-        .optional()
-        .describe(
-          "Containers that are kept, and turns that work at once; as many again may wait for their tools. Left out: as many as memory allows, and 16.",
-        ),
-      turnTimeoutMinutes: positive.default(60),
-      holdMinutes: positive
-        .default(5)
-        .describe("So long may the tools of a turn run while other groups wait and get no place; then it ends."),
-      silenceTimeoutSeconds: positive
-        .max(3600)
-        .default(60)
-        .describe("An agent that gives no sign of life for so long, at its start or during a turn, is replaced."),
-      catchUpMinutes: minutes
-        .default(60)
-        .describe("Messages that are older than this when the host starts are not answered; one notice says so."),
-    })
-    .prefault({}),
-  intake,
-  limits,
-  store,
-  log: z.strictObject({ level: z.enum(["debug", "info", "warn", "error"]).default("info") }).prefault({}),
-});
+/** Channels by name, each with settings of its own. Their types are known where a channel is opened. */
+function channelsOf(adapters: Adapters): z.ZodType<Record<string, object>, Record<string, object>> {
+  const entries = adapters.channels.map((channel) => [channel.name, channel.config.strict().optional()] as const);
+  return z.strictObject(Object.fromEntries(entries)) as unknown as z.ZodType<
+    Record<string, object>,
+    Record<string, object>
+  >;
+}
 
-export type Config = z.infer<typeof configSchema>;
-export type ConfigInput = z.input<typeof configSchema>;
+/** The groups of a home that configures none. */
+function firstGroups(adapters: Adapters): Record<string, z.output<typeof group>> {
+  const [channel] = Object.keys(channelsOfEveryHome(adapters));
+  if (channel === undefined) return {};
+  return { main: { channel, chat: "main", trigger: "always", main: true, mounts: [], secrets: {} } };
+}
+
+const gateway = z
+  .strictObject({
+    host: z.string().min(1).default("127.0.0.1"),
+    port: z.number().int().min(0).max(65535).default(7788),
+    names: z
+      .array(
+        z
+          .string()
+          .toLowerCase()
+          .regex(/^[a-z0-9]([a-z0-9._-]{0,251}[a-z0-9])?$/, "a host name, without a port"),
+      )
+      .max(64)
+      .default([])
+      .describe("Names that requests may be for; addresses, localhost and `host` are known anyway."),
+    token: z.string().min(1).optional(),
+  })
+  .prefault({});
+
+const sandbox = z
+  .strictObject({
+    runtime: z
+      .string()
+      .regex(/^[a-zA-Z0-9._-]+$/)
+      .default("runc"),
+    memoryMb: z.number().int().min(128).max(1_048_576).default(1024),
+    cpus: z.number().min(0.1).max(256).default(1),
+    pids: z.number().int().min(64).max(32_768).default(256),
+    workspaceMb: z
+      .number()
+      .int()
+      .min(16)
+      .max(1_073_741_824)
+      .default(4096)
+      .describe("What a group's folder may hold; above it the group's agent is stopped."),
+    network: networkSchema.default("none"),
+    nameservers: z
+      .array(nameserverSchema)
+      .min(1)
+      .max(8)
+      .optional()
+      .describe("Who is asked for the addresses of allowed hosts. Left out: the servers of the system."),
+  })
+  .prefault({});
+
+const sessions = z
+  .strictObject({
+    idleStopMinutes: positive.default(30),
+    freezeSeconds: z
+      .number()
+      .min(0)
+      .max(86_400)
+      .default(30)
+      .describe("An idle container is paused after so long and goes on with the next message; 0: never."),
+    memoryReserveMb: z
+      .number()
+      .min(0)
+      .default(256)
+      .describe(
+        "With less memory available than this, idle containers are ended, first those that hold much for long.",
+      ),
+    maxHot: z
+      .number()
+      .int()
+      .min(1)
+      .max(1024)
+      .optional()
+      .describe(
+        "Containers that are kept, and turns that work at once; as many again may wait for their tools. Left out: as many as memory allows, and 16.",
+      ),
+    turnTimeoutMinutes: positive.default(60),
+    holdMinutes: positive
+      .default(5)
+      .describe("So long may the tools of a turn run while other groups wait and get no place; then it ends."),
+    silenceTimeoutSeconds: positive
+      .max(3600)
+      .default(60)
+      .describe("An agent that gives no sign of life for so long, at its start or during a turn, is replaced."),
+    catchUpMinutes: minutes
+      .default(60)
+      .describe("Messages that are older than this when the host starts are not answered; one notice says so."),
+  })
+  .prefault({});
+
+/** The whole of `config.yaml`, as these adapters allow it. Strict: an unknown key is an error. */
+export function configSchema(adapters: Adapters) {
+  return z.strictObject({
+    assistant: z
+      .strictObject({
+        name: z
+          .string()
+          .regex(/^[\p{L}\p{N}][\p{L}\p{N}._-]{0,63}$/u)
+          .default("crab"),
+      })
+      .prefault({}),
+    timezone: z
+      .string()
+      .default("UTC")
+      .describe("IANA zone in which the agent is told times; unknown zones fall back to UTC."),
+    models: modelsOf(adapters).prefault({}),
+    budgets: z.strictObject({ perGroup: budget.prefault({}), total: budget.prefault({}) }).prefault({}),
+    policy: policy.prefault({}),
+    channels: channelsOf(adapters).default(channelsOfEveryHome(adapters)),
+    groups: z.record(name, group).default(firstGroups(adapters)),
+    gateway: gateway,
+    sandbox: sandbox,
+    sessions: sessions,
+    intake,
+    limits,
+    store,
+    log: z.strictObject({ level: z.enum(["debug", "info", "warn", "error"]).default("info") }).prefault({}),
+  });
+}
+
+export type Config = z.output<ReturnType<typeof configSchema>>;
+export type ConfigInput = z.input<ReturnType<typeof configSchema>>;

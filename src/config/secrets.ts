@@ -1,3 +1,4 @@
+import type { Adapters } from "./adapters.ts";
 import { formatPath } from "./faults.ts";
 import type { Config } from "./schema.ts";
 
@@ -6,27 +7,37 @@ export interface ConfiguredSecret {
   /** Where it stands: `gateway.token`. */
   readonly path: string;
   readonly value: string;
-  readonly use: "gateway" | "group" | "provider";
+  readonly use: "gateway" | "group" | "provider" | "channel";
   /** Whose requests it is added to; undefined when it is the host's alone. */
   readonly group: string | undefined;
 }
 
+type Add = (use: ConfiguredSecret["use"], path: readonly string[], value: string, group?: string) => void;
+
 /** All values that must not be seen in logs. */
-export function secretsOf({ models, gateway, groups }: Config): ConfiguredSecret[] {
+export function secretsOf(config: Config, adapters: Adapters): ConfiguredSecret[] {
   const found: ConfiguredSecret[] = [];
-  const add = (use: ConfiguredSecret["use"], path: readonly string[], value: string, group?: string): void => {
+  const add: Add = (use, path, value, group) => {
     if (value !== "") found.push({ path: formatPath(path), value, use, group });
   };
-  add("gateway", ["gateway", "token"], gateway.token ?? "");
-  for (const [group, { secrets }] of Object.entries(groups)) {
+  add("gateway", ["gateway", "token"], config.gateway.token ?? "");
+  for (const [group, { secrets }] of Object.entries(config.groups)) {
     for (const [name, { value }] of Object.entries(secrets))
       add("group", ["groups", group, "secrets", name], value, group);
   }
-  for (const [name, provider] of Object.entries(models.providers)) {
-    if (provider.kind === "offline") continue;
-    const path = ["models", "providers", name];
-    add("provider", [...path, "apiKey"], provider.apiKey);
-    if (provider.baseUrl !== undefined) add("provider", [...path, "baseUrl"], new URL(provider.baseUrl).password);
-  }
+  addAdapters(config, adapters, add);
   return found;
+}
+
+function addAdapters({ models, channels }: Config, adapters: Adapters, add: Add): void {
+  for (const [name, settings] of Object.entries(models.providers)) {
+    const definition = adapters.providers.find(({ kind }) => kind === settings.kind);
+    const secrets = Object.entries(definition?.secrets?.(settings) ?? {});
+    for (const [setting, value] of secrets) add("provider", ["models", "providers", name, setting], value);
+  }
+  for (const [name, settings] of Object.entries(channels)) {
+    const definition = adapters.channels.find((channel) => channel.name === name);
+    const secrets = Object.entries(definition?.secrets?.(settings) ?? {});
+    for (const [setting, value] of secrets) add("channel", ["channels", name, setting], value);
+  }
 }

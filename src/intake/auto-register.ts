@@ -10,8 +10,8 @@ import type { GroupRegistry } from "./group-registry.ts";
 import { createInOrder } from "./in-order.ts";
 
 export interface AutoRegisterParts {
-  /** Only chats of this channel become groups. */
-  readonly channel: string;
+  /** Only chats of these channels become groups. */
+  readonly channels: ReadonlySet<string>;
   readonly registry: Pick<GroupRegistry, "find" | "byName" | "list" | "add">;
   /** What a group gets that says nothing of its own. */
   readonly defaults: Pick<Group, "policy" | "budget">;
@@ -36,18 +36,17 @@ export interface AutoRegisterParts {
 export function createAutoRegister(
   parts: AutoRegisterParts,
 ): (message: IncomingMessage) => Promise<Group | Receipt | undefined> {
-  const { channel } = parts;
   const inOrder = createInOrder();
   return async (message) => {
-    if (message.channel !== channel || !isGroupName(message.chat)) return undefined;
+    if (!parts.channels.has(message.channel) || !isGroupName(message.chat)) return undefined;
     // One at a time: none is made twice, and no two of them are the last one that there may be.
     return inOrder("", () => findOrAdd(parts, message));
   };
 }
 
 async function findOrAdd(parts: AutoRegisterParts, message: IncomingMessage): Promise<Group | Receipt | undefined> {
-  const { channel, registry, defaults, store } = parts;
-  const { chat } = message;
+  const { registry, defaults, store } = parts;
+  const { channel, chat } = message;
   if (registry.byName(chat)) return registry.find(channel, chat);
   const day = utcDay(parts.clock.now());
   const account = { kind: "auto-register", name: channel } as const;

@@ -3,9 +3,6 @@ import { AppError } from "../lib/app-error.ts";
 import type { GroupStore } from "../stores/store.ts";
 import { createInOrder } from "./in-order.ts";
 
-/** On these channels a chat is a name that a person types, so a group is also found by its own name. */
-const channelsWithTypedChats: ReadonlySet<string> = new Set(["http", "terminal"]);
-
 /** A group to be added at run time. */
 type NewGroup = Omit<Group, "origin">;
 
@@ -33,6 +30,8 @@ export interface GroupRegistryParts {
   readonly prepare: (group: Group, adopt: boolean) => Promise<void>;
   /** Does the folder of a stored group belong to another chat by now? */
   readonly isLost?: (group: Group) => Promise<boolean>;
+  /** Are chats of this channel names that people type? A group there is also found by its own name. */
+  readonly hasTypedChats?: (channel: string) => boolean;
 }
 
 /** Reads the stored groups once; only this registry may change them afterwards. */
@@ -46,7 +45,7 @@ export async function openGroupRegistry(parts: GroupRegistryParts): Promise<Grou
   const inOrder = createInOrder();
   return {
     shadowed,
-    find: (channel, chat) => findGroup(groups, channel, chat),
+    find: (channel, chat) => findGroup(groups, { channel, chat, isTyped: parts.hasTypedChats?.(channel) ?? false }),
     byName: (name) => groups.get(name),
     list: () => [...groups.values()].toSorted((one, other) => (one.name < other.name ? -1 : 1)),
     add: (group, { adopt = false } = {}) => inOrder("", () => addGroup(parts, groups, { ...group, adopt })),
@@ -54,9 +53,12 @@ export async function openGroupRegistry(parts: GroupRegistryParts): Promise<Grou
   };
 }
 
-function findGroup(groups: ReadonlyMap<string, Group>, channel: string, chat: string): Group | undefined {
+function findGroup(
+  groups: ReadonlyMap<string, Group>,
+  { channel, chat, isTyped }: { readonly channel: string; readonly chat: string; readonly isTyped: boolean },
+): Group | undefined {
   for (const group of groups.values()) if (group.channel === channel && group.chat === chat) return group;
-  const named = channelsWithTypedChats.has(channel) ? groups.get(chat) : undefined;
+  const named = isTyped ? groups.get(chat) : undefined;
   return named?.channel === channel ? named : undefined;
 }
 

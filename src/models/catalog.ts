@@ -1,35 +1,42 @@
 import { systemClock } from "../lib/clock.ts";
+import { AppError } from "../lib/app-error.ts";
+import { anthropic } from "./anthropic/definition.ts";
+import type { ProviderDefinition, ProviderPorts, ProviderSettings } from "./define-provider.ts";
 import { LateProvider } from "./late-provider.ts";
-import type { ProviderConfig, ProviderOptions } from "./provider-options.ts";
+import { offline } from "./offline/definition.ts";
+import { openai } from "./openai/definition.ts";
 import type { Provider } from "./provider.ts";
 
-/** Opens the provider that the configuration names; its code and its vendor's SDK are loaded only then. */
+/** Every kind of provider that comes with crabpot; in this order a key in the environment decides which one a first start uses. */
+export const providerDefinitions: readonly ProviderDefinition[] = [offline, anthropic, openai];
+
+type OpenOptions = Partial<Omit<ProviderPorts, "name">> & {
+  /** The kinds that there are, if not those of crabpot alone. */
+  readonly definitions?: readonly ProviderDefinition[];
+};
+
+/** Opens a provider of the configuration; its code and its vendor's SDK are loaded only then. Throws `config_invalid` for an unknown kind. */
 export async function openProvider(
   name: string,
-  config: ProviderConfig,
-  options: Partial<ProviderOptions> = {},
+  settings: ProviderSettings,
+  { definitions = providerDefinitions, silenceMs = 300_000, clock = systemClock }: OpenOptions = {},
 ): Promise<Provider> {
-  const full: ProviderOptions = { silenceMs: options.silenceMs ?? 300_000, clock: options.clock ?? systemClock };
-  if (config.kind === "offline") {
-    const { OfflineProvider } = await import("./offline/offline-provider.ts");
-    return new OfflineProvider(name);
-  }
-  if (config.kind === "anthropic") {
-    const { AnthropicProvider } = await import("./anthropic/anthropic-provider.ts");
-    return new AnthropicProvider(name, config, full);
-  }
-  const { OpenAiProvider } = await import("./openai/openai-provider.ts");
-  return new OpenAiProvider(name, config, full);
+  const definition = definitions.find(({ kind }) => kind === settings.kind);
+  if (!definition) throw new AppError("config_invalid", `There is no kind of provider "${settings.kind}".`);
+  return definition.open(settings, { name, silenceMs, clock });
 }
 
-/** All providers of the configuration, by name; each is opened when it is needed, or a moment after the start. */
-export function openProviders(models: {
-  readonly providers: Readonly<Record<string, ProviderConfig>>;
-  readonly timeoutSeconds: number;
-}): ReadonlyMap<string, Provider> {
-  const silenceMs = models.timeoutSeconds * 1000;
+/** All providers of the configuration, by name; each is opened when it is needed, or a moment after the start. The caller disposes them. */
+export function openProviders(
+  models: {
+    readonly providers: Readonly<Record<string, ProviderSettings>>;
+    readonly timeoutSeconds: number;
+  },
+  definitions: readonly ProviderDefinition[] = providerDefinitions,
+): ReadonlyMap<string, Provider> {
+  const options = { silenceMs: models.timeoutSeconds * 1000, definitions };
   const entries = Object.entries(models.providers).map(
-    ([name, config]) => [name, new LateProvider(name, () => openProvider(name, config, { silenceMs }))] as const,
+    ([name, settings]) => [name, new LateProvider(name, () => openProvider(name, settings, options))] as const,
   );
   return new Map(entries);
 }

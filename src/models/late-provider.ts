@@ -8,11 +8,13 @@ const loadAfterMs = 1_000;
 export class LateProvider implements Provider {
   readonly name: string;
   readonly #load: () => Promise<Provider>;
+  readonly #preload: NodeJS.Timeout;
+  #loading: Promise<Provider> | undefined;
 
   constructor(name: string, load: () => Promise<Provider>) {
     this.name = name;
-    this.#load = rememberSuccess(load);
-    setTimeout(() => void this.#load().catch(() => undefined), loadAfterMs).unref();
+    this.#load = rememberSuccess(() => (this.#loading = load()));
+    this.#preload = setTimeout(() => void this.#load().catch(() => undefined), loadAfterMs).unref();
   }
 
   async complete(...call: Parameters<Provider["complete"]>): ReturnType<Provider["complete"]> {
@@ -21,5 +23,12 @@ export class LateProvider implements Provider {
 
   async check(signal: AbortSignal): ReturnType<Provider["check"]> {
     return (await this.#load()).check(signal);
+  }
+
+  /** Ends what was loaded. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    clearTimeout(this.#preload);
+    const loaded = await this.#loading?.catch(() => undefined);
+    await loaded?.[Symbol.asyncDispose]();
   }
 }

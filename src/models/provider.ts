@@ -47,7 +47,7 @@ export class ProviderError extends Error {
  * too long is ended. Rejects with ProviderError, or with the signal's reason when aborted. Never puts a key into an error, a
  * log or an answer.
  */
-export interface Provider {
+export interface Provider extends AsyncDisposable {
   readonly name: string;
   complete(
     request: ProviderRequest,

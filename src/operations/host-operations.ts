@@ -72,6 +72,8 @@ export interface OperationParts {
   /** Puts messages back in line. Rejects with `conflict` for one that is on its way. */
   readonly outbox: { retry(seqs: readonly number[]): Promise<number[]> };
   readonly channels: readonly OperableChannel[];
+  /** Is the channel of this name configured, also if it does not run because nobody sits at it? */
+  readonly isConfigured: (channel: string) => boolean;
   readonly engine: () => Promise<EngineView>;
   readonly waitingGroups: () => number;
   readonly intake: () => HostStatus["intake"];
@@ -184,8 +186,7 @@ async function listGroups({ groups, store }: OperationParts): Promise<GroupView[
 }
 
 async function addGroup(parts: OperationParts, wanted: NewGroup): Promise<Group> {
-  // The terminal is always configured, also while nobody sits at it.
-  if (wanted.channel !== "terminal") findChannel(parts, wanted.channel);
+  if (!parts.isConfigured(wanted.channel)) findChannel(parts, wanted.channel);
   if (wanted.model !== undefined && !parts.routes.includes(wanted.model)) {
     throw new AppError("bad_input", `There is no route "${wanted.model}"; there are: ${parts.routes.join(", ")}.`);
   }

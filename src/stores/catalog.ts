@@ -1,24 +1,31 @@
+import { AppError } from "../lib/app-error.ts";
+import type { AuditWitness, StoreDefinition, StoreSettings } from "./define-store.ts";
 import type { HomeOwner } from "./sqlite/home-lock.ts";
-import type { AuditIndex, Store } from "./store.ts";
+import { sqlite } from "./sqlite/definition.ts";
+import type { Store } from "./store.ts";
 
-/** Which store, and where. `path` is the database file; its folder is made if it is missing. */
-export interface StoreSettings {
-  readonly kind: "sqlite";
-  readonly path: string;
-}
+/** Every kind of store; the first is that of a home. */
+const storeDefinitions: readonly StoreDefinition[] = [sqlite];
 
-/** Opens a store, or throws AppError `store_failed` with the reason. One process writes to a store: see `lockHome`. */
+/** Opens a store. Throws `config_invalid` for settings that it does not know, `store_failed` with the reason. One process writes to a store: see `lockHome`. */
 export async function openStore(settings: StoreSettings): Promise<Store> {
-  const { openSqliteStore } = await import("./sqlite/open-sqlite-store.ts");
-  return openSqliteStore({ path: settings.path });
+  const { definition, own } = choose(settings);
+  return definition.open(own);
 }
 
-/** The audit head that a store remembers, read without changing the store: also while a host runs, also from a copy. */
-export async function openAuditWitness(
-  settings: StoreSettings,
-): Promise<Pick<AuditIndex, "head" | "signed"> & AsyncDisposable> {
-  const { openSqliteAuditWitness } = await import("./sqlite/audit-witness.ts");
-  return openSqliteAuditWitness(settings.path);
+/** The audit head that a store remembers, read without changing the store: also while a host runs, also from a copy. Throws like `openStore`. */
+export async function openAuditWitness(settings: StoreSettings): Promise<AuditWitness> {
+  const { definition, own } = choose(settings);
+  return definition.openAuditWitness(own);
+}
+
+function choose({ kind, ...own }: StoreSettings): { definition: StoreDefinition; own: unknown } {
+  const definition = storeDefinitions.find((candidate) => kind === undefined || candidate.kind === kind);
+  if (!definition) throw new AppError("config_invalid", `There is no kind of store "${kind}".`);
+  const parsed = definition.config.strict().safeParse(own);
+  if (parsed.success) return { definition, own: parsed.data };
+  const reasons = parsed.error.issues.map(({ path, message }) => `${path.join(".") || "settings"}: ${message}`);
+  throw new AppError("config_invalid", `A store cannot be opened with these settings: ${reasons.join("; ")}.`);
 }
 
 /** Makes this process the only host of a home until the result is disposed or the process dies; AppError `host_running` otherwise. */

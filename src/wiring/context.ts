@@ -1,6 +1,7 @@
 import type { Logger } from "pino";
 
 import type { Fingerprint } from "../audit/fingerprint.ts";
+import type { Adapters } from "../config/adapters.ts";
 import type { Environment } from "../config/environment.ts";
 import type { Home } from "../config/home.ts";
 import type { Config } from "../config/schema.ts";
@@ -15,6 +16,8 @@ import type { LimitReporter } from "./limits.ts";
 /** What nearly every part of the host is made with. */
 export interface AppContext {
   readonly config: Config;
+  /** The channels and kinds of providers that the configuration was read with. */
+  readonly adapters: Adapters;
   /** Values that must not be seen in logs, records and chats. */
   readonly secrets: readonly string[];
   readonly home: Home;

@@ -1,9 +1,7 @@
 import type { Registry } from "prom-client";
 
-import { channels as catalog } from "../channels/catalog.ts";
-import type { AcceptMessage, Channel, ChannelState, ChannelTraits, Connector } from "../channels/channel.ts";
-import { SupervisedChannel } from "../channels/supervisor.ts";
-import { unconnected } from "../channels/unconnected.ts";
+import type { AcceptMessage, ChannelState } from "../channels/channel.ts";
+import type { HostConsole } from "../channels/define-channel.ts";
 import { addressActor } from "../domain/actor.ts";
 import type { Outbox } from "../delivery/outbox.ts";
 import type { Readiness } from "../http/health.ts";
@@ -11,25 +9,12 @@ import type { HttpRefusal } from "../http/refusals.ts";
 import { createGatewayServer } from "../http/server.ts";
 import type { GatewayServer } from "../http/server.ts";
 import { toError } from "../lib/app-error.ts";
-import { waitOnTimer } from "../lib/wait.ts";
+import { openChannels, type RunningChannels } from "./channels.ts";
 import type { ChatBook } from "./chat-book.ts";
 import type { AppContext } from "./context.ts";
 
-type TerminalChannel = Awaited<ReturnType<(typeof catalog)["terminal"]>>;
-
-/** How the terminal is used, when it is. */
-export interface TerminalUse {
-  readonly input: NodeJS.ReadableStream;
-  readonly output: NodeJS.WritableStream;
-  readonly error: NodeJS.WritableStream;
-  readonly json: boolean;
-  readonly interactive: boolean;
-}
-
 /** Where people and programs get in: the channels and the server that HTTP comes through. */
-export interface Doors {
-  readonly channels: readonly Channel[];
-  readonly terminal: TerminalChannel | undefined;
+export interface Doors extends RunningChannels {
   readonly server: GatewayServer | undefined;
   /** Puts a channel's new state on record. */
   readonly recordState: (channel: string, state: ChannelState) => void;
@@ -40,13 +25,12 @@ export async function buildDoors(
   context: AppContext,
   stack: AsyncDisposableStack,
   parts: {
-    readonly terminal: TerminalUse | undefined;
-    readonly more: readonly Connector[];
+    readonly console: HostConsole | undefined;
     readonly registry: Registry;
     readonly ready: () => Promise<Readiness>;
   },
 ): Promise<Doors> {
-  const { config, clock, logger, store, crashPoints } = context;
+  const { config, clock, logger } = context;
   const { host, port, token, names } = config.gateway;
   const server =
     token === undefined
@@ -65,47 +49,8 @@ export async function buildDoors(
           }),
         );
   const recordState = createStateRecorder(context, stack);
-  const channels: Channel[] = [];
-  const supervise = (connector: Connector): void => {
-    const supervisor = { clock, logger, wait: waitOnTimer, random: Math.random };
-    channels.push(stack.use(new SupervisedChannel(connector, supervisor)));
-  };
-  if (config.channels.http && server) {
-    const repliesAfter = (seq: number, limit: number) => store.outbox.ofChannel("http", seq, limit);
-    const reply = async (seq: number) => {
-      const row = await store.outbox.get(seq);
-      return row?.channel === "http" ? row : undefined;
-    };
-    supervise(unconnected(stack.use(await catalog.http({ routes: server.routes, repliesAfter, reply, clock }))));
-  }
-  if (config.channels.whatsapp) supervise(await openWhatsApp(context, config.channels.whatsapp));
-  const use = parts.terminal;
-  const terminal = use && stack.use(await catalog.terminal({ ...use, assistantName: config.assistant.name, clock }));
-  if (terminal) supervise(unconnected(terminal));
-  for (const connector of parts.more) supervise(connector);
-  return { channels: channels.map((channel) => crashPoints.channel(channel)), terminal, server, recordState };
-}
-
-async function openWhatsApp(
-  { config, home, store, environment, clock, logger }: AppContext,
-  settings: NonNullable<AppContext["config"]["channels"]["whatsapp"]>,
-): Promise<Connector> {
-  return catalog.whatsapp({
-    settings,
-    assistantName: config.assistant.name,
-    instance: home.instance,
-    store: store.channelState,
-    variables: environment.variables,
-    clock,
-    wait: waitOnTimer,
-    random: Math.random,
-    logger,
-  });
-}
-
-/** Can the channel of this name do that? One that does not run cannot. */
-export function hasTrait({ channels }: Pick<Doors, "channels">, name: string, trait: keyof ChannelTraits): boolean {
-  return channels.find((channel) => channel.name === name)?.traits?.[trait] ?? false;
+  const running = await openChannels(context, stack, { routes: server?.routes, console: parts.console });
+  return { ...running, server, recordState };
 }
 
 function recordRefusal({ record, logger }: AppContext, refusal: HttpRefusal): void {

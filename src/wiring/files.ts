@@ -1,13 +1,12 @@
 import { statfs } from "node:fs/promises";
 import { join } from "node:path";
 
+import { hasTrait } from "../config/adapters.ts";
 import { measureFolder } from "../sandbox/workspace/folder-usage.ts";
 import { Inbox } from "../intake/inbox.ts";
 import { OutgoingFiles } from "../delivery/outgoing-files.ts";
 import { hostUid } from "./context.ts";
 import type { AppContext } from "./context.ts";
-import { hasTrait } from "./doors.ts";
-import type { Doors } from "./doors.ts";
 import { mebibyte } from "../lib/bytes.ts";
 
 const measureMs = 20_000;
@@ -30,17 +29,15 @@ export async function openInbox({ config, home, clock, logger }: AppContext): Pr
   });
 }
 
-/** Copies of what agents send. The terminal prints where they lie, also for whoever sits at it later. */
-export async function openOutgoingFiles(
-  { config, home, store, clock, logger }: AppContext,
-  doors: Pick<Doors, "channels">,
-): Promise<OutgoingFiles> {
+/** Copies of what agents send. */
+export async function openOutgoingFiles(context: AppContext): Promise<OutgoingFiles> {
+  const { config, home, store, clock, logger } = context;
   const { groups, outgoing } = home.paths;
   return OutgoingFiles.open({
     groupsFolder: groups,
     folder: outgoing,
     store: store.outbox,
-    isFetchedLater: (channel) => channel === "terminal" || hasTrait(doors, channel, "fetchedLater"),
+    isFetchedLater: (channel) => hasTrait(context, channel, "fetchedLater"),
     freeBytes: () => roomOnDisk(outgoing, config.intake.reserveMb),
     clock,
     logger,

@@ -31,9 +31,9 @@ export async function openFoundation(
   stack: AsyncDisposableStack,
 ): Promise<Omit<AppContext, "metrics">> {
   const { home, loaded, clock, logger, version } = parts;
-  const { config, secrets } = loaded;
+  const { config, adapters, secrets } = loaded;
   const crashPoints = createCrashPoints(parts.environment.crashAt);
-  const store = crashPoints.store(stack.use(await openStore({ kind: "sqlite", path: home.paths.database })));
+  const store = crashPoints.store(stack.use(await openStore({ path: home.paths.database })));
   // The home's lock is held: whoever had leases is dead.
   await store.leases.endAll();
   const audit = stack.use(
@@ -66,6 +66,7 @@ export async function openFoundation(
   const limits = new LimitReporter({ record, logs, clock });
   return {
     config,
+    adapters,
     secrets,
     home,
     environment: parts.environment,

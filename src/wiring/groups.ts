@@ -1,6 +1,7 @@
 import { lstat } from "node:fs/promises";
 import { join } from "node:path";
 
+import { hasTrait } from "../config/adapters.ts";
 import { ensureGroupFolder } from "../config/group-folders.ts";
 import { configuredGroups } from "../config/groups.ts";
 import { type FormerChat, GroupFolders } from "../intake/group-folders.ts";
@@ -32,6 +33,7 @@ export async function openGroups(context: Omit<AppContext, "metrics">): Promise<
     store: store.groups,
     prepare: (group, adopt) => folders.take(group, adopt),
     isLost: (group) => folders.isLost(group),
+    hasTypedChats: (channel) => hasTrait(context, channel, "typedChats"),
   });
   for (const { name } of groups.shadowed) {
     logger.warn(

@@ -6,8 +6,8 @@ import { ChatBook } from "./chat-book.ts";
 import { openContainers } from "./containers.ts";
 import type { Containers } from "./containers.ts";
 import type { AppContext } from "./context.ts";
-import { buildDoors, hasTrait, openDoors } from "./doors.ts";
-import type { Doors, TerminalUse } from "./doors.ts";
+import { buildDoors, openDoors } from "./doors.ts";
+import type { Doors } from "./doors.ts";
 import { EngineWait } from "../sandbox/engine/engine-wait.ts";
 import { openOutgoingFiles } from "./files.ts";
 import { openGroups } from "./groups.ts";
@@ -24,7 +24,9 @@ import { createReplyFormats } from "./replies.ts";
 import { Retention } from "./retention.ts";
 import { createSigns } from "./signs.ts";
 import { createTurns } from "./turns.ts";
-import type { Connector, IntakeState } from "../channels/channel.ts";
+import type { IntakeState } from "../channels/channel.ts";
+import type { HostConsole } from "../channels/define-channel.ts";
+import { hasTrait } from "../config/adapters.ts";
 import { paceLimits } from "../config/groups.ts";
 import { Outbox } from "../delivery/outbox.ts";
 import type { SignsOfLife } from "../delivery/signs-of-life.ts";
@@ -38,29 +40,25 @@ import { toError } from "../lib/app-error.ts";
 import { isSessionOf, mainSessionKey } from "../domain/session.ts";
 import { DueWork } from "../queue/due-work.ts";
 import { mainSessionOf, SessionQueue } from "../queue/session-queue.ts";
+import { openProviders } from "../models/catalog.ts";
+import type { Provider } from "../models/provider.ts";
 import type { GroupRegistry } from "../intake/group-registry.ts";
 import { TurnPace } from "../intake/turn-pace.ts";
 import { removeStaleMailboxes } from "../sandbox/mailbox/folders.ts";
-import { builtInTools } from "../tools/catalog.ts";
-import type { HostTool } from "../tools/define-tool.ts";
 import { ToolRegistry } from "../tools/registry.ts";
 import { messagesPerStep } from "../turns/turn-intake.ts";
 import type { TurnRunner } from "../turns/turn-runner.ts";
 import { mebibyte } from "../lib/bytes.ts";
 
 export interface AppOptions extends FoundationParts {
-  /** Undefined: there is no terminal channel. */
-  readonly terminal: TerminalUse | undefined;
-  /** For programs that embed the host; nothing in the configuration leads to these. */
-  readonly channels?: readonly Connector[] | undefined;
+  /** Where whoever started the host talks to it; undefined: nobody does. */
+  readonly console: HostConsole | undefined;
   readonly egress?: EgressOverrides | undefined;
-  /** Besides the built-in ones. Policies may name them only if `loadConfig` was told their names. */
-  readonly tools?: readonly HostTool[] | undefined;
 }
 
 /** A running host. Disposing it ends the containers and closes everything, last the store. */
 export interface App extends AsyncDisposable {
-  /** Resolves when the terminal's input has ended; never without a terminal. */
+  /** Resolves when the input has ended of channels that have an end; never where none has. */
   readonly inputEnded: Promise<void>;
   /** Resolves when nothing waits, runs or has to be sent. */
   settled(): Promise<void>;
@@ -98,23 +96,25 @@ export async function startApp(options: AppOptions): Promise<App> {
   });
   stack.defer(() => patience.giveUp());
   const doors = await buildDoors(context, stack, {
-    terminal: options.terminal,
-    more: options.channels ?? [],
+    console: options.console,
     registry,
     ready: () => readiness(containers, intake()),
   });
   const outbox = stack.use(createOutbox(context, doors));
   const tell = createTellOperator(context, { groups, doors, outbox });
   Object.assign(live, { doors, outbox, tell, pool: containers.pool } satisfies Live);
-  const files = stack.use(await openOutgoingFiles(context, doors));
+  const files = stack.use(await openOutgoingFiles(context));
   const pace = createPace(context);
-  const toolRegistry = new ToolRegistry(builtInTools, options.tools ?? []);
   const runner = createTurns(patient, containers, {
     pace,
+    providers: providersOf(context, stack),
     deliver: () => outbox.wake(),
     workAdded: () => live.dueWork?.changed(),
     keepFile: (group, path) => files.keep(group, path),
-    tools: { registry: toolRegistry, channelCan: (channel, ability) => hasTrait(doors, channel, ability) },
+    tools: {
+      registry: new ToolRegistry(context.adapters.tools),
+      channelCan: (channel, ability) => hasTrait(context, channel, ability),
+    },
     untilWritable: (signal) => guard.untilWritable(signal),
     ...createReplyFormats(context, tell),
   });
@@ -123,7 +123,9 @@ export async function startApp(options: AppOptions): Promise<App> {
   const work = { runner, outbox, pool: containers.pool, pace, answer };
   const interventions = createInterventions(context, work);
   const signs = stack.use(createSigns(groups, doors));
-  const engineWait = stack.use(await openEngineWait(context, { groups, containers, terminal: options.terminal }));
+  const engineWait = stack.use(
+    await openEngineWait(context, { groups, containers, mayWait: options.console === undefined }),
+  );
   const { queue, dueWork } = createQueue(context, groups, { runner, interventions, signs, engineWait });
   Object.assign(live, { queue, dueWork: stack.use(dueWork) } satisfies Live);
   await interventions.afterAbsence(groups);
@@ -145,8 +147,15 @@ function openControl({ home, logger, record }: AppContext, operations: Operation
   return startControlServer({ socketPath: home.paths.controlSocket, operations, audit, onFault });
 }
 
-function createPace({ config, store, clock }: AppContext): TurnPace {
-  return new TurnPace({ turns: store.turns, limitsOf: (group) => paceLimits(config, group), clock });
+function createPace(context: AppContext): TurnPace {
+  const { store, clock } = context;
+  return new TurnPace({ turns: store.turns, limitsOf: (group) => paceLimits(context, group), clock });
+}
+
+function providersOf({ config, adapters }: AppContext, stack: AsyncDisposableStack): ReadonlyMap<string, Provider> {
+  const providers = openProviders(config.models, adapters.providers);
+  for (const provider of providers.values()) stack.use(provider);
+  return providers;
 }
 
 function createRetention(context: AppContext): Retention {
@@ -228,7 +237,7 @@ function createQueue(
 
 async function openEngineWait(
   context: AppContext,
-  parts: { groups: GroupRegistry; containers: Containers; terminal: TerminalUse | undefined },
+  parts: { groups: GroupRegistry; containers: Containers; mayWait: boolean },
 ): Promise<EngineWait> {
   // Asked now: a turn that is given up before the engine is there still had its agent at work.
   const busy = new Set((await context.store.turns.running()).map((turn) => turn.session));
@@ -236,7 +245,7 @@ async function openEngineWait(
     await parts.containers.prepare();
     await reconcile(context, { ...parts, busy });
   };
-  return EngineWait.begin({ prepare, mayWait: parts.terminal === undefined, logger: context.logger });
+  return EngineWait.begin({ prepare, mayWait: parts.mayWait, logger: context.logger });
 }
 
 /** Takes over or removes what an earlier life of the host has left. */
@@ -294,7 +303,7 @@ function finishApp(
 ): App {
   const { doors, queue, outbox, live, patience } = parts;
   return {
-    inputEnded: doors.terminal?.ended ?? new Promise<void>(() => undefined),
+    inputEnded: doors.inputEnded,
     settled: async () => {
       await queue.idle();
       await outbox.idle();

@@ -48,17 +48,15 @@ export async function createIntake(
     store,
     assistantName: config.assistant.name,
     intake: parts.state,
-    autoRegister: config.channels.http?.autoRegister
-      ? createAutoRegister({
-          channel: "http",
-          registry: groups,
-          defaults,
-          limits: autoRegister,
-          store,
-          clock,
-          audit: record,
-        })
-      : undefined,
+    autoRegister: createAutoRegister({
+      channels: registeringChannels(context),
+      registry: groups,
+      defaults,
+      limits: autoRegister,
+      store,
+      clock,
+      audit: record,
+    }),
     onStranger: createStrangers(context, parts),
     fetchAll: (group, attachments, roomBytes) => inbox.fetchAll(group, attachments, roomBytes),
     pace: parts.pace,
@@ -90,6 +88,15 @@ export async function createIntake(
     metrics.messageIn(message.channel, receipt);
     return receipt;
   };
+}
+
+/** Those whose settings say that chats become groups by themselves. */
+function registeringChannels({ config, adapters }: AppContext): ReadonlySet<string> {
+  const { channels } = config;
+  const registering = adapters.channels.filter((channel) => {
+    return Object.hasOwn(channels, channel.name) && channel.registersChats?.(channels[channel.name]);
+  });
+  return new Set(registering.map(({ name }) => name));
 }
 
 function limitsOf(intake: AppContext["config"]["intake"]): RouterLimits {

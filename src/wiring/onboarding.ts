@@ -1,5 +1,6 @@
 import { randomInt } from "node:crypto";
 
+import { hasTrait } from "../config/adapters.ts";
 import { groupDefaults } from "../config/groups.ts";
 import type { Outbox } from "../delivery/outbox.ts";
 import { createApprovals } from "../intake/approvals.ts";
@@ -7,18 +8,17 @@ import type { GroupRegistry } from "../intake/group-registry.ts";
 import { createOnboarding } from "../intake/onboarding.ts";
 import type { ChatBook } from "./chat-book.ts";
 import type { AppContext } from "./context.ts";
-import { hasTrait } from "./doors.ts";
-import type { Doors } from "./doors.ts";
 import type { Groups } from "./groups.ts";
 
 /** Lets chats that are no group ask, in the main groups, to become one. */
 export function createStrangers(
-  { config, store, clock, record }: AppContext,
-  parts: { readonly groups: GroupRegistry; readonly doors: Doors; readonly outbox: Pick<Outbox, "wake"> },
+  context: AppContext,
+  parts: { readonly groups: GroupRegistry; readonly outbox: Pick<Outbox, "wake"> },
 ): ReturnType<typeof createOnboarding> {
+  const { config, store, clock, record } = context;
   return createOnboarding({
     store,
-    onboards: (channel) => hasTrait(parts.doors, channel, "onboards"),
+    onboards: (channel) => hasTrait(context, channel, "onboards"),
     mainGroups: () => parts.groups.list().filter(({ main }) => main),
     assistantName: config.assistant.name,
     randomBelow: randomInt,

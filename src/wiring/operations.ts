@@ -49,6 +49,7 @@ export function createHostOperations(context: AppContext, parts: HostOperationPa
     pool: containers.pool,
     outbox: parts.outbox,
     channels: doors.channels,
+    isConfigured: (channel) => Object.hasOwn(config.channels, channel),
     engine: () => viewEngine(containers),
     waitingGroups: () => queue.waitingGroups(),
     intake: parts.intake,

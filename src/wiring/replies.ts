@@ -13,7 +13,7 @@ const redactionsPerDay = 3;
 /** Characters of a vendor's key that nobody guesses. */
 const unguessable = 20;
 
-type ReplyContext = Pick<AppContext, "config" | "record" | "logger" | "home" | "clock">;
+type ReplyContext = Pick<AppContext, "config" | "adapters" | "record" | "logger" | "home" | "clock">;
 
 /**
  * What goes to a chat, and whether it may. From an agent's words secrets of its own group are taken, and vendors' keys, which
@@ -25,7 +25,7 @@ export function createReplyFormats(
   context: ReplyContext,
   tell: TellOperator,
 ): Pick<TurnParts, "formatReply" | "formatNotice"> {
-  const secrets = secretsOf(context.config);
+  const secrets = secretsOf(context.config, context.adapters);
   const redactAll = createReplyRedaction(secrets.map(({ value }) => value));
   const rules = new Map<string, GroupRules>();
   const rulesOf = (group: string): GroupRules => {
@@ -52,6 +52,10 @@ export function createReplyFormats(
   };
 }
 
+function isVendors({ use }: ConfiguredSecret): boolean {
+  return use === "provider" || use === "channel";
+}
+
 interface GroupRules {
   readonly redactOwn: (text: string) => Redacted;
   readonly others: readonly ConfiguredSecret[];
@@ -60,7 +64,7 @@ interface GroupRules {
 
 function rulesFor(group: string, secrets: readonly ConfiguredSecret[]): GroupRules {
   const isTakenOut = (secret: ConfiguredSecret): boolean =>
-    secret.group === group || (secret.use === "provider" && secret.value.length >= unguessable);
+    secret.group === group || (isVendors(secret) && secret.value.length >= unguessable);
   const own = new Set(secrets.filter(isTakenOut).map(({ value }) => value));
   const others = secrets.filter(({ value }) => !own.has(value));
   return {

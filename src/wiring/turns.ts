@@ -8,7 +8,7 @@ import { maxSteps, networkOf } from "../config/groups.ts";
 import { callsTools } from "../models/capabilities.ts";
 import { createModelCalls } from "../models/model-calls.ts";
 import type { ModelCalls } from "../models/model-calls.ts";
-import { openProviders } from "../models/catalog.ts";
+import type { Provider } from "../models/provider.ts";
 import { waitReally } from "../models/retry.ts";
 import type { TurnPace } from "../intake/turn-pace.ts";
 import { ConversationTools } from "../tools/conversation-tools.ts";
@@ -29,10 +29,12 @@ export function createTurns(
   {
     pace,
     tools,
+    providers,
     ...work
   }: Pick<TurnParts, "deliver" | "workAdded" | "untilWritable" | "keepFile" | "formatReply" | "formatNotice"> & {
     readonly pace: TurnPace;
     readonly tools: Pick<ConversationToolsParts, "registry" | "channelCan">;
+    readonly providers: ReadonlyMap<string, Provider>;
   },
 ): TurnRunner {
   const { config, store, clock, logger } = context;
@@ -49,7 +51,7 @@ export function createTurns(
     pool,
     ask: createAskModel({
       store,
-      models: createModels(context),
+      models: createModels(context, providers),
       toolsOf,
       prompts,
     }),
@@ -105,11 +107,14 @@ function createToolsOf(
   return ({ group, turn }) => tools.of(group, turn);
 }
 
-function createModels({ config, store, clock, logger, record, metrics }: AppContext): ModelCalls {
+function createModels(
+  { config, store, clock, logger, record, metrics }: AppContext,
+  providers: ReadonlyMap<string, Provider>,
+): ModelCalls {
   return createModelCalls({
     models: config.models,
     budgets: config.budgets,
-    providers: openProviders(config.models),
+    providers,
     usage: store.usage,
     estimateTokens: estimatePromptTokens,
     clock,

@@ -1,13 +1,14 @@
 import { describe } from "vitest";
 
 import { FakeChannel } from "../fakes/fake-channel.ts";
-import { testChannel } from "./channel.ts";
+import { byName, testChannel } from "./channel.ts";
 
 describe("the fake channel of the scenarios", () => {
   testChannel(
     async () => {
       const channel = new FakeChannel();
       return {
+        ...byName,
         channel,
         async say(spoken) {
           const told: boolean[] = [];

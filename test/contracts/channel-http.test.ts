@@ -1,13 +1,14 @@
 import { describe } from "vitest";
 
 import { openHttpRig } from "../support/http-rig.ts";
-import { testChannel } from "./channel.ts";
+import { byName, testChannel } from "./channel.ts";
 
 describe("the http channel", () => {
   testChannel(
     async () => {
       const rig = await openHttpRig();
       return {
+        ...byName,
         channel: rig.channel,
         async say(spoken) {
           const told: boolean[] = [];

@@ -3,13 +3,13 @@ import { text as readText } from "node:stream/consumers";
 
 import { describe } from "vitest";
 
-import { channels } from "../../src/channels/catalog.ts";
+import { TerminalChannel } from "../../src/channels/terminal/terminal-channel.ts";
 import { systemClock } from "../../src/lib/clock.ts";
-import { type Rig, testChannel } from "./channel.ts";
+import { byName, type ChannelDriver, testChannel } from "./channel.ts";
 
-async function openTerminal(): Promise<Rig> {
+async function openTerminal(): Promise<ChannelDriver> {
   const [input, output, error] = [new PassThrough(), new PassThrough(), new PassThrough()];
-  const channel = await channels.terminal({
+  const channel = new TerminalChannel({
     input,
     output,
     error,
@@ -19,12 +19,13 @@ async function openTerminal(): Promise<Rig> {
     clock: systemClock,
   });
   return {
+    ...byName,
     channel,
     async say(spoken) {
       for (const { group, member, text } of spoken) input.write(`${group}/${member}: ${text}\n`);
       const closed = channel.state().state === "closed";
       input.end();
-      await channel.ended;
+      await channel.inputEnded;
       error.end();
       const hints = (await readText(error)).split("\n");
       // A terminal says nothing of what it has taken, and gives a hint for every line that it has not.
@@ -39,5 +40,5 @@ async function openTerminal(): Promise<Rig> {
 }
 
 describe("the terminal channel", () => {
-  testChannel(openTerminal, { numbered: false });
+  testChannel(openTerminal, { offersAgain: true });
 });

@@ -5,6 +5,7 @@ import { expect, test } from "vitest";
 
 import { checkSandbox } from "../../src/cli/doctor/sandbox.ts";
 import { homePaths, prepareHome } from "../../src/config/home.ts";
+import { builtInAdapters } from "../../src/config/adapters.ts";
 import { configSchema } from "../../src/config/schema.ts";
 import { readAgentImage } from "../../src/sandbox/images/agent-image.ts";
 import { openEngine } from "../../src/sandbox/engine/catalog.ts";
@@ -150,7 +151,7 @@ test.for<[string, (hostConfig: object) => object, RegExp]>([
   const { paths } = await prepareHome(place.home);
   await using engine = await openEngine({ env: process.env, homeFolder: place.home });
   const { id } = await readAgentImage(checkout);
-  const sandbox = configSchema.parse({}).sandbox;
+  const sandbox = configSchema(builtInAdapters).parse({}).sandbox;
 
   const result = await checkSandbox({ engine: lyingEngine(engine, change), imageId: id, sandbox, paths });
 

@@ -4,7 +4,6 @@ import type {
   Channel,
   ChannelEvents,
   ChannelState,
-  ChannelTraits,
   ChatFacts,
   Receipt,
 } from "../../src/channels/channel.ts";
@@ -19,7 +18,6 @@ export class FakeChannel implements Channel {
   readonly name: string;
   /** One that is not shows a message as often as it was sent. */
   readonly idempotent: boolean;
-  traits: ChannelTraits = {};
   /** Set it to make the channel one that can be asked. */
   reconcile?: NonNullable<Channel["reconcile"]>;
   /** Every call of `send`, in order, those that failed or were repeated included. */

@@ -55,6 +55,8 @@ export class FakePlatform implements Connector {
     this.#host?.degraded(reason);
   }
 
+  async [Symbol.asyncDispose](): Promise<void> {}
+
   #open(host: ConnectionHost): Connection {
     const ended = Promise.withResolvers<Error>();
     this.#host = host;

@@ -27,10 +27,10 @@ test("a clock that is set back by days changes no order, and the audit log still
   );
   let behindMs = 0;
   const clock = { now: () => Date.now() - behindMs, monotonic: () => systemClock.monotonic() };
-  const terminal = { input, output, error: new PassThrough(), json: true, interactive: false };
+  const console = { input, output, error: new PassThrough(), json: true, interactive: false };
   const foundation = { environment, home, loaded, version: "test", clock, logger: pino({ level: "silent" }) };
 
-  const app = await startApp({ ...foundation, terminal });
+  const app = await startApp({ ...foundation, console });
   for (const [index, behind] of [0, 3 * day, 1 * day, 5 * day].entries()) {
     behindMs = behind;
     input.write(`run echo answer-${index}\n`);

@@ -4,6 +4,7 @@ import pino from "pino";
 
 import type { ChannelState } from "../../src/channels/channel.ts";
 import { ControlClient } from "../../src/cli/control-client.ts";
+import { builtInAdapters } from "../../src/config/adapters.ts";
 import { configuredGroups, groupDefaults } from "../../src/config/groups.ts";
 import { homePaths } from "../../src/config/home.ts";
 import { configSchema } from "../../src/config/schema.ts";
@@ -63,7 +64,7 @@ export interface ControlledHost extends AsyncDisposable {
 export async function startControlledHost(home: string): Promise<ControlledHost> {
   await using stack = new AsyncDisposableStack();
   const store = stack.use(await openStore({ kind: "sqlite", path: join(home, "crabpot.sqlite") }));
-  const config = configSchema.parse({});
+  const config = configSchema(builtInAdapters).parse({});
   const groups = await openGroupRegistry({
     configured: configuredGroups(config),
     store: store.groups,
@@ -98,6 +99,7 @@ export async function startControlledHost(home: string): Promise<ControlledHost>
     routes: ["main"],
     pool,
     channels: [terminal, new LinkedChannel()],
+    isConfigured: (name) => Object.hasOwn(config.channels, name),
     outbox,
     engine: () => Promise.resolve({ ok: true, detail: "docker 99" }),
     waitingGroups: () => 0,

@@ -5,7 +5,10 @@ import pino from "pino";
 import { stringify } from "yaml";
 
 import { startApp } from "../../src/wiring/host.ts";
-import { unconnected } from "../../src/channels/unconnected.ts";
+import * as z from "zod";
+
+import { defineChannel } from "../../src/channels/define-channel.ts";
+import { withBuiltInAdapters } from "../../src/config/adapters.ts";
 import { readEnvironment } from "../../src/config/environment.ts";
 import { prepareHome } from "../../src/config/home.ts";
 import { loadConfig } from "../../src/config/load.ts";
@@ -24,21 +27,26 @@ export interface EmbeddedHost extends AsyncDisposable {
 
 export async function openEmbeddedHost(config: object = {}): Promise<EmbeddedHost> {
   await using stack = new AsyncDisposableStack();
-  const place = stack.use(await newHome({ "config.yaml": stringify(config) }));
+  const place = stack.use(await newHome({ "config.yaml": stringify({ channels: { fake: {} }, ...config }) }));
   const environment = readEnvironment({ ...process.env, CRABPOT_HOME: place.home });
   const home = await prepareHome(environment.crabpotHome);
   const channel = new FakeChannel();
-  channel.traits = { onboards: true };
+  const definition = defineChannel({
+    name: channel.name,
+    config: z.strictObject({}),
+    traits: { onboards: true },
+    open: async () => channel,
+  });
+  const adapters = withBuiltInAdapters({ channels: [definition] });
   const app = stack.use(
     await startApp({
       environment,
       home,
-      loaded: await loadConfig(home.paths.config, environment.variables),
+      loaded: await loadConfig(home.paths.config, environment.variables, adapters),
       version: "test",
       clock: systemClock,
       logger: pino({ level: "silent" }),
-      terminal: undefined,
-      channels: [unconnected(channel)],
+      console: undefined,
     }),
   );
   const cli = (...args: string[]) => crabpot(place, ...args);

@@ -1,8 +1,7 @@
 import pino from "pino";
 import { Registry } from "prom-client";
 
-import { channels } from "../../src/channels/catalog.ts";
-import type { HttpChannel } from "../../src/channels/http/http-channel.ts";
+import { HttpChannel } from "../../src/channels/http/http-channel.ts";
 import type { OutgoingMessage } from "../../src/domain/message.ts";
 import { createGatewayServer, type GatewayServer } from "../../src/http/server.ts";
 import { systemClock } from "../../src/lib/clock.ts";
@@ -46,13 +45,15 @@ export async function openHttpRig(): Promise<HttpRig> {
     clock: systemClock,
     logger: pino({ level: "silent" }),
   });
-  const channel = await channels.http({
+  const channel = new HttpChannel({
     routes: server.routes,
-    repliesAfter: async (seq, limit) => {
-      reads += 1;
-      return outbox.filter((message) => message.seq > seq).slice(0, limit);
+    outgoing: {
+      after: async (seq, limit) => {
+        reads += 1;
+        return outbox.filter((message) => message.seq > seq).slice(0, limit);
+      },
+      get: async (wanted) => outbox.find(({ seq }) => seq === wanted),
     },
-    reply: async (wanted) => outbox.find(({ seq }) => seq === wanted),
     clock: systemClock,
   });
   const { host, port } = await server.listen();

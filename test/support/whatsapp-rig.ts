@@ -2,11 +2,12 @@ import { readFile } from "node:fs/promises";
 import { Writable } from "node:stream";
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
 
-import { channels } from "../../src/channels/catalog.ts";
 import type { AcceptMessage, ChatFacts, ChannelState, LoginEvent } from "../../src/channels/channel.ts";
 import { SupervisedChannel } from "../../src/channels/supervisor.ts";
 import { supervisorLimits, type SupervisorLimits } from "../../src/channels/supervisor-parts.ts";
-import type { WhatsAppOptions, WhatsAppSettings } from "../../src/channels/whatsapp/parts.ts";
+import { WhatsAppConnector } from "../../src/channels/whatsapp/connector.ts";
+import type { WhatsAppOptions } from "../../src/channels/whatsapp/parts.ts";
+import type { WhatsAppSettings } from "../../src/channels/whatsapp/settings.ts";
 import type { IncomingMessage, OutgoingMessage } from "../../src/domain/message.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { createLogger } from "../../src/lib/logger.ts";
@@ -74,35 +75,8 @@ export class WhatsAppRig implements AsyncDisposable {
 
   /** Makes the channel (again), as a host does that starts. */
   async start(more: WhatsAppRigOptions = {}): Promise<void> {
-    const { settings, supervisor, worker, accept, around = unchanged } = { ...this.#options, ...more };
-    const sink = new Writable({
-      write: (chunk: Buffer, _encoding, done) => {
-        this.log += chunk.toString();
-        done();
-      },
-    });
-    const common = {
-      clock: systemClock,
-      wait: waitOnTimer,
-      random: () => 0.5,
-      logger: createLogger({ level: "debug", output: sink, format: "json", secrets: [] }),
-    };
-    const connector = await channels.whatsapp({
-      ...common,
-      settings: {
-        webSocketUrl: this.whatsapp.url,
-        readReceipts: true,
-        pacing: { perChatPerSecond: 1_000, perMinute: 100_000 },
-        ...settings,
-      },
-      assistantName: "crab",
-      instance: "test",
-      store: around(this.store.channelState),
-      variables: { NODE_EXTRA_CA_CERTS: this.whatsapp.caFile, ANTHROPIC_API_KEY: "sk-canary" },
-      limits: worker,
-    });
-    const limits = { ...supervisorLimits, firstMs: 10, conflictMs: 100, ...supervisor };
-    this.channel = new SupervisedChannel(connector, { ...common, limits });
+    const { accept } = { ...this.#options, ...more };
+    this.channel = this.create(more);
     await this.channel.start(
       async (message) => {
         const receipt = await (accept ?? takeAll)(message);
@@ -117,6 +91,39 @@ export class WhatsAppRig implements AsyncDisposable {
         needsOperator: (reason) => this.alarms.push(reason),
       },
     );
+  }
+
+  /** A channel for this account that nobody has started. Whoever asks for it disposes it. */
+  create(more: WhatsAppRigOptions = {}): SupervisedChannel {
+    const { settings, supervisor, worker, around = unchanged } = { ...this.#options, ...more };
+    const sink = new Writable({
+      write: (chunk: Buffer, _encoding, done) => {
+        this.log += chunk.toString();
+        done();
+      },
+    });
+    const common = {
+      clock: systemClock,
+      wait: waitOnTimer,
+      random: () => 0.5,
+      logger: createLogger({ level: "debug", output: sink, format: "json", secrets: [] }),
+    };
+    const connector = new WhatsAppConnector({
+      ...common,
+      settings: {
+        webSocketUrl: this.whatsapp.url,
+        readReceipts: true,
+        pacing: { perChatPerSecond: 1_000, perMinute: 100_000 },
+        ...settings,
+      },
+      assistantName: "crab",
+      instance: "test",
+      state: around(this.store.channelState),
+      variables: { NODE_EXTRA_CA_CERTS: this.whatsapp.caFile, ANTHROPIC_API_KEY: "sk-canary" },
+      limits: worker,
+    });
+    const limits = { ...supervisorLimits, firstMs: 10, conflictMs: 100, ...supervisor };
+    return new SupervisedChannel(connector, { ...common, limits });
   }
 
   /** Links the account by whatever the channel shows. */

@@ -4,6 +4,7 @@ import type { OutgoingMessage, Sign } from "../../domain/message.ts";
 import { AppError } from "../../lib/app-error.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { AcceptMessage, Channel, ChannelEvents, ChannelState, Receipt } from "../channel.ts";
+import type { OutgoingMessages } from "../define-channel.ts";
 import { Arrivals } from "./arrivals.ts";
 import { asAttachment } from "./attachments.ts";
 import { addPostRoute } from "./large-bodies.ts";
@@ -13,10 +14,7 @@ import { type MessageBody, parseMessageBody, parseRepliesQuery, type RepliesQuer
 export interface HttpParts {
   /** Where the routes are added; it has not begun to listen yet, and whoever gets through it may do everything here. */
   readonly routes: FastifyInstance;
-  /** Messages of this channel with a higher `seq`, in order, whether sent or not. */
-  readonly repliesAfter: (seq: number, limit: number) => Promise<readonly OutgoingMessage[]>;
-  /** The message of this channel with this `seq`. */
-  readonly reply: (seq: number) => Promise<OutgoingMessage | undefined>;
+  readonly outgoing: OutgoingMessages;
   readonly clock: Clock;
 }
 
@@ -31,7 +29,6 @@ export class HttpChannel implements Channel {
   readonly name = "http";
   /** A reply is a row that readers fetch: it is there once, however often it is announced. */
   readonly idempotent = true;
-  readonly traits = { reactions: true, fetchedLater: true };
   readonly #parts: HttpParts;
   readonly #arrivals = new Arrivals();
   readonly #accepting = new Set<Promise<Receipt>>();
@@ -96,7 +93,7 @@ export class HttpChannel implements Channel {
   }
 
   async #replyOf(seq: string): Promise<OutgoingMessage | undefined> {
-    return /^[1-9]\d{0,14}$/.test(seq) ? this.#parts.reply(Number(seq)) : undefined;
+    return /^[1-9]\d{0,14}$/.test(seq) ? this.#parts.outgoing.get(Number(seq)) : undefined;
   }
 
   async #onMessage(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
@@ -135,7 +132,7 @@ export class HttpChannel implements Channel {
     const over = AbortSignal.any([gone, AbortSignal.timeout(wait * 1000)]);
     for (;;) {
       const { count } = this.#arrivals;
-      const messages = after < this.#newest ? await this.#parts.repliesAfter(after, repliesPerAnswer) : [];
+      const messages = after < this.#newest ? await this.#parts.outgoing.after(after, repliesPerAnswer) : [];
       if (messages.length === 0 && count === this.#arrivals.count) this.#newest = Math.min(this.#newest, after);
       if (messages.length > 0 || wait === 0 || over.aborted || this.#arrivals.closed) return messages;
       await this.#arrivals.after(count, over);

@@ -9,14 +9,11 @@ import { spokenBytes } from "../../lib/bytes.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { visible } from "../../lib/visible.ts";
 import type { AcceptMessage, Channel, ChannelEvents, ChannelState, Receipt } from "../channel.ts";
+import type { HostConsole } from "../define-channel.ts";
 import { formatText, parseLine } from "./line.ts";
-import { Screen, type ScreenStreams } from "./screen.ts";
+import { Screen } from "./screen.ts";
 
-export interface TerminalParts extends ScreenStreams {
-  /** Prints one JSON object per line instead of text. */
-  readonly json: boolean;
-  /** Somebody sits there: show a prompt and colours. */
-  readonly interactive: boolean;
+export interface TerminalParts extends HostConsole {
   readonly assistantName: string;
   readonly clock: Clock;
 }
@@ -31,7 +28,6 @@ const describeSign = { queued: "waits for its turn …", working: "is being work
 export class TerminalChannel implements Channel {
   readonly name = "terminal";
   readonly idempotent = true;
-  readonly traits = { fetchedLater: true };
   readonly #parts: TerminalParts;
   readonly #screen: Screen;
   readonly #colors: ReturnType<typeof createColors>;
@@ -57,8 +53,7 @@ export class TerminalChannel implements Channel {
     parts.output.on("error", this.#onOutputError);
   }
 
-  /** Resolves when the input has ended and each of its lines was stored or refused for good, or when the channel ends. */
-  get ended(): Promise<void> {
+  get inputEnded(): Promise<void> {
     return this.#ended.promise;
   }
 

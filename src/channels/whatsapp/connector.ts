@@ -12,14 +12,14 @@ import { WhatsAppConnection } from "./connection.ts";
 import { notLinked } from "./ends.ts";
 import { linkAccount } from "./linking.ts";
 import { Pacing } from "./pacing.ts";
-import type { WhatsAppOptions, WhatsAppParts, WhatsAppSettings } from "./parts.ts";
+import type { WhatsAppOptions, WhatsAppParts } from "./parts.ts";
+import { isLoopbackHost, type WhatsAppSettings } from "./settings.ts";
 
 /** WhatsApp, by way of a worker process for each connection. */
 export class WhatsAppConnector implements Connector {
   readonly name = "whatsapp";
   /** Messages carry ids of our own. */
   readonly idempotent = true;
-  readonly traits = { reactions: true, onboards: true };
   readonly #parts: WhatsAppParts;
   #state: Promise<AccountState> | undefined;
 
@@ -55,9 +55,12 @@ export class WhatsAppConnector implements Connector {
       throw new ConnectionEnd("logged-out", "the account was not linked");
   }
 
+  /** Everything that has to be closed belongs to a connection. */
+  async [Symbol.asyncDispose](): Promise<void> {}
+
   /** What was loaded is kept; what could not be loaded is tried again. */
   async #loadState(): Promise<AccountState> {
-    const { store, clock } = this.#parts;
+    const { state: store, clock } = this.#parts;
     this.#state ??= AccountState.load(store, this.name, clock);
     try {
       return await this.#state;
@@ -86,8 +89,7 @@ function trustedRoot(settings: WhatsAppSettings): TrustedRoot {
 /** One on this machine, of which the configuration does not say who it is. */
 function isTestServer({ webSocketUrl, rootPublicKey }: WhatsAppSettings): boolean {
   if (webSocketUrl === undefined || rootPublicKey !== undefined) return false;
-  const { hostname } = new URL(webSocketUrl);
-  return hostname === "localhost" || hostname === "[::1]" || /^127(\.\d{1,3}){3}$/.test(hostname);
+  return isLoopbackHost(new URL(webSocketUrl).hostname);
 }
 
 function toVersion(version: string): [number, number, number] {

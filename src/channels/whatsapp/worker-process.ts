@@ -6,6 +6,7 @@ import type { Logger } from "pino";
 
 import type { HostCalls, WorkerCalls } from "./calls.ts";
 import { IpcPeer } from "./ipc.ts";
+import { workerVariables } from "./worker-variables.ts";
 
 export interface WorkerLimits {
   readonly heartbeatMs: number;
@@ -16,22 +17,6 @@ export interface WorkerLimits {
 }
 
 export const workerLimits: WorkerLimits = { heartbeatMs: 10_000, silenceMs: 60_000, endMs: 2_000 };
-
-/** Variables that say how to reach the network and what to trust; nothing else of ours gets to the worker. */
-const passedVariables = [
-  "NODE_EXTRA_CA_CERTS",
-  "NODE_OPTIONS",
-  "TZ",
-  "LANG",
-  "TMPDIR",
-  "HTTP_PROXY",
-  "HTTPS_PROXY",
-  "NO_PROXY",
-  "http_proxy",
-  "https_proxy",
-  "no_proxy",
-  "NODE_USE_ENV_PROXY",
-] as const;
 
 export interface WorkerParts {
   readonly calls: Omit<HostCalls, "heartbeat">;
@@ -59,7 +44,7 @@ export class WorkerProcess implements AsyncDisposable {
     this.#limits = limits;
     this.#logger = logger;
     const env = Object.fromEntries(
-      passedVariables.flatMap((name) => (variables[name] ? [[name, variables[name]]] : [])),
+      workerVariables.flatMap((name) => (variables[name] ? [[name, variables[name]]] : [])),
     );
     const child = fork(
       new URL(`worker${extname(import.meta.filename)}`, import.meta.url),

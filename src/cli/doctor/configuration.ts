@@ -25,11 +25,10 @@ export async function checkConfiguration(context: CommandContext): Promise<Check
       good("config", `gateway.token has only ${config.gateway.token.length} characters; try: openssl rand -hex 24`),
     );
   }
-  const { webSocketUrl } = config.channels.whatsapp ?? {};
-  if (webSocketUrl !== undefined) {
-    results.push(
-      good("config", `channels.whatsapp.webSocketUrl is set: the channel talks to ${webSocketUrl}, not to WhatsApp`),
-    );
+  for (const channel of check.loaded.adapters.channels) {
+    if (!Object.hasOwn(config.channels, channel.name)) continue;
+    const remarks = channel.remarks?.(config.channels[channel.name]) ?? [];
+    results.push(...remarks.map((remark) => good("config", remark)));
   }
   return results;
 }
@@ -61,12 +60,12 @@ export async function checkMounts(context: CommandContext): Promise<CheckResult[
 
 /** Every vendor that a route uses: is it there, does it take the key? Costs no tokens. */
 export async function checkProviders(context: CommandContext): Promise<CheckResult[]> {
-  const { config } = await loadConfig(context.paths.config, context.environment.variables);
+  const { config, adapters } = await loadConfig(context.paths.config, context.environment.variables);
   const used = new Set(Object.values(config.models.routes).flatMap((route) => route.map(providerOf)));
   const results: CheckResult[] = [];
   for (const [name, settings] of Object.entries(config.models.providers)) {
     if (!used.has(name)) continue;
-    const provider = await openProvider(name, settings);
+    await using provider = await openProvider(name, settings, { definitions: adapters.providers });
     const { ok, detail } = await provider.check(AbortSignal.timeout(providerTimeoutMs));
     const fix = `Look at models.providers.${name} in ${context.paths.config}.`;
     results.push(ok ? good("provider", `${name}: ${detail}`) : bad("provider", `${name}: ${detail}`, fix));

@@ -2,7 +2,8 @@ import Anthropic, { APIConnectionError, APIError } from "@anthropic-ai/sdk";
 
 import type { ModelAnswer } from "../../domain/model.ts";
 import { estimateTextTokens } from "../../lib/text-tokens.ts";
-import type { ProviderOptions } from "../provider-options.ts";
+import type { ProviderPorts } from "../define-provider.ts";
+import type { VendorSettings } from "../vendor-settings.ts";
 import { brokenConnection, refusal } from "../failures.ts";
 import { ProviderError } from "../provider.ts";
 import type { OnDelta, OnUsage, Provider, ProviderRequest } from "../provider.ts";
@@ -14,11 +15,11 @@ import { toAnthropicRequest } from "./anthropic-request.ts";
 export class AnthropicProvider implements Provider {
   readonly name: string;
   readonly #client: Anthropic;
-  readonly #safe: { readonly secret: string; readonly clock: ProviderOptions["clock"] };
+  readonly #safe: { readonly secret: string; readonly clock: ProviderPorts["clock"] };
 
-  constructor(name: string, config: { apiKey: string; baseUrl?: string | undefined }, options: ProviderOptions) {
-    this.name = name;
-    this.#safe = { secret: config.apiKey, clock: options.clock };
+  constructor(config: VendorSettings, ports: ProviderPorts) {
+    this.name = ports.name;
+    this.#safe = { secret: config.apiKey, clock: ports.clock };
     this.#client = new Anthropic({
       // All that the SDK would otherwise look up in the environment or in files is given, the headers by the transport.
       apiKey: config.apiKey,
@@ -31,7 +32,7 @@ export class AnthropicProvider implements Provider {
       timeout: 2 ** 31 - 1,
       fetch: createTransport({
         headers: { "x-api-key": config.apiKey, "anthropic-version": "2023-06-01" },
-        silenceMs: options.silenceMs,
+        silenceMs: ports.silenceMs,
       }),
     });
   }
@@ -70,6 +71,9 @@ export class AnthropicProvider implements Provider {
       throw explained;
     }
   }
+
+  /** Nothing is held between calls. */
+  async [Symbol.asyncDispose](): Promise<void> {}
 
   #explain(error: unknown, signal: AbortSignal): unknown {
     if (signal.aborted) return signal.reason;

@@ -45,6 +45,9 @@ export class OfflineProvider implements Provider {
     return Promise.resolve({ ok: true, detail: "built in, needs no key" });
   }
 
+  /** There is nothing to end. */
+  async [Symbol.asyncDispose](): Promise<void> {}
+
   #answerAll(
     wanted: readonly { message: HeardMessage; calls: readonly ScriptedCall[] }[],
     request: ProviderRequest,

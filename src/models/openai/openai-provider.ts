@@ -3,7 +3,8 @@ import OpenAI, { APIConnectionError, APIError, NotFoundError } from "openai";
 import type { ModelAnswer } from "../../domain/model.ts";
 import { estimateTextTokens } from "../../lib/text-tokens.ts";
 import { brokenConnection, refusal } from "../failures.ts";
-import type { ProviderOptions } from "../provider-options.ts";
+import type { ProviderPorts } from "../define-provider.ts";
+import type { VendorSettings } from "../vendor-settings.ts";
 import { ProviderError } from "../provider.ts";
 import type { OnDelta, OnUsage, Provider, ProviderRequest } from "../provider.ts";
 import { createTransport } from "../transport.ts";
@@ -21,14 +22,14 @@ interface CallOptions {
 export class OpenAiProvider implements Provider {
   readonly name: string;
   readonly #client: OpenAI;
-  readonly #safe: { readonly secret: string; readonly clock: ProviderOptions["clock"] };
+  readonly #safe: { readonly secret: string; readonly clock: ProviderPorts["clock"] };
   readonly #isOpenAi: boolean;
   /** What was found out about each model, so that it is refused only once. */
   readonly #dialects = new Map<string, Dialect>();
 
-  constructor(name: string, config: { apiKey: string; baseUrl?: string | undefined }, options: ProviderOptions) {
-    this.name = name;
-    this.#safe = { secret: config.apiKey, clock: options.clock };
+  constructor(config: VendorSettings, ports: ProviderPorts) {
+    this.name = ports.name;
+    this.#safe = { secret: config.apiKey, clock: ports.clock };
     this.#isOpenAi = config.baseUrl === undefined;
     this.#client = new OpenAI({
       // All that the SDK would otherwise look up in the environment is given, the headers by the transport.
@@ -44,7 +45,7 @@ export class OpenAiProvider implements Provider {
       timeout: 2 ** 31 - 1,
       fetch: createTransport({
         headers: { authorization: `Bearer ${config.apiKey}` },
-        silenceMs: options.silenceMs,
+        silenceMs: ports.silenceMs,
       }),
     });
   }
@@ -94,6 +95,9 @@ export class OpenAiProvider implements Provider {
       if (usage) options.onUsage?.(usage);
     }
   }
+
+  /** Nothing is held between calls. */
+  async [Symbol.asyncDispose](): Promise<void> {}
 
   #explain(error: unknown, signal: AbortSignal): unknown {
     if (signal.aborted) return signal.reason;

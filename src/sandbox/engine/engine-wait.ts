@@ -8,7 +8,7 @@ const retryMs = 1_000;
 export interface EngineWaitParts {
   /** Asks the engine for everything that turns need; rejects with `engine_unavailable` while it is away. */
   readonly prepare: () => Promise<void>;
-  /** A service may be up before its engine; in a terminal somebody is there who should be told. */
+  /** A service may be up before its engine; where somebody sits at the host, they should be told. */
   readonly mayWait: boolean;
   readonly logger: Logger;
 }

@@ -8,7 +8,7 @@ import { SupervisedChannel } from "../../../src/channels/supervisor.ts";
 import { unconnected } from "../../../src/channels/unconnected.ts";
 import { systemClock } from "../../../src/lib/clock.ts";
 import { waitOnTimer } from "../../../src/lib/wait.ts";
-import { reply, testChannel } from "../../contracts/channel.ts";
+import { byName, reply, testChannel } from "../../contracts/channel.ts";
 import { FakeChannel } from "../../fakes/fake-channel.ts";
 import { FakePlatform } from "../../fakes/fake-platform.ts";
 import { openSupervisorRig } from "../../support/supervisor-rig.ts";
@@ -38,6 +38,7 @@ describe("a supervised channel that needs no connection", () => {
       const parts = { clock: systemClock, wait: waitOnTimer, random: Math.random, logger: pino({ level: "silent" }) };
       const channel = new OpenedChannel(unconnected(inner), parts);
       return {
+        ...byName,
         channel,
         async say(spoken) {
           const told: boolean[] = [];

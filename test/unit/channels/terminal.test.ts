@@ -100,7 +100,7 @@ test("lines that come faster than they can be stored are all stored, in order, b
     texts.push(text);
     return stored;
   });
-  await rig.channel.ended;
+  await rig.channel.inputEnded;
 
   expect(texts).toEqual([...lines, "no line end"]);
 });
@@ -115,7 +115,7 @@ test("what was typed before the host was ready is not lost", async () => {
     texts.push(text);
     return stored;
   });
-  await rig.channel.ended;
+  await rig.channel.inputEnded;
 
   expect(texts).toEqual(["early", "bird"]);
 });
@@ -133,7 +133,7 @@ test("a line is offered again under the same id until the host has room for it",
     offers.push(id);
     return answers.shift() ?? stored;
   });
-  await rig.channel.ended;
+  await rig.channel.inputEnded;
 
   expect(offers).toHaveLength(4);
   expect(new Set(offers.slice(0, 3)).size).toBe(1);
@@ -150,7 +150,7 @@ test("a line that can never be taken is reported and the next one goes on", asyn
   ];
 
   await rig.channel.start(async () => answers.shift() ?? stored);
-  await rig.channel.ended;
+  await rig.channel.inputEnded;
 
   expect(rig.hints()).toMatch(/no group "nope".*\n.*too long/);
   expect(rig.seen()).toBe("");
@@ -166,7 +166,7 @@ test("a failing store is no reason to lose a line", async () => {
     if (offers.length === 1) throw new Error("disk full");
     return stored;
   });
-  await rig.channel.ended;
+  await rig.channel.inputEnded;
 
   expect(offers).toHaveLength(2);
   expect(offers[0]).toBe(offers[1]);
@@ -181,7 +181,7 @@ test("the ids of two runs never meet", async () => {
       ids.push(id);
       return stored;
     });
-    await rig.channel.ended;
+    await rig.channel.inputEnded;
   }
 
   expect(new Set(ids).size).toBe(2);
@@ -199,7 +199,7 @@ test("its end does not wait for a line that the host has no room for", async () 
 
   await rig.channel[Symbol.asyncDispose]();
 
-  await rig.channel.ended;
+  await rig.channel.inputEnded;
   expect(rig.channel.state().state).toBe("closed");
 });
 
@@ -241,7 +241,7 @@ test("Ctrl-D ends the conversation", async () => {
 
   rig.input.write("\u0004");
 
-  await rig.channel.ended;
+  await rig.channel.inputEnded;
 });
 
 test("a file is a line that says where it lies, and its name cannot look like anything else", async () => {

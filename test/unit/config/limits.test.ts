@@ -19,11 +19,11 @@ async function check(text: string) {
 async function configOf(text: string) {
   const checked = await check(text);
   if (!checked.ok) throw new Error(checked.faults.map(describeFault).join("\n"));
-  return checked.loaded.config;
+  return checked.loaded;
 }
 
 test("without a word about it, a day, an hour, a loop and the age of texts have limits", async () => {
-  const { intake, limits, store } = await configOf("");
+  const { intake, limits, store } = (await configOf("")).config;
 
   expect(intake).toMatchObject({
     perGroupPerDay: { messages: 20_000, megabytes: 64, attachmentMegabytes: 2048 },
@@ -35,7 +35,7 @@ test("without a word about it, a day, an hour, a loop and the age of texts have 
 });
 
 test("a group has limits of its own, what it leaves out is as for everybody, and the terminal has none unless it says so", async () => {
-  const config = await configOf(`
+  const loaded = await configOf(`
 channels: { http: {}, terminal: {} }
 gateway: { token: t }
 limits: { turnsPerHour: 100 }
@@ -45,10 +45,10 @@ groups:
   bounded: { channel: terminal, chat: bounded, limits: { turnsPerHour: 7 } }
 `);
 
-  expect(paceLimits(config, { name: "own", channel: "http" })).toEqual({ turnsPerHour: 100, loopTurns: 5 });
-  expect(paceLimits(config, { name: "added", channel: "http" })).toEqual({ turnsPerHour: 100, loopTurns: 60 });
-  expect(paceLimits(config, { name: "typed", channel: "terminal" })).toEqual({ turnsPerHour: 0, loopTurns: 0 });
-  expect(paceLimits(config, { name: "bounded", channel: "terminal" })).toEqual({ turnsPerHour: 7, loopTurns: 0 });
+  expect(paceLimits(loaded, { name: "own", channel: "http" })).toEqual({ turnsPerHour: 100, loopTurns: 5 });
+  expect(paceLimits(loaded, { name: "added", channel: "http" })).toEqual({ turnsPerHour: 100, loopTurns: 60 });
+  expect(paceLimits(loaded, { name: "typed", channel: "terminal" })).toEqual({ turnsPerHour: 0, loopTurns: 0 });
+  expect(paceLimits(loaded, { name: "bounded", channel: "terminal" })).toEqual({ turnsPerHour: 7, loopTurns: 0 });
 });
 
 test.each(["con", "prn", "aux", "nul", "com0", "com9", "lpt0", "lpt9"])(

@@ -105,7 +105,7 @@ describe("faults name the path and what to write instead", () => {
     ],
     [
       "models: { providers: { b: { kind: opnai } } }",
-      'models.providers.b.kind: must be offline or anthropic or openai, not "opnai"',
+      'models.providers.b.kind: must be offline or anthropic or openai, not "opnai"; did you mean openai?',
     ],
     [
       "models: { providers: { b: { kind: openai, apiKey: k, baseUrl: nope } } }",

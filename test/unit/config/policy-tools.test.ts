@@ -5,13 +5,16 @@ import { expect, test } from "vitest";
 import { stringify } from "yaml";
 
 import { checkConfig, describeFault } from "../../../src/config/load.ts";
+import { withBuiltInAdapters } from "../../../src/config/adapters.ts";
+import type { HostTool } from "../../../src/tools/define-tool.ts";
+import { rollDice } from "../../fixtures/guides/roll-dice.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
-async function faultsOf(config: object, tools?: readonly string[]): Promise<string[]> {
+async function faultsOf(config: object, tools: readonly HostTool[] = []): Promise<string[]> {
   await using folder = await temporaryFolder();
   const file = join(folder.path, "config.yaml");
   await writeFile(file, stringify(config), { mode: 0o600 });
-  const check = await checkConfig(file, {}, tools);
+  const check = await checkConfig(file, {}, withBuiltInAdapters({ tools }));
   return check.ok ? [] : check.faults.map(describeFault);
 }
 
@@ -28,5 +31,5 @@ test("a policy that names a tool which does not exist is refused, with the one t
 });
 
 test("a program that embeds the host can name its own tools", async () => {
-  expect(await faultsOf({ policy: { tools: { roll_dice: "deny" } } }, ["roll_dice"])).toEqual([]);
+  expect(await faultsOf({ policy: { tools: { roll_dice: "deny" } } }, [rollDice])).toEqual([]);
 });

@@ -11,7 +11,7 @@ async function check(whatsapp: object): Promise<unknown> {
   const file = join(folder.path, "config.yaml");
   await writeFile(file, JSON.stringify({ channels: { whatsapp } }), { mode: 0o600 });
   const checked = await checkConfig(file, {});
-  return checked.ok ? checked.loaded.config.channels.whatsapp : checked.faults.map(describeFault);
+  return checked.ok ? checked.loaded.config.channels["whatsapp"] : checked.faults.map(describeFault);
 }
 
 test("WhatsApp needs no settings", async () => {

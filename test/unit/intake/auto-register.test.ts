@@ -13,7 +13,7 @@ async function openRig(store: Store, more: { limits?: AutoRegisterParts["limits"
   const records: Parameters<AutoRegisterParts["audit"]>[0][] = [];
   const { policy, budget } = main;
   const register = createAutoRegister({
-    channel: "http",
+    channels: new Set(["http"]),
     registry: await openGroupRegistry({ configured: [main], store: store.groups, prepare: async () => undefined }),
     defaults: { policy, budget },
     limits: more.limits ?? { perDay: 100, total: 100 },

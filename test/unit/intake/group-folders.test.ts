@@ -151,7 +151,7 @@ test("a name that somebody writes to never takes what another chat has left", as
   await registry.remove("family");
   const { policy, budget } = family;
   const register = createAutoRegister({
-    channel: "http",
+    channels: new Set(["http"]),
     registry,
     defaults: { policy, budget },
     limits: { perDay: 10, total: 10 },

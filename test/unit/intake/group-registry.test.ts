@@ -7,10 +7,11 @@ import { openTestStore } from "../../support/open-test-store.ts";
 import { someGroup } from "../../support/some-group.ts";
 
 const main = someGroup("main", { channel: "terminal", chat: "main", main: true });
+const hasTypedChats = (channel: string): boolean => channel === "http";
 const prepare = async (): Promise<void> => undefined;
 
 function open(store: Store, configured: readonly Group[] = [main]): Promise<GroupRegistry> {
-  return openGroupRegistry({ configured, store: store.groups, prepare });
+  return openGroupRegistry({ configured, store: store.groups, prepare, hasTypedChats });
 }
 
 test("a group is found by its channel and chat, and by its name where chats are typed", async () => {

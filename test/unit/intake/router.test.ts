@@ -39,7 +39,12 @@ async function openRig(
     [] as OutgoingDraft[],
     [] as AuditRecord[],
   ];
-  const registry = await openGroupRegistry({ configured: groups, store: store.groups, prepare: async () => undefined });
+  const registry = await openGroupRegistry({
+    configured: groups,
+    store: store.groups,
+    prepare: async () => undefined,
+    hasTypedChats: (channel) => channel === "http",
+  });
   const accept = createRouter({
     registry,
     store,

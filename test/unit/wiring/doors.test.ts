@@ -38,7 +38,7 @@ test("a channel that cannot be opened or hangs touches no other, is tried again,
     await Promise.all(ending);
   });
 
-  const doors = { channels, terminal: undefined, server: undefined, recordState };
+  const doors = { channels, inputEnded: Promise.resolve(), server: undefined, recordState };
   await openDoors({ logger }, doors, {
     accept: async () => ({ outcome: "unknown-chat" }),
     outbox,

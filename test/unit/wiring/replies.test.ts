@@ -43,7 +43,7 @@ async function formats(now: () => number = () => 0) {
   const logger = pino({ level: "error" }, { write: (line: string) => void errors.push(line) });
   const clock = { now } as Parameters<typeof createReplyFormats>[0]["clock"];
   const { formatReply, formatNotice } = createReplyFormats(
-    { config: checked.loaded.config, home, record, logger, clock },
+    { ...checked.loaded, home, record, logger, clock },
     (notice) => void notices.push(notice),
   );
   const scope = { group: someGroup("family"), session: { id: "s" }, turn: { id: "t" } } as TurnScope;

@@ -1,0 +1,104 @@
+import type { FastifyInstance } from "fastify";
+import type { Logger } from "pino";
+import type * as z from "zod";
+
+import type { OutgoingMessage } from "../domain/message.ts";
+import { AppError } from "../lib/app-error.ts";
+import type { Clock } from "../lib/clock.ts";
+import type { Wait } from "../lib/wait.ts";
+import type { ChannelStateStore } from "../stores/store.ts";
+import type { Channel, Connector } from "./channel.ts";
+
+/** What a channel is like, known before it is opened; absent: no. */
+export interface ChannelTraits {
+  /** An emoji can be put on a message. */
+  readonly reactions?: boolean | undefined;
+  /** A file that was sent is fetched when somebody likes to: its copy is kept for a day. */
+  readonly fetchedLater?: boolean | undefined;
+  /** Chats come by themselves: who mentions the agent in one that is no group asks the owner to make it one. */
+  readonly onboards?: boolean | undefined;
+  /** A chat is a name that a person types, so a group is also found by its own name. */
+  readonly typedChats?: boolean | undefined;
+  /** Only the operator talks here: how often the agent is set to work has no limit but those that a group sets itself. */
+  readonly operatorOnly?: boolean | undefined;
+  /** It adds routes to the gateway, which therefore has to listen. */
+  readonly gateway?: boolean | undefined;
+  /** It talks through the streams of the host's process: it runs only where somebody started the host for that. */
+  readonly console?: boolean | undefined;
+  /** Every home has it, with the settings that `{}` gives where none are configured; its chat `main` is the first group. */
+  readonly inEveryHome?: boolean | undefined;
+}
+
+/** The streams that somebody who started the host sits at, or a program. */
+export interface HostConsole {
+  readonly input: NodeJS.ReadableStream;
+  readonly output: NodeJS.WritableStream;
+  readonly error: NodeJS.WritableStream;
+  /** Prints one JSON object per line instead of text. */
+  readonly json: boolean;
+  /** A person sits there: show a prompt and colours. */
+  readonly interactive: boolean;
+}
+
+/** What goes out on this channel, for one whose readers fetch it. */
+export interface OutgoingMessages {
+  /** Messages with a higher `seq`, in order, whether sent or not. */
+  after(seq: number, limit: number): Promise<readonly OutgoingMessage[]>;
+  get(seq: number): Promise<OutgoingMessage | undefined>;
+}
+
+/** What a channel is opened with besides its settings. */
+export interface ChannelPorts {
+  readonly assistantName: string;
+  /** Id of this home, 16 hex digits. */
+  readonly instance: string;
+  /** What the channel keeps over restarts. Spaces begin with the channel's name, alone or with `/` and more behind it. */
+  readonly state: ChannelStateStore;
+  readonly outgoing: OutgoingMessages;
+  /** Those variables of the environment that the definition names. */
+  readonly variables: Readonly<Record<string, string | undefined>>;
+  readonly clock: Clock;
+  readonly wait: Wait;
+  /** A number in 0..1. */
+  readonly random: () => number;
+  readonly logger: Logger;
+  /** The gateway, before it listens; whoever gets through it may do everything. Throws for a channel without the trait `gateway`. */
+  readonly routes: () => FastifyInstance;
+  /** Throws for a channel without the trait `console`. */
+  readonly console: () => HostConsole;
+}
+
+/** A kind of channel, as `channels.<name>` of the configuration names it. There is at most one of each kind. */
+export interface ChannelDefinition<Settings = unknown> {
+  readonly name: string;
+  /** What may stand below `channels.<name>`; keys that it does not name are refused. */
+  readonly config: z.ZodObject;
+  readonly traits?: ChannelTraits | undefined;
+  /** Variables of the host's environment that the channel needs to know. */
+  readonly variables?: readonly string[] | undefined;
+  /** Its keys and passwords by setting: they must not be seen in logs, records and chats. */
+  secrets?(settings: Settings): Readonly<Record<string, string>>;
+  /** What the operator should think about, in sentences without a full stop, for `doctor`. */
+  remarks?(settings: Settings): readonly string[];
+  /** Chats that are no group become one when somebody writes there. */
+  registersChats?(settings: Settings): boolean;
+  /**
+   * Loads what the channel needs, and connects to nothing yet. Resolves with a `Connector` where a connection can be lost:
+   * the host then connects and reconnects it. Called once; the host disposes the result.
+   */
+  open(settings: Settings, ports: ChannelPorts): Promise<Channel | Connector>;
+}
+
+/**
+ * Describes a channel, so that it can be configured. Its module should load quickly: `open` imports the rest. Throws
+ * `bad_input` for a name that cannot stand in the configuration.
+ */
+export function defineChannel<Config extends z.ZodObject>(
+  definition: Omit<ChannelDefinition<z.output<Config>>, "config"> & { readonly config: Config },
+): ChannelDefinition<z.output<Config>> {
+  const { name } = definition;
+  if (/^[a-z0-9][a-z0-9_-]{0,63}$/.test(name)) return definition;
+  throw new AppError("bad_input", `A channel cannot be called "${name}".`, {
+    fix: "use lower case letters, digits, - and _, at most 64, starting with a letter or digit",
+  });
+}

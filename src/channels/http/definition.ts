@@ -1,0 +1,15 @@
+import * as z from "zod";
+
+import { defineChannel } from "../define-channel.ts";
+
+/** Programs post messages to the gateway and fetch replies there. */
+export const http = defineChannel({
+  name: "http",
+  config: z.strictObject({ autoRegister: z.boolean().default(false) }),
+  traits: { gateway: true, typedChats: true, reactions: true, fetchedLater: true },
+  registersChats: ({ autoRegister }) => autoRegister,
+  open: async (_settings, { routes, outgoing, clock }) => {
+    const { HttpChannel } = await import("./http-channel.ts");
+    return new HttpChannel({ routes: routes(), outgoing, clock });
+  },
+});

@@ -1,0 +1,14 @@
+import * as z from "zod";
+
+import { defineChannel } from "../define-channel.ts";
+
+/** Whoever started the host types here; without a person, a program writes lines. */
+export const terminal = defineChannel({
+  name: "terminal",
+  config: z.strictObject({}),
+  traits: { console: true, inEveryHome: true, typedChats: true, operatorOnly: true, fetchedLater: true },
+  open: async (_settings, { console, assistantName, clock }) => {
+    const { TerminalChannel } = await import("./terminal-channel.ts");
+    return new TerminalChannel({ ...console(), assistantName, clock });
+  },
+});

@@ -1,0 +1,72 @@
+import { channelDefinitions } from "../channels/catalog.ts";
+import type { ChannelDefinition, ChannelTraits } from "../channels/define-channel.ts";
+import { AppError } from "../lib/app-error.ts";
+import { providerDefinitions } from "../models/catalog.ts";
+import type { ProviderDefinition, ProviderSettings } from "../models/define-provider.ts";
+import { builtInTools, type Tool } from "../tools/catalog.ts";
+
+/** What can be configured: the channels, the kinds of model providers and the tools that there are. */
+export interface Adapters {
+  readonly channels: readonly ChannelDefinition[];
+  readonly providers: readonly ProviderDefinition[];
+  readonly tools: readonly Tool[];
+}
+
+/** What comes with crabpot. */
+export const builtInAdapters: Adapters = {
+  channels: channelDefinitions,
+  providers: providerDefinitions,
+  tools: builtInTools,
+};
+
+/** Those of crabpot and more. Throws `bad_input` when two have the same name. */
+export function withBuiltInAdapters(more: Partial<Adapters>): Adapters {
+  const channels = [...builtInAdapters.channels, ...(more.channels ?? [])];
+  const providers = [...builtInAdapters.providers, ...(more.providers ?? [])];
+  const tools = [...builtInAdapters.tools, ...(more.tools ?? [])];
+  requireDifferent(
+    "tools",
+    tools.map(({ name }) => name),
+  );
+  requireDifferent(
+    "channels",
+    channels.map(({ name }) => name),
+  );
+  requireDifferent(
+    "kinds of providers",
+    providers.map(({ kind }) => kind),
+  );
+  return { channels, providers, tools };
+}
+
+function requireDifferent(what: string, names: readonly string[]): void {
+  const twice = names.find((name, index) => names.indexOf(name) !== index);
+  if (twice !== undefined) throw new AppError("bad_input", `Two ${what} are called "${twice}".`);
+}
+
+/** Settings of the channels that every home has, by name. */
+export function channelsOfEveryHome({ channels }: Adapters): Readonly<Record<string, object>> {
+  const wanted = channels.filter(({ traits }) => traits?.inEveryHome);
+  return Object.fromEntries(wanted.map(({ name, config }) => [name, config.parse({})]));
+}
+
+/** The providers that every home has; the first one answers where nothing else is set. */
+export function providersOfEveryHome({ providers }: Adapters): readonly {
+  readonly kind: string;
+  readonly model: string;
+  readonly settings: ProviderSettings;
+}[] {
+  return providers.flatMap(({ kind, config, defaultModel: model }) =>
+    model === undefined ? [] : [{ kind, model, settings: { ...config.parse({}), kind } }],
+  );
+}
+
+/** Is the channel of this name configured, and is it like that? */
+export function hasTrait(
+  { config, adapters }: { readonly config: { readonly channels: object }; readonly adapters: Adapters },
+  channel: string,
+  trait: keyof ChannelTraits,
+): boolean {
+  if (!Object.hasOwn(config.channels, channel)) return false;
+  return adapters.channels.find(({ name }) => name === channel)?.traits?.[trait] ?? false;
+}

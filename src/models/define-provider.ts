@@ -1,0 +1,50 @@
+import type * as z from "zod";
+
+import type { Clock } from "../lib/clock.ts";
+import type { Provider } from "./provider.ts";
+
+/** One entry of `models.providers`: `kind` names the definition, the rest is what its schema allows. */
+export interface ProviderSettings {
+  readonly kind: string;
+  readonly [setting: string]: unknown;
+}
+
+/** What a provider is opened with besides its settings. */
+export interface ProviderPorts {
+  /** The provider's key in `models.providers`. */
+  readonly name: string;
+  readonly clock: Clock;
+  /** Longest silence of the vendor, before and within an answer, after which a call counts as failed. */
+  readonly silenceMs: number;
+}
+
+/** How a home without a configuration uses a provider whose key is in the environment. */
+export interface EnvironmentUse {
+  /** The variable that must be set for it. */
+  readonly keyVariable: string;
+  /** Settings and the variables that they are taken from, those that are set. */
+  readonly settings: Readonly<Record<string, string>>;
+  /** The model that answers. */
+  readonly model: string;
+}
+
+/** A kind of model provider, as `models.providers.<name>.kind` names it. */
+export interface ProviderDefinition<Settings = unknown> {
+  readonly kind: string;
+  /** What may stand in its entry besides `kind`; keys that it does not name are refused. */
+  readonly config: z.ZodObject;
+  /** Its keys and passwords by setting: they must not be seen in logs, records and chats. */
+  secrets?(settings: Settings): Readonly<Record<string, string>>;
+  readonly environment?: EnvironmentUse | undefined;
+  /** Every home has this provider under the name of its kind, with the settings that `{}` gives; this model answers until another is set. */
+  readonly defaultModel?: string | undefined;
+  /** Loads what the provider needs. Called once, when it is first needed; whoever called it disposes the result. */
+  open(settings: Settings, ports: ProviderPorts): Promise<Provider>;
+}
+
+/** Describes a kind of model provider, so that it can be configured. Its module should load quickly: `open` imports the rest. */
+export function defineProvider<Config extends z.ZodObject>(
+  definition: Omit<ProviderDefinition<z.output<Config>>, "config"> & { readonly config: Config },
+): ProviderDefinition<z.output<Config>> {
+  return definition;
+}

@@ -1,0 +1,19 @@
+import { defineProvider } from "../define-provider.ts";
+import { vendorSecrets, vendorSettings } from "../vendor-settings.ts";
+
+/** OpenAI, and the many servers that speak Chat Completions. */
+export const openai = defineProvider({
+  kind: "openai",
+  config: vendorSettings,
+  secrets: vendorSecrets,
+  environment: {
+    keyVariable: "OPENAI_API_KEY",
+    settings: { apiKey: "OPENAI_API_KEY", baseUrl: "OPENAI_BASE_URL" },
+    // The vendor's balanced model of late 2026.
+    model: "gpt-6.1-sol",
+  },
+  open: async (settings, ports) => {
+    const { OpenAiProvider } = await import("./openai-provider.ts");
+    return new OpenAiProvider(settings, ports);
+  },
+});

@@ -1,0 +1,25 @@
+/** What code from outside uses of crabpot (`import … from "crabpot/plugin"`), and all of it: everything else may change. */
+export * as z from "zod";
+
+export { ConnectionEnd, SendError } from "../channels/channel.ts";
+export type {
+  AcceptMessage,
+  Channel,
+  ChannelEvents,
+  ChannelState,
+  Connection,
+  ConnectionHost,
+  Connector,
+  Receipt,
+} from "../channels/channel.ts";
+export { defineChannel } from "../channels/define-channel.ts";
+export type { ChannelDefinition, ChannelPorts, ChannelTraits } from "../channels/define-channel.ts";
+export type { IncomingMessage, OutgoingMessage } from "../domain/message.ts";
+export type { ModelAnswer, ModelMessage } from "../domain/model.ts";
+export { defineProvider } from "../models/define-provider.ts";
+export type { ProviderDefinition, ProviderPorts } from "../models/define-provider.ts";
+export { ToolError } from "../protocol/tools.ts";
+export { defineTool } from "../tools/define-tool.ts";
+export type { HostTool } from "../tools/define-tool.ts";
+export { ProviderError } from "../models/provider.ts";
+export type { Provider, ProviderRequest } from "../models/provider.ts";

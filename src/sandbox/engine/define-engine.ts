@@ -1,0 +1,17 @@
+import type { ContainerEngine } from "./engine.ts";
+import type { ImageBuilder } from "./image-builder.ts";
+import type { Surroundings } from "./surroundings.ts";
+
+/** A kind of container engine. It has no settings of its own: the environment says where it is. */
+export interface EngineDefinition {
+  readonly kind: string;
+  /** Rejects with `engine_unavailable`, naming every place that was tried, when none answers or the one that is named does not. */
+  open(surroundings: Surroundings): Promise<ContainerEngine>;
+  /** The same engine, for making images. Rejects like `open`. */
+  openImageBuilder(surroundings: Surroundings): Promise<ImageBuilder>;
+}
+
+/** Describes a kind of container engine. Its module should load quickly: `open` imports the rest. */
+export function defineEngine(definition: EngineDefinition): EngineDefinition {
+  return definition;
+}

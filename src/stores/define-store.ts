@@ -1,0 +1,30 @@
+import type * as z from "zod";
+
+import type { AuditIndex, Store } from "./store.ts";
+
+/** Which store, and where: `kind` names the definition (left out: the one of a home), the rest is what its schema asks for. */
+export interface StoreSettings {
+  readonly kind?: string;
+  readonly [setting: string]: unknown;
+}
+
+/** What a store remembers of the audit log. */
+export type AuditWitness = Pick<AuditIndex, "head" | "signed"> & AsyncDisposable;
+
+/** A kind of store. */
+export interface StoreDefinition<Settings = unknown> {
+  readonly kind: string;
+  /** What it needs to know besides its kind. */
+  readonly config: z.ZodObject;
+  /** Rejects with AppError `store_failed` and the reason. */
+  open(settings: Settings): Promise<Store>;
+  /** Reads without changing the store: also while a host runs, also from a copy. Rejects like `open`. */
+  openAuditWitness(settings: Settings): Promise<AuditWitness>;
+}
+
+/** Describes a kind of store. Its module should load quickly: `open` imports the rest. */
+export function defineStore<Config extends z.ZodObject>(
+  definition: Omit<StoreDefinition<z.output<Config>>, "config"> & { readonly config: Config },
+): StoreDefinition<z.output<Config>> {
+  return definition;
+}

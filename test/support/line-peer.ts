@@ -1,0 +1,50 @@
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+import { createInterface } from "node:readline";
+
+interface Answer {
+  readonly id?: string;
+  readonly received?: boolean;
+  readonly seq?: number;
+  readonly chat?: string;
+  readonly text?: string;
+}
+
+/** A program at the other end of the channel `line` of the fixtures. */
+export class LinePeer implements Disposable {
+  readonly #socket: Socket;
+  readonly #heard = new Map<number, Answer>();
+  /** What the channel has answered to each message, in order: received, or not. */
+  readonly told: { readonly id: string; readonly received: boolean }[] = [];
+
+  private constructor(socket: Socket) {
+    this.#socket = socket;
+    createInterface({ input: socket }).on("line", (text) => this.#note(JSON.parse(text) as Answer));
+  }
+
+  static async open(path: string): Promise<LinePeer> {
+    const socket = connect(path);
+    await once(socket, "connect");
+    socket.on("error", () => undefined);
+    return new LinePeer(socket);
+  }
+
+  say(said: { readonly id: string; readonly chat: string; readonly sender: string; readonly text: string }): void {
+    this.#socket.write(`${JSON.stringify(said)}\n`);
+  }
+
+  /** Texts that have come in this chat, each once. */
+  heard(chat: string): string[] {
+    return [...this.#heard.values()].filter((answer) => answer.chat === chat).map(({ text = "" }) => text);
+  }
+
+  [Symbol.dispose](): void {
+    this.#socket.destroy();
+  }
+
+  #note(answer: Answer): void {
+    const { id, received, seq } = answer;
+    if (id !== undefined && received !== undefined) this.told.push({ id, received });
+    if (seq !== undefined) this.#heard.set(seq, answer);
+  }
+}

@@ -1,4 +1,0 @@
-import { openStore } from "../../../src/stores/catalog.ts";
-import { storeContract } from "../../contracts/store.ts";
-
-storeContract("sqlite", (path) => openStore({ kind: "sqlite", path }));
