@@ -3,8 +3,8 @@ import type { FileHandle } from "node:fs/promises";
 import { open, readdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 
-import type { SessionLogEntry } from "../lib/session-log.ts";
-import { sessionLogFile } from "../lib/session-log.ts";
+import type { SessionLogEntry } from "../session-logs/session-log.ts";
+import { sessionLogFile } from "../session-logs/session-log.ts";
 
 /** A line of a log as it is shown: from a session's log, or from the host's own (`source: "crabpot"`). */
 export type LogLine = Omit<SessionLogEntry, "source" | "session" | "group"> & {

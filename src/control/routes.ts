@@ -4,21 +4,15 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import * as z from "zod";
 
 import { AppError, toError } from "../lib/app-error.ts";
+import type { Publish } from "../events/event.ts";
 import type { LoginEvent } from "../channels/channel.ts";
 import type { Operations } from "../operations/operations.ts";
 
-/** A request of the operator, for the audit log: once before it is done (`asked`), and for changes once more with how it ended. */
-export interface ControlRecord {
-  /** `groups.add`, `status` … */
-  readonly operation: string;
-  readonly parameters: Readonly<Record<string, string | number | boolean>>;
-  /** `asked`, `done`, or the error's code. */
-  readonly outcome: string;
-}
-
-interface RouteParts {
+export interface RouteParts {
   readonly operations: Operations;
-  readonly audit: (record: ControlRecord) => Promise<void>;
+  /** Tells of each request before it is done, and for changes once more how it ended. */
+  readonly publish: Publish<"operation.requested" | "operation.ended">;
+  /** Told of faults that are our own, not the caller's. */
   readonly onFault: (error: Error) => void;
 }
 
@@ -203,16 +197,17 @@ async function answer(
   const parameters = recordable(parsed.data);
   const ended = new AbortController();
   reply.raw.once("close", () => ended.abort());
-  await parts.audit({ operation, parameters, outcome: "asked" });
+  const told = (outcome: string) => ({ actor: "operator", data: { operation, parameters, outcome } }) as const;
+  await parts.publish({ type: "operation.requested", ...told("asked") });
   const changes = definition.method !== "GET";
   try {
     const result = await definition.run(parts.operations, parsed.data, ended.signal);
-    if (changes) await parts.audit({ operation, parameters, outcome: "done" });
+    if (changes) await parts.publish({ type: "operation.ended", ...told("done") });
     if (!(result instanceof Readable)) return await reply.send(result);
     return await reply.type("application/x-ndjson").send(result);
   } catch (error) {
-    if (changes)
-      await parts.audit({ operation, parameters, outcome: error instanceof AppError ? error.code : "failed" });
+    const outcome = error instanceof AppError ? error.code : "failed";
+    if (changes) await parts.publish({ type: "operation.ended", ...told(outcome) });
     throw error;
   }
 }
@@ -221,9 +216,11 @@ function collect(request: FastifyRequest): Record<string, unknown> {
   return { ...(request.query as object), ...(request.body as object | undefined), ...(request.params as object) };
 }
 
-function recordable(parameters: object): ControlRecord["parameters"] {
+type Recordable = Readonly<Record<string, string | number | boolean>>;
+
+function recordable(parameters: object): Recordable {
   const given = Object.entries(parameters).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(given) as ControlRecord["parameters"];
+  return Object.fromEntries(given) as Recordable;
 }
 
 function sayWhatIsWrong(error: z.ZodError): string {

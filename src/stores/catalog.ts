@@ -1,4 +1,5 @@
 import type { HomeOwner } from "./sqlite/home-lock.ts";
+import type { EventStore } from "./event-store.ts";
 import type { AuditIndex, Store } from "./store.ts";
 
 /** Which store, and where. `path` is the database file; its folder is made if it is missing. */
@@ -19,6 +20,14 @@ export async function openAuditWitness(
 ): Promise<Pick<AuditIndex, "head" | "signed"> & AsyncDisposable> {
   const { openSqliteAuditWitness } = await import("./sqlite/audit-witness.ts");
   return openSqliteAuditWitness(settings.path);
+}
+
+/** The events of a store, read without changing it. Throws AppError `store_failed` when there are none. */
+export async function openEventReader(
+  settings: StoreSettings,
+): Promise<Pick<EventStore, "after" | "before"> & AsyncDisposable> {
+  const { openSqliteEventReader } = await import("./sqlite/event-reader.ts");
+  return openSqliteEventReader(settings.path);
 }
 
 /** Makes this process the only host of a home until the result is disposed or the process dies; AppError `host_running` otherwise. */

@@ -3,7 +3,7 @@ import type { OutgoingDraft } from "../domain/message.ts";
 import { AppError, toError } from "../lib/app-error.ts";
 import { limits } from "../protocol/limits.ts";
 import { toolInputs } from "../protocol/tools.ts";
-import { draftFor } from "./turn-parts.ts";
+import { draftFor, placeOf } from "./turn-parts.ts";
 import type { TurnParts, TurnScope } from "./turn-parts.ts";
 
 /** Messages, files and reactions that an agent may send in one turn besides its answer. */
@@ -63,7 +63,14 @@ export class HostTools {
   /** Puts on record that the agent wanted what only the model can: somebody in the container speaks in its place. */
   async overstepped(reason: string): Promise<void> {
     this.#oversteps += 1;
-    if (this.#oversteps <= limits.violations) await this.#parts.events.overstepped(this.#scope, reason);
+    if (this.#oversteps <= limits.violations) {
+      await this.#parts.publish({
+        type: "agent.overstepped",
+        ...placeOf(this.#scope),
+        actor: "agent",
+        data: { reason },
+      });
+    }
   }
 
   async #once(call: OpenCall, request: HostToolRequest): Promise<string> {

@@ -108,9 +108,9 @@ export function hasTrait({ channels }: Pick<Doors, "channels">, name: string, tr
   return channels.find((channel) => channel.name === name)?.traits?.[trait] ?? false;
 }
 
-function recordRefusal({ record, logger }: AppContext, refusal: HttpRefusal): void {
-  record({ type: "http-refused", actor: addressActor(refusal.address), data: { ...refusal } }).catch((error: unknown) =>
-    logger.error({ error }, "a refused request could not be put on record"),
+function recordRefusal({ publish, logger }: AppContext, refusal: HttpRefusal): void {
+  publish({ type: "http.refused", actor: addressActor(refusal.address), data: { ...refusal } }).catch(
+    (error: unknown) => logger.error({ error }, "a refused request could not be put on record"),
   );
 }
 
@@ -144,14 +144,14 @@ export async function openDoors(
 }
 
 /** What is on its way to the log when the channels have ended is waited for. */
-function createStateRecorder({ record, logger }: AppContext, stack: AsyncDisposableStack): Doors["recordState"] {
+function createStateRecorder({ publish, logger }: AppContext, stack: AsyncDisposableStack): Doors["recordState"] {
   const recording = new Set<Promise<void>>();
   stack.defer(async () => {
     await Promise.all(recording);
   });
   const put = async (channel: string, { state, detail }: ChannelState): Promise<void> => {
     try {
-      await record({ type: "channel-state", actor: "host", data: { channel, state, detail } });
+      await publish({ type: "channel.changed", actor: "host", data: { channel, state, detail } });
     } catch (error) {
       logger.error({ err: toError(error), channel }, "the state of a channel could not be put on record");
     }

@@ -38,7 +38,7 @@ export async function createIntake(
   stack: AsyncDisposableStack,
   parts: IntakeParts,
 ): Promise<AcceptMessage> {
-  const { config, store, clock, record, metrics } = context;
+  const { config, store, clock, publish, metrics } = context;
   const { groups, outbox, guard } = parts;
   const inbox = stack.use(await openInbox(context));
   const { autoRegister } = config.intake;
@@ -56,7 +56,7 @@ export async function createIntake(
           limits: autoRegister,
           store,
           clock,
-          audit: record,
+          publish,
         })
       : undefined,
     onStranger: createStrangers(context, parts),
@@ -71,7 +71,7 @@ export async function createIntake(
     },
     limits: limitsOf(config.intake),
     clock,
-    audit: record,
+    publish,
   });
   const acceptOrStop: AcceptMessage = async (message) => {
     try {
@@ -87,6 +87,7 @@ export async function createIntake(
   };
   return async (message) => {
     const receipt = await acceptOrStop(message);
+    // Not an event: what a flood is refused must not fill the store.
     metrics.messageIn(message.channel, receipt);
     return receipt;
   };

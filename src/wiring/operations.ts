@@ -60,7 +60,7 @@ export function createHostOperations(context: AppContext, parts: HostOperationPa
 }
 
 function groupOperations(
-  { record, store }: AppContext,
+  { publish, store }: AppContext,
   { groups, queue, chats, interventions }: HostOperationParts,
 ): Parameters<typeof createOperations>[0]["groups"] {
   return {
@@ -73,12 +73,12 @@ function groupOperations(
       await interventions.catchUp(added);
       queue.wake(added.name);
       const { name, channel, chat } = group;
-      await record({ type: "group-added", group: name, actor: "operator", data: { name, channel, chat } });
+      await publish({ type: "group.added", group: name, actor: "operator", data: { name, channel, chat } });
       return added;
     },
     remove: async (name) => {
       const removed = await groups.remove(name);
-      await record({ type: "group-removed", group: name, actor: "operator", data: {} });
+      await publish({ type: "group.removed", group: name, actor: "operator", data: {} });
       return removed;
     },
   };

@@ -1,12 +1,12 @@
 import type { Logger } from "pino";
 
+import type { Publish } from "../events/event.ts";
 import { toError } from "../lib/app-error.ts";
 import type { Clock } from "../lib/clock.ts";
 import { utcDay } from "../lib/utc-day.ts";
 import { type Wait, waitOnTimer } from "../lib/wait.ts";
 import type { PrunedWindow } from "../stores/retention-store.ts";
 import type { Store } from "../stores/store.ts";
-import type { PutOnRecord } from "./events.ts";
 
 export interface RetentionParts {
   readonly store: { readonly retention: Store["retention"] };
@@ -14,7 +14,7 @@ export interface RetentionParts {
   readonly days: { readonly messages: number; readonly turns: number; readonly replies: number };
   /** As many of a group's newest messages as a turn may be shown. */
   readonly keepNewest: number;
-  readonly record: PutOnRecord;
+  readonly publish: Publish<"store.pruned">;
   readonly clock: Pick<Clock, "now">;
   readonly logger: Logger;
   readonly wait?: Wait;
@@ -70,7 +70,7 @@ export class Retention implements AsyncDisposable {
 
   /** Never rejects. */
   async #prune(): Promise<void> {
-    const { record, logger } = this.#parts;
+    const { publish, logger } = this.#parts;
     const counts: Counts = { messages: 0, steps: 0, replies: 0, chats: 0, days: 0 };
     try {
       await this.#pruneAll(counts);
@@ -79,7 +79,7 @@ export class Retention implements AsyncDisposable {
     }
     if (Object.values(counts).every((count) => count === 0)) return;
     try {
-      await record({ type: "store-pruned", actor: "host", data: { ...counts } });
+      await publish({ type: "store.pruned", actor: "host", data: { ...counts } });
     } catch (error) {
       logger.error({ err: toError(error), ...counts }, "it could not be put on record that old texts were removed");
     }

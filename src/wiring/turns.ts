@@ -16,7 +16,6 @@ import { TurnRunner } from "../turns/turn-runner.ts";
 import type { TurnParts } from "../turns/turn-parts.ts";
 import type { Containers } from "./containers.ts";
 import type { AppContext } from "./context.ts";
-import { createTurnEvents } from "./events.ts";
 import { Instructions } from "./instructions.ts";
 
 /** A session's key: `agent:channel:peer`. */
@@ -39,7 +38,6 @@ export function createTurns(
   const timeZone = new LocalTime(config.timezone);
   const idOf = createMessageIds(context.fingerprint);
   const instructions = new Instructions(context);
-  const events = createTurnEvents({ ...context, pace });
   const knownTools = new Set<string>(toolDefinitions.map((tool) => tool.name));
   return new TurnRunner({
     store,
@@ -59,13 +57,13 @@ export function createTurns(
     estimateTokens: estimateStepTokens,
     judge: (group, call) => judgeToolCall(call, group.policy, knownTools),
     ...work,
-    events: {
-      ...events,
-      started: async (scope, messages, resumed) => {
-        mounts.turnBegins(scope.session.id, scope.turn.id);
-        await events.started(scope, messages, resumed);
-      },
+    publish: context.publish,
+    fingerprint: context.fingerprint,
+    began: ({ session, turn }, messages) => {
+      mounts.turnBegins(session.id, turn.id);
+      pace.began(turn, messages);
     },
+    ended: ({ turn }) => pace.ended(turn),
     clock,
     logger,
     turnTimeoutMs: config.sessions.turnTimeoutMinutes * 60_000,
@@ -75,7 +73,7 @@ export function createTurns(
   });
 }
 
-function createModels({ config, store, clock, logger, record, metrics }: AppContext): ModelCalls {
+function createModels({ config, store, clock, logger, publish }: AppContext): ModelCalls {
   return createModelCalls({
     models: config.models,
     budgets: config.budgets,
@@ -86,12 +84,6 @@ function createModels({ config, store, clock, logger, record, metrics }: AppCont
     random: Math.random,
     wait: waitReally,
     logger,
-    audit: async ({ type, group, ...data }) => {
-      if (type === "model-response" && "outcome" in data) {
-        metrics.modelCall(data.model, data.outcome, data.elapsedMs);
-        if (data.usage) metrics.modelUsage(data.model, data.usage);
-      }
-      await record({ type, group, actor: "host", data });
-    },
+    publish,
   });
 }

@@ -11,7 +11,7 @@ import { Outbox } from "../../src/delivery/outbox.ts";
 import type { HotContainer } from "../../src/domain/session.ts";
 import { createOperations } from "../../src/operations/host-operations.ts";
 import type { OperableChannel } from "../../src/operations/host-operations.ts";
-import type { ControlRecord } from "../../src/control/routes.ts";
+import type { EventData } from "../../src/events/event.ts";
 import { startControlServer } from "../../src/control/server.ts";
 import type { LoginEvent } from "../../src/channels/channel.ts";
 import { systemClock } from "../../src/lib/clock.ts";
@@ -54,7 +54,7 @@ export interface ControlledHost extends AsyncDisposable {
   readonly client: ControlClient;
   readonly store: Store;
   readonly pool: MemoryPool;
-  readonly records: ControlRecord[];
+  readonly records: EventData["operation.requested"][];
   /** From now on nothing can be put on record. */
   breakAudit(): void;
 }
@@ -69,13 +69,13 @@ export async function startControlledHost(home: string): Promise<ControlledHost>
     prepare: () => Promise.resolve(),
   });
   const pool = new MemoryPool();
-  const records: ControlRecord[] = [];
+  const records: EventData["operation.requested"][] = [];
   const terminal: OperableChannel = { name: "terminal", state: () => ({ state: "open", since: 0 }) };
   const outbox = stack.use(
     new Outbox({
       store: store.outbox,
       channelOf: () => undefined,
-      audit: () => Promise.resolve(),
+      publish: () => Promise.resolve(),
       logger: pino({ level: "silent" }),
       clock: systemClock,
     }),
@@ -109,9 +109,9 @@ export async function startControlledHost(home: string): Promise<ControlledHost>
     await startControlServer({
       socketPath: homePaths(home).controlSocket,
       operations,
-      audit: (record) => {
+      publish: ({ data }) => {
         if (auditBroken) return Promise.reject(new Error("the disk is full"));
-        records.push(record);
+        records.push(data);
         return Promise.resolve();
       },
       onFault: () => {},

@@ -1,9 +1,9 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 
-import { CappedFile } from "./capped-file.ts";
-import type { Clock } from "./clock.ts";
-import { shorten, visible } from "./visible.ts";
+import { CappedFile } from "../lib/capped-file.ts";
+import type { Clock } from "../lib/clock.ts";
+import { shorten, visible } from "../lib/visible.ts";
 
 /** Who said a line: the host about the session, the agent through its mailbox, or the container's stdout and stderr. */
 export type SessionLogSource = "host" | "agent" | "container";
@@ -62,17 +62,18 @@ export class SessionLog {
     this.#clock = clock;
   }
 
-  write(source: SessionLogSource, level: SessionLogLevel, text: string): void {
+  /** `at`: when it happened, milliseconds since 1970; left out: now. */
+  write(source: SessionLogSource, level: SessionLogLevel, text: string, at: number = this.#clock.now()): void {
     const allowance = this.#allowanceOf(source);
     const verdict = allowance.ask(this.#clock.monotonic());
     if (verdict.kind === "refused") {
       if (!verdict.first) return;
-      this.#append(source, "warn", "Output comes too fast; lines are left out.");
+      this.#append(source, "warn", "Output comes too fast; lines are left out.", at);
       this.#onFlood?.(this.#names, linesPerSecond);
       return;
     }
-    if (verdict.leftOut > 0) this.#append(source, "warn", `${verdict.leftOut} lines were left out.`);
-    this.#append(source, level, text);
+    if (verdict.leftOut > 0) this.#append(source, "warn", `${verdict.leftOut} lines were left out.`, at);
+    this.#append(source, level, text, at);
   }
 
   /** Takes a byte stream in pieces and writes its lines; call `end` when it is over, for a last line without line break. */
@@ -108,9 +109,9 @@ export class SessionLog {
     return fresh;
   }
 
-  #append(source: SessionLogSource, level: SessionLogLevel, text: string): void {
+  #append(source: SessionLogSource, level: SessionLogLevel, text: string, at: number): void {
     const entry: SessionLogEntry = {
-      time: new Date(this.#clock.now()).toISOString(),
+      time: new Date(at).toISOString(),
       ...this.#names,
       source,
       level,

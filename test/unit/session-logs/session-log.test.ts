@@ -5,8 +5,8 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 
 import { followLogs, readLogs } from "../../../src/cli/log-reader.ts";
-import { SessionLog, SessionLogs } from "../../../src/lib/session-log.ts";
-import type { SessionLogEntry } from "../../../src/lib/session-log.ts";
+import { SessionLog, SessionLogs } from "../../../src/session-logs/session-log.ts";
+import type { SessionLogEntry } from "../../../src/session-logs/session-log.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 /** Time that goes on only when told to. */
