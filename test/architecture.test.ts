@@ -61,7 +61,7 @@ const allowed: Record<string, readonly string[]> = {
   "src/intake": ["src/domain", "src/protocol/paths.ts", ...interfaces],
   "src/http": [],
   "src/metrics": ["src/domain", ...interfaces],
-  "src/operations": ["src/domain", ...interfaces],
+  "src/operations": ["src/domain", "src/events", ...interfaces],
   "src/control": ["src/operations/operations.ts", ...interfaces],
   "src/commands": ["src/domain", "src/turns/closing-step.ts", "src/turns/turn-parts.ts", ...interfaces],
   "src/turns": [

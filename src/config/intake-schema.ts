@@ -55,6 +55,12 @@ export const limits = z
 /** What a group says of them; what it leaves out is as for everybody. */
 export const groupLimits = z.strictObject({ turnsPerHour: turns.optional(), loopTurns: turns.optional() });
 
+export const events = z
+  .strictObject({
+    retentionDays: days.default(7).describe("How long events are kept, for `crabpot events tail`; 0: for ever."),
+  })
+  .prefault({});
+
 export const store = z
   .strictObject({
     retentionDays: z

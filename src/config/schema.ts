@@ -1,7 +1,7 @@
 import * as z from "zod";
 
 import { protectedByDefault } from "../domain/group.ts";
-import { groupLimits, intake, limits, store } from "./intake-schema.ts";
+import { events, groupLimits, intake, limits, store } from "./intake-schema.ts";
 import { nameserverSchema, networkSchema, secretSchema } from "./network-schema.ts";
 
 const name = z
@@ -237,6 +237,7 @@ export const configSchema = z.strictObject({
   intake,
   limits,
   store,
+  events,
   log: z.strictObject({ level: z.enum(["debug", "info", "warn", "error"]).default("info") }).prefault({}),
 });
 

@@ -144,6 +144,19 @@ const routes: readonly Route<never>[] = [
   }),
   route({
     method: "GET",
+    path: "/events",
+    operation: "events.tail",
+    parameters: z.strictObject({
+      after: z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER).optional(),
+      last: z.coerce.number().int().min(0).max(1000).default(20),
+      type: name.optional(),
+      group: name.optional(),
+      follow: z.literal("true").optional(),
+    }),
+    run: async (host, { follow, ...query }, signal) => asLines(host.tailEvents(query, follow && signal)),
+  }),
+  route({
+    method: "GET",
     path: "/channels",
     operation: "channels.list",
     parameters: nothing,
@@ -233,6 +246,14 @@ function describe(error: Error): { status: number; code: string; message: string
   const status = "statusCode" in error && typeof error.statusCode === "number" ? error.statusCode : 500;
   if (status < 500) return { status, code: "bad_input", message: error.message };
   return { status: 500, code: "failed", message: "The host failed to do this; its log says why." };
+}
+
+/** No more than a few are ready before somebody reads them. */
+function asLines(values: AsyncIterable<unknown>): Readable {
+  async function* lines(): AsyncGenerator<string> {
+    for await (const value of values) yield `${JSON.stringify(value)}\n`;
+  }
+  return Readable.from(lines());
 }
 
 /** Waits for the first event, so that "there is no such channel" is an answer of its own, then sends lines as they come. */

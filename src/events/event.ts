@@ -36,6 +36,7 @@ export interface EventData {
     readonly replies: number;
     readonly chats: number;
     readonly days: number;
+    readonly events?: number | undefined;
   };
   "channel.changed": { readonly channel: string; readonly state: string; readonly detail?: string | undefined };
   /** What the operator asked for; `outcome` is `asked`. */

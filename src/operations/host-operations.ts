@@ -1,5 +1,6 @@
 import type { ChannelState, LoginEvent, LoginOptions } from "../channels/channel.ts";
 import type { BudgetLimits, Chat, ChatRequest, Group, GroupFolder, ToolPolicy } from "../domain/group.ts";
+import { readEvents } from "../events/read-events.ts";
 import type { StoredMessage } from "../domain/message.ts";
 import type { HotContainer, Session } from "../domain/session.ts";
 import type { Step, Turn } from "../domain/turn.ts";
@@ -56,6 +57,7 @@ export interface OperationParts {
     readonly outbox: Pick<OutboxStore, "counts" | "get" | "list" | "ofTurn">;
     readonly executionPoints: Pick<Store["executionPoints"], "ofTurn">;
     readonly usage: Pick<UsageStore, "ofDay">;
+    readonly events: Pick<Store["events"], "after" | "before">;
   };
   /** They reject with `conflict` for groups of the configuration and for names or chats that are taken, with `not_found` for unknown names. */
   readonly groups: {
@@ -75,6 +77,8 @@ export interface OperationParts {
   readonly intake: () => HostStatus["intake"];
   /** Puts the messages of a turn back in line and wakes its group. Returns how many. */
   readonly requeue: (turn: Turn) => Promise<number>;
+  /** Resolves when the next event has been stored, or at the signal. */
+  readonly nextEvent: (signal: AbortSignal) => Promise<void>;
   readonly clock: Clock;
 }
 
@@ -113,6 +117,8 @@ export function createOperations(parts: OperationParts): Operations {
     listOutbox: (filter) => listOutbox(parts, filter),
     retryOutbox: (what) => retryOutbox(parts, what),
     listChannels: () => Promise.resolve(parts.channels.map(viewChannel)),
+    tailEvents: (query, follow) =>
+      readEvents(parts.store.events, query, follow && { next: parts.nextEvent, signal: follow }),
     login: (name, signal, options) => login(parts, name, signal, options),
   };
 }

@@ -149,8 +149,9 @@ function createPace({ config, store, clock }: AppContext): TurnPace {
 }
 
 function createRetention(context: AppContext): Retention {
-  const days = context.config.store.retentionDays;
-  return new Retention({ ...context, days, keepNewest: messagesPerStep });
+  const { store, events } = context.config;
+  const eventDays = events.retentionDays;
+  return new Retention({ ...context, days: store.retentionDays, eventDays, keepNewest: messagesPerStep });
 }
 
 function createOutbox({ store, logger, clock, publish }: AppContext, { channels }: Doors): Outbox {

@@ -55,6 +55,7 @@ export function createHostOperations(context: AppContext, parts: HostOperationPa
       queue.wake(turn.group);
       return count;
     },
+    nextEvent: (signal) => context.events.next(signal),
     clock,
   });
 }

@@ -9,9 +9,10 @@ import type { PrunedWindow } from "../stores/retention-store.ts";
 import type { Store } from "../stores/store.ts";
 
 export interface RetentionParts {
-  readonly store: { readonly retention: Store["retention"] };
+  readonly store: { readonly retention: Store["retention"]; readonly events: Pick<Store["events"], "prune"> };
   /** How old texts get; 0: as old as they like. */
   readonly days: { readonly messages: number; readonly turns: number; readonly replies: number };
+  readonly eventDays: number;
   /** As many of a group's newest messages as a turn may be shown. */
   readonly keepNewest: number;
   readonly publish: Publish<"store.pruned">;
@@ -27,6 +28,7 @@ interface Counts {
   replies: number;
   chats: number;
   days: number;
+  events?: number;
 }
 
 /** The start of a host has better things to do. */
@@ -86,7 +88,7 @@ export class Retention implements AsyncDisposable {
   }
 
   async #pruneAll(counts: Counts): Promise<void> {
-    const { store, days, keepNewest, clock } = this.#parts;
+    const { store, days, eventDays, keepNewest, clock } = this.#parts;
     const { retention } = store;
     const now = clock.now();
     const before = (age: number): number => now - age * dayMs;
@@ -98,6 +100,10 @@ export class Retention implements AsyncDisposable {
     if (days.turns > 0) await this.#walk(counts, "steps", (after) => retention.steps(window(days.turns, after)));
     if (days.replies > 0)
       await this.#walk(counts, "replies", (after) => retention.replies(window(days.replies, after)));
+    if (eventDays > 0) {
+      const prune = (): Promise<number> => store.events.prune(before(eventDays), rowsAtOnce);
+      await this.#repeat(counts, "events", prune);
+    }
     const dayBefore = (age: number): string => utcDay(now - age * dayMs);
     const lastDays = { usage: dayBefore(usageDays), intake: dayBefore(intakeDays) };
     await this.#repeat(counts, "days", () => retention.days(lastDays, rowsAtOnce));
@@ -106,7 +112,7 @@ export class Retention implements AsyncDisposable {
   async #walk(counts: Counts, what: keyof Counts, prune: (after: number) => Promise<PrunedWindow>): Promise<void> {
     for (let after: number | undefined = 0; after !== undefined && !this.#stop.signal.aborted;) {
       const { pruned, next }: PrunedWindow = await prune(after);
-      counts[what] += pruned;
+      counts[what] = (counts[what] ?? 0) + pruned;
       after = next;
       await this.#wait(pauseMs, this.#stop.signal);
     }
@@ -115,7 +121,7 @@ export class Retention implements AsyncDisposable {
   async #repeat(counts: Counts, what: keyof Counts, prune: () => Promise<number>): Promise<void> {
     for (let pruned = rowsAtOnce; pruned >= rowsAtOnce && !this.#stop.signal.aborted;) {
       pruned = await prune();
-      counts[what] += pruned;
+      if (pruned > 0) counts[what] = (counts[what] ?? 0) + pruned;
       await this.#wait(pauseMs, this.#stop.signal);
     }
   }

@@ -11,7 +11,8 @@ import { Outbox } from "../../src/delivery/outbox.ts";
 import type { HotContainer } from "../../src/domain/session.ts";
 import { createOperations } from "../../src/operations/host-operations.ts";
 import type { OperableChannel } from "../../src/operations/host-operations.ts";
-import type { EventData } from "../../src/events/event.ts";
+import { EventBus } from "../../src/events/event-bus.ts";
+import type { EventData, Publish } from "../../src/events/event.ts";
 import { startControlServer } from "../../src/control/server.ts";
 import type { LoginEvent } from "../../src/channels/channel.ts";
 import { systemClock } from "../../src/lib/clock.ts";
@@ -55,6 +56,7 @@ export interface ControlledHost extends AsyncDisposable {
   readonly store: Store;
   readonly pool: MemoryPool;
   readonly records: EventData["operation.requested"][];
+  readonly publish: Publish;
   /** From now on nothing can be put on record. */
   breakAudit(): void;
 }
@@ -70,6 +72,18 @@ export async function startControlledHost(home: string): Promise<ControlledHost>
   });
   const pool = new MemoryPool();
   const records: EventData["operation.requested"][] = [];
+  let auditBroken = false;
+  const events = new EventBus({
+    store: store.events,
+    record: async ({ type, data }) => {
+      await Promise.resolve();
+      if (auditBroken) throw new Error("the disk is full");
+      if (type === "operation.requested" || type === "operation.ended") records.push(data);
+    },
+    redact: (text) => text,
+    clock: systemClock,
+    logger: pino({ level: "silent" }),
+  });
   const terminal: OperableChannel = { name: "terminal", state: () => ({ state: "open", since: 0 }) };
   const outbox = stack.use(
     new Outbox({
@@ -102,18 +116,14 @@ export async function startControlledHost(home: string): Promise<ControlledHost>
     waitingGroups: () => 0,
     intake: () => ({ open: true }),
     requeue: (turn) => store.messages.requeue(turn.id),
+    nextEvent: (signal) => events.next(signal),
     clock: systemClock,
   });
-  let auditBroken = false;
   stack.use(
     await startControlServer({
       socketPath: homePaths(home).controlSocket,
       operations,
-      publish: ({ data }) => {
-        if (auditBroken) return Promise.reject(new Error("the disk is full"));
-        records.push(data);
-        return Promise.resolve();
-      },
+      publish: events.publish,
       onFault: () => {},
     }),
   );
@@ -121,6 +131,7 @@ export async function startControlledHost(home: string): Promise<ControlledHost>
   return {
     client: new ControlClient(homePaths(home).controlSocket),
     store,
+    publish: events.publish,
     pool,
     records,
     breakAudit: () => {

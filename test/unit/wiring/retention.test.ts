@@ -18,6 +18,7 @@ function open({ store }: Opened, more: Partial<RetentionParts> = {}) {
   const retention = new Retention({
     store,
     days: { messages: 365, turns: 365, replies: 90 },
+    eventDays: 7,
     keepNewest: 1,
     publish: async (entry) => {
       records.push(entry);
