@@ -55,7 +55,7 @@ const allowed: Record<string, readonly string[]> = {
   "src/sandbox/egress": ["src/domain", "src/events/event.ts", "src/protocol/paths.ts"],
   "src/queue": ["src/domain"],
   "src/policy": ["src/domain", ...interfaces],
-  "src/audit": ["src/domain", ...interfaces],
+  "src/audit": ["src/domain", "src/session-logs/log-names.ts", ...interfaces],
   "src/context": ["src/domain", ...interfaces],
   "src/delivery": ["src/domain", "src/protocol/paths.ts", ...interfaces],
   "src/intake": ["src/domain", "src/protocol/paths.ts", ...interfaces],

@@ -238,7 +238,18 @@ export const configSchema = z.strictObject({
   limits,
   store,
   events,
-  log: z.strictObject({ level: z.enum(["debug", "info", "warn", "error"]).default("info") }).prefault({}),
+  log: z
+    .strictObject({
+      level: z.enum(["debug", "info", "warn", "error"]).default("info"),
+      containerMb: z
+        .number()
+        .int()
+        .min(1)
+        .max(1_048_576)
+        .default(64)
+        .describe("What the logs of a group's sessions may take; above it the oldest ones are removed."),
+    })
+    .prefault({}),
 });
 
 export type Config = z.infer<typeof configSchema>;

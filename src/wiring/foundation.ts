@@ -12,8 +12,10 @@ import type { NewEvent } from "../events/event.ts";
 import type { Clock } from "../lib/clock.ts";
 import { createRedaction } from "../lib/logger.ts";
 import { writeEventLines } from "../session-logs/event-lines.ts";
+import { ClosedLogs } from "../session-logs/closed-logs.ts";
 import { createFloodReport } from "../session-logs/output-floods.ts";
 import { SessionLogs } from "../session-logs/session-log.ts";
+import { mebibyte } from "../lib/bytes.ts";
 import { openStore } from "../stores/catalog.ts";
 import type { AppContext } from "./context.ts";
 import { createCrashPoints } from "./crash-points.ts";
@@ -64,8 +66,7 @@ export async function openFoundation(
   await publish({ type: "config.loaded", actor: "host", data: { sha256: hash, fromFile: loaded.fromFile } });
   // A store that is put back to how it was before this start is known from now on.
   audit.signSoon();
-  const onFault = (error: unknown): void => logger.error({ error }, "a flood of output could not be put on record");
-  const logs = new SessionLogs(home.paths.sessions, clock, createFloodReport({ publish, clock, onFault }));
+  const logs = openSessionLogs(parts, { store, publish }, stack);
   events.subscribe("session logs", writeEventLines(logs));
   return {
     config,
@@ -82,4 +83,26 @@ export async function openFoundation(
     fingerprint: (text) => audit.fingerprint(text),
     crashPoints,
   };
+}
+
+/** More files of a smaller group of logs, so that the oldest of them is a small part of all. */
+const logFiles = { most: 4 * mebibyte, share: 4 };
+
+function openSessionLogs(
+  { home, loaded, clock, logger }: FoundationParts,
+  { store, publish }: Pick<AppContext, "store" | "publish">,
+  stack: AsyncDisposableStack,
+): SessionLogs {
+  const groupBytes = loaded.config.log.containerMb * mebibyte;
+  const fileBytes = Math.min(logFiles.most, groupBytes / logFiles.share);
+  const folder = home.paths.sessions;
+  const closing = stack.use(
+    new ClosedLogs({ folder, sessions: store.sessions, groupBytes, fileBytes, publish, logger }),
+  );
+  const onFault = (error: unknown): void => logger.error({ error }, "a flood of output could not be put on record");
+  return new SessionLogs(folder, clock, {
+    onFlood: createFloodReport({ publish, clock, onFault }),
+    onClosed: (session) => closing.closed(session),
+    fileBytes,
+  });
 }
