@@ -70,7 +70,7 @@ export const auditRecords: { readonly [Type in EventType]: Audited<Type> } = {
   }),
   "mount.refused": "mount-verdict",
   "secrets.appeared": "mount-verdict",
-  "setuid.removed": ({ data: { files, count } }) => ({ type: "setuid-removed", data: { files, count } }),
+  "setuid.removed": "setuid-removed",
   "execution-point.changed": "execution-point",
   "execution-points.counted": ({ data: { omitted } }) =>
     omitted > 0 ? { type: "execution-point", data: { omitted } } : undefined,
