@@ -26,12 +26,9 @@ function fieldsOf(source: string): Map<string, string[]> {
 }
 
 function recordOf(type: keyof typeof auditRecords): string {
-  const audited = auditRecords[type] as unknown;
-  const made: unknown =
-    typeof audited === "function"
-      ? (audited as (event: unknown) => { type: string })({ data: { omitted: 1 } }).type
-      : audited;
-  return made === undefined ? "" : `\`${String(made)}\``;
+  const audited = auditRecords[type] as string | undefined | ((event: unknown) => { readonly type: string });
+  const record = typeof audited === "function" ? audited({ data: { omitted: 1 } }).type : audited;
+  return record === undefined ? "" : `\`${record}\``;
 }
 
 test("docs/events.md has each type with its meaning, its data and its record, and no other", async () => {
@@ -58,6 +55,8 @@ test("docs/events.md has each type with its meaning, its data and its record, an
 
 test("a type or a prefix is found, and what is close to one is suggested", () => {
   expect(matchTypes("turn.*")).toEqual(["turn.started", "turn.ended"]);
+  expect(matchTypes("container-output.*")).toHaveLength(2);
+  expect(matchTypes("container.*")).not.toContain("container-output.closed");
   expect(matchTypes("tool.called")).toEqual(["tool.called"]);
   for (const [wrong, right] of [
     ["tool.call", "tool.called"],
