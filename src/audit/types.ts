@@ -29,6 +29,7 @@ export type AuditType =
   | "model-response"
   | "tool-call"
   | "tool-denied"
+  | "tool-result"
   | "mailbox-violation"
   | "file-refused"
   // The way out, and what must not leave.
@@ -45,6 +46,8 @@ export type AuditType =
   | "container-stop"
   | "container-adopted"
   | "container-orphan-removed"
+  | "container-output"
+  | "log-pruned"
   // The log about itself; written by the log alone.
   | "audit-gap"
   | "audit-recovered"

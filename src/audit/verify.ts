@@ -9,6 +9,7 @@ import type { Checkpoint } from "./signed-note.ts";
 import { isStoreOlder } from "./store-age.ts";
 import { Chain, type Fault, type Memory } from "./verify-chain.ts";
 import { type CheckedNote, readCheckpoints } from "./verify-checkpoints.ts";
+import { KeptOutputs } from "./verify-outputs.ts";
 import { statements } from "./verify-statements.ts";
 
 export interface VerifyOptions {
@@ -19,6 +20,8 @@ export interface VerifyOptions {
   readonly publicKey?: string | undefined;
   /** What the store remembers of the log. */
   readonly index?: Pick<AuditIndex, "head" | "signed"> | undefined;
+  /** Holds the sessions' folders: closed logs of containers are compared with what the audit log says of them. */
+  readonly sessionsFolder?: string | undefined;
   /** A record that was noted outside of this machine, with at least the first 8 digits of its hash. */
   readonly anchor?: { readonly seq: number; readonly hash: string } | undefined;
 }
@@ -40,6 +43,8 @@ export interface VerifyResult {
   readonly head: { readonly seq: number; readonly hash: string } | undefined;
   /** Checkpoints that were found good. */
   readonly checkpoints: number;
+  /** Closed logs of containers that are as they were. */
+  readonly outputs: number;
   /** Where the log is first seen to be wrong; nothing from there on can be trusted. */
   readonly firstBadSeq?: number;
   readonly file?: string;
@@ -70,6 +75,7 @@ export async function verifyAudit(options: VerifyOptions): Promise<VerifyResult>
   if (anchor) memories.push({ seq: anchor.seq, hash: requireHash(anchor.hash), who: "the anchor" });
   const verification = new Verification(new Chain(memories, key?.name));
   await verification.read(folder, readCheckpoints(join(folder, checkpointsFile), key));
+  await verification.compareOutputs(options);
   if (keyFolder !== undefined && !key) verification.missKey(keyFolder);
   if (options.index && key) await verification.compareAge(options.index);
   return verification.result({ store: witness !== undefined, anchor: anchor !== undefined, key: key !== undefined });
@@ -96,6 +102,9 @@ class Verification {
   /** A bad checkpoint ends the reading of checkpoints, not that of the records: a bad record says more. */
   #noteFault: Fault | undefined;
   #ageFault: Fault | undefined;
+  readonly #kept = new KeptOutputs();
+  #outputFault: Fault | undefined;
+  #outputs = 0;
   #checkpoints = 0;
   #covered = 0;
 
@@ -126,6 +135,14 @@ class Verification {
     this.#ageFault = { seq: memory.seq + 1, place: {}, reason };
   }
 
+  /** Records behind a fault are not believed. */
+  async compareOutputs({ sessionsFolder, folder }: Pick<VerifyOptions, "sessionsFolder" | "folder">): Promise<void> {
+    if (sessionsFolder === undefined || this.#fault) return;
+    const { good, fault } = await this.#kept.compare(sessionsFolder, folder);
+    this.#outputs = good;
+    this.#outputFault = fault;
+  }
+
   missKey(keyFolder: string): void {
     if (this.#checkpoints === 0) return;
     this.#noteFault = { seq: 1, place: {}, reason: `the public key of the log is missing in ${keyFolder}` };
@@ -133,21 +150,24 @@ class Verification {
 
   result(used: { store: boolean; anchor: boolean; key: boolean }): VerifyResult {
     const { head, good, declared } = this.#chain;
-    const [fault] = [this.#fault, declared, this.#noteFault, this.#ageFault]
+    const [chainFault] = [this.#fault, declared, this.#noteFault, this.#ageFault]
       .filter((found) => found !== undefined)
       .toSorted((a, b) => a.seq - b.seq);
-    const records = fault ? Math.min(good, fault.seq - 1) : good;
+    const fault = chainFault ?? this.#outputFault;
+    // A log of a container that was changed says nothing of the records.
+    const records = chainFault ? Math.min(good, chainFault.seq - 1) : good;
     const unsigned = Math.max(0, (head?.seq ?? 0) - this.#covered);
     return {
       ok: !fault,
       records,
       head,
       checkpoints: this.#checkpoints,
+      outputs: this.#outputs,
       ...(fault && { firstBadSeq: fault.seq, ...fault.place, reason: fault.reason }),
       unanchoredTail: unsigned,
       unfinished: this.#unfinished,
       gaps: this.#gaps,
-      ...statements({ ...used, ok: !fault, records, covered: this.#covered, unsigned }),
+      ...statements({ ...used, ok: !chainFault, records, covered: this.#covered, unsigned }),
     };
   }
 
@@ -168,6 +188,7 @@ class Verification {
         if (!record || this.#fault) return;
         if (this.#chain.isSuspicious) continue;
         this.#noteGap(record);
+        this.#kept.note(record);
         yield record;
       }
     }

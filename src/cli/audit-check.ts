@@ -14,7 +14,7 @@ export interface OutsideKnowledge {
 
 /** Checks the log of a home against everything that the home itself knows of it, and what is known from outside. */
 export async function verifyHomeAudit(paths: HomePaths, known: OutsideKnowledge = {}): Promise<VerifyResult> {
-  const options = { folder: paths.audit, keyFolder: paths.keys, ...known };
+  const options = { folder: paths.audit, keyFolder: paths.keys, sessionsFolder: paths.sessions, ...known };
   if ((await stat(paths.database).catch(() => undefined)) === undefined) return verifyAudit(options);
   await using witness = await openAuditWitness({ path: paths.database });
   return await verifyAudit({ ...options, index: witness });

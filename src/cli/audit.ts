@@ -71,8 +71,14 @@ function addVerifyCommand(audit: Command, context: CommandContext): void {
 }
 
 function showResult(output: Output, result: VerifyResult): void {
-  if (result.ok) output.line(`The audit log is intact: ${result.records} records.`, "good");
-  else output.line(`The audit log was changed. ${describeAuditFault(result)}`, "bad");
+  const { records, outputs } = result;
+  const logs = outputs === 0 ? "" : `, and ${outputs} closed logs of containers are as they were`;
+  if (result.ok) output.line(`The audit log is intact: ${records} records${logs}.`, "good");
+  else {
+    const isChain = (result.firstBadSeq ?? 0) > records;
+    const what = isChain ? "The audit log was changed." : "A log of a container is not what the audit log says.";
+    output.line(`${what} ${describeAuditFault(result)}`, "bad");
+  }
   if (result.head !== undefined)
     output.line(`Last good record, to be noted elsewhere: ${result.head.seq}:${result.head.hash}`);
   for (const gap of result.gaps)

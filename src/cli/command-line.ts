@@ -41,6 +41,7 @@ const entries: Readonly<Record<string, Entry>> = {
     summary: "list messages on their way out, send given up ones again",
     load: async () => (await import("./outbox.ts")).addOutboxCommand,
   },
+  events: { summary: "what happens, event by event", load: async () => (await import("./events.ts")).addEventsCommand },
   logs: { summary: "what was logged", load: async () => (await import("./logs.ts")).addLogsCommand },
   audit: { summary: "verify or read the audit log", load: async () => (await import("./audit.ts")).addAuditCommand },
   channels: {

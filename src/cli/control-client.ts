@@ -2,6 +2,8 @@ import { request } from "node:http";
 import type { IncomingMessage } from "node:http";
 import { createInterface } from "node:readline";
 
+import type { HostEvent } from "../events/event.ts";
+import type { EventQuery } from "../events/read-events.ts";
 import type { LoginEvent } from "../channels/channel.ts";
 import type { Chat, Group } from "../domain/group.ts";
 import type {
@@ -108,6 +110,20 @@ export class ControlClient {
     const answer = await this.#send("POST", `/channels/${encodeURIComponent(channel)}/login`, { body, silenceMs: 0 });
     try {
       for await (const line of createInterface({ input: answer })) yield JSON.parse(line) as LoginEvent;
+    } finally {
+      answer.destroy();
+    }
+  }
+
+  /** Those that are stored; with `follow` also those that come, until it is left. */
+  async *tailEvents({ after, last, type, group }: EventQuery, follow: boolean): AsyncGenerator<HostEvent> {
+    const given = Object.entries({ after, last, type, group, follow: follow || undefined });
+    const query = new URLSearchParams();
+    for (const [name, value] of given) if (value !== undefined) query.set(name, String(value));
+    const path = `/events?${query.toString()}`;
+    const answer = await this.#send("GET", path, { silenceMs: follow ? 0 : silenceMs });
+    try {
+      for await (const line of createInterface({ input: answer })) yield JSON.parse(line) as HostEvent;
     } finally {
       answer.destroy();
     }

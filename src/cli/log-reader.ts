@@ -1,10 +1,10 @@
 import { watch } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
-import { open, readdir } from "node:fs/promises";
+import { open, readdir, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 
-import type { SessionLogEntry } from "../lib/session-log.ts";
-import { sessionLogFile } from "../lib/session-log.ts";
+import type { SessionLogEntry } from "../session-logs/session-log.ts";
+import { fullLogsAmong, sessionLogFile } from "../session-logs/log-names.ts";
 
 /** A line of a log as it is shown: from a session's log, or from the host's own (`source: "crabpot"`). */
 export type LogLine = Omit<SessionLogEntry, "source" | "session" | "group"> & {
@@ -147,16 +147,37 @@ class Tail {
     }
   }
 
-  /** What was not read yet of the file that has become `<file>.1`. */
+  /** What was not read yet of the file that was full, and of those that have become full since. */
   async #restOfFull(): Promise<string> {
-    const handle = await openIfThere(`${this.#file.path}.1`);
-    try {
-      const isNext = handle !== undefined && [undefined, (await handle.stat()).ino].includes(this.#inode);
-      return isNext ? await this.#readFrom(handle) : "";
-    } finally {
+    const texts: string[] = [];
+    for (const path of await this.#unread()) {
+      await using handle = await openIfThere(path);
+      if (handle !== undefined) texts.push(await this.#readFrom(handle));
       this.#offset = 0;
-      await handle?.close();
     }
+    this.#offset = 0;
+    return texts.join("");
+  }
+
+  /** Full files from the one on that was read last; the first time, the newest one. */
+  async #unread(): Promise<string[]> {
+    const full = await this.#fullFiles();
+    if (this.#inode === undefined) return full.slice(-1);
+    const inodes = await Promise.all(full.map(async (path) => (await stat(path).catch(() => undefined))?.ino));
+    const last = inodes.lastIndexOf(this.#inode);
+    if (last >= 0) return full.slice(last);
+    this.#offset = 0;
+    // Older ones are removed first.
+    return this.#file.host ? [] : full;
+  }
+
+  /** Oldest first. */
+  async #fullFiles(): Promise<string[]> {
+    const { path, host } = this.#file;
+    if (host) return [`${path}.1`];
+    const folder = dirname(path);
+    const names = await readdir(folder).catch(() => []);
+    return fullLogsAmong(names).map(({ name }) => join(folder, name));
   }
 
   /** Whole lines only; the offset stays behind the last line break. */

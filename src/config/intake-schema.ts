@@ -60,6 +60,12 @@ export const groupLimits = z.strictObject({
   maxSteps: turns.optional(),
 });
 
+export const events = z
+  .strictObject({
+    retentionDays: days.default(7).describe("How long events are kept, for `crabpot events tail`; 0: for ever."),
+  })
+  .prefault({});
+
 export const store = z
   .strictObject({
     retentionDays: z

@@ -3,7 +3,7 @@ import * as z from "zod";
 import { protectedByDefault } from "../domain/group.ts";
 import type { ProviderSettings } from "../models/define-provider.ts";
 import { type Adapters, channelsOfEveryHome, providersOfEveryHome } from "./adapters.ts";
-import { groupLimits, intake, limits, store } from "./intake-schema.ts";
+import { events, groupLimits, intake, limits, store } from "./intake-schema.ts";
 import { nameserverSchema, networkSchema, secretSchema } from "./network-schema.ts";
 
 const name = z
@@ -224,7 +224,19 @@ export function configSchema(adapters: Adapters) {
     intake,
     limits,
     store,
-    log: z.strictObject({ level: z.enum(["debug", "info", "warn", "error"]).default("info") }).prefault({}),
+    events,
+    log: z
+      .strictObject({
+        level: z.enum(["debug", "info", "warn", "error"]).default("info"),
+        containerMb: z
+          .number()
+          .int()
+          .min(1)
+          .max(1_048_576)
+          .default(64)
+          .describe("What the logs of a group's sessions may take; above it the oldest ones are removed."),
+      })
+      .prefault({}),
   });
 }
 

@@ -4,21 +4,15 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import * as z from "zod";
 
 import { AppError, toError } from "../lib/app-error.ts";
+import type { Publish } from "../events/event.ts";
 import type { LoginEvent } from "../channels/channel.ts";
 import type { Operations } from "../operations/operations.ts";
 
-/** A request of the operator, for the audit log: once before it is done (`asked`), and for changes once more with how it ended. */
-export interface ControlRecord {
-  /** `groups.add`, `status` … */
-  readonly operation: string;
-  readonly parameters: Readonly<Record<string, string | number | boolean>>;
-  /** `asked`, `done`, or the error's code. */
-  readonly outcome: string;
-}
-
-interface RouteParts {
+export interface RouteParts {
   readonly operations: Operations;
-  readonly audit: (record: ControlRecord) => Promise<void>;
+  /** Tells of each request before it is done, and for changes once more how it ended. */
+  readonly publish: Publish<"operation.requested" | "operation.ended">;
+  /** Told of faults that are our own, not the caller's. */
   readonly onFault: (error: Error) => void;
 }
 
@@ -186,6 +180,19 @@ const routes: readonly Route<never>[] = [
   }),
   route({
     method: "GET",
+    path: "/events",
+    operation: "events.tail",
+    parameters: z.strictObject({
+      after: z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER).optional(),
+      last: z.coerce.number().int().min(0).max(1000).default(20),
+      type: name.optional(),
+      group: name.optional(),
+      follow: z.literal("true").optional(),
+    }),
+    run: async (host, { follow, ...query }, signal) => asLines(host.tailEvents(query, follow && signal)),
+  }),
+  route({
+    method: "GET",
     path: "/channels",
     operation: "channels.list",
     parameters: nothing,
@@ -239,16 +246,17 @@ async function answer(
   const parameters = recordable(parsed.data);
   const ended = new AbortController();
   reply.raw.once("close", () => ended.abort());
-  await parts.audit({ operation, parameters, outcome: "asked" });
+  const told = (outcome: string) => ({ actor: "operator", data: { operation, parameters, outcome } }) as const;
+  await parts.publish({ type: "operation.requested", ...told("asked") });
   const changes = definition.method !== "GET";
   try {
     const result = await definition.run(parts.operations, parsed.data, ended.signal);
-    if (changes) await parts.audit({ operation, parameters, outcome: "done" });
+    if (changes) await parts.publish({ type: "operation.ended", ...told("done") });
     if (!(result instanceof Readable)) return await reply.send(result);
     return await reply.type("application/x-ndjson").send(result);
   } catch (error) {
-    if (changes)
-      await parts.audit({ operation, parameters, outcome: error instanceof AppError ? error.code : "failed" });
+    const outcome = error instanceof AppError ? error.code : "failed";
+    if (changes) await parts.publish({ type: "operation.ended", ...told(outcome) });
     throw error;
   }
 }
@@ -257,10 +265,12 @@ function collect(request: FastifyRequest): Record<string, unknown> {
   return { ...(request.query as object), ...(request.body as object | undefined), ...(request.params as object) };
 }
 
+type Recordable = Readonly<Record<string, string | number | boolean>>;
+
 /** What is said to an agent stays in the store. */
-function recordable(parameters: object): ControlRecord["parameters"] {
+function recordable(parameters: object): Recordable {
   const given = Object.entries(parameters).filter(([key, value]) => value !== undefined && key !== "text");
-  return Object.fromEntries(given) as ControlRecord["parameters"];
+  return Object.fromEntries(given) as Recordable;
 }
 
 function sayWhatIsWrong(error: z.ZodError): string {
@@ -273,6 +283,14 @@ function describe(error: Error): { status: number; code: string; message: string
   const status = "statusCode" in error && typeof error.statusCode === "number" ? error.statusCode : 500;
   if (status < 500) return { status, code: "bad_input", message: error.message };
   return { status: 500, code: "failed", message: "The host failed to do this; its log says why." };
+}
+
+/** No more than a few are ready before somebody reads them. */
+function asLines(values: AsyncIterable<unknown>): Readable {
+  async function* lines(): AsyncGenerator<string> {
+    for await (const value of values) yield `${JSON.stringify(value)}\n`;
+  }
+  return Readable.from(lines());
 }
 
 /** Waits for the first event, so that "there is no such channel" is an answer of its own, then sends lines as they come. */

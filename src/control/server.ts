@@ -8,17 +8,11 @@ import fastify from "fastify";
 import { AppError } from "../lib/app-error.ts";
 import { withShortPath } from "../lib/socket-path.ts";
 import { addControlRoutes } from "./routes.ts";
-import type { ControlRecord } from "./routes.ts";
-import type { Operations } from "../operations/operations.ts";
+import type { RouteParts } from "./routes.ts";
 
-export interface ControlServerOptions {
+export interface ControlServerOptions extends RouteParts {
   /** `<home>/control.sock`; the home is a folder that only its user can enter. */
   readonly socketPath: string;
-  readonly operations: Operations;
-  /** Puts a request on record. What changes something is not done unless this has resolved. */
-  readonly audit: (record: ControlRecord) => Promise<void>;
-  /** Told of faults that are our own, not the caller's. */
-  readonly onFault: (error: Error) => void;
 }
 
 /**

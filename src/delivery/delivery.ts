@@ -2,6 +2,7 @@ import type { Logger } from "pino";
 
 import { type Channel, type Found, SendError } from "../channels/channel.ts";
 import type { OutboxState, OutgoingMessage } from "../domain/message.ts";
+import type { Publish } from "../events/event.ts";
 import { toError } from "../lib/app-error.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Wait } from "../lib/wait.ts";
@@ -35,15 +36,8 @@ export type OutgoingChannel = Pick<Channel, "send" | "reconcile" | "idempotent">
 
 export interface DeliveryParts {
   readonly store: Pick<OutboxStore, "setState" | "get">;
-  /** Puts an outcome on record. A failure to do so is logged and holds nothing up. */
-  readonly audit: (record: {
-    readonly type: "delivery";
-    readonly group: string;
-    readonly turn: string | undefined;
-    readonly actor: "host";
-    readonly data: Readonly<Record<string, string | number>>;
-  }) => Promise<void>;
-  readonly count?: ((channel: string, outcome: DeliveryOutcome, sinceMs: number) => void) | undefined;
+  /** A failure to do so is logged and holds nothing up. */
+  readonly publish: Publish<"delivery.accepted" | "delivery.confirmed" | "delivery.failed">;
   readonly logger: Logger;
   readonly clock: Pick<Clock, "now">;
   readonly wait: Wait;
@@ -249,10 +243,10 @@ export class Delivery {
     error: string | undefined,
   ): Promise<void> {
     const { seq, group, channel, chat, kind, turn } = row;
-    this.#parts.count?.(channel, outcome, this.#parts.clock.now() - row.createdAt);
-    const data = { seq, channel, chat, kind, attempt, outcome, ...(error !== undefined && { error }) };
+    const sinceMs = this.#parts.clock.now() - row.createdAt;
+    const data = { seq, channel, chat, kind, attempt, outcome, ...(error !== undefined && { error }), sinceMs };
     try {
-      await this.#parts.audit({ type: "delivery", group, turn, actor: "host", data });
+      await this.#parts.publish({ type: eventOf(outcome), group, turn, actor: "host", data });
     } catch (failure) {
       this.#parts.logger.error({ err: toError(failure), seq }, "a delivery could not be put on record");
     }
@@ -274,6 +268,11 @@ export class Delivery {
       }
     }
   }
+}
+
+function eventOf(outcome: DeliveryOutcome): "delivery.accepted" | "delivery.confirmed" | "delivery.failed" {
+  if (outcome === "accepted") return "delivery.accepted";
+  return outcome === "delivered" ? "delivery.confirmed" : "delivery.failed";
 }
 
 function patienceOf(failure: Error | undefined): number | undefined {

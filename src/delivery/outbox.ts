@@ -21,8 +21,7 @@ export interface OutboxParts {
   readonly store: Pick<OutboxStore, "unsent" | "setState" | "get" | "requeue">;
   /** The channel of this name, if it runs in this host. */
   readonly channelOf: (name: string) => (OutgoingChannel & Pick<Channel, "state">) | undefined;
-  readonly audit: DeliveryParts["audit"];
-  readonly count?: DeliveryParts["count"];
+  readonly publish: DeliveryParts["publish"];
   readonly logger: Logger;
   readonly clock: Pick<Clock, "now">;
   readonly wait?: Wait;

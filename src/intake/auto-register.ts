@@ -1,5 +1,6 @@
 import type { Receipt } from "../channels/channel.ts";
-import { type Actor, memberActor } from "../domain/actor.ts";
+import { memberActor } from "../domain/actor.ts";
+import type { Publish } from "../events/event.ts";
 import { type Group, isGroupName } from "../domain/group.ts";
 import type { IncomingMessage } from "../domain/message.ts";
 import { AppError } from "../lib/app-error.ts";
@@ -19,12 +20,7 @@ export interface AutoRegisterParts {
   readonly limits: { readonly perDay: number; readonly total: number };
   readonly store: { readonly intake: Store["intake"] };
   readonly clock: Pick<Clock, "now">;
-  readonly audit: (record: {
-    readonly type: "group-added" | "limit-hit";
-    readonly group?: string;
-    readonly actor: Actor;
-    readonly data: Readonly<Record<string, string | number>>;
-  }) => Promise<void>;
+  readonly publish: Publish<"group.added" | "limit.reached">;
 }
 
 /**
@@ -61,13 +57,13 @@ async function findOrAdd(parts: AutoRegisterParts, message: IncomingMessage): Pr
   });
   await store.intake.charge({ day, accounts: [account], amount: { messages: 1, bytes: 0, attachmentBytes: 0 } });
   const actor = memberActor(message.sender.id);
-  await parts.audit({ type: "group-added", group: chat, actor, data: { name: chat, channel, chat } });
+  await parts.publish({ type: "group.added", group: chat, actor, data: { name: chat, channel, chat } });
   return group;
 }
 
 /** On record once a day. */
 async function refuse(
-  { store, clock, audit }: AutoRegisterParts,
+  { store, clock, publish }: AutoRegisterParts,
   { channel, chat, sender }: IncomingMessage,
   { limit, allowed }: { readonly limit: "perDay" | "total"; readonly allowed: number },
 ): Promise<Receipt> {
@@ -75,7 +71,7 @@ async function refuse(
   const account = { kind: "auto-register", name: `${channel} ${limit}` } as const;
   if (await store.intake.tell(utcDay(now), account, "messages")) {
     const data = { limit: `auto-registered-groups-${limit === "total" ? "total" : "per-day"}`, allowed, channel, chat };
-    await audit({ type: "limit-hit", actor: memberActor(sender.id), data });
+    await publish({ type: "limit.reached", actor: memberActor(sender.id), data });
   }
   const when = limit === "total" ? "" : " today (UTC)";
   const reason = `the channel has made ${allowed} groups${when}, which is as many as it may (intake.autoRegister.${limit})`;

@@ -3,6 +3,7 @@ import { statfsSync } from "node:fs";
 import type { Logger } from "pino";
 
 import type { IntakeState } from "../channels/channel.ts";
+import type { Publish } from "../events/event.ts";
 import { AppError, isPassing, toError } from "../lib/app-error.ts";
 import type { Clock } from "../lib/clock.ts";
 import { waitOnTimer } from "../lib/wait.ts";
@@ -15,12 +16,7 @@ export interface IntakeGuardParts {
   /** With less space than this, nothing more is taken in: what is left is for the turns that run. */
   readonly reserveBytes: number;
   readonly store: Pick<Store, "probe">;
-  /** Resolves when it is on record. */
-  readonly record: (record: {
-    readonly type: "intake-stopped" | "intake-resumed";
-    readonly actor: "host";
-    readonly data: Readonly<Record<string, string | number>>;
-  }) => Promise<void>;
+  readonly publish: Publish<"intake.stopped" | "intake.resumed">;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -82,14 +78,14 @@ export class IntakeGuard implements Disposable {
 
   #stopFor(trouble: Trouble | undefined): void {
     if (!trouble || this.#trouble || this.#isOver) return;
-    const { clock, logger, record } = this.#parts;
+    const { clock, logger, publish } = this.#parts;
     this.#trouble = trouble;
     this.#since = clock.monotonic();
     logger.error({ code: trouble.code }, `nothing is taken in: ${trouble.reason}`);
     this.#tryLater();
     if (trouble.code === "audit-failed") return;
     const data = { code: trouble.code, reason: trouble.reason };
-    record({ type: "intake-stopped", actor: "host", data }).catch((error: unknown) =>
+    publish({ type: "intake.stopped", actor: "host", data }).catch((error: unknown) =>
       logger.warn({ err: toError(error) }, "that the intake was stopped could not be put on record"),
     );
   }
@@ -108,11 +104,11 @@ export class IntakeGuard implements Disposable {
   }
 
   async #writeTrouble(): Promise<Trouble | undefined> {
-    const { store, record, clock } = this.#parts;
+    const { store, publish, clock } = this.#parts;
     try {
       await store.probe(clock.now());
       const seconds = Math.round((clock.monotonic() - this.#since) / 1000);
-      await record({ type: "intake-resumed", actor: "host", data: { seconds } });
+      await publish({ type: "intake.resumed", actor: "host", data: { seconds } });
       return undefined;
     } catch (error) {
       return troubleOf(error);

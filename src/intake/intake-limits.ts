@@ -1,6 +1,7 @@
 import type { Receipt, RefusalCode } from "../channels/channel.ts";
-import { type Actor, memberActor } from "../domain/actor.ts";
+import { memberActor } from "../domain/actor.ts";
 import type { Group } from "../domain/group.ts";
+import type { Publish } from "../events/event.ts";
 import type { IncomingMessage, MessageState, OutgoingDraft } from "../domain/message.ts";
 import type { Clock } from "../lib/clock.ts";
 import { quotedName } from "../lib/plain-words.ts";
@@ -39,12 +40,7 @@ interface LimitParts {
   };
   readonly limits: RouterLimits;
   readonly clock: Clock;
-  readonly audit: (record: {
-    readonly type: "limit-hit";
-    readonly group: string;
-    readonly actor: Actor;
-    readonly data: Readonly<Record<string, string | number>>;
-  }) => Promise<void>;
+  readonly publish: Publish<"limit.reached">;
   readonly notify: (draft: OutgoingDraft) => Promise<void>;
 }
 
@@ -180,7 +176,12 @@ export class IntakeLimits {
   async #tell(group: Group, message: IncomingMessage, news: News): Promise<void> {
     const { text, limit, allowed } = news;
     const data = { limit, allowed, channel: message.channel, chat: message.chat };
-    await this.#parts.audit({ type: "limit-hit", group: group.name, actor: memberActor(message.sender.id), data });
+    await this.#parts.publish({
+      type: "limit.reached",
+      group: group.name,
+      actor: memberActor(message.sender.id),
+      data,
+    });
     const chat = { group: group.name, channel: group.channel, chat: group.chat };
     await this.#parts.notify({ ...chat, kind: "notice", text, inReplyTo: [], turn: undefined });
   }

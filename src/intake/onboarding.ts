@@ -1,4 +1,5 @@
-import { type Actor, memberActor } from "../domain/actor.ts";
+import { memberActor } from "../domain/actor.ts";
+import type { Publish } from "../events/event.ts";
 import type { Group, RequestLimits } from "../domain/group.ts";
 import type { IncomingMessage, OutgoingDraft } from "../domain/message.ts";
 import type { Clock } from "../lib/clock.ts";
@@ -17,11 +18,7 @@ export interface OnboardingParts {
   readonly randomBelow: (limit: number) => number;
   readonly deliver: () => void;
   readonly clock: Pick<Clock, "now">;
-  readonly audit: (record: {
-    readonly type: "chat-request";
-    readonly actor: Actor;
-    readonly data: Readonly<Record<string, string>>;
-  }) => Promise<void>;
+  readonly publish: Publish<"admission.requested">;
   readonly limits?: RequestLimits;
 }
 
@@ -55,7 +52,7 @@ export function createOnboarding(parts: OnboardingParts): (message: IncomingMess
     const request = { code, channel, chat, title, sender, at: parts.clock.now() };
     if (!(await parts.store.requests.open(request, { limits: parts.limits ?? requestLimits, outgoing }))) return;
     parts.deliver();
-    await parts.audit({ type: "chat-request", actor: memberActor(sender.id), data: { channel, chat, code } });
+    await parts.publish({ type: "admission.requested", actor: memberActor(sender.id), data: { channel, chat, code } });
   };
 }
 

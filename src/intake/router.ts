@@ -1,5 +1,6 @@
 import type { AcceptMessage, IntakeState, Receipt } from "../channels/channel.ts";
-import { type Actor, memberActor } from "../domain/actor.ts";
+import { memberActor } from "../domain/actor.ts";
+import type { Publish } from "../events/event.ts";
 import type { Group } from "../domain/group.ts";
 import type {
   ChatCommand,
@@ -22,14 +23,6 @@ import type { RouterLimits } from "./limits.ts";
 import { restingNotice } from "./resting-notice.ts";
 import { StrangerNotes } from "./stranger-notes.ts";
 import type { PaceVerdict, Rest, TurnPace } from "./turn-pace.ts";
-
-/** What the router puts on record. A rejection reaches the channel as "not received". */
-type RouterAudit = (record: {
-  readonly type: "message-in" | "limit-hit";
-  readonly group: string;
-  readonly actor: Actor;
-  readonly data: Readonly<Record<string, string | number | boolean>>;
-}) => Promise<void>;
 
 export interface RouterParts {
   readonly registry: Pick<GroupRegistry, "find">;
@@ -65,7 +58,8 @@ export interface RouterParts {
   readonly notify: (draft: OutgoingDraft) => Promise<void>;
   readonly limits: RouterLimits;
   readonly clock: Clock;
-  readonly audit: RouterAudit;
+  /** A rejection reaches the channel as "not received". */
+  readonly publish: Publish<"message.received" | "limit.reached">;
 }
 
 /** What was decided about a message before it is stored. */
@@ -174,7 +168,7 @@ async function tellRest(parts: RouterParts, group: Group, message: IncomingMessa
   const { name, channel, chat } = group;
   const { limit, allowed, ms } = rest;
   const data = { limit, allowed, channel, chat, restSeconds: Math.round(ms / 1000) };
-  await parts.audit({ type: "limit-hit", group: name, actor: memberActor(message.sender.id), data });
+  await parts.publish({ type: "limit.reached", group: name, actor: memberActor(message.sender.id), data });
   const text = restingNotice(rest);
   await parts.notify({ group: name, channel, chat, kind: "notice", text, inReplyTo: [message.id], turn: undefined });
 }
@@ -227,7 +221,7 @@ async function note(parts: RouterParts, group: Group, message: IncomingMessage, 
   const facts = { channel, chat, id, seq, rule, state, chars: message.text.length, attachments };
   const data = pace?.held === undefined ? facts : { ...facts, held: pace.held };
   await Promise.all([
-    parts.audit({ type: "message-in", group: group.name, actor: memberActor(sender.id), data }),
+    parts.publish({ type: "message.received", group: group.name, actor: memberActor(sender.id), data }),
     parts.store.chats.seen({ channel, chat, group: group.name, at, title: message.chatTitle }),
     parts.store.chats.memberSeen(group.name, sender, at),
   ]);

@@ -2,6 +2,7 @@ import type { Logger } from "pino";
 
 import type { BudgetLimits } from "../domain/group.ts";
 import type { ModelAnswer, ModelMessage, ModelUsage, ToolDefinition } from "../domain/model.ts";
+import type { Publish } from "../events/event.ts";
 import { AppError } from "../lib/app-error.ts";
 import type { Clock } from "../lib/clock.ts";
 import { defaultTotalUsd, reserveBudget } from "./budget.ts";
@@ -29,27 +30,6 @@ export interface ModelCall {
   /** Text as it streams in. After a failed try it comes again from the beginning. */
   readonly onDelta?: OnDelta | undefined;
 }
-
-/** What is put on record about each try: before it is made, and how it came out. Never contains texts. */
-export type ModelCallRecord =
-  | {
-      readonly type: "model-request";
-      readonly group: string;
-      readonly model: string;
-      readonly attempt: number;
-      readonly reservedTokens: number;
-    }
-  | {
-      readonly type: "model-response";
-      readonly group: string;
-      readonly model: string;
-      readonly attempt: number;
-      /** `answered`, or why not. */
-      readonly outcome: string;
-      readonly usage: ModelUsage | undefined;
-      readonly usd: number | undefined;
-      readonly elapsedMs: number;
-    };
 
 export interface ModelCalls {
   /**
@@ -82,7 +62,7 @@ export interface ModelCallsParts {
   readonly wait: Wait;
   readonly logger: Logger;
   /** Awaited, so that what is going to be done is on record before it is done. */
-  readonly audit: (record: ModelCallRecord) => Promise<void>;
+  readonly publish: Publish<"model.requested" | "model.responded">;
 }
 
 /** A model of a route. */
@@ -222,7 +202,7 @@ class RouteCall {
 
   /** One try. What it costs is settled however it ends. */
   async #try(model: RouteModel, attempt: number): Promise<ModelAnswer | ProviderError> {
-    const { clock, usage: ledger, audit } = this.#parts;
+    const { clock, usage: ledger, publish } = this.#parts;
     const reservation = await reserveBudget(ledger, {
       group: this.#call.group,
       groupLimits: this.#groupLimits,
@@ -235,12 +215,14 @@ class RouteCall {
       onRefused: (refusal) =>
         this.#parts.logger.warn({ group: this.#call.group, ...refusal }, "the day's budget is used up"),
     });
-    const record = { group: this.#call.group, model: model.reference, attempt };
+    const tried = { model: model.reference, attempt };
+    const about = { group: this.#call.group, actor: "host" } as const;
     const startedAt = clock.monotonic();
     let used: ModelUsage | undefined;
     let outcome = "failed";
     try {
-      await audit({ type: "model-request", ...record, reservedTokens: reservation.reservedTokens });
+      const { reservedTokens } = reservation;
+      await publish({ type: "model.requested", ...about, data: { ...tried, reservedTokens } });
       const answer = await this.#request(model, reservation, (usage) => (used = usage));
       used = answer.usage;
       outcome = "answered";
@@ -257,7 +239,7 @@ class RouteCall {
       const elapsedMs = clock.monotonic() - startedAt;
       await Promise.all([
         ledger.settle(reservation.id, { tokens, usd: usd ?? 0 }),
-        audit({ type: "model-response", ...record, outcome, usage: used, usd, elapsedMs }),
+        publish({ type: "model.responded", ...about, data: { ...tried, outcome, usage: used, usd, elapsedMs } }),
       ]);
     }
   }

@@ -1,5 +1,6 @@
 import type { ChannelState, LoginEvent, LoginOptions } from "../channels/channel.ts";
 import type { BudgetLimits, Chat, ChatRequest, Group, GroupFolder, ToolPolicy } from "../domain/group.ts";
+import { readEvents } from "../events/read-events.ts";
 import type { StoredMessage } from "../domain/message.ts";
 import type { HotContainer } from "../domain/session.ts";
 import type { Step, Turn } from "../domain/turn.ts";
@@ -58,6 +59,7 @@ export interface OperationParts {
     readonly outbox: Pick<OutboxStore, "counts" | "get" | "list" | "ofTurn">;
     readonly executionPoints: Pick<Store["executionPoints"], "ofTurn">;
     readonly usage: Pick<UsageStore, "ofDay">;
+    readonly events: Pick<Store["events"], "after" | "before">;
   };
   /** They reject with `conflict` for groups of the configuration and for names or chats that are taken, with `not_found` for unknown names. */
   readonly groups: {
@@ -80,6 +82,8 @@ export interface OperationParts {
   /** Puts the messages of a turn back in line and wakes its group. Returns how many. */
   readonly requeue: (turn: Turn) => Promise<number>;
   readonly workAdded: () => void;
+  /** Resolves when the next event has been stored, or at the signal. */
+  readonly nextEvent: (signal: AbortSignal) => Promise<void>;
   readonly clock: Clock;
 }
 
@@ -121,6 +125,8 @@ export function createOperations(parts: OperationParts): Operations {
     addWork: (work) => addWork(parts, work),
     dropWork: (id) => dropWork(parts, id),
     listChannels: () => Promise.resolve(parts.channels.map(viewChannel)),
+    tailEvents: (query, follow) =>
+      readEvents(parts.store.events, query, follow && { next: parts.nextEvent, signal: follow }),
     login: (name, signal, options) => login(parts, name, signal, options),
   };
 }

@@ -1,4 +1,6 @@
 import type { ChannelState, LoginEvent, LoginOptions } from "../channels/channel.ts";
+import type { HostEvent } from "../events/event.ts";
+import type { EventQuery } from "../events/read-events.ts";
 import type { Chat, Group, Trigger } from "../domain/group.ts";
 import type { ModelUsage, StopReason } from "../domain/model.ts";
 import type { OutboxState, OutgoingMessage } from "../domain/message.ts";
@@ -192,6 +194,8 @@ export interface Operations {
   addWork(work: NewOperatorWork): Promise<WorkView>;
   /** Gives up work that no turn has taken. */
   dropWork(id: string): Promise<void>;
+  /** Stored events in order; with `follow` also those that come, until the signal. Throws `bad_input` for an unknown type. */
+  tailEvents(query: EventQuery, follow: AbortSignal | undefined): AsyncIterable<HostEvent>;
   listChannels(): Promise<readonly ChannelView[]>;
   /** Links a channel to an account. A channel that needs no login says so with its state. */
   login(channel: string, signal: AbortSignal, options?: LoginOptions): AsyncIterable<LoginEvent>;

@@ -1,5 +1,5 @@
 import { AppError } from "../lib/app-error.ts";
-import type { AuditWitness, StoreDefinition, StoreSettings } from "./define-store.ts";
+import type { AuditWitness, EventReader, StoreDefinition, StoreSettings } from "./define-store.ts";
 import type { HomeOwner } from "./sqlite/home-lock.ts";
 import { sqlite } from "./sqlite/definition.ts";
 import type { Store } from "./store.ts";
@@ -26,6 +26,12 @@ function choose({ kind, ...own }: StoreSettings): { definition: StoreDefinition;
   if (parsed.success) return { definition, own: parsed.data };
   const reasons = parsed.error.issues.map(({ path, message }) => `${path.join(".") || "settings"}: ${message}`);
   throw new AppError("config_invalid", `A store cannot be opened with these settings: ${reasons.join("; ")}.`);
+}
+
+/** The events of a store, read without changing it. Throws like `openStore`, also when there are none. */
+export async function openEventReader(settings: StoreSettings): Promise<EventReader> {
+  const { definition, own } = choose(settings);
+  return definition.openEventReader(own);
 }
 
 /** Makes this process the only host of a home until the result is disposed or the process dies; AppError `host_running` otherwise. */

@@ -1,5 +1,6 @@
 import type * as z from "zod";
 
+import type { EventStore } from "./event-store.ts";
 import type { AuditIndex, Store } from "./store.ts";
 
 /** Which store, and where: `kind` names the definition (left out: the one of a home), the rest is what its schema asks for. */
@@ -11,6 +12,9 @@ export interface StoreSettings {
 /** What a store remembers of the audit log. */
 export type AuditWitness = Pick<AuditIndex, "head" | "signed"> & AsyncDisposable;
 
+/** The events of a store, to be read. */
+export type EventReader = Pick<EventStore, "after" | "before"> & AsyncDisposable;
+
 /** A kind of store. */
 export interface StoreDefinition<Settings = unknown> {
   readonly kind: string;
@@ -20,6 +24,8 @@ export interface StoreDefinition<Settings = unknown> {
   open(settings: Settings): Promise<Store>;
   /** Reads without changing the store: also while a host runs, also from a copy. Rejects like `open`. */
   openAuditWitness(settings: Settings): Promise<AuditWitness>;
+  /** The same for its events. */
+  openEventReader(settings: Settings): Promise<EventReader>;
 }
 
 /** Describes a kind of store. Its module should load quickly: `open` imports the rest. */

@@ -16,6 +16,7 @@ import type { Session, SessionKind } from "../domain/session.ts";
 import type { PacedTurn, Step, StepBody, Turn, TurnState, TurnTimes } from "../domain/turn.ts";
 import type { NewWork, Work } from "../domain/work.ts";
 import type { ChatStore, RequestStore } from "./chat-store.ts";
+import type { EventStore } from "./event-store.ts";
 import type { ExecutionPointStore } from "./execution-point-store.ts";
 import type { IntakeCharge, IntakeStore } from "./intake-store.ts";
 import type { LeaseStore } from "./lease-store.ts";
@@ -335,6 +336,7 @@ export interface Store extends AsyncDisposable {
   readonly usage: UsageStore;
   readonly executionPoints: ExecutionPointStore;
   readonly audit: AuditIndex;
+  readonly events: EventStore;
   /** Writes something small to disk. Rejects as any write would while writing does not work. */
   probe(at: number): Promise<void>;
 }

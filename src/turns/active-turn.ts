@@ -1,3 +1,4 @@
+import type { LimitHit } from "../domain/limit.ts";
 import type { ModelAnswer, ToolCall, ToolResult } from "../domain/model.ts";
 import type { Step } from "../domain/turn.ts";
 import { AppError, isPassing, toError } from "../lib/app-error.ts";
@@ -11,7 +12,9 @@ import { finalAnswer, interrupted, lastAnswer } from "./answers.ts";
 import { HostTools, type HostToolRequest } from "./host-tools.ts";
 import type { TurnTools } from "../tools/conversation-tools.ts";
 import { ToolsWait } from "./tools-wait.ts";
+import { publishToolCalls, publishToolResults } from "./tool-events.ts";
 import { collectIntake } from "./turn-intake.ts";
+import { placeOf } from "./turn-parts.ts";
 import type { TurnParts, TurnScope } from "./turn-parts.ts";
 import { TurnSteps } from "./turn-steps.ts";
 
@@ -29,6 +32,7 @@ export type Outcome =
 /** Answers in a row whose every tool call was denied, before the turn is given up. */
 const deniedRounds = 8;
 const cancelGraceMs = 5_000;
+const progressEveryMs = 1_000;
 
 /** The host's side of one container's work on one turn. Every step is stored before it is acted on. */
 export class ActiveTurn implements TurnListener {
@@ -45,6 +49,7 @@ export class ActiveTurn implements TurnListener {
   #container: HotContainer | undefined;
   #answering = false;
   #requests = 0;
+  #progressAt = Number.NEGATIVE_INFINITY;
   #cancelled: { readonly state: "failed" | "cancelled"; readonly reason: string } | undefined;
 
   /** `resumed`: another container has worked on the turn before. */
@@ -122,18 +127,31 @@ export class ActiveTurn implements TurnListener {
   }
 
   #onTimeout(): void {
-    const { turnTimeoutMs, events } = this.#parts;
+    const { turnTimeoutMs } = this.#parts;
     const reason = `It took longer than the ${spokenMinutes(turnTimeoutMs)} that a turn may take.`;
-    this.#background(events.limitHit(this.#scope, { limit: "turn-time", value: turnTimeoutMs, text: reason }));
+    this.#background(this.#tellLimit({ limit: "turn-time", value: turnTimeoutMs, text: reason }));
     this.cancel({ state: "failed", reason });
   }
 
   /** Others wait, and there is no other place for them. */
   #onHeldTooLong(): void {
-    const { holdMs, events } = this.#parts;
+    const { holdMs } = this.#parts;
     const reason = `Its tools had run for ${spokenMinutes(holdMs)}, and other groups were waiting for a place.`;
-    this.#background(events.limitHit(this.#scope, { limit: "place-time", value: holdMs, text: reason }));
+    this.#background(this.#tellLimit({ limit: "place-time", value: holdMs, text: reason }));
     this.cancel({ state: "failed", reason });
+  }
+
+  async #tellLimit(hit: LimitHit): Promise<void> {
+    const data = { ...hit, unreported: 0 };
+    await this.#parts.publish({ type: "limit.reached", ...placeOf(this.#scope), actor: "agent", data });
+  }
+
+  /** An agent may say so as often as it likes; it is told at most once a second. */
+  async #tellProgress(chars: number): Promise<void> {
+    const now = this.#parts.clock.monotonic();
+    if (now - this.#progressAt < progressEveryMs) return;
+    this.#progressAt = now;
+    await this.#parts.publish({ type: "agent.progressed", ...placeOf(this.#scope), actor: "agent", data: { chars } });
   }
 
   /** False when the host stops before; a turn that was stopped while it waited goes on, to its end. */
@@ -150,7 +168,7 @@ export class ActiveTurn implements TurnListener {
     if (payload.type === "pong") return;
     if (payload.type === "model-request") this.#background(this.#onModelRequest(payload.append));
     else if (payload.type === "tool-request") this.#background(this.#onToolRequest(payload));
-    else if (payload.type === "progress") this.#parts.events.progress(this.#scope, payload.text);
+    else if (payload.type === "progress") this.#background(this.#tellProgress(payload.text.length));
     else this.#background(this.#onTurnEnd(payload.outcome, payload.text));
   }
 
@@ -165,7 +183,7 @@ export class ActiveTurn implements TurnListener {
     const answer = lastAnswer(await this.#steps.last());
     if (outcome === "done" && answer) return this.#end("done", answer.text);
     if (outcome === "done") await this.#hostTools.overstepped("It ended the turn before the model had answered.");
-    this.#parts.events.gaveUp(this.#scope, claim);
+    await this.#parts.publish({ type: "agent.failed", ...placeOf(this.#scope), actor: "agent", data: { claim } });
     this.#end("failed", "the agent's program gave up in the middle of its work.");
     await this.#container?.close("its agent gave up in the middle of a turn");
   }
@@ -240,10 +258,9 @@ export class ActiveTurn implements TurnListener {
 
   /** Throws when the turn has taken too many steps, or none that gets it anywhere. */
   async #refuseEndless(): Promise<void> {
-    const { events, maxSteps } = this.#parts;
-    const hit = (await this.#steps.progress()).limitHit(maxSteps(this.#scope.group));
+    const hit = (await this.#steps.progress()).limitHit(this.#parts.maxSteps(this.#scope.group));
     if (!hit) return;
-    await events.limitHit(this.#scope, hit);
+    await this.#tellLimit(hit);
     throw new AppError("rate_limited", hit.text);
   }
 
@@ -256,7 +273,10 @@ export class ActiveTurn implements TurnListener {
     const results = answer.toolCalls
       .filter((call) => !refused.has(call.id))
       .map((call) => given.get(call.id) ?? interrupted(call.id));
-    if (results.length > 0) await this.#steps.addNow({ kind: "tools", results: await this.#withLimits(results) });
+    if (results.length === 0) return;
+    const stored = await this.#withLimits(results);
+    await publishToolResults(this.#scope, this.#parts, { calls: answer.toolCalls, results: stored });
+    await this.#steps.addNow({ kind: "tools", results: stored });
   }
 
   /** Tells the model which limits its tools have run into: from inside, the effect looks like anything. */
@@ -296,7 +316,7 @@ export class ActiveTurn implements TurnListener {
       answer,
       denied: denied.map(({ call, reason }) => ({ callId: call.id, output: reason, isError: true })),
     });
-    if (answer.toolCalls.length > 0) await this.#parts.events.toolCalls(this.#scope, allowed, denied);
+    if (answer.toolCalls.length > 0) await publishToolCalls(this.#scope, this.#parts, { allowed, denied });
     return allowed;
   }
 

@@ -6,7 +6,7 @@ import { timedOut, ToolError, toToolOutput } from "../protocol/tools.ts";
 import type { ToolOutput } from "../protocol/tools.ts";
 import type { TurnTools } from "../tools/conversation-tools.ts";
 import type { HostTool, Said, ToolPorts } from "../tools/define-tool.ts";
-import { draftFor } from "./turn-parts.ts";
+import { draftFor, placeOf } from "./turn-parts.ts";
 import type { TurnParts, TurnScope } from "./turn-parts.ts";
 
 /** Messages, files and reactions that an agent may send in one turn besides its answer. */
@@ -63,7 +63,9 @@ export class HostTools {
   /** Puts on record that the agent wanted what only the model can: somebody in the container speaks in its place. */
   async overstepped(reason: string): Promise<void> {
     this.#oversteps += 1;
-    if (this.#oversteps <= limits.violations) await this.#parts.events.overstepped(this.#scope, reason);
+    if (this.#oversteps > limits.violations) return;
+    const about = placeOf(this.#scope);
+    await this.#parts.publish({ type: "agent.overstepped", ...about, actor: "agent", data: { reason } });
   }
 
   async #openCall(request: HostToolRequest): Promise<OpenCall> {

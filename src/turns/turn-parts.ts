@@ -2,11 +2,12 @@ import type { Logger } from "pino";
 
 import type { Group } from "../domain/group.ts";
 import type { Lease } from "../domain/lease.ts";
-import type { LimitHit } from "../domain/limit.ts";
 import type { OutgoingDraft, OutgoingFile, StoredMessage } from "../domain/message.ts";
-import type { ModelAnswer, ToolCall } from "../domain/model.ts";
+import type { Publish } from "../events/event.ts";
+import type { Fingerprint } from "../domain/fingerprint.ts";
+import type { ModelAnswer } from "../domain/model.ts";
 import type { Session } from "../domain/session.ts";
-import type { Step, Turn, TurnTimes } from "../domain/turn.ts";
+import type { Step, Turn } from "../domain/turn.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Place } from "../domain/place.ts";
 import type { MessageStore, OutboxStore, NewStep, SessionStore, Store, TurnStore } from "../stores/store.ts";
@@ -27,30 +28,13 @@ export interface TurnScope {
   readonly firstStep?: Step;
 }
 
-/** What happens in a turn, for the audit log and the metrics. A promise resolves when it is on record: intent comes before effect. */
-export interface TurnEvents {
-  started(scope: TurnScope, messages: readonly StoredMessage[], resumed: boolean): Promise<void>;
-  toolCalls(
-    scope: TurnScope,
-    allowed: readonly ToolCall[],
-    denied: readonly { call: ToolCall; reason: string }[],
-  ): Promise<void>;
-  /** The agent says what it is doing. */
-  progress(scope: TurnScope, text: string): void;
-  /** The agent says why it could not go on. */
-  gaveUp(scope: TurnScope, claim: string): void;
-  limitHit(scope: TurnScope, hit: LimitHit): Promise<void>;
-  /** The agent asked for what the model had not asked for. */
-  overstepped(scope: TurnScope, reason: string): Promise<void>;
-  ended(
-    scope: TurnScope,
-    end: {
-      state: "done" | "failed" | "cancelled";
-      reason: string | undefined;
-      elapsedMs: number;
-      times: TurnTimes;
-    },
-  ): Promise<void>;
+/** Which turn of which session an event tells of. */
+export function placeOf({ turn, session, group }: TurnScope): {
+  readonly group: string;
+  readonly session: string;
+  readonly turn: string;
+} {
+  return { group: group.name, session: session.id, turn: turn.id };
 }
 
 export interface TurnParts {
@@ -90,7 +74,22 @@ export interface TurnParts {
   readonly deliver: () => void;
   /** A turn has left work for another session. */
   readonly workAdded: () => void;
-  readonly events: TurnEvents;
+  readonly publish: Publish<
+    | "turn.started"
+    | "turn.ended"
+    | "tool.called"
+    | "tool.denied"
+    | "tool.returned"
+    | "agent.progressed"
+    | "agent.failed"
+    | "agent.overstepped"
+    | "limit.reached"
+  >;
+  /** Length and keyed hash of a text: proof of what was said without saying it. */
+  readonly fingerprint: (text: string) => Fingerprint;
+  /** Told before it is published, and at once. */
+  readonly began: (scope: TurnScope, messages: readonly StoredMessage[]) => void;
+  readonly ended: (scope: TurnScope) => void;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly turnTimeoutMs: number;

@@ -16,6 +16,7 @@ import { closingStep } from "./closing-step.ts";
 import { answerTo } from "./reply-target.ts";
 import { collectIntake, workStep } from "./turn-intake.ts";
 import type { NewStep } from "../stores/store.ts";
+import { placeOf } from "./turn-parts.ts";
 import type { TurnParts, TurnScope } from "./turn-parts.ts";
 
 /** A container that dies is replaced so often within one turn. */
@@ -143,7 +144,9 @@ export class TurnRunner {
 
   async #workToTheEnd(scope: TurnScope, messages: readonly StoredMessage[], signal: AbortSignal): Promise<void> {
     const resumed = scope.firstStep === undefined;
-    await this.#parts.events.started(scope, messages, resumed);
+    this.#parts.began(scope, messages);
+    const told = { messages: messages.map(({ id }) => id), senders: messages.map(({ sender }) => sender.id) };
+    await this.#parts.publish({ type: "turn.started", ...placeOf(scope), actor: "host", data: { resumed, ...told } });
     const outcome = await this.#drive(scope, resumed, signal).catch((error: unknown): Outcome => {
       if (isPassing(error)) throw error;
       return { kind: "ended", state: "failed", text: toError(error).message };
@@ -211,7 +214,7 @@ export class TurnRunner {
   }
 
   async #finish(scope: TurnScope, end: { state: "done" | "failed" | "cancelled"; text: string }): Promise<void> {
-    const { store, clock, events } = this.#parts;
+    const { store, clock, publish } = this.#parts;
     const { turn } = scope;
     const messages = await store.messages.ofTurn(turn.id);
     const at = clock.now();
@@ -235,7 +238,9 @@ export class TurnRunner {
     // A command may have ended it in the store while its container still worked: that end counts.
     const ended = rows ? { state: end.state, reason } : await store.turns.get(turn.id);
     if (ended && ended.state !== "running") {
-      await events.ended(scope, { state: ended.state, reason: ended.reason, elapsedMs, times });
+      this.#parts.ended(scope);
+      const data = { state: ended.state, reason: ended.reason, elapsedMs, times };
+      await publish({ type: "turn.ended", ...placeOf(scope), actor: "host", data });
     }
   }
 

@@ -14,12 +14,15 @@ const rememberedChats = 1_000;
  * written down, only remembered while the host runs, for the moment in which it becomes one.
  */
 export class ChatBook implements AsyncDisposable {
-  readonly #context: Pick<AppContext, "store" | "record" | "logger" | "clock">;
+  readonly #context: Pick<AppContext, "store" | "publish" | "logger" | "clock">;
   readonly #groups: Pick<GroupRegistry, "find">;
   readonly #members = new Map<string, NonNullable<ChatFacts["members"]>>();
   #writing: Promise<void> = Promise.resolve();
 
-  constructor(context: Pick<AppContext, "store" | "record" | "logger" | "clock">, groups: Pick<GroupRegistry, "find">) {
+  constructor(
+    context: Pick<AppContext, "store" | "publish" | "logger" | "clock">,
+    groups: Pick<GroupRegistry, "find">,
+  ) {
     this.#context = context;
     this.#groups = groups;
   }
@@ -46,13 +49,13 @@ export class ChatBook implements AsyncDisposable {
   }
 
   async #note(channel: string, { chat, title, members, left }: ChatFacts): Promise<void> {
-    const { store, record, clock } = this.#context;
+    const { store, publish, clock } = this.#context;
     const group = this.#groups.find(channel, chat);
     if (members) this.#remember(keyOf(channel, chat), members);
     const wasLeft = (await store.chats.get(channel, chat))?.left === true;
     await store.chats.changed({ channel, chat, at: clock.now(), title, left, ...(group && { members }) });
     if (left !== true || wasLeft) return;
-    await record({ type: "chat-left", group: group?.name, actor: "host", data: { channel, chat } });
+    await publish({ type: "chat.left", group: group?.name, actor: "host", data: { channel, chat } });
   }
 
   #remember(key: string, members: NonNullable<ChatFacts["members"]>): void {

@@ -21,12 +21,9 @@ import { MountWatch } from "../sandbox/pool/mount-watch.ts";
 import { SessionPool } from "../sandbox/pool/pool.ts";
 import { draftFor } from "../turns/turn-parts.ts";
 import { WorkspaceWatch } from "../sandbox/workspace/workspace-watch.ts";
-import type { TellOperator } from "./alerts.ts";
 import { hostUid } from "./context.ts";
 import type { AppContext } from "./context.ts";
 import { createEgress } from "./egress.ts";
-import { createPoolEvents } from "./events.ts";
-import { createMountEvents } from "./mount-events.ts";
 
 /** Between two looks at the free space, each a single system call. */
 const watchIntervalMs = 2_000;
@@ -46,7 +43,6 @@ export async function openContainers(
   stack: AsyncDisposableStack,
   parts: {
     readonly deliver: () => void;
-    readonly tell: TellOperator;
     readonly egress?: EgressOverrides | undefined;
   },
 ): Promise<Containers> {
@@ -58,12 +54,13 @@ export async function openContainers(
     return findImage(engine, environment.checkout);
   });
   await ensureGlobalFolder(home.paths.global, environment.checkout);
-  const egress = stack.use(createEgress(context, { overrides: parts.egress, tell: parts.tell }));
+  const egress = stack.use(createEgress(context, parts.egress));
   const launcher = createLauncher(context, { engine, image, egress });
   const watch = stack.use(createWatch(context, () => pool));
-  const { clock, logger } = context;
+  const { clock, logger, publish, store } = context;
   const mounts = new MountWatch({
-    events: createMountEvents(context, parts.tell),
+    publish,
+    keepExecutionPoints: (turn, changes) => store.executionPoints.add(turn, changes, clock.now()),
     now: () => clock.monotonic(),
     logger,
   });
@@ -76,12 +73,12 @@ export async function openContainers(
   return { engine, prepare, launcher, pool, mounts };
 }
 
-async function refuseUnfitEngine({ config, logger, record }: AppContext, engine: ContainerEngine): Promise<void> {
+async function refuseUnfitEngine({ config, logger, publish }: AppContext, engine: ContainerEngine): Promise<void> {
   const facts = await engine.facts();
   const findings = [...judgeEngine(facts), ...judgeRuntime(facts, config.sandbox.runtime)];
   const data = { kind: facts.kind, version: facts.version, components: facts.components, kernel: facts.kernel };
-  await record({
-    type: "engine-judged",
+  await publish({
+    type: "engine.judged",
     actor: "host",
     data: { ...data, findings: findings.map(({ detail }) => detail) },
   });
@@ -102,7 +99,7 @@ function createLauncher(
   context: AppContext,
   { engine, image, egress }: { engine: ContainerEngine; image: () => Promise<ImageFacts>; egress: EgressDoors },
 ): ContainerLauncher {
-  const { config, home, environment, store, logs, record } = context;
+  const { config, home, environment, store, logs, publish } = context;
   const { memoryMb, cpus, pids, runtime } = config.sandbox;
   const folders = { groups: home.paths.groups, checkout: environment.checkout };
   return new ContainerLauncher({
@@ -128,12 +125,12 @@ function createLauncher(
     egressOf: (group) => egress.kindOf(group),
     ordinal: (group) => store.groups.ordinal(group),
     output: (session, group) => logs.of({ id: session, group }).outputOf("container"),
-    record: (entry) => record({ ...entry, actor: "host" }),
+    publish,
   });
 }
 
 /** `pool` is there by the time that the watch looks for the first time. */
-function createWatch({ config, home, limits, logger }: AppContext, pool: () => SessionPool): WorkspaceWatch {
+function createWatch({ config, home, publish, logger }: AppContext, pool: () => SessionPool): WorkspaceWatch {
   return new WorkspaceWatch({
     limitBytes: config.sandbox.workspaceMb * 1024 * 1024,
     measure: (group, signal) => measureFolder(join(home.paths.groups, group), signal),
@@ -146,7 +143,8 @@ function createWatch({ config, home, limits, logger }: AppContext, pool: () => S
         .list()
         .map(({ group, session, state }) => ({ group, session, busy: state === "busy" })),
     exceeded: async ({ group, session }, hit) => {
-      await limits.report({ group, session }, hit);
+      const data = { ...hit, unreported: 0 };
+      await publish({ type: "limit.reached", group, session, actor: "agent", data });
       await pool().stop(session, hit.text);
     },
     logger,
@@ -158,7 +156,7 @@ function createPool(
   context: AppContext,
   parts: { launcher: ContainerLauncher; watch: WorkspaceWatch; mounts: MountWatch; deliver: () => void },
 ): SessionPool {
-  const { config, home, store, logs, clock, logger, record, crashPoints } = context;
+  const { config, home, store, logs, clock, logger, publish, crashPoints } = context;
   const { launcher, watch, mounts, deliver } = parts;
   const mailFolder = (session: string, generation: number): string =>
     join(home.paths.sessions, session, "mail", String(generation));
@@ -175,9 +173,9 @@ function createPool(
         hostUid: hostUid(),
         ...events,
         onRejected: (reason) => {
-          logs.of({ id: session, group }).write("host", "warn", `a message of the agent was refused: ${reason}`);
-          record({ type: "mailbox-violation", group, session, actor: "agent", data: { reason, generation } }).catch(
-            (error: unknown) => logger.error({ error }, "a violation could not be put on record"),
+          const data = { reason, generation };
+          publish({ type: "mailbox.violated", group, session, actor: "agent", data }).catch((error: unknown) =>
+            logger.error({ error }, "a violation could not be put on record"),
           );
         },
         logger,
@@ -185,13 +183,11 @@ function createPool(
       return crashPoints.mailbox(mailbox);
     },
     containerLog: (session, group, level, text) => logs.of({ id: session, group }).write("agent", level, text),
-    events: createPoolEvents({
-      ...context,
-      notify: async (group, text) => {
-        await store.outbox.add(draftFor(group, { kind: "notice", text, inReplyTo: [], turn: undefined }), clock.now());
-        deliver();
-      },
-    }),
+    publish,
+    notify: async (group, text) => {
+      await store.outbox.add(draftFor(group, { kind: "notice", text, inReplyTo: [], turn: undefined }), clock.now());
+      deliver();
+    },
     workspaces: watch,
     mounts,
     limits: {

@@ -1,17 +1,17 @@
 import type { Logger } from "pino";
 
-import type { Fingerprint } from "../audit/fingerprint.ts";
 import type { Adapters } from "../config/adapters.ts";
 import type { Environment } from "../config/environment.ts";
 import type { Home } from "../config/home.ts";
 import type { Config } from "../config/schema.ts";
+import type { Fingerprint } from "../domain/fingerprint.ts";
+import type { EventBus } from "../events/event-bus.ts";
+import type { Publish } from "../events/event.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import type { Clock } from "../lib/clock.ts";
-import type { SessionLogs } from "../lib/session-log.ts";
+import type { SessionLogs } from "../session-logs/session-log.ts";
 import type { Store } from "../stores/store.ts";
 import type { CrashPoints } from "./crash-points.ts";
-import type { PutOnRecord } from "./events.ts";
-import type { LimitReporter } from "./limits.ts";
 
 /** What nearly every part of the host is made with. */
 export interface AppContext {
@@ -27,8 +27,8 @@ export interface AppContext {
   readonly logger: Logger;
   readonly store: Store;
   readonly logs: SessionLogs;
-  readonly record: PutOnRecord;
-  readonly limits: LimitReporter;
+  readonly events: Pick<EventBus, "subscribe" | "next">;
+  readonly publish: Publish;
   readonly fingerprint: (text: string) => Fingerprint;
   readonly metrics: Metrics;
   readonly crashPoints: CrashPoints;

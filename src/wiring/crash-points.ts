@@ -1,21 +1,23 @@
-import type { AuditType } from "../audit/types.ts";
+import type { AuditEntry, AuditType } from "../audit/types.ts";
 import type { Channel } from "../channels/channel.ts";
 import type { ContainerEngine } from "../sandbox/engine/engine.ts";
 import { AppError } from "../lib/app-error.ts";
 import type { HostPayload } from "../protocol/messages.ts";
 import type { Mailbox } from "../sandbox/pool/hot-container.ts";
 import type { Store } from "../stores/store.ts";
-import type { PutOnRecord } from "./events.ts";
 
 /*
  * A testing aid: with CRABPOT_CRASH_AT the host kills itself, as by `kill -9`, at a named moment. Without that variable
  * none of this is in the way of a call.
  */
 
+/** Appends a record to the audit log. */
+type AppendRecord = (entry: AuditEntry) => Promise<void>;
+
 /** Objects and functions that the host acts through, as they are or with crash points around each of their calls. */
 export interface CrashPoints {
   store(store: Store): Store;
-  record(record: PutOnRecord): PutOnRecord;
+  record(append: AppendRecord): AppendRecord;
   engine<Engine extends ContainerEngine>(engine: Engine): Engine;
   mailbox(mailbox: Mailbox): Mailbox;
   channel<Kind extends Channel>(channel: Kind): Kind;
@@ -51,6 +53,7 @@ const auditTypes = {
   "model-response": true,
   "tool-call": true,
   "tool-denied": true,
+  "tool-result": true,
   "mailbox-violation": true,
   "file-refused": true,
   "http-refused": true,
@@ -66,6 +69,8 @@ const auditTypes = {
   "container-stop": true,
   "container-adopted": true,
   "container-orphan-removed": true,
+  "container-output": true,
+  "log-pruned": true,
   "audit-gap": true,
   "audit-recovered": true,
   "audit-broken": true,
@@ -86,7 +91,7 @@ const channelMethods: readonly string[] = ["start", "send"];
 
 const noCrashPoints: CrashPoints = {
   store: (store) => store,
-  record: (record) => record,
+  record: (append) => append,
   engine: (engine) => engine,
   mailbox: (mailbox) => mailbox,
   channel: (channel) => channel,
@@ -113,8 +118,8 @@ export function createCrashPoints(at: string | undefined, crash: () => void = ki
   const around = crashAround(at, crash);
   return {
     store: (store) => watchStore(store, around),
-    record: (put) => async (record) => {
-      await around(`record.${record.type}`, () => put(record));
+    record: (append) => async (entry) => {
+      await around(`record.${entry.type}`, () => append(entry));
     },
     engine: (engine) => watch(engine, around, (method) => `engine.${method}`),
     mailbox: (mailbox) => watch(mailbox, around, nameSend),

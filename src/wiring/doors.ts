@@ -53,9 +53,9 @@ export async function buildDoors(
   return { ...running, server, recordState };
 }
 
-function recordRefusal({ record, logger }: AppContext, refusal: HttpRefusal): void {
-  record({ type: "http-refused", actor: addressActor(refusal.address), data: { ...refusal } }).catch((error: unknown) =>
-    logger.error({ error }, "a refused request could not be put on record"),
+function recordRefusal({ publish, logger }: AppContext, refusal: HttpRefusal): void {
+  publish({ type: "http.refused", actor: addressActor(refusal.address), data: { ...refusal } }).catch(
+    (error: unknown) => logger.error({ error }, "a refused request could not be put on record"),
   );
 }
 
@@ -89,14 +89,14 @@ export async function openDoors(
 }
 
 /** What is on its way to the log when the channels have ended is waited for. */
-function createStateRecorder({ record, logger }: AppContext, stack: AsyncDisposableStack): Doors["recordState"] {
+function createStateRecorder({ publish, logger }: AppContext, stack: AsyncDisposableStack): Doors["recordState"] {
   const recording = new Set<Promise<void>>();
   stack.defer(async () => {
     await Promise.all(recording);
   });
   const put = async (channel: string, { state, detail }: ChannelState): Promise<void> => {
     try {
-      await record({ type: "channel-state", actor: "host", data: { channel, state, detail } });
+      await publish({ type: "channel.changed", actor: "host", data: { channel, state, detail } });
     } catch (error) {
       logger.error({ err: toError(error), channel }, "the state of a channel could not be put on record");
     }

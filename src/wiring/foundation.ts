@@ -2,18 +2,23 @@ import { createHash } from "node:crypto";
 
 import type { Logger } from "pino";
 
+import { auditEntryOf } from "../audit/event-records.ts";
 import { AuditLog } from "../audit/log.ts";
 import type { Environment } from "../config/environment.ts";
 import type { Home } from "../config/home.ts";
 import type { LoadedConfig } from "../config/load.ts";
+import { EventBus } from "../events/event-bus.ts";
+import type { NewEvent } from "../events/event.ts";
 import type { Clock } from "../lib/clock.ts";
 import { createRedaction } from "../lib/logger.ts";
-import { SessionLogs } from "../lib/session-log.ts";
+import { writeEventLines } from "../session-logs/event-lines.ts";
+import { ClosedLogs } from "../session-logs/closed-logs.ts";
+import { createFloodReport } from "../session-logs/output-floods.ts";
+import { SessionLogs } from "../session-logs/session-log.ts";
+import { mebibyte } from "../lib/bytes.ts";
 import { openStore } from "../stores/catalog.ts";
 import type { AppContext } from "./context.ts";
 import { createCrashPoints } from "./crash-points.ts";
-import type { PutOnRecord } from "./events.ts";
-import { LimitReporter } from "./limits.ts";
 
 /** What a host is started with. The home is locked by the caller. */
 export interface FoundationParts {
@@ -44,26 +49,27 @@ export async function openFoundation(
       clock,
       instance: home.instance,
       logger,
-      redact: createRedaction(secrets),
     }),
   );
-  const record: PutOnRecord = crashPoints.record((entry) => audit.append(entry));
-  await record({
-    type: "host-start",
+  const append = crashPoints.record((entry) => audit.append(entry));
+  const record = async (event: NewEvent): Promise<void> => {
+    const entry = auditEntryOf(event);
+    if (entry) await append(entry);
+  };
+  const redact = createRedaction(secrets);
+  const events = stack.use(new EventBus({ store: store.events, record, redact, clock, logger }));
+  const { publish } = events;
+  await publish({
+    type: "host.started",
     actor: "host",
     data: { version, node: process.version, pid: process.pid, instance: home.instance },
   });
   const hash = createHash("sha256").update(JSON.stringify(config)).digest("hex");
-  await record({ type: "config-loaded", actor: "host", data: { sha256: hash, fromFile: loaded.fromFile } });
+  await publish({ type: "config.loaded", actor: "host", data: { sha256: hash, fromFile: loaded.fromFile } });
   // A store that is put back to how it was before this start is known from now on.
   audit.signSoon();
-  const logs: SessionLogs = new SessionLogs(home.paths.sessions, clock, (session, value) => {
-    const text = "The container's output came too fast for the log; lines were left out.";
-    limits.report(session, { limit: "output-rate", value, text }).catch((error: unknown) => {
-      logger.error({ error }, "a flood of output could not be put on record");
-    });
-  });
-  const limits = new LimitReporter({ record, logs, clock });
+  const logs = openSessionLogs(parts, { store, publish }, stack);
+  events.subscribe("session logs", writeEventLines(logs));
   return {
     config,
     adapters,
@@ -75,9 +81,31 @@ export async function openFoundation(
     logger,
     store,
     logs,
-    record,
-    limits,
+    events,
+    publish,
     fingerprint: (text) => audit.fingerprint(text),
     crashPoints,
   };
+}
+
+/** More files of a smaller group of logs, so that the oldest of them is a small part of all. */
+const logFiles = { most: 4 * mebibyte, share: 4 };
+
+function openSessionLogs(
+  { home, loaded, clock, logger }: FoundationParts,
+  { store, publish }: Pick<AppContext, "store" | "publish">,
+  stack: AsyncDisposableStack,
+): SessionLogs {
+  const groupBytes = loaded.config.log.containerMb * mebibyte;
+  const fileBytes = Math.min(logFiles.most, groupBytes / logFiles.share);
+  const folder = home.paths.sessions;
+  const closing = stack.use(
+    new ClosedLogs({ folder, sessions: store.sessions, groupBytes, fileBytes, publish, logger }),
+  );
+  const onFault = (error: unknown): void => logger.error({ error }, "a flood of output could not be put on record");
+  return new SessionLogs(folder, clock, {
+    onFlood: createFloodReport({ publish, clock, onFault }),
+    onClosed: (session) => closing.closed(session),
+    fileBytes,
+  });
 }

@@ -44,15 +44,16 @@ export async function openGroups(context: Omit<AppContext, "metrics">): Promise<
   return { groups, folders };
 }
 
-function openFolders({ store, home, environment, record }: Omit<AppContext, "metrics">): GroupFolders {
+function openFolders({ store, home, environment, publish }: Omit<AppContext, "metrics">): GroupFolders {
   const places = { groups: home.paths.groups, checkout: environment.checkout };
   return new GroupFolders({
     store: store.groups,
     exists: async (name) => (await lstat(join(home.paths.groups, name)).catch(() => undefined)) !== undefined,
     make: async (group) => void (await ensureGroupFolder(places, group)),
     adopting: ({ name, channel, chat, origin }, from: FormerChat) => {
-      const data = { from: from && { channel: from.channel, chat: from.chat }, to: { channel, chat }, by: origin };
-      return record({ type: "folder-adopted", group: name, actor: "operator", data });
+      const former = from && { channel: from.channel, chat: from.chat };
+      const data = { group: name, from: former, to: { channel, chat }, by: origin };
+      return publish({ type: "folder.adopted", actor: "operator", data });
     },
   });
 }

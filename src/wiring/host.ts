@@ -11,6 +11,7 @@ import type { Doors } from "./doors.ts";
 import { EngineWait } from "../sandbox/engine/engine-wait.ts";
 import { openOutgoingFiles } from "./files.ts";
 import { openGroups } from "./groups.ts";
+import { createEventNotices } from "./event-notices.ts";
 import { openFoundation } from "./foundation.ts";
 import type { FoundationParts } from "./foundation.ts";
 import { createHostOperations } from "./operations.ts";
@@ -34,8 +35,9 @@ import { startControlServer } from "../control/server.ts";
 import type { Operations } from "../operations/operations.ts";
 import type { Readiness } from "../http/health.ts";
 import type { EgressOverrides } from "../sandbox/egress/doors.ts";
+import { countEvents } from "../metrics/count-events.ts";
 import { createMetrics } from "../metrics/metrics.ts";
-import type { MetricSources } from "../metrics/metrics.ts";
+import type { MetricSources, Metrics } from "../metrics/metrics.ts";
 import { toError } from "../lib/app-error.ts";
 import { isSessionOf, mainSessionKey } from "../domain/session.ts";
 import { DueWork } from "../queue/due-work.ts";
@@ -80,18 +82,18 @@ export async function startApp(options: AppOptions): Promise<App> {
   const registry = new Registry();
   const live: Live = {};
   const foundation = await openFoundation(options, stack);
-  const { store, logger, record } = foundation;
-  stack.defer(() => record({ type: "host-stop", actor: "host", data: {} }));
+  const { store, logger, events, publish } = foundation;
+  stack.defer(() => publish({ type: "host.stopped", actor: "host", data: {} }));
   const guard = stack.use(createGuard(foundation));
   const intake = (): IntakeState => live.stopping ?? guard.state();
   const metrics = createMetrics(registry, metricSources(live, { store, intake }));
+  subscribe(events, { metrics, notices: createEventNotices(logger, (notice) => live.tell?.(notice)) });
   const context: AppContext = { ...foundation, metrics };
   const patience = new Patience({ logger, onTrouble: (error) => guard.failed(error) });
   const patient = patience.applyTo(context);
   const { groups, folders } = await openGroups(context);
   const containers = await openContainers(patient, stack, {
     deliver: () => live.outbox?.wake(),
-    tell: (notice) => live.tell?.(notice),
     egress: options.egress,
   });
   stack.defer(() => patience.giveUp());
@@ -140,11 +142,17 @@ export async function startApp(options: AppOptions): Promise<App> {
   return finishApp(stack.move(), { doors, queue, outbox, live, patience });
 }
 
-function openControl({ home, logger, record }: AppContext, operations: Operations): Promise<AsyncDisposable> {
+function subscribe(
+  events: AppContext["events"],
+  { metrics, notices }: { metrics: Metrics; notices: ReturnType<typeof createEventNotices> },
+): void {
+  events.subscribe("metrics", countEvents(metrics));
+  events.subscribe("operator notices", notices);
+}
+
+function openControl({ home, logger, publish }: AppContext, operations: Operations): Promise<AsyncDisposable> {
   const onFault = (error: Error): void => logger.error({ error }, "a request on the control socket failed");
-  const audit = (data: object): Promise<void> =>
-    record({ type: "control-request", actor: "operator", data: { ...data } });
-  return startControlServer({ socketPath: home.paths.controlSocket, operations, audit, onFault });
+  return startControlServer({ socketPath: home.paths.controlSocket, operations, publish, onFault });
 }
 
 function createPace(context: AppContext): TurnPace {
@@ -159,21 +167,18 @@ function providersOf({ config, adapters }: AppContext, stack: AsyncDisposableSta
 }
 
 function createRetention(context: AppContext): Retention {
-  const days = context.config.store.retentionDays;
-  return new Retention({ ...context, days, keepNewest: messagesPerStep });
+  const { store, events } = context.config;
+  const eventDays = events.retentionDays;
+  return new Retention({ ...context, days: store.retentionDays, eventDays, keepNewest: messagesPerStep });
 }
 
-function createOutbox({ store, logger, clock, record, metrics }: AppContext, { channels }: Doors): Outbox {
+function createOutbox({ store, logger, clock, publish }: AppContext, { channels }: Doors): Outbox {
   return new Outbox({
     store: store.outbox,
     channelOf: (name) => channels.find((channel) => channel.name === name),
     logger,
     clock,
-    audit: record,
-    count: (channel, outcome, sinceMs) => {
-      metrics.delivery(channel, outcome);
-      if (outcome === "accepted") metrics.turnPhase("send", Math.max(0, sinceMs));
-    },
+    publish,
   });
 }
 
@@ -201,9 +206,9 @@ function metricSources(
   };
 }
 
-function createGuard({ home, config, store, record, clock, logger }: Omit<AppContext, "metrics">): IntakeGuard {
+function createGuard({ home, config, store, publish, clock, logger }: Omit<AppContext, "metrics">): IntakeGuard {
   const reserveBytes = config.intake.reserveMb * mebibyte;
-  return new IntakeGuard({ folder: home.paths.root, reserveBytes, store, record, clock, logger });
+  return new IntakeGuard({ folder: home.paths.root, reserveBytes, store, publish, clock, logger });
 }
 
 function createQueue(

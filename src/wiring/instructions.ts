@@ -11,11 +11,11 @@ const instructionsBytes = 256 * 1024;
  * outlives `/new` and restarts: a change is put on record when it is first used, once.
  */
 export class Instructions {
-  readonly #context: Pick<AppContext, "home" | "store" | "record" | "logs" | "logger" | "clock">;
+  readonly #context: Pick<AppContext, "home" | "store" | "publish" | "logger" | "clock">;
   /** What each group used last: as long as it is the same, nothing is computed or asked. */
   readonly #used = new Map<string, string>();
 
-  constructor(context: Pick<AppContext, "home" | "store" | "record" | "logs" | "logger" | "clock">) {
+  constructor(context: Pick<AppContext, "home" | "store" | "publish" | "logger" | "clock">) {
     this.#context = context;
   }
 
@@ -32,24 +32,21 @@ export class Instructions {
     { group, session }: { readonly group: string; readonly session: string },
     text: string,
   ): Promise<void> {
-    const { store, record, logs, logger, clock } = this.#context;
+    const { store, publish, clock } = this.#context;
     const sha256 = createHash("sha256").update(text).digest("hex");
     const bytes = Buffer.byteLength(text);
     const before = (await store.groups.folder(group))?.instructions;
     if (before?.sha256 === sha256) return;
     if (before) {
       const data = { file: "AGENTS.md", bytes, sha256, before: { bytes: before.bytes, sha256: before.sha256 } };
-      await record({ type: "instructions-changed", group, session, actor: "agent", data });
-      const told = `AGENTS.md has changed since the last turn: ${before.bytes} bytes before, ${bytes} now. The agent can write it.`;
-      logs.of({ id: session, group }).write("host", "warn", told);
-      logger.warn({ group, ...data }, "a group's instructions have changed since its last turn");
+      await publish({ type: "instructions.changed", group, session, actor: "agent", data });
     }
     await store.groups.noteInstructions(group, { sha256, bytes, changedAt: before && clock.now() });
   }
 
   /** It is opened as what it is: a stranger's file. */
   async #read(group: string): Promise<string> {
-    const { home, logger, record } = this.#context;
+    const { home, logger, publish } = this.#context;
     const folder = join(home.paths.groups, group);
     await using opened = await HostileFolder.open(folder);
     const reading = await opened.readFile("AGENTS.md", { maxBytes: instructionsBytes });
@@ -57,7 +54,7 @@ export class Instructions {
     const { reason } = reading;
     if (reason === "missing") return "";
     logger.warn({ folder, reason }, "AGENTS.md is not used");
-    await record({ type: "file-refused", group, actor: "host", data: { file: "AGENTS.md", reason } });
+    await publish({ type: "file.refused", group, actor: "host", data: { file: "AGENTS.md", reason } });
     return "";
   }
 }

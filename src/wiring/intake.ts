@@ -38,7 +38,7 @@ export async function createIntake(
   stack: AsyncDisposableStack,
   parts: IntakeParts,
 ): Promise<AcceptMessage> {
-  const { config, store, clock, record, metrics } = context;
+  const { config, store, clock, publish, metrics } = context;
   const { groups, outbox, guard } = parts;
   const inbox = stack.use(await openInbox(context));
   const { autoRegister } = config.intake;
@@ -55,7 +55,7 @@ export async function createIntake(
       limits: autoRegister,
       store,
       clock,
-      audit: record,
+      publish,
     }),
     onStranger: createStrangers(context, parts),
     fetchAll: (group, attachments, roomBytes) => inbox.fetchAll(group, attachments, roomBytes),
@@ -69,7 +69,7 @@ export async function createIntake(
     },
     limits: limitsOf(config.intake),
     clock,
-    audit: record,
+    publish,
   });
   const acceptOrStop: AcceptMessage = async (message) => {
     try {
@@ -85,6 +85,7 @@ export async function createIntake(
   };
   return async (message) => {
     const receipt = await acceptOrStop(message);
+    // Not an event: what a flood is refused must not fill the store.
     metrics.messageIn(message.channel, receipt);
     return receipt;
   };

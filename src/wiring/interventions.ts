@@ -13,9 +13,10 @@ import type { TurnPace } from "../intake/turn-pace.ts";
 import { createCatchUp } from "../turns/catch-up.ts";
 import { type ChatCommandParts, createChatCommands } from "../commands/chat-commands.ts";
 import type { SessionPool } from "../sandbox/pool/pool.ts";
+import type { PendingCommand } from "../stores/store.ts";
 import type { TurnRunner } from "../turns/turn-runner.ts";
 import type { AppContext } from "./context.ts";
-import { describeForChat } from "./events.ts";
+import { describeForChat } from "./describe-for-chat.ts";
 
 export interface InterventionParts {
   readonly runner: TurnRunner;
@@ -45,12 +46,11 @@ export interface Interventions {
 }
 
 export function createInterventions(context: AppContext, parts: InterventionParts): Interventions {
-  const { config, store, clock, record, logger } = context;
+  const { config, store, clock, publish, logger } = context;
   const turnEnded = createTurnEnded(context, parts.runner);
   const carryOut = createChatCommands({
     store,
-    announce: (group, { command, argument, message: { id, sender } }) =>
-      record({ type: "command", group: group.name, actor: memberActor(sender.id), data: { command, argument, id } }),
+    announce: (group, pending) => announce(context, group, pending),
     turnEnded,
     conversationEnded: (group) => endOldContainer(context, parts, group),
     answer: parts.answer,
@@ -65,7 +65,7 @@ export function createInterventions(context: AppContext, parts: InterventionPart
     turnEnded,
     gaveUp: (group, messages, limitMinutes) => {
       const data = { limit: "catch-up-minutes", allowed: limitMinutes, messages };
-      return record({ type: "limit-hit", group: group.name, actor: "host", data });
+      return publish({ type: "limit.reached", group: group.name, actor: "host", data });
     },
     estimateTokens: estimateStepTokens,
     clock,
@@ -103,15 +103,22 @@ export function createInterventions(context: AppContext, parts: InterventionPart
   };
 }
 
+function announce(
+  { publish }: AppContext,
+  { name: group }: Group,
+  { command, argument, message: { id, sender } }: PendingCommand,
+): Promise<void> {
+  return publish({ type: "command.given", group, actor: memberActor(sender.id), data: { command, argument, id } });
+}
+
 /** The runner puts the end of a turn on record that it works on; for others it is done here. */
-function createTurnEnded({ clock, metrics, record }: AppContext, runner: TurnRunner) {
+function createTurnEnded({ clock, publish }: AppContext, runner: TurnRunner) {
   return async (turn: Turn, reason: string): Promise<void> => {
     if (runner.cancel(turn, reason)) return;
     const elapsedMs = clock.now() - turn.startedAt;
-    metrics.turnEnded("cancelled", elapsedMs);
     const { id, group, session } = turn;
-    const data = { state: "cancelled", reason, elapsedMs };
-    await record({ type: "turn-end", group, session, turn: id, actor: "host", data });
+    const data = { state: "cancelled", reason, elapsedMs, times: {} } as const;
+    await publish({ type: "turn.ended", group, session, turn: id, actor: "host", data });
   };
 }
 

@@ -15,7 +15,7 @@ export function createStrangers(
   context: AppContext,
   parts: { readonly groups: GroupRegistry; readonly outbox: Pick<Outbox, "wake"> },
 ): ReturnType<typeof createOnboarding> {
-  const { config, store, clock, record } = context;
+  const { config, store, clock, publish } = context;
   return createOnboarding({
     store,
     onboards: (channel) => hasTrait(context, channel, "onboards"),
@@ -24,13 +24,13 @@ export function createStrangers(
     randomBelow: randomInt,
     deliver: () => parts.outbox.wake(),
     clock,
-    audit: record,
+    publish,
   });
 }
 
 /** Carries out what is answered there. */
 export function createAnswers(
-  { config, store, record }: AppContext,
+  { config, store, publish }: AppContext,
   { groups, folders, chats }: Groups & { readonly chats: ChatBook },
 ): ReturnType<typeof createApprovals> {
   return createApprovals({
@@ -41,7 +41,7 @@ export function createAnswers(
     assistantName: config.assistant.name,
     added: async (group, { actor, code }) => {
       const { name, channel, chat } = group;
-      await record({ type: "group-added", group: name, actor, data: { name, channel, chat, code } });
+      await publish({ type: "group.added", group: name, actor, data: { name, channel, chat, code } });
       await chats.registered(group);
     },
   });

@@ -61,12 +61,13 @@ export function createHostOperations(context: AppContext, parts: HostOperationPa
       return count;
     },
     workAdded: () => parts.dueWork.changed(),
+    nextEvent: (signal) => context.events.next(signal),
     clock,
   });
 }
 
 function groupOperations(
-  { record, store }: AppContext,
+  { publish, store }: AppContext,
   { groups, queue, chats, interventions }: HostOperationParts,
 ): Parameters<typeof createOperations>[0]["groups"] {
   return {
@@ -79,12 +80,12 @@ function groupOperations(
       await interventions.catchUp(added);
       queue.wake(mainSessionOf(added));
       const { name, channel, chat } = group;
-      await record({ type: "group-added", group: name, actor: "operator", data: { name, channel, chat } });
+      await publish({ type: "group.added", group: name, actor: "operator", data: { name, channel, chat } });
       return added;
     },
     remove: async (name) => {
       const removed = await groups.remove(name);
-      await record({ type: "group-removed", group: name, actor: "operator", data: {} });
+      await publish({ type: "group.removed", group: name, actor: "operator", data: {} });
       return removed;
     },
   };

@@ -28,11 +28,11 @@ export class Patience {
 
   /** The same parts, with a store and an audit log that are waited for. */
   applyTo(context: AppContext): AppContext {
-    const { record } = context;
+    const { publish } = context;
     return {
       ...context,
       store: this.#patientStore(context.store),
-      record: (entry) => this.#insist(() => record(entry)),
+      publish: (event) => this.#insist(() => publish(event)),
     };
   }
 

@@ -3,6 +3,7 @@ import type { ConfiguredSecret } from "../config/secrets.ts";
 import { formatReply } from "../delivery/format.ts";
 import { createReplyRedaction } from "../delivery/redact.ts";
 import type { Redacted } from "../delivery/redact.ts";
+import type { NewEvent } from "../events/event.ts";
 import { toError } from "../lib/app-error.ts";
 import type { TurnParts, TurnScope } from "../turns/turn-parts.ts";
 import type { TellOperator } from "./alerts.ts";
@@ -13,7 +14,7 @@ const redactionsPerDay = 3;
 /** Characters of a vendor's key that nobody guesses. */
 const unguessable = 20;
 
-type ReplyContext = Pick<AppContext, "config" | "adapters" | "record" | "logger" | "home" | "clock">;
+type ReplyContext = Pick<AppContext, "config" | "adapters" | "publish" | "logger" | "home" | "clock">;
 
 /**
  * What goes to a chat, and whether it may. From an agent's words secrets of its own group are taken, and vendors' keys, which
@@ -94,7 +95,8 @@ class SecretAlarm {
       { group, turn: scope.turn.id },
       "a known secret was about to be sent to a chat; it was taken out",
     );
-    this.#record(scope, { count });
+    const about = { group, session: scope.session.id, turn: scope.turn.id };
+    this.#publish({ type: "reply.redacted", ...about, actor: "host", data: { count } });
     const before = this.#redactions.get(group) ?? 0;
     this.#redactions.set(group, before + count);
     if (before > redactionsPerDay || before + count <= redactionsPerDay) return;
@@ -114,7 +116,8 @@ class SecretAlarm {
       { group, turn: scope.turn.id, found },
       "an agent said a secret that it cannot know from here; the text was sent as it is",
     );
-    this.#record(scope, { count: found.length, shown: true, found });
+    const about = { group, session: scope.session.id, turn: scope.turn.id };
+    this.#publish({ type: "secret.said", actor: "host", data: { ...about, count: found.length, found } });
     if (this.#shown.has(group)) return;
     this.#shown.add(group);
     const what = found.join(", ");
@@ -124,10 +127,9 @@ class SecretAlarm {
     });
   }
 
-  #record({ group, session, turn }: TurnScope, data: Readonly<Record<string, unknown>>): void {
-    const { record, logger } = this.#context;
-    const about = { group: group.name, session: session.id, turn: turn.id };
-    record({ type: "redaction", ...about, actor: "host", data }).catch((error: unknown) =>
+  #publish(event: NewEvent<"reply.redacted" | "secret.said">): void {
+    const { publish, logger } = this.#context;
+    publish(event).catch((error: unknown) =>
       logger.error({ error: toError(error) }, "a redaction could not be put on record"),
     );
   }

@@ -1,20 +1,21 @@
 import type { Logger } from "pino";
 
+import type { Publish } from "../events/event.ts";
 import { toError } from "../lib/app-error.ts";
 import type { Clock } from "../lib/clock.ts";
 import { utcDay } from "../lib/utc-day.ts";
 import { type Wait, waitOnTimer } from "../lib/wait.ts";
 import type { PrunedWindow } from "../stores/retention-store.ts";
 import type { Store } from "../stores/store.ts";
-import type { PutOnRecord } from "./events.ts";
 
 export interface RetentionParts {
-  readonly store: { readonly retention: Store["retention"] };
+  readonly store: { readonly retention: Store["retention"]; readonly events: Pick<Store["events"], "prune"> };
   /** How old texts get; 0: as old as they like. */
   readonly days: { readonly messages: number; readonly turns: number; readonly replies: number };
+  readonly eventDays: number;
   /** As many of a group's newest messages as a turn may be shown. */
   readonly keepNewest: number;
-  readonly record: PutOnRecord;
+  readonly publish: Publish<"store.pruned">;
   readonly clock: Pick<Clock, "now">;
   readonly logger: Logger;
   readonly wait?: Wait;
@@ -28,6 +29,7 @@ interface Counts {
   replies: number;
   chats: number;
   days: number;
+  events?: number;
 }
 
 /** The start of a host has better things to do. */
@@ -71,7 +73,7 @@ export class Retention implements AsyncDisposable {
 
   /** Never rejects. */
   async #prune(): Promise<void> {
-    const { record, logger } = this.#parts;
+    const { publish, logger } = this.#parts;
     const counts: Counts = { messages: 0, steps: 0, work: 0, replies: 0, chats: 0, days: 0 };
     try {
       await this.#pruneAll(counts);
@@ -80,14 +82,14 @@ export class Retention implements AsyncDisposable {
     }
     if (Object.values(counts).every((count) => count === 0)) return;
     try {
-      await record({ type: "store-pruned", actor: "host", data: { ...counts } });
+      await publish({ type: "store.pruned", actor: "host", data: { ...counts } });
     } catch (error) {
       logger.error({ err: toError(error), ...counts }, "it could not be put on record that old texts were removed");
     }
   }
 
   async #pruneAll(counts: Counts): Promise<void> {
-    const { store, days, keepNewest, clock } = this.#parts;
+    const { store, days, eventDays, keepNewest, clock } = this.#parts;
     const { retention } = store;
     const now = clock.now();
     const before = (age: number): number => now - age * dayMs;
@@ -102,6 +104,10 @@ export class Retention implements AsyncDisposable {
     }
     if (days.replies > 0)
       await this.#walk(counts, "replies", (after) => retention.replies(window(days.replies, after)));
+    if (eventDays > 0) {
+      const prune = (): Promise<number> => store.events.prune(before(eventDays), rowsAtOnce);
+      await this.#repeat(counts, "events", prune);
+    }
     const dayBefore = (age: number): string => utcDay(now - age * dayMs);
     const lastDays = { usage: dayBefore(usageDays), intake: dayBefore(intakeDays) };
     await this.#repeat(counts, "days", () => retention.days(lastDays, rowsAtOnce));
@@ -110,7 +116,7 @@ export class Retention implements AsyncDisposable {
   async #walk(counts: Counts, what: keyof Counts, prune: (after: number) => Promise<PrunedWindow>): Promise<void> {
     for (let after: number | undefined = 0; after !== undefined && !this.#stop.signal.aborted;) {
       const { pruned, next }: PrunedWindow = await prune(after);
-      counts[what] += pruned;
+      counts[what] = (counts[what] ?? 0) + pruned;
       after = next;
       await this.#wait(pauseMs, this.#stop.signal);
     }
@@ -119,7 +125,7 @@ export class Retention implements AsyncDisposable {
   async #repeat(counts: Counts, what: keyof Counts, prune: () => Promise<number>): Promise<void> {
     for (let pruned = rowsAtOnce; pruned >= rowsAtOnce && !this.#stop.signal.aborted;) {
       pruned = await prune();
-      counts[what] += pruned;
+      if (pruned > 0) counts[what] = (counts[what] ?? 0) + pruned;
       await this.#wait(pauseMs, this.#stop.signal);
     }
   }

@@ -20,7 +20,6 @@ import { TurnRunner } from "../turns/turn-runner.ts";
 import type { TurnParts } from "../turns/turn-parts.ts";
 import type { Containers } from "./containers.ts";
 import type { AppContext } from "./context.ts";
-import { createTurnEvents } from "./events.ts";
 import { Instructions } from "./instructions.ts";
 
 export function createTurns(
@@ -41,7 +40,6 @@ export function createTurns(
   const agentName = config.assistant.name;
   const timeZone = new LocalTime(config.timezone);
   const idOf = createMessageIds(context.fingerprint);
-  const events = createTurnEvents({ ...context, pace });
   const toolsOf = createToolsOf(context, tools);
   const prompts = createPrompts(context, { launcher, timeZone, toolsOf });
   const leases = new SessionLeases({ leases: store.leases, owner: randomUUID(), clock, logger });
@@ -61,13 +59,13 @@ export function createTurns(
     toolsOf,
     maxSteps: (group) => maxSteps(config, group.name),
     ...work,
-    events: {
-      ...events,
-      started: async (scope, messages, resumed) => {
-        mounts.turnBegins(scope.session.id, scope.turn.id);
-        await events.started(scope, messages, resumed);
-      },
+    publish: context.publish,
+    fingerprint: context.fingerprint,
+    began: ({ session, turn }, messages) => {
+      mounts.turnBegins(session.id, turn.id);
+      pace.began(turn, messages);
     },
+    ended: ({ turn }) => pace.ended(turn),
     clock,
     logger,
     turnTimeoutMs: config.sessions.turnTimeoutMinutes * 60_000,
@@ -108,7 +106,7 @@ function createToolsOf(
 }
 
 function createModels(
-  { config, store, clock, logger, record, metrics }: AppContext,
+  { config, store, clock, logger, publish }: AppContext,
   providers: ReadonlyMap<string, Provider>,
 ): ModelCalls {
   return createModelCalls({
@@ -121,12 +119,6 @@ function createModels(
     random: Math.random,
     wait: waitReally,
     logger,
-    audit: async ({ type, group, ...data }) => {
-      if (type === "model-response" && "outcome" in data) {
-        metrics.modelCall(data.model, data.outcome, data.elapsedMs);
-        if (data.usage) metrics.modelUsage(data.model, data.usage);
-      }
-      await record({ type, group, actor: "host", data });
-    },
+    publish,
   });
 }

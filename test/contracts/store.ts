@@ -3,6 +3,7 @@ import { describe } from "vitest";
 import { testAuditIndex } from "./store-audit-index.ts";
 import { testChannelState } from "./store-channel-state.ts";
 import { testChatIdentity } from "./store-chat-identity.ts";
+import { testEvents } from "./store-events.ts";
 import { testExecutionPoints } from "./store-execution-points.ts";
 import { testGroupsAndChats } from "./store-groups.ts";
 import { testIntake } from "./store-intake.ts";
@@ -35,6 +36,7 @@ export function storeContract(name: string, open: OpenStore): void {
     budgets: testBudgets,
     "execution points": testExecutionPoints,
     "audit index": testAuditIndex,
+    events: testEvents,
   };
   for (const [part, define] of Object.entries(parts)) {
     describe(`${name}: ${part}`, () => {

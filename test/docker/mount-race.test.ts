@@ -145,8 +145,8 @@ test("a start that fails because a source is exchanged meanwhile says that it wa
     ordinal: () => Promise.resolve(0),
     output: () => ({ push: () => undefined, end: () => undefined }),
     // Behind the last look before the engine has its turn.
-    record: async ({ type }) => {
-      if (type === "container-create") swapping.use(await startSwapping(place, "--gone"));
+    publish: async ({ type }) => {
+      if (type === "container.created") swapping.use(await startSwapping(place, "--gone"));
     },
   });
   let swapping = new AsyncDisposableStack();

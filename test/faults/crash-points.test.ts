@@ -1,5 +1,9 @@
+import { join } from "node:path";
+
 import { expect, test, vi } from "vitest";
 
+import { readEvents } from "../../src/events/read-events.ts";
+import { openEventReader } from "../../src/stores/catalog.ts";
 import { listCrashPoints } from "../../src/wiring/crash-points.ts";
 import { openEngine } from "../../src/sandbox/engine/catalog.ts";
 import { findViolations } from "../support/checker.ts";
@@ -43,6 +47,7 @@ const steps = [
   "outbox.add",
   "mailbox.tool-response",
   "turns.addStep#2",
+  "record.tool-result",
   "turns.addStep#3",
   "mailbox.model-response#2",
   "turns.finish",
@@ -124,9 +129,12 @@ test.concurrent.each(halves)(
     const turns = await listTurns(host, groups);
     const runs = await Promise.all(groups.map((group) => host.readGroupFile(group, "runs")));
     const end = await endAndAudit(host);
+    await using events = await openEventReader({ kind: "sqlite", path: join(host.home, "crabpot.sqlite") });
+    const numbers = await Array.fromAsync(readEvents(events, { after: 0, last: 0 }), ({ seq }) => seq);
 
     expect(missed).toEqual([]);
     expect(findViolations({ sent: client.sent, replies: client.replies, turns, ...end })).toEqual([]);
+    expect(numbers).toEqual(Array.from({ length: numbers.length }, (_, index) => index + 1));
     expect(runs.filter((run) => run.split("\n").length > 2)).toEqual([]);
   },
   900_000,

@@ -12,7 +12,8 @@ import { Outbox } from "../../src/delivery/outbox.ts";
 import type { HotContainer } from "../../src/domain/session.ts";
 import { createOperations } from "../../src/operations/host-operations.ts";
 import type { OperableChannel } from "../../src/operations/host-operations.ts";
-import type { ControlRecord } from "../../src/control/routes.ts";
+import { EventBus } from "../../src/events/event-bus.ts";
+import type { EventData, Publish } from "../../src/events/event.ts";
 import { startControlServer } from "../../src/control/server.ts";
 import type { LoginEvent } from "../../src/channels/channel.ts";
 import { systemClock } from "../../src/lib/clock.ts";
@@ -56,7 +57,8 @@ export interface ControlledHost extends AsyncDisposable {
   readonly client: ControlClient;
   readonly store: Store;
   readonly pool: MemoryPool;
-  readonly records: ControlRecord[];
+  readonly records: EventData["operation.requested"][];
+  readonly publish: Publish;
   /** From now on nothing can be put on record. */
   breakAudit(): void;
 }
@@ -71,13 +73,25 @@ export async function startControlledHost(home: string): Promise<ControlledHost>
     prepare: () => Promise.resolve(),
   });
   const pool = new MemoryPool();
-  const records: ControlRecord[] = [];
+  const records: EventData["operation.requested"][] = [];
+  let auditBroken = false;
+  const events = new EventBus({
+    store: store.events,
+    record: async ({ type, data }) => {
+      await Promise.resolve();
+      if (auditBroken) throw new Error("the disk is full");
+      if (type === "operation.requested" || type === "operation.ended") records.push(data);
+    },
+    redact: (text) => text,
+    clock: systemClock,
+    logger: pino({ level: "silent" }),
+  });
   const terminal: OperableChannel = { name: "terminal", state: () => ({ state: "open", since: 0 }) };
   const outbox = stack.use(
     new Outbox({
       store: store.outbox,
       channelOf: () => undefined,
-      audit: () => Promise.resolve(),
+      publish: () => Promise.resolve(),
       logger: pino({ level: "silent" }),
       clock: systemClock,
     }),
@@ -106,18 +120,14 @@ export async function startControlledHost(home: string): Promise<ControlledHost>
     intake: () => ({ open: true }),
     requeue: (turn) => store.messages.requeue(turn.id),
     workAdded: () => undefined,
+    nextEvent: (signal) => events.next(signal),
     clock: systemClock,
   });
-  let auditBroken = false;
   stack.use(
     await startControlServer({
       socketPath: homePaths(home).controlSocket,
       operations,
-      audit: (record) => {
-        if (auditBroken) return Promise.reject(new Error("the disk is full"));
-        records.push(record);
-        return Promise.resolve();
-      },
+      publish: events.publish,
       onFault: () => {},
     }),
   );
@@ -125,6 +135,7 @@ export async function startControlledHost(home: string): Promise<ControlledHost>
   return {
     client: new ControlClient(homePaths(home).controlSocket),
     store,
+    publish: events.publish,
     pool,
     records,
     breakAudit: () => {

@@ -47,8 +47,8 @@ export async function egressRig(
       folder: path,
       keyFolder: path,
       networkOf: () => ({ allow: [], allowPrivate: [], reflects: [], secrets: [], ...network }),
-      record: async (_group, event) => {
-        events.push(event);
+      publish: async ({ data }) => {
+        events.push(data);
         await Promise.resolve();
       },
       logger: pino({ level: "silent" }),

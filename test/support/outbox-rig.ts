@@ -28,8 +28,8 @@ export async function openOutboxRig(
     new Outbox({
       store: store.outbox,
       channelOf: (name) => (name === "fake" ? channel : undefined),
-      audit: async ({ data }) => {
-        outcomes.push(String(data["outcome"]));
+      publish: async ({ data }) => {
+        outcomes.push(data.outcome);
       },
       logger: pino({ level: "silent" }),
       clock: { now: () => 2 },

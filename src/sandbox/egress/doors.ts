@@ -16,6 +16,7 @@ import type { EgressLimits } from "./meter.ts";
 import type { AddressRules } from "./pinned-address.ts";
 import { privateAddressCheck, publicAddressCheck } from "./public-address.ts";
 import { Reflections } from "./reflections.ts";
+import type { Publish } from "../../events/event.ts";
 import type { EgressEvent } from "./replies.ts";
 
 /** What a program that embeds the host may set, and no configuration: with it, doors lead to places that are not public. */
@@ -30,8 +31,7 @@ export interface DoorsParts {
   readonly folder: string;
   readonly keyFolder: string;
   readonly networkOf: (group: string) => GroupNetwork;
-  /** Resolves when it is on record. */
-  readonly record: (group: string, event: EgressEvent) => Promise<void>;
+  readonly publish: Publish<"egress.judged">;
   readonly logger: Logger;
   readonly now: () => number;
   /** Who is asked for the addresses of names; see `ResolverParts`. */
@@ -85,14 +85,15 @@ export class EgressDoors implements AsyncDisposable {
   }
 
   async #make(group: string, network: GroupNetwork): Promise<DoorPlace> {
-    const { record, logger, now, overrides } = this.#parts;
+    const { publish, logger, now, overrides } = this.#parts;
     const folder = join(this.#parts.folder, group);
     await mkdir(folder, { recursive: true, mode: 0o755 });
     await chmod(folder, 0o755);
     const limits = { ...defaultEgressLimits, ...overrides?.limits };
     const meter = new EgressMeter(limits, now);
     const addresses = { ...this.#rulesFor(network), ...overrides?.addresses };
-    const report = async (event: EgressEvent): Promise<void> => record(group, event);
+    const report = (data: EgressEvent): Promise<void> =>
+      publish({ type: "egress.judged", group, actor: "agent", data });
     const reflections = new Reflections(limits.maskedAnswers);
     const inspector = await this.#inspect(network, { meter, addresses, reflections, report });
     const certificates = inspector !== undefined || this.#extra.length > 0;

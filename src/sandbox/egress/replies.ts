@@ -1,18 +1,10 @@
 import type { Socket } from "node:net";
 
 import type { Destination } from "../../domain/egress.ts";
+import type { EventData } from "../../events/event.ts";
 
-/** What is put on record: each decision, and the end of each tunnel. */
-export interface EgressEvent {
-  readonly verdict: "allowed" | "refused" | "failed" | "masked" | "barred" | "closed";
-  /** The rule that decided: the entry of the allowlist, the limit, the fault. */
-  readonly rule: string;
-  readonly destination?: Destination | undefined;
-  readonly address?: string | undefined;
-  readonly bytesUp?: number;
-  readonly bytesDown?: number;
-  readonly ms?: number;
-}
+/** Each decision, and the end of each tunnel. `rule` decided: the entry of the allowlist, the limit, the fault. */
+export type EgressEvent = EventData["egress.judged"];
 
 export interface Refusal {
   readonly status: number;

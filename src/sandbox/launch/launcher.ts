@@ -4,6 +4,7 @@ import { join } from "node:path";
 
 import type { Access, Group } from "../../domain/group.ts";
 import type { Session } from "../../domain/session.ts";
+import type { EventData, Publish } from "../../events/event.ts";
 import { AppError } from "../../lib/app-error.ts";
 import { containerPaths, mailboxFolders } from "../../protocol/paths.ts";
 import type { ContainerEngine, ContainerSummary } from "../engine/engine.ts";
@@ -18,14 +19,6 @@ import { pourOutput } from "./pour-output.ts";
 import type { ContainerUser, SandboxSize } from "../profile/profile.ts";
 import { containerLabels as labels, containerSpec } from "./spec.ts";
 import type { ContainerSpec, EgressMount, ImageFacts } from "./spec.ts";
-
-/** What is put on record before and after a container is made. */
-export interface LaunchRecord {
-  readonly type: "mount-verdict" | "container-create" | "container-start";
-  readonly group: string;
-  readonly session: string;
-  readonly data: Readonly<Record<string, unknown>>;
-}
 
 export interface LauncherParts {
   readonly engine: ContainerEngine;
@@ -47,7 +40,7 @@ export interface LauncherParts {
   readonly ordinal: (group: string) => Promise<number>;
   /** Takes what the container prints to stdout and stderr. */
   readonly output: (session: string, group: string) => { push(bytes: Uint8Array): void; end(): void };
-  readonly record: (record: LaunchRecord) => Promise<void>;
+  readonly publish: Publish<"mounts.judged" | "container.created" | "container.started">;
 }
 
 interface Prepared extends GroupMounts {
@@ -150,10 +143,8 @@ export class ContainerLauncher {
     const { user, granted, verdicts } = settled;
     this.#granted.set(group.name, granted);
     if (verdicts.length > 0) {
-      const data = {
-        mounts: verdicts.map(describeVerdict),
-      };
-      await this.#parts.record({ type: "mount-verdict", group: group.name, session: session.id, data });
+      const data = { group: group.name, session: session.id, mounts: verdicts.map(describeVerdict) };
+      await this.#parts.publish({ type: "mounts.judged", actor: "host", data });
     }
     const groupFolder = await this.#parts.groupFolder(group, user);
     const egress = await this.#parts.openEgress?.(group.name);
@@ -199,19 +190,19 @@ export class ContainerLauncher {
   }
 
   async #create(prepared: Prepared, life: Life): Promise<LaunchedContainer> {
-    const { engine, record } = this.#parts;
+    const { engine, publish } = this.#parts;
     const { name, body, hash } = prepared.specOf(life.generation, life.mailFolder);
-    const about = { group: life.group.name, session: life.session.id };
+    const about = { group: life.group.name, session: life.session.id, actor: "host" } as const;
     await refuseChangedMounts(prepared.granted);
     const mounts = prepared.granted.map(({ realPath, target, verdict }) => ({ realPath, target, verdict }));
     const bodyHash = createHash("sha256").update(JSON.stringify(body)).digest("hex");
     const data = { name, spec: hash, body: bodyHash, image: prepared.image.id, uid: prepared.user.uid, mounts };
-    await record({ type: "container-create", ...about, data });
+    await publish({ type: "container.created", ...about, data });
     const id = await engine.create(name, body);
     let launched: LaunchedContainer | undefined;
     try {
-      const begin = { type: "container-start", ...about, data: { name, container: id } } as const;
-      const [output] = await Promise.all([engine.attach(id), record(begin)]);
+      const begin = { type: "container.started", ...about, data: { name, container: id } } as const;
+      const [output] = await Promise.all([engine.attach(id), publish(begin)]);
       pourOutput(output, this.#parts.output(about.session, about.group));
       const { generation, mailFolder } = life;
       const parts = {
@@ -237,7 +228,7 @@ export class ContainerLauncher {
   }
 }
 
-function describeVerdict(verdict: MountVerdict): object {
+function describeVerdict(verdict: MountVerdict): EventData["mounts.judged"]["mounts"][number] {
   const { source, target, reason } = verdict;
   const secrets = verdict.verdict === "denied" ? undefined : verdict.secrets;
   return { source, target, verdict: verdict.verdict, reason, ...(secrets?.length ? { secrets } : {}) };

@@ -3,17 +3,19 @@ import type { PoolParts } from "./pool-parts.ts";
 
 /** Takes the processor from idle containers and gives it back. */
 export class Freezing {
-  readonly #parts: Pick<PoolParts, "events" | "logger">;
+  readonly #parts: Pick<PoolParts, "publish" | "logger">;
   #told = false;
 
-  constructor(parts: Pick<PoolParts, "events" | "logger">) {
+  constructor(parts: Pick<PoolParts, "publish" | "logger">) {
     this.#parts = parts;
   }
 
   /** An idle container uses next to nothing without it too, so an engine that cannot pause is complained about once. */
   async freeze(hot: HotContainer | undefined): Promise<void> {
     try {
-      if (hot && (await hot.freeze())) this.#parts.events.froze(hot.view());
+      if (!hot || !(await hot.freeze())) return;
+      const { group, session, name } = hot.view();
+      await this.#parts.publish({ type: "container.frozen", group, session, actor: "host", data: { name } });
     } catch (error) {
       const level = this.#told ? "debug" : "warn";
       this.#told = true;
@@ -23,6 +25,9 @@ export class Freezing {
 
   async thaw(hot: HotContainer): Promise<void> {
     const begun = performance.now();
-    if (await hot.thaw()) this.#parts.events.thawed(hot.view(), performance.now() - begun);
+    if (!(await hot.thaw())) return;
+    const { group, session, name } = hot.view();
+    const data = { name, elapsedMs: Math.round(performance.now() - begun) };
+    await this.#parts.publish({ type: "container.thawed", group, session, actor: "host", data });
   }
 }

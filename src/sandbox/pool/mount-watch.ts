@@ -1,6 +1,7 @@
 import type { Logger } from "pino";
 
-import type { ExecutionPointChange, MountSighting, SetIdFile } from "../../domain/mount.ts";
+import type { ExecutionPointChange, MountSighting } from "../../domain/mount.ts";
+import type { Publish } from "../../events/event.ts";
 import { AppError, toError } from "../../lib/app-error.ts";
 import { PendingWork } from "../../lib/pending-work.ts";
 
@@ -8,18 +9,6 @@ import { PendingWork } from "../../lib/pending-work.ts";
 export interface MountOwner {
   readonly group: string;
   readonly session: string;
-}
-
-/** What is found in mounts while containers are hot, for the audit log and the operator. Each resolves when it is on record. */
-export interface MountEvents {
-  setIdRemoved(owner: MountOwner, files: readonly SetIdFile[]): Promise<void>;
-  /** `turn`: the last one that used the container; undefined when there was none since the host's start. */
-  executionPoints(owner: MountOwner, turn: string | undefined, changes: readonly ExecutionPointChange[]): Promise<void>;
-  secretsAppeared(
-    owner: MountOwner,
-    files: readonly { readonly target: string; readonly path: string }[],
-  ): Promise<void>;
-  refused(owner: MountOwner, reason: string): Promise<void>;
 }
 
 /** A container as far as its mounts are concerned. */
@@ -31,11 +20,20 @@ export interface MountedContainer {
 }
 
 export interface MountWatchParts {
-  readonly events: MountEvents;
+  readonly publish: Publish<
+    "setuid.removed" | "execution-point.changed" | "execution-points.counted" | "secrets.appeared" | "mount.refused"
+  >;
+  /** Keeps what a turn has changed, to be shown with the turn. */
+  readonly keepExecutionPoints: (turn: string, changes: readonly ExecutionPointChange[]) => Promise<void>;
   /** Milliseconds; only differences count. */
   readonly now: () => number;
   readonly logger: Logger;
 }
+
+/** What is told one by one of what one look has found; the rest is counted. An agent can make as many as it likes. */
+const mostTold = 100;
+/** How many stand in the count. */
+const mostNamed = 5;
 
 /** A look that took longer than this is not repeated before the next turn if it is not older than that; in milliseconds. */
 const slow = { tookMs: 500, freshMs: 3_000 };
@@ -146,18 +144,22 @@ export class MountWatch implements AsyncDisposable {
 
   async #lookNow(watched: Watched, turn: string | undefined): Promise<void> {
     const { owner, container } = watched;
-    const { events, now } = this.#parts;
+    const { publish, now } = this.#parts;
     if (this.#life.signal.aborted) return;
     const begun = now();
     const before = watched.seen;
     const seen = await container.lookIntoMounts(this.#life.signal);
     watched.seen = seen;
     watched.last = { at: begun, tookMs: now() - begun };
-    if (seen.setIdFiles.length > 0) await events.setIdRemoved(owner, seen.setIdFiles);
+    const files = seen.setIdFiles;
+    if (files.length > 0) {
+      const data = { files: files.slice(0, mostTold), count: files.length };
+      await publish({ type: "setuid.removed", ...owner, actor: "host", data });
+    }
     if (before !== undefined) await this.#tellChanges({ owner, turn }, before, seen);
     if (seen.refused === undefined || watched.refused !== undefined) return;
     watched.refused = seen.refused;
-    await events.refused(owner, seen.refused);
+    await publish({ type: "mount.refused", ...owner, actor: "host", data: { refused: seen.refused } });
     watched.end(seen.refused);
   }
 
@@ -166,12 +168,28 @@ export class MountWatch implements AsyncDisposable {
     before: MountSighting,
     seen: MountSighting,
   ): Promise<void> {
-    const { events } = this.#parts;
     const changes = compare(before.executionPoints, seen.executionPoints);
-    if (changes.length > 0) await events.executionPoints(owner, turn, changes);
+    if (changes.length > 0) await this.#tellExecutionPoints({ owner, turn }, changes);
     const known = new Set(before.secrets.map(nameOf));
     const appeared = seen.secrets.filter((file) => !known.has(nameOf(file)));
-    if (appeared.length > 0) await events.secretsAppeared(owner, appeared);
+    if (appeared.length === 0) return;
+    const data = { secrets: appeared.slice(0, mostTold), count: appeared.length };
+    await this.#parts.publish({ type: "secrets.appeared", ...owner, actor: "host", data });
+  }
+
+  /** `turn`: the last one that used the container; undefined when there was none since the host's start. */
+  async #tellExecutionPoints(
+    { owner, turn }: Pick<Watched, "owner" | "turn">,
+    changes: readonly ExecutionPointChange[],
+  ): Promise<void> {
+    const { publish, keepExecutionPoints } = this.#parts;
+    const told = changes.slice(0, mostTold);
+    for (const point of told) {
+      await publish({ type: "execution-point.changed", ...owner, turn, actor: "agent", data: point });
+    }
+    const count = { count: changes.length, omitted: changes.length - told.length, first: changes.slice(0, mostNamed) };
+    await publish({ type: "execution-points.counted", ...owner, turn, actor: "agent", data: count });
+    if (turn !== undefined) await keepExecutionPoints(turn, told);
   }
 
   /** What cannot be looked at may hold anything. */

@@ -1,8 +1,8 @@
 import type { Logger } from "pino";
 
 import type { Group } from "../../domain/group.ts";
-import type { LimitHit } from "../../domain/limit.ts";
-import type { HotContainer as HotContainerView, Session } from "../../domain/session.ts";
+import type { Session } from "../../domain/session.ts";
+import type { Publish } from "../../events/event.ts";
 import type { Mailbox, MailboxEvents } from "./hot-container.ts";
 import type { Launcher } from "./launch.ts";
 import type { MountWatch } from "./mount-watch.ts";
@@ -14,19 +14,6 @@ export interface MailboxRequest extends MailboxEvents {
   readonly generation: number;
   readonly firstId: number;
   readonly containerUid: number;
-}
-
-/** Things that happen to containers, for the audit log. Each resolves when it is on record. */
-export interface PoolEvents {
-  started(container: HotContainerView, elapsedMs: number): Promise<void>;
-  adopted(container: HotContainerView): Promise<void>;
-  /** Told to the session's log only: it comes and goes with each message. */
-  froze(container: HotContainerView): void;
-  thawed(container: HotContainerView, elapsedMs: number): void;
-  refused(group: string, session: string, reason: string): Promise<void>;
-  stopped(container: HotContainerView, reason: string): Promise<void>;
-  limitHit(group: Group, container: HotContainerView, hit: LimitHit): Promise<void>;
-  orphanRemoved(name: string, reason: string): Promise<void>;
 }
 
 /** Whose a container is that was found; `busy`: a turn was using it when the host ended. */
@@ -51,7 +38,18 @@ export interface PoolParts {
     level: "debug" | "info" | "warn" | "error",
     text: string,
   ) => void;
-  readonly events: PoolEvents;
+  readonly publish: Publish<
+    | "container.attested"
+    | "container.adopted"
+    | "container.frozen"
+    | "container.thawed"
+    | "container.refused"
+    | "container.stopped"
+    | "container.removed"
+    | "limit.reached"
+  >;
+  /** Sends a notice of the host to the group's chat. */
+  readonly notify: (group: Group, text: string) => Promise<void>;
   /** The quota of groups' folders: `admit` throws when a group may not have a container now. */
   readonly workspaces: { admit(group: string): Promise<void>; released(group: string): void };
   /** What lies in the containers' mounts. */

@@ -1,6 +1,7 @@
 import { once } from "node:events";
 
 import type { Group } from "../../domain/group.ts";
+import type { LimitHit } from "../../domain/limit.ts";
 import type { HotContainer as HotContainerView, Session } from "../../domain/session.ts";
 import { AppError, toError } from "../../lib/app-error.ts";
 import { HotContainer } from "./hot-container.ts";
@@ -50,7 +51,7 @@ export class SessionPool implements AsyncDisposable {
       found: () => parts.launcher.found(),
       inUse: ({ session, generation }) =>
         this.#hot.get(session)?.view().generation === generation || this.#starting.get(session) === generation,
-      removed: (name, reason) => parts.events.orphanRemoved(name, reason),
+      removed: (name, reason) => this.#tellRemoved(name, reason),
       logger: parts.logger,
     });
     this.#idle = new IdlePlan({
@@ -157,7 +158,7 @@ export class SessionPool implements AsyncDisposable {
     session: Session,
     { fingerprint, listener }: { fingerprint: string; listener: TurnListener },
   ): Promise<HotContainer> {
-    const { launcher, sessions, events, limits } = this.#parts;
+    const { launcher, sessions, publish, limits } = this.#parts;
     const begun = performance.now();
     const [plan] = await Promise.all([
       launcher.plan(group, session),
@@ -179,11 +180,13 @@ export class SessionPool implements AsyncDisposable {
       if (this.#stop.signal.aborted) await hot.close(stopping);
       hot.occupy(listener);
       this.#hot.set(session.id, hot);
-      await events.started(hot.view(), performance.now() - begun);
+      const data = { ...lifeOf(hot.view()), elapsedMs: Math.round(performance.now() - begun) };
+      await publish({ type: "container.attested", ...placeOf(hot.view()), actor: "host", data });
       return hot;
     } catch (error) {
       this.#leftovers.suspect();
-      await events.refused(group.name, session.id, error instanceof Error ? error.message : String(error));
+      const data = { reason: toError(error).message };
+      await publish({ type: "container.refused", group: group.name, session: session.id, actor: "host", data });
       throw error;
     }
   }
@@ -209,7 +212,7 @@ export class SessionPool implements AsyncDisposable {
         }),
       onLog: (level, text) => this.#parts.containerLog(session.id, group.name, level, text),
       onGone: (container, reason) => this.#gone(session.id, container, reason),
-      onLimit: (container, hit) => this.#pending.add(this.#parts.events.limitHit(group, container.view(), hit)),
+      onLimit: (container, hit) => this.#pending.add(this.#tellLimit(group, container.view(), hit)),
       stop: this.#stop.signal,
       onLeftBehind: () => this.#leftovers.suspect(),
       now: this.#parts.now,
@@ -222,7 +225,7 @@ export class SessionPool implements AsyncDisposable {
       const reason = await this.#tryAdopt(found, owner);
       if (reason === undefined) return;
       await found.remove();
-      await this.#parts.events.orphanRemoved(found.name, reason);
+      await this.#tellRemoved(found.name, reason);
     } catch (error) {
       this.#parts.logger.error(
         { error, container: found.name },
@@ -247,7 +250,8 @@ export class SessionPool implements AsyncDisposable {
       const hot = await HotContainer.adopt(parts, this.#watchMounts(parts, running));
       this.#hot.set(owner.session.id, hot);
       this.release(owner.session.id);
-      await this.#parts.events.adopted(hot.view());
+      const data = lifeOf(hot.view());
+      await this.#parts.publish({ type: "container.adopted", ...placeOf(hot.view()), actor: "host", data });
       return undefined;
     } catch (error) {
       return error instanceof Error ? error.message : String(error);
@@ -300,6 +304,26 @@ export class SessionPool implements AsyncDisposable {
       this.#idle.end(session);
     }
     const view = container.view();
-    if (view.container !== "") this.#pending.add(this.#parts.events.stopped(view, reason));
+    if (view.container === "") return;
+    const data = { ...lifeOf(view), reason };
+    this.#pending.add(this.#parts.publish({ type: "container.stopped", ...placeOf(view), actor: "host", data }));
   }
+
+  async #tellRemoved(name: string, reason: string): Promise<void> {
+    await this.#parts.publish({ type: "container.removed", actor: "host", data: { name, reason } });
+  }
+
+  async #tellLimit(group: Group, container: HotContainerView, hit: LimitHit): Promise<void> {
+    const data = { ...hit, unreported: 0 };
+    await this.#parts.publish({ type: "limit.reached", ...placeOf(container), actor: "agent", data });
+    await this.#parts.notify(group, hit.text);
+  }
+}
+
+function placeOf({ group, session }: HotContainerView): { readonly group: string; readonly session: string } {
+  return { group, session };
+}
+
+function lifeOf({ name, container, generation }: HotContainerView) {
+  return { name, container, generation };
 }

@@ -14,4 +14,8 @@ export const sqlite = defineStore({
     const { openSqliteAuditWitness } = await import("./audit-witness.ts");
     return openSqliteAuditWitness(path);
   },
+  openEventReader: async ({ path }) => {
+    const { openSqliteEventReader } = await import("./event-reader.ts");
+    return openSqliteEventReader(path);
+  },
 });

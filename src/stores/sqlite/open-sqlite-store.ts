@@ -1,5 +1,5 @@
 import { mkdir, open } from "node:fs/promises";
-import { dirname } from "node:path";
+import { dirname, join } from "node:path";
 
 import SQLite from "better-sqlite3";
 import { type Kysely, sql } from "kysely";
@@ -19,6 +19,7 @@ import { SqliteLeases } from "./leases.ts";
 import { SqliteMessages } from "./messages.ts";
 import { migrations } from "./migrations.ts";
 import { SqliteOutbox } from "./outbox.ts";
+import { SqliteEvents } from "./events.ts";
 import { SqliteRequests } from "./requests.ts";
 import { SqliteRetention } from "./retention.ts";
 import { SqliteSessions } from "./sessions.ts";
@@ -43,6 +44,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
   await using opening = new AsyncDisposableStack();
   const database = opening.use(await openDatabase(options));
   await database.read((kysely) => migrate(kysely, options.path));
+  const events = opening.use(await openEvents(eventsPath(options.path)));
   const owned = opening.move();
   return {
     messages: new SqliteMessages(database),
@@ -61,9 +63,33 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
     usage: new SqliteUsage(database),
     executionPoints: new SqliteExecutionPoints(database),
     audit: new SqliteAuditIndex(database),
+    events,
     probe: (at) => probe(database, at),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
+}
+
+/** The file beside the store's own that holds its events. */
+export function eventsPath(path: string): string {
+  return join(dirname(path), "events.sqlite");
+}
+
+/** A file that somebody else holds is not waited for: each call would hold up the host. */
+async function openEvents(path: string): Promise<SqliteEvents> {
+  await makePrivateFile(path);
+  try {
+    const connection = new SQLite(path, { timeout: 0, fileMustExist: true });
+    try {
+      const events = new SqliteEvents(connection, path);
+      events.prepare();
+      return events;
+    } catch (error) {
+      connection.close();
+      throw error;
+    }
+  } catch (error) {
+    throw storeFailure(path, error);
+  }
 }
 
 /** How long one statement may hold up everything else while it waits for another process, such as one that recovers the file. */

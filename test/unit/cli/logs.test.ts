@@ -5,7 +5,7 @@ import { createInterface } from "node:readline";
 import { describe, expect, test } from "vitest";
 
 import { systemClock } from "../../../src/lib/clock.ts";
-import { SessionLogs } from "../../../src/lib/session-log.ts";
+import { SessionLogs } from "../../../src/session-logs/session-log.ts";
 import { crabpot, jsonLines, newHome, startCrabpot } from "../../support/crabpot.ts";
 
 describe("logs", () => {

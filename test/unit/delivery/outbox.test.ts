@@ -184,7 +184,7 @@ test("a store that fails for a while delays messages but neither loses nor repea
 });
 
 test("a log that cannot be written holds no reply up", async () => {
-  await using rig = await openOutboxRig({ audit: () => Promise.reject(new Error("disk full")) });
+  await using rig = await openOutboxRig({ publish: () => Promise.reject(new Error("disk full")) });
   await add(rig.store, "one");
   await add(rig.store, "two");
 

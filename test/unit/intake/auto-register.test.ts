@@ -10,7 +10,7 @@ const main = someGroup("main", { channel: "terminal", chat: "main", main: true }
 const noon = Date.UTC(2026, 0, 15, 12);
 
 async function openRig(store: Store, more: { limits?: AutoRegisterParts["limits"]; now?: () => number } = {}) {
-  const records: Parameters<AutoRegisterParts["audit"]>[0][] = [];
+  const records: Parameters<AutoRegisterParts["publish"]>[0][] = [];
   const { policy, budget } = main;
   const register = createAutoRegister({
     channels: new Set(["http"]),
@@ -19,7 +19,7 @@ async function openRig(store: Store, more: { limits?: AutoRegisterParts["limits"
     limits: more.limits ?? { perDay: 100, total: 100 },
     store,
     clock: { now: more.now ?? (() => noon) },
-    audit: async (record) => {
+    publish: async (record) => {
       records.push(record);
     },
   });
@@ -38,7 +38,7 @@ test("a new name on an open channel becomes a group that must be mentioned and h
   expect(groups).toMatchObject([group, group, group]);
   expect(await opened.store.groups.list()).toHaveLength(1);
   expect(rig.records).toEqual([
-    { type: "group-added", group: "new", actor: "member:ann", data: { name: "new", channel: "http", chat: "new" } },
+    { type: "group.added", group: "new", actor: "member:ann", data: { name: "new", channel: "http", chat: "new" } },
   ]);
 });
 
@@ -77,7 +77,7 @@ test("only so many groups are made in a day, also over a restart, and those that
   };
   expect(made).toMatchObject([{ name: "two" }, refused, refused]);
   expect(known).toMatchObject({ name: "one" });
-  expect(after.records.filter(({ type }) => type === "limit-hit")).toMatchObject([
+  expect(after.records.filter(({ type }) => type === "limit.reached")).toMatchObject([
     { actor: "member:ann", data: { limit: "auto-registered-groups-per-day", allowed: 2, chat: "three" } },
   ]);
   expect(await tomorrow.say("http", "three")).toMatchObject({ name: "three" });

@@ -15,7 +15,7 @@ import { someGroup } from "../../support/some-group.ts";
 interface Rig {
   readonly accept: AcceptMessage;
   readonly notices: OutgoingDraft[];
-  readonly records: Parameters<RouterParts["audit"]>[0][];
+  readonly records: Parameters<RouterParts["publish"]>[0][];
   /** Bytes of files that might be fetched for each message that had some. */
   readonly rooms: number[];
 }
@@ -59,7 +59,7 @@ async function start(
       perMemberPerDay: { ...plenty, ...limits.member },
     },
     clock: { now, monotonic: now },
-    audit: async (record) => {
+    publish: async (record) => {
       rig.records.push(record);
     },
   });
@@ -95,7 +95,7 @@ test("a member who has sent as many messages as one may in a day is kept out in 
   expect(rig.notices).toMatchObject([
     { group: "family", kind: "notice", text: expect.stringContaining('"ann" has sent') },
   ]);
-  expect(rig.records.filter(({ type }) => type === "limit-hit")).toMatchObject([
+  expect(rig.records.filter(({ type }) => type === "limit.reached")).toMatchObject([
     { group: "family", actor: "member:ann", data: { limit: "messages-per-member-per-day", allowed: 3 } },
   ]);
 });

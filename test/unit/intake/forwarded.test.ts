@@ -17,7 +17,7 @@ const groups = [
 async function openRig() {
   const opened = await openTestStore();
   const { store } = opened;
-  const records: Parameters<RouterParts["audit"]>[0][] = [];
+  const records: Parameters<RouterParts["publish"]>[0][] = [];
   const accept = createRouter({
     registry: await openGroupRegistry({ configured: groups, store: store.groups, prepare: async () => undefined }),
     store,
@@ -28,7 +28,7 @@ async function openRig() {
     notify: async () => undefined,
     limits: routerLimits,
     clock: systemClock,
-    audit: async (record) => {
+    publish: async (record) => {
       records.push(record);
     },
   });
@@ -36,7 +36,8 @@ async function openRig() {
     const sender = { id: "ann", name: "Ann" };
     const chat = "chat of family";
     await accept({ channel: "fake", chat, id: text, sender, text, mention: false, forwarded: true, ...more });
-    return records.at(-1)?.data["state"];
+    const { data } = records.at(-1) ?? { data: {} };
+    return "state" in data ? data.state : undefined;
   };
   return { store, records, forward, [Symbol.asyncDispose]: () => opened[Symbol.asyncDispose]() };
 }
@@ -79,7 +80,7 @@ test.each(["/stop", "@crab /new", "/status", "/approve ABCDE", "/deny ABCDE"])(
     await rig.forward(text, { chat: "chat of main" });
 
     expect(await rig.store.interventions.commands()).toEqual([]);
-    expect(rig.records.map(({ data }) => data["rule"])).toEqual(["unaddressed", "main-group"]);
+    expect(rig.records).toMatchObject([{ data: { rule: "unaddressed" } }, { data: { rule: "main-group" } }]);
   },
 );
 

@@ -157,7 +157,7 @@ test("a name that somebody writes to never takes what another chat has left", as
     limits: { perDay: 10, total: 10 },
     store: rig.store,
     clock: systemClock,
-    audit: async () => undefined,
+    publish: async () => undefined,
   });
 
   const writing = register(say("1", { channel: "http", chat: "family" }));

@@ -4,7 +4,7 @@ import SQLite from "better-sqlite3";
 import { pino } from "pino";
 import { expect, test } from "vitest";
 
-import type { EventRecord } from "../../../src/wiring/events.ts";
+import type { NewEvent } from "../../../src/events/event.ts";
 import { IntakeGuard, type IntakeGuardParts } from "../../../src/intake/intake-guard.ts";
 import { AppError } from "../../../src/lib/app-error.ts";
 import { systemClock } from "../../../src/lib/clock.ts";
@@ -13,7 +13,7 @@ import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 interface Rig extends AsyncDisposable {
   readonly guard: IntakeGuard;
-  readonly records: EventRecord[];
+  readonly records: NewEvent[];
   readonly probe: () => Promise<void>;
   /** Another program takes the store, until the result is closed. */
   hold(): SQLite.Database;
@@ -24,13 +24,13 @@ async function openRig(more: Partial<IntakeGuardParts> = {}): Promise<Rig> {
   const folder = stack.use(await temporaryFolder());
   const path = join(folder.path, "store", "crabpot.sqlite");
   const store = stack.use(await openSqliteStore({ path, busyTimeoutMs: 20 }));
-  const records: EventRecord[] = [];
+  const records: NewEvent[] = [];
   const guard = stack.use(
     new IntakeGuard({
       folder: folder.path,
       reserveBytes: 0,
       store,
-      record: async (record) => {
+      publish: async (record) => {
         records.push(record);
       },
       clock: systemClock,
@@ -63,17 +63,17 @@ test("a store that failed stops the intake until it can be written again, and bo
   await expect.poll(() => rig.guard.state()).toEqual({ open: true });
 
   expect(during).toMatchObject({ open: false, code: "store-failed" });
-  expect(rig.records.map(({ type }) => type)).toEqual(["intake-stopped", "intake-resumed"]);
+  expect(rig.records.map(({ type }) => type)).toEqual(["intake.stopped", "intake.resumed"]);
 });
 
 test("an audit log that failed stops the intake until something can be put on record", async () => {
   let broken = true;
-  const record = async (): Promise<void> => {
+  const publish = async (): Promise<void> => {
     if (broken) throw new AppError("audit_broken", "No room.", { passing: true });
   };
-  await using rig = await openRig({ record });
+  await using rig = await openRig({ publish });
 
-  rig.guard.failed(await record().catch((error: unknown) => error));
+  rig.guard.failed(await publish().catch((error: unknown) => error));
   const during = rig.guard.state();
   broken = false;
   await expect.poll(() => rig.guard.state()).toEqual({ open: true });

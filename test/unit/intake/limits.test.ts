@@ -42,8 +42,8 @@ async function openRig(limits: Partial<RouterLimits>): Promise<Rig> {
     },
     limits: { ...routerLimits, ...limits },
     clock,
-    audit: async ({ type, data }) => {
-      if (type === "limit-hit") limitsHit.push(String(data["limit"]));
+    publish: async ({ type, data }) => {
+      if (type === "limit.reached") limitsHit.push(data.limit);
     },
   });
   const pass = (seconds: number): void => {

@@ -32,7 +32,7 @@ async function openRig(more: Partial<OnboardingParts> = {}): Promise<Rig> {
     randomBelow: (limit) => (number += 7) % limit,
     deliver: () => undefined,
     clock: { now: () => now },
-    audit: async (record) => void records.push(record),
+    publish: async (record) => void records.push(record),
     ...more,
   });
   return {
@@ -69,7 +69,7 @@ test("a mention in an unknown chat makes one request in the main group, without 
       /^Somebody called "Mallory" mentioned me in "Bowling" \(fake, g1 at x\.us\)\. Answer: \/approve ([2-9A-Z]{5}) \[name\] or \/deny \1$/,
     ),
   ]);
-  expect(rig.records).toMatchObject([{ type: "chat-request", actor: "member:mallory" }]);
+  expect(rig.records).toMatchObject([{ type: "admission.requested", actor: "member:mallory" }]);
   expect(await rig.store.requests.waiting()).toBe(1);
 });
 

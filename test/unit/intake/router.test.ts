@@ -12,7 +12,7 @@ import { openTestStore } from "../../support/open-test-store.ts";
 import { stopping } from "../../contracts/store-setup.ts";
 import { someGroup } from "../../support/some-group.ts";
 
-type AuditRecord = Parameters<RouterParts["audit"]>[0];
+type AuditRecord = Parameters<RouterParts["publish"]>[0];
 
 interface Rig extends AsyncDisposable {
   readonly accept: AcceptMessage;
@@ -62,7 +62,7 @@ async function openRig(
     },
     limits: routerLimits,
     clock: systemClock,
-    audit: async (record) => {
+    publish: async (record) => {
       records.push(record);
     },
     ...more,
@@ -118,7 +118,11 @@ describe("a message is for the agent", () => {
     await rig.accept(said("and then?", { quote: { id: "turn-1" } }));
     await rig.accept(said("somebody else's", { quote: { id: "12345", text: "@crab", author: "crab" } }));
 
-    expect(rig.records.map(({ data }) => data["rule"])).toEqual(["reply-to-agent", "reply-to-agent", "unaddressed"]);
+    expect(rig.records).toMatchObject([
+      { data: { rule: "reply-to-agent" } },
+      { data: { rule: "reply-to-agent" } },
+      { data: { rule: "unaddressed" } },
+    ]);
   });
 
   test("and not when somebody only talks of it, bears its name or quotes a mention", async () => {
@@ -231,7 +235,12 @@ test("a request is answered in a main group only; elsewhere the same words are a
     { command: "approve", argument: "K7Q2M family", message: { group: "main" } },
     { command: "deny", argument: "k7q2m" },
   ]);
-  expect(rig.records.map(({ data }) => data["rule"])).toEqual(["command", "command", "unaddressed", "main-group"]);
+  expect(rig.records).toMatchObject([
+    { data: { rule: "command" } },
+    { data: { rule: "command" } },
+    { data: { rule: "unaddressed" } },
+    { data: { rule: "main-group" } },
+  ]);
 });
 
 test("what a stranger says leaves the name of the chat, and is shown to who onboards", async () => {
@@ -256,7 +265,7 @@ test("a full queue refuses what is for the agent, says so once in the chat, and 
   expect(refused).toMatchObject([refusal, refusal]);
   expect([...others, elsewhere]).toEqual([stored, stored, stored]);
   expect(rig.notices).toMatchObject([{ group: "family", chat: family.chat, kind: "notice" }]);
-  expect(rig.records.filter(({ type }) => type === "limit-hit")).toHaveLength(1);
+  expect(rig.records.filter(({ type }) => type === "limit.reached")).toHaveLength(1);
 });
 
 test("a queue that has room again takes messages again, and says so again when it is full the next time", async () => {
@@ -296,7 +305,7 @@ test("characters that break programs are cleaned out of whatever a stranger can 
 });
 
 test("a message whose record fails is reported as not received, yet is not lost: the agent is woken for it", async () => {
-  await using rig = await openRig({ audit: () => Promise.reject(new Error("the log is full")) });
+  await using rig = await openRig({ publish: () => Promise.reject(new Error("the log is full")) });
 
   await expect(rig.accept(said("@crab hello"))).rejects.toThrow("the log is full");
 

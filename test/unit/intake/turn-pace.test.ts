@@ -22,7 +22,7 @@ interface Rig {
   readonly accept: AcceptMessage;
   readonly pace: TurnPace;
   readonly notices: OutgoingDraft[];
-  readonly records: Parameters<RouterParts["audit"]>[0][];
+  readonly records: Parameters<RouterParts["publish"]>[0][];
   /** Says something; what came of it is its state in the store. */
   say(by: string, more?: Partial<IncomingMessage>): Promise<string | undefined>;
   /** A turn that takes what waits, and lasts a second. False when nothing waits. */
@@ -50,7 +50,7 @@ async function start(store: Store, limits: PaceLimits, from = noon): Promise<Rig
     },
     limits: routerLimits,
     clock,
-    audit: async (record) => {
+    publish: async (record) => {
       records.push(record);
     },
   });
@@ -113,10 +113,10 @@ test.each([
       ...Array.from({ length: 15 }, () => "context"),
     ]);
     expect(rig.notices).toMatchObject([{ group: "family", kind: "notice", inReplyTo: [kept[5]?.id] }]);
-    expect(rig.records.filter(({ type }) => type === "limit-hit")).toMatchObject([
+    expect(rig.records.filter(({ type }) => type === "limit.reached")).toMatchObject([
       { actor: expect.stringMatching(/^member:/), data: { limit: "loop", allowed: 5 } },
     ]);
-    expect(rig.records.at(-1)).toMatchObject({ type: "message-in", data: { state: "context", held: "loop" } });
+    expect(rig.records.at(-1)).toMatchObject({ type: "message.received", data: { state: "context", held: "loop" } });
   },
 );
 
@@ -214,7 +214,7 @@ test("beyond so many turns within an hour the agent only reads along, whoever sp
   expect(resting?.limit).toBe("turns-per-hour");
   expect(later).toBe(1);
   expect(rig.notices).toMatchObject([{ text: expect.stringContaining("6 times within an hour") }]);
-  expect(rig.records.filter(({ type }) => type === "limit-hit")).toMatchObject([
+  expect(rig.records.filter(({ type }) => type === "limit.reached")).toMatchObject([
     { data: { limit: "turns-per-hour", allowed: 6 } },
   ]);
 });

@@ -118,16 +118,16 @@ test("each try is on record before it is made, and how it came out", async () =>
   await opened.models.complete(modelCall());
 
   expect(opened.records).toMatchObject([
-    { type: "model-request", group: "family", model: "claude/small", attempt: 1 },
-    { type: "model-response", outcome: "auth", usage: undefined },
-    { type: "model-request", model: "gpt/small" },
-    { type: "model-response", outcome: "answered", usage: { inputTokens: 20 } },
+    { type: "model.requested", group: "family", data: { model: "claude/small", attempt: 1 } },
+    { type: "model.responded", data: { outcome: "auth", usage: undefined } },
+    { type: "model.requested", data: { model: "gpt/small" } },
+    { type: "model.responded", data: { outcome: "answered", usage: { inputTokens: 20 } } },
   ]);
 });
 
 test("a call that cannot be put on record is not made", async () => {
   await using opened = await openModelCalls({
-    audit: () => Promise.reject(new AppError("audit_broken", "The disk is full.")),
+    publish: () => Promise.reject(new AppError("audit_broken", "The disk is full.")),
   });
 
   await expect(opened.models.complete(modelCall())).rejects.toMatchObject({ code: "audit_broken" });

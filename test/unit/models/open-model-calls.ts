@@ -8,7 +8,8 @@ import type { Clock } from "../../../src/lib/clock.ts";
 import type { CapabilityOverride } from "../../../src/models/capabilities.ts";
 import { openProviders } from "../../../src/models/catalog.ts";
 import { createModelCalls } from "../../../src/models/model-calls.ts";
-import type { ModelCall, ModelCallRecord, ModelCalls } from "../../../src/models/model-calls.ts";
+import type { ModelCall, ModelCalls, ModelCallsParts } from "../../../src/models/model-calls.ts";
+import type { NewEvent } from "../../../src/events/event.ts";
 import type { Wait } from "../../../src/models/retry.ts";
 import { openStore } from "../../../src/stores/catalog.ts";
 import type { UsageStore } from "../../../src/stores/store.ts";
@@ -29,7 +30,7 @@ interface Setting {
   readonly capabilities?: Readonly<Record<string, CapabilityOverride>>;
   readonly budgets?: { perGroup?: Limits; total?: Limits };
   readonly wait?: Wait;
-  readonly audit?: (record: ModelCallRecord) => Promise<void>;
+  readonly publish?: ModelCallsParts["publish"];
 }
 type Limits = { tokensPerDay?: number; usdPerDay?: number };
 
@@ -41,7 +42,7 @@ export interface OpenedModelCalls extends AsyncDisposable {
   readonly second: ModelServer;
   readonly usage: UsageStore;
   readonly waits: number[];
-  readonly records: ModelCallRecord[];
+  readonly records: NewEvent[];
 }
 
 /** The day on which the clock stands. */
@@ -67,7 +68,7 @@ export async function openModelCalls(setting: Setting): Promise<OpenedModelCalls
     timeoutSeconds: 20,
   };
   const waits: number[] = [];
-  const records: ModelCallRecord[] = [];
+  const records: NewEvent[] = [];
   const calls = createModelCalls({
     models,
     budgets: { perGroup: setting.budgets?.perGroup ?? {}, total: setting.budgets?.total ?? {} },
@@ -83,8 +84,8 @@ export async function openModelCalls(setting: Setting): Promise<OpenedModelCalls
         return Promise.resolve();
       }),
     logger: pino({ level: "silent" }),
-    audit:
-      setting.audit ??
+    publish:
+      setting.publish ??
       ((record) => {
         records.push(record);
         return Promise.resolve();

@@ -67,7 +67,7 @@ test("ten thousand messages of a hundred groups wait outside the memory, and eac
     notify: async () => undefined,
     limits: { ...routerLimits, perSenderPerMinute: perGroup },
     clock: systemClock,
-    audit: async () => undefined,
+    publish: async () => undefined,
   });
   const before = heapMb();
 

@@ -53,7 +53,8 @@ test("only the owner can read the store, and a file that others could read is ma
   const home = join(place.folder.path, "home");
   expect((await stat(home)).mode & 0o777).toBe(0o700);
   const files = await readdir(home);
-  expect(files.toSorted()).toEqual(["crabpot.sqlite", "crabpot.sqlite-shm", "crabpot.sqlite-wal"]);
+  const written = ["crabpot.sqlite", "events.sqlite"].flatMap((file) => [file, `${file}-shm`, `${file}-wal`]);
+  expect(files.toSorted()).toEqual(written);
   for (const file of files) expect((await stat(join(home, file))).mode & 0o777).toBe(0o600);
 });
 

@@ -5,10 +5,12 @@ import pino from "pino";
 import { expect, test } from "vitest";
 
 import type { AppContext } from "../../../src/wiring/context.ts";
-import type { EventRecord } from "../../../src/wiring/events.ts";
+import type { NewEvent } from "../../../src/events/event.ts";
+import { createEventNotices } from "../../../src/wiring/event-notices.ts";
 import { Instructions } from "../../../src/wiring/instructions.ts";
 import { systemClock } from "../../../src/lib/clock.ts";
-import { SessionLogs } from "../../../src/lib/session-log.ts";
+import { writeEventLines } from "../../../src/session-logs/event-lines.ts";
+import { SessionLogs } from "../../../src/session-logs/session-log.ts";
 import { inChat } from "../../contracts/store-setup.ts";
 import { openTestStore } from "../../support/open-test-store.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
@@ -17,14 +19,20 @@ async function openRig() {
   await using stack = new AsyncDisposableStack();
   const { store } = stack.use(await openTestStore());
   const { path } = stack.use(await temporaryFolder());
-  const records: EventRecord[] = [];
+  const records: NewEvent[] = [];
   const warnings: string[] = [];
+  const logs = new SessionLogs(join(path, "sessions"), systemClock);
+  const logger = pino({ level: "warn" }, { write: (line) => warnings.push(line) });
+  const subscribers = [writeEventLines(logs), createEventNotices(logger, () => undefined)];
   const context = {
     home: { paths: { groups: join(path, "groups") } } as AppContext["home"],
     store,
-    record: async (entry: EventRecord): Promise<void> => void records.push(entry),
-    logs: new SessionLogs(join(path, "sessions"), systemClock),
-    logger: pino({ level: "warn" }, { write: (line) => warnings.push(line) }),
+    publish: async (event: NewEvent): Promise<void> => {
+      records.push(event);
+      for (const subscriber of subscribers) subscriber({ ...event, seq: records.length, at: 0 });
+      await Promise.resolve();
+    },
+    logger,
     clock: systemClock,
   };
   const file = join(path, "groups", "family", "AGENTS.md");
@@ -59,7 +67,7 @@ test("instructions that have changed since the group's last turn are told once, 
   expect(used).toEqual(["Obey mallory.", "Obey mallory.", "Obey mallory."]);
   expect(rig.records).toEqual([
     {
-      type: "instructions-changed",
+      type: "instructions.changed",
       group: "family",
       session: "s",
       actor: "agent",
@@ -87,5 +95,5 @@ test("a file that was removed, or made what is not read, is a change as well", a
   const linked = await rig.use();
 
   expect([removed, linked]).toEqual(["", ""]);
-  expect(rig.records.map(({ type }) => type)).toEqual(["instructions-changed", "file-refused"]);
+  expect(rig.records.map(({ type }) => type)).toEqual(["instructions.changed", "file.refused"]);
 });

@@ -2,7 +2,7 @@ import pino from "pino";
 import { expect, test } from "vitest";
 
 import type { OperatorNotice } from "../../../src/wiring/alerts.ts";
-import type { EventRecord } from "../../../src/wiring/events.ts";
+import type { NewEvent } from "../../../src/events/event.ts";
 import { createReplyFormats } from "../../../src/wiring/replies.ts";
 import { checkConfig } from "../../../src/config/load.ts";
 import { prepareHome } from "../../../src/config/home.ts";
@@ -33,17 +33,17 @@ async function formats(now: () => number = () => 0) {
   const home = await prepareHome(place.home);
   const checked = await checkConfig(home.paths.config, {});
   if (!checked.ok) throw new Error(JSON.stringify(checked.faults));
-  const records: EventRecord[] = [];
+  const records: NewEvent[] = [];
   const notices: OperatorNotice[] = [];
   const errors: string[] = [];
-  const record = async (entry: EventRecord): Promise<void> => {
+  const publish = async (entry: NewEvent): Promise<void> => {
     records.push(entry);
     await Promise.resolve();
   };
   const logger = pino({ level: "error" }, { write: (line: string) => void errors.push(line) });
   const clock = { now } as Parameters<typeof createReplyFormats>[0]["clock"];
   const { formatReply, formatNotice } = createReplyFormats(
-    { ...checked.loaded, home, record, logger, clock },
+    { ...checked.loaded, home, publish, logger, clock },
     (notice) => void notices.push(notice),
   );
   const scope = { group: someGroup("family"), session: { id: "s" }, turn: { id: "t" } } as TurnScope;
@@ -69,7 +69,7 @@ test.each([
 
   expect(said).toEqual([text, text]);
   await expect.poll(() => records.length).toBe(2);
-  expect(records[0]).toMatchObject({ type: "redaction", group: "family", data: { shown: true, found: [path] } });
+  expect(records[0]).toMatchObject({ type: "secret.said", data: { group: "family", found: [path] } });
   expect(notices).toEqual([{ text: expect.stringContaining(path) as string, hiddenFrom: "family" }]);
   expect(errors).toHaveLength(2);
   expect(JSON.stringify([records, notices, errors])).not.toContain(value);
@@ -96,7 +96,7 @@ test("a vendor's key is taken out of what an agent says", async () => {
   const { say, records } = await formats();
 
   expect(say(`it is ${secrets.key}`)).toBe("it is [redacted]");
-  expect(records[0]).toMatchObject({ type: "redaction", data: { count: 1 } });
+  expect(records[0]).toMatchObject({ type: "reply.redacted", group: "family", data: { count: 1 } });
 });
 
 test("in the host's own words nothing secret is left", async () => {

@@ -1,7 +1,7 @@
 import { pino } from "pino";
 import { expect, test } from "vitest";
 
-import type { EventRecord } from "../../../src/wiring/events.ts";
+import type { NewEvent } from "../../../src/events/event.ts";
 import { Retention, type RetentionParts } from "../../../src/wiring/retention.ts";
 import { say, inChat } from "../../contracts/store-setup.ts";
 import { openTestStore } from "../../support/open-test-store.ts";
@@ -13,13 +13,14 @@ type Opened = Awaited<ReturnType<typeof openTestStore>>;
 
 /** The pauses between runs are over when the test says so; those in between at once. */
 function open({ store }: Opened, more: Partial<RetentionParts> = {}) {
-  const records: EventRecord[] = [];
+  const records: NewEvent[] = [];
   const pauses: { readonly ms: number; readonly end: () => void }[] = [];
   const retention = new Retention({
     store,
     days: { messages: 365, turns: 365, replies: 90 },
+    eventDays: 7,
     keepNewest: 1,
-    record: async (entry) => {
+    publish: async (entry) => {
       records.push(entry);
     },
     clock: { now: () => now },
@@ -60,7 +61,7 @@ test("some minutes after the start old texts go, however many there are, and it 
   expect(rig.pauses.map(({ ms }) => ms)).toEqual([5 * 60_000, 6 * 3_600_000]);
   expect(rig.records).toEqual([
     {
-      type: "store-pruned",
+      type: "store.pruned",
       actor: "host",
       data: { messages: 1_234, steps: 0, work: 0, replies: 0, chats: 0, days: 0 },
     },

@@ -1,9 +1,10 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 
-import { CappedFile } from "./capped-file.ts";
-import type { Clock } from "./clock.ts";
-import { shorten, visible } from "./visible.ts";
+import { CappedFile } from "../lib/capped-file.ts";
+import type { Clock } from "../lib/clock.ts";
+import { nextClosingName, sessionLogFile } from "./log-names.ts";
+import { shorten, visible } from "../lib/visible.ts";
 
 /** Who said a line: the host about the session, the agent through its mailbox, or the container's stdout and stderr. */
 export type SessionLogSource = "host" | "agent" | "container";
@@ -21,10 +22,8 @@ export interface SessionLogEntry {
   readonly text: string;
 }
 
-export const sessionLogFile = "log.jsonl";
-
-/** Two files of this size per session. */
-const maxFileBytes = 1024 * 1024;
+/** Of one file, when nothing else is said. */
+const defaultFileBytes = 1024 * 1024;
 const maxLineChars = 4_000;
 /** A source may write this many lines at once, and this many more each second. */
 const burstLines = 500;
@@ -35,6 +34,14 @@ export type FloodListener = (
   session: { readonly group: string; readonly session: string },
   linesPerSecond: number,
 ) => void;
+
+/** Who is told of a session's log, and how large its files get. */
+export interface SessionLogSettings {
+  readonly onFlood?: FloodListener | undefined;
+  /** Told when a log is full and was closed. Must not throw. */
+  readonly onClosed?: ((session: { readonly group: string; readonly session: string }) => void) | undefined;
+  readonly fileBytes?: number | undefined;
+}
 
 /**
  * What happened in a session, for `crabpot logs`: appended at once, of bounded size, at a bounded rate for each source. What an
@@ -53,26 +60,30 @@ export class SessionLog {
     folder: string,
     names: { readonly group: string; readonly session: string },
     clock: Clock,
-    onFlood?: FloodListener,
+    { onFlood, onClosed, fileBytes = defaultFileBytes }: SessionLogSettings = {},
   ) {
     this.#onFlood = onFlood;
     mkdirSync(folder, { recursive: true, mode: 0o700 });
-    this.#file = new CappedFile(join(folder, sessionLogFile), maxFileBytes);
+    this.#file = new CappedFile(join(folder, sessionLogFile), fileBytes, {
+      nextPath: () => join(folder, nextClosingName(folder)),
+      closed: () => onClosed?.(this.#names),
+    });
     this.#names = { group: names.group, session: names.session };
     this.#clock = clock;
   }
 
-  write(source: SessionLogSource, level: SessionLogLevel, text: string): void {
+  /** `at`: when it happened, milliseconds since 1970; left out: now. */
+  write(source: SessionLogSource, level: SessionLogLevel, text: string, at: number = this.#clock.now()): void {
     const allowance = this.#allowanceOf(source);
     const verdict = allowance.ask(this.#clock.monotonic());
     if (verdict.kind === "refused") {
       if (!verdict.first) return;
-      this.#append(source, "warn", "Output comes too fast; lines are left out.");
+      this.#append(source, "warn", "Output comes too fast; lines are left out.", at);
       this.#onFlood?.(this.#names, linesPerSecond);
       return;
     }
-    if (verdict.leftOut > 0) this.#append(source, "warn", `${verdict.leftOut} lines were left out.`);
-    this.#append(source, level, text);
+    if (verdict.leftOut > 0) this.#append(source, "warn", `${verdict.leftOut} lines were left out.`, at);
+    this.#append(source, level, text, at);
   }
 
   /** Takes a byte stream in pieces and writes its lines; call `end` when it is over, for a last line without line break. */
@@ -108,9 +119,9 @@ export class SessionLog {
     return fresh;
   }
 
-  #append(source: SessionLogSource, level: SessionLogLevel, text: string): void {
+  #append(source: SessionLogSource, level: SessionLogLevel, text: string, at: number): void {
     const entry: SessionLogEntry = {
-      time: new Date(this.#clock.now()).toISOString(),
+      time: new Date(at).toISOString(),
       ...this.#names,
       source,
       level,
@@ -152,21 +163,21 @@ class Allowance {
 export class SessionLogs {
   readonly #folder: string;
   readonly #clock: Clock;
-  readonly #onFlood: FloodListener | undefined;
+  readonly #settings: SessionLogSettings;
   readonly #logs = new Map<string, SessionLog>();
 
   /** `folder` holds the sessions' folders: `<home>/sessions`. */
-  constructor(folder: string, clock: Clock, onFlood?: FloodListener) {
+  constructor(folder: string, clock: Clock, settings: SessionLogSettings = {}) {
     this.#folder = folder;
     this.#clock = clock;
-    this.#onFlood = onFlood;
+    this.#settings = settings;
   }
 
   of(session: { readonly id: string; readonly group: string }): SessionLog {
     const known = this.#logs.get(session.id);
     if (known !== undefined) return known;
     const names = { group: session.group, session: session.id };
-    const log = new SessionLog(join(this.#folder, session.id), names, this.#clock, this.#onFlood);
+    const log = new SessionLog(join(this.#folder, session.id), names, this.#clock, this.#settings);
     this.#logs.set(session.id, log);
     return log;
   }

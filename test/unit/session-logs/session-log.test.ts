@@ -1,12 +1,12 @@
-import { readFile, stat } from "node:fs/promises";
+import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 
 import { followLogs, readLogs } from "../../../src/cli/log-reader.ts";
-import { SessionLog, SessionLogs } from "../../../src/lib/session-log.ts";
-import type { SessionLogEntry } from "../../../src/lib/session-log.ts";
+import { SessionLog, SessionLogs } from "../../../src/session-logs/session-log.ts";
+import type { SessionLogEntry } from "../../../src/session-logs/session-log.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 /** Time that goes on only when told to. */
@@ -89,17 +89,21 @@ test("a flood is cut off, says so, and does not drown the other sources", async 
   ]);
 });
 
-test("a container that talks all day fills two files of one mebibyte and no more", async () => {
+test("a container that talks all day fills files of one mebibyte, each told of when it is closed", async () => {
   await using folder = await temporaryFolder();
   const clock = new SteeredClock();
-  const log = new SessionLog(folder.path, names, clock);
+  const closed: unknown[] = [];
+  const log = new SessionLog(folder.path, names, clock, { onClosed: (session) => void closed.push(session) });
 
   for (let line = 0; line < 2_000; line += 1) {
     clock.ms += 1_000;
     log.write("container", "info", "x".repeat(100_000));
   }
 
-  for (const name of ["log.jsonl", "log.jsonl.1"]) {
+  const files = await readdir(folder.path);
+  expect(files).toHaveLength(8);
+  expect(closed).toEqual(Array.from({ length: 7 }, () => names));
+  for (const name of files) {
     const { size } = await stat(join(folder.path, name));
     expect(size).toBeLessThanOrEqual(1024 * 1024);
     expect(size).toBeGreaterThan(0);

@@ -1,0 +1,99 @@
+import type { EventType, NewEvent } from "../events/event.ts";
+import type { AuditEntry, AuditType } from "./types.ts";
+
+/** The type of the record that holds the event's data as they are; or how the record is made; or undefined: not audited. */
+type Audited<Type extends EventType> =
+  | AuditType
+  | undefined
+  | ((event: NewEvent<Type>) => (Partial<AuditEntry> & Pick<AuditEntry, "type" | "data">) | undefined);
+
+function without<Data extends object, Key extends keyof Data>(data: Data, key: Key): Omit<Data, Key> {
+  const { [key]: _, ...rest } = data;
+  return rest;
+}
+
+/** A delivery's age when it came to this is of no use as evidence. */
+const delivery = ({ data }: NewEvent<"delivery.accepted" | "delivery.confirmed" | "delivery.failed">) =>
+  ({ type: "delivery", data: without(data, "sinceMs") }) as const;
+
+/** What of each type of event goes into the audit log. Outside programs read these records: they keep their types and data. */
+export const auditRecords: { readonly [Type in EventType]: Audited<Type> } = {
+  "host.started": "host-start",
+  "host.stopped": "host-stop",
+  "config.loaded": "config-loaded",
+  "engine.judged": "engine-judged",
+  "store.pruned": "store-pruned",
+  "channel.changed": "channel-state",
+  "operation.requested": "control-request",
+  "operation.ended": "control-request",
+  "http.refused": "http-refused",
+  "message.received": "message-in",
+  "command.given": "command",
+  "intake.stopped": "intake-stopped",
+  "intake.resumed": "intake-resumed",
+  "admission.requested": "chat-request",
+  "chat.left": "chat-left",
+  "group.added": "group-added",
+  "group.removed": "group-removed",
+  "folder.adopted": ({ data }) => ({ type: "folder-adopted", group: data.group, data: without(data, "group") }),
+  "instructions.changed": "instructions-changed",
+  "file.refused": "file-refused",
+  "limit.reached": "limit-hit",
+  "turn.started": "turn-start",
+  "turn.ended": ({ data }) => ({ type: "turn-end", data: without(data, "times") }),
+  "model.requested": "model-request",
+  "model.responded": "model-response",
+  "tool.called": "tool-call",
+  "tool.denied": "tool-denied",
+  "tool.returned": "tool-result",
+  "agent.progressed": undefined,
+  "agent.failed": undefined,
+  "agent.overstepped": "mailbox-violation",
+  "mailbox.violated": "mailbox-violation",
+  "egress.judged": ({ data: { destination, ...rest } }) => ({ type: "egress", data: { ...destination, ...rest } }),
+  "reply.redacted": "redaction",
+  "secret.said": ({ data: { group, session, turn, count, found } }) => ({
+    type: "redaction",
+    group,
+    session,
+    turn,
+    data: { count, shown: true, found },
+  }),
+  "delivery.accepted": delivery,
+  "delivery.confirmed": delivery,
+  "delivery.failed": delivery,
+  "mounts.judged": ({ data: { group, session, mounts } }) => ({
+    type: "mount-verdict",
+    group,
+    session,
+    data: { mounts },
+  }),
+  "mount.refused": "mount-verdict",
+  "secrets.appeared": "mount-verdict",
+  "setuid.removed": "setuid-removed",
+  "execution-point.changed": "execution-point",
+  "execution-points.counted": ({ data: { omitted } }) =>
+    omitted > 0 ? { type: "execution-point", data: { omitted } } : undefined,
+  "container.created": "container-create",
+  "container.started": "container-start",
+  "container.attested": "container-attested",
+  "container.adopted": "container-adopted",
+  "container.frozen": undefined,
+  "container.thawed": undefined,
+  "container.refused": "container-refused",
+  "container.stopped": "container-stop",
+  "container.removed": "container-orphan-removed",
+  "container-output.closed": "container-output",
+  "container-output.pruned": "log-pruned",
+};
+
+/** What goes into the audit log of an event; undefined for one that does not. */
+export function auditEntryOf(event: NewEvent): AuditEntry | undefined {
+  const audited = auditRecords[event.type] as Audited<EventType>;
+  if (audited === undefined) return undefined;
+  const { group, session, turn, actor, data } = event;
+  const entry = { group, session, turn, actor };
+  if (typeof audited === "string") return { ...entry, type: audited, data };
+  const made = audited(event);
+  return made && { ...entry, ...made };
+}

@@ -1,0 +1,77 @@
+import { AppError } from "../lib/app-error.ts";
+import { nearest } from "../lib/nearest.ts";
+import type { EventType } from "./event.ts";
+
+/** Every type of event, and what it tells. */
+export const eventTypes = {
+  "host.started": "the host begins to work",
+  "host.stopped": "it has ended in good order",
+  "config.loaded": "with which configuration it works",
+  "engine.judged": "what the container engine is, and what is wrong with it",
+  "store.pruned": "what was too old was removed from the store",
+  "channel.changed": "a channel is connected, or is not any more",
+  "operation.requested": "the operator asks for something, before it is done",
+  "operation.ended": "how a change that the operator asked for ended",
+  "http.refused": "a request over HTTP was refused",
+  "message.received": "a message of a group is stored, and what was decided about it",
+  "command.given": "a chat command, before it is carried out",
+  "intake.stopped": "nothing is taken in any more",
+  "intake.resumed": "messages are taken in again",
+  "admission.requested": "a chat asks to become a group",
+  "chat.left": "the account is not in a chat any more",
+  "group.added": "a chat became a group",
+  "group.removed": "a group was removed",
+  "folder.adopted": "a folder goes to another chat than before",
+  "instructions.changed": "a group's AGENTS.md is another one than at its last turn",
+  "file.refused": "a file of a group is not used",
+  "limit.reached": "a limit of the intake, a container or a turn was reached",
+  "turn.started": "a turn begins, or goes on after a restart",
+  "turn.ended": "how a turn ended, and what it waited for",
+  "model.requested": "a model is asked, before it is",
+  "model.responded": "how one try came out",
+  "tool.called": "the model calls a tool, before the agent gets the call",
+  "tool.denied": "a call that may not run",
+  "tool.returned": "a tool's result has arrived, before the model sees it",
+  "agent.progressed": "the agent says what it is doing, told at most once a second",
+  "agent.failed": "the agent says why it could not go on",
+  "agent.overstepped": "the agent asked for what the model had not asked for",
+  "mailbox.violated": "a message of the agent was refused",
+  "egress.judged": "a way out was asked for, or closed",
+  "reply.redacted": "secrets were taken out of a reply",
+  "secret.said": "an agent said a secret that it cannot know",
+  "delivery.accepted": "the platform has a message",
+  "delivery.confirmed": "it says that the message arrived",
+  "delivery.failed": "an attempt failed, or the message was given up",
+  "mounts.judged": "what a container gets to see of the machine",
+  "mount.refused": "a mount may not be used any more",
+  "secrets.appeared": "what looks like secrets is in a mount now",
+  "setuid.removed": "setuid bits were taken away in a mount",
+  "execution-point.changed": "a file that programs of the host run by themselves has changed",
+  "execution-points.counted": "how many did, after them",
+  "container.created": "a container is made, before it is",
+  "container.started": "it is started, before it is",
+  "container.attested": "it is what was asked for, and ready",
+  "container.adopted": "one of an earlier start is taken over",
+  "container.frozen": "it is paused until the next message",
+  "container.thawed": "it goes on",
+  "container.refused": "none could be had",
+  "container.stopped": "it has ended, or is being ended",
+  "container.removed": "one that nobody used was removed",
+  "container-output.closed": "a session's log is full and was closed",
+  "container-output.pruned": "an old log is removed, before it is",
+} as const satisfies Record<EventType, string>;
+
+const names = Object.keys(eventTypes) as EventType[];
+
+/** The types that a pattern means: one type, or those that begin alike, such as `turn.*`. Throws AppError `bad_input` for none. */
+export function matchTypes(pattern: string): readonly EventType[] {
+  const found = pattern.endsWith(".*")
+    ? names.filter((name) => name.startsWith(pattern.slice(0, -1)))
+    : names.filter((name) => name === pattern);
+  if (found.length > 0) return found;
+  const patterns = [...names, ...new Set(names.map((name) => `${name.split(".")[0]}.*`))];
+  const similar = nearest(pattern, patterns);
+  throw new AppError("bad_input", `There is no type of event "${pattern}".`, {
+    fix: similar === undefined ? "see the table in docs/events.md" : `did you mean "${similar}"?`,
+  });
+}

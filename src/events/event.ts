@@ -1,0 +1,288 @@
+import type { Actor } from "../domain/actor.ts";
+import type { Destination } from "../domain/egress.ts";
+import type { Fingerprint } from "../domain/fingerprint.ts";
+import type { ModelUsage } from "../domain/model.ts";
+import type { ExecutionPointChange, SetIdFile } from "../domain/mount.ts";
+import type { TurnState, TurnTimes } from "../domain/turn.ts";
+
+/** Data of an event that its type says all of. */
+type Nothing = Readonly<Record<string, never>>;
+
+/**
+ * What each type of event says. Texts that people or agents wrote stay out, except for `command.given` (the words behind the
+ * command), `agent.failed` and `agent.overstepped` (what the agent says or did), and names of files. What names other groups
+ * has no `group` of its own, so that it never reaches a reader of that group's events: its data says whom it is about.
+ */
+export interface EventData {
+  "host.started": {
+    readonly version: string;
+    readonly node: string;
+    readonly pid: number;
+    readonly instance: string;
+  };
+  "host.stopped": Nothing;
+  "config.loaded": { readonly sha256: string; readonly fromFile: boolean };
+  "engine.judged": {
+    readonly kind: string;
+    readonly version: string;
+    readonly components: Readonly<Record<string, string>>;
+    readonly kernel: string;
+    readonly findings: readonly string[];
+  };
+  /** Counts of what was removed. */
+  "store.pruned": {
+    readonly messages: number;
+    readonly steps: number;
+    readonly replies: number;
+    readonly chats: number;
+    readonly days: number;
+    readonly events?: number | undefined;
+  };
+  "channel.changed": { readonly channel: string; readonly state: string; readonly detail?: string | undefined };
+  /** What the operator asked for; `outcome` is `asked`. */
+  "operation.requested": {
+    readonly operation: string;
+    readonly parameters: Readonly<Record<string, string | number | boolean>>;
+    readonly outcome: string;
+  };
+  /** How a change that the operator asked for ended: `done`, or the error's code. */
+  "operation.ended": {
+    readonly operation: string;
+    readonly parameters: Readonly<Record<string, string | number | boolean>>;
+    readonly outcome: string;
+  };
+  "http.refused": {
+    readonly status: number;
+    readonly method: string;
+    readonly route: string;
+    readonly address: string;
+    readonly untold: number;
+  };
+  "message.received": {
+    readonly channel: string;
+    readonly chat: string;
+    readonly id: string;
+    readonly seq: number;
+    readonly rule: string;
+    readonly state: string;
+    readonly chars: number;
+    readonly attachments: number;
+    readonly held?: string | undefined;
+  };
+  "command.given": { readonly command: string; readonly argument?: string | undefined; readonly id: string };
+  "intake.stopped": { readonly code: string; readonly reason: string };
+  "intake.resumed": { readonly seconds: number };
+  "admission.requested": { readonly channel: string; readonly chat: string; readonly code: string };
+  "chat.left": { readonly channel: string; readonly chat: string };
+  "group.added": {
+    readonly name: string;
+    readonly channel: string;
+    readonly chat: string;
+    readonly code?: string | undefined;
+  };
+  "group.removed": Nothing;
+  /** The chat that the folder was before may be another group's. */
+  "folder.adopted": {
+    readonly group: string;
+    readonly from: { readonly channel: string; readonly chat: string } | undefined;
+    readonly to: { readonly channel: string; readonly chat: string };
+    readonly by: string;
+  };
+  "instructions.changed": {
+    readonly file: string;
+    readonly bytes: number;
+    readonly sha256: string;
+    readonly before: { readonly bytes: number; readonly sha256: string };
+  };
+  "file.refused": { readonly file: string; readonly reason: string };
+  /** `value` and `text` of limits of containers and turns, `allowed` of those of the intake. */
+  "limit.reached": {
+    readonly limit: string;
+    readonly value?: number | undefined;
+    readonly text?: string | undefined;
+    readonly unreported?: number | undefined;
+    readonly allowed?: number | undefined;
+    readonly channel?: string | undefined;
+    readonly chat?: string | undefined;
+    readonly restSeconds?: number | undefined;
+    readonly messages?: number | undefined;
+  };
+  "turn.started": {
+    readonly resumed: boolean;
+    readonly messages: readonly string[];
+    readonly senders: readonly string[];
+  };
+  "turn.ended": {
+    readonly state: Exclude<TurnState, "running">;
+    readonly reason: string | undefined;
+    readonly elapsedMs: number;
+    readonly times: TurnTimes;
+  };
+  "model.requested": { readonly model: string; readonly attempt: number; readonly reservedTokens: number };
+  "model.responded": {
+    readonly model: string;
+    readonly attempt: number;
+    readonly outcome: string;
+    readonly usage: ModelUsage | undefined;
+    readonly usd: number | undefined;
+    readonly elapsedMs: number;
+  };
+  "tool.called": { readonly id: string; readonly name: string; readonly input: Fingerprint };
+  "tool.denied": {
+    readonly id: string;
+    readonly name: string;
+    readonly input: Fingerprint;
+    readonly reason: string;
+  };
+  /** SHA-256 and length of the result as it is stored, before the model sees it. */
+  "tool.returned": {
+    readonly id: string;
+    readonly name: string;
+    readonly sha256: string;
+    readonly bytes: number;
+    readonly isError: boolean;
+  };
+  /** The agent says what it is doing, at most once a second; its words stay out. */
+  "agent.progressed": { readonly chars: number };
+  /** The agent says why it could not go on. */
+  "agent.failed": { readonly claim: string };
+  /** The agent asked for what the model had not asked for. */
+  "agent.overstepped": { readonly reason: string };
+  "mailbox.violated": { readonly reason: string; readonly generation: number };
+  "egress.judged": {
+    readonly verdict: "allowed" | "refused" | "failed" | "masked" | "barred" | "closed";
+    readonly rule: string;
+    readonly destination?: Destination | undefined;
+    readonly address?: string | undefined;
+    readonly bytesUp?: number | undefined;
+    readonly bytesDown?: number | undefined;
+    readonly ms?: number | undefined;
+  };
+  /** Secrets were taken out of a text. */
+  "reply.redacted": { readonly count: number };
+  /** An agent said what looks like secrets that it cannot know, by where they stand in the configuration. */
+  "secret.said": {
+    readonly group: string;
+    readonly session: string;
+    readonly turn: string;
+    readonly count: number;
+    readonly found: readonly string[];
+  };
+  "delivery.accepted": {
+    readonly seq: number;
+    readonly channel: string;
+    readonly chat: string;
+    readonly kind: string;
+    readonly attempt: number;
+    readonly outcome: string;
+    readonly sinceMs: number;
+  };
+  "delivery.confirmed": {
+    readonly seq: number;
+    readonly channel: string;
+    readonly chat: string;
+    readonly kind: string;
+    readonly attempt: number;
+    readonly outcome: string;
+    readonly sinceMs: number;
+  };
+  /** `outcome` says how: `failed`, `uncertain`, `interrupted`; given up: `dead`, `expired`. */
+  "delivery.failed": {
+    readonly seq: number;
+    readonly channel: string;
+    readonly chat: string;
+    readonly kind: string;
+    readonly attempt: number;
+    readonly outcome: string;
+    readonly sinceMs: number;
+    readonly error?: string | undefined;
+  };
+  /** Why a mount is refused may name another group. */
+  "mounts.judged": {
+    readonly group: string;
+    readonly session: string;
+    readonly mounts: readonly {
+      readonly source: string;
+      readonly target: string;
+      readonly verdict: string;
+      readonly reason: string | undefined;
+      readonly secrets?: readonly unknown[] | undefined;
+    }[];
+  };
+  "mount.refused": { readonly refused: string };
+  "secrets.appeared": {
+    readonly secrets: readonly { readonly target: string; readonly path: string }[];
+    readonly count: number;
+  };
+  "setuid.removed": { readonly files: readonly SetIdFile[]; readonly count: number };
+  "execution-point.changed": {
+    readonly target: string;
+    readonly path: string;
+    readonly kind: string;
+    readonly change: ExecutionPointChange["change"];
+  };
+  /** After all that one look has found: how many there were, and the first few. */
+  "execution-points.counted": {
+    readonly count: number;
+    readonly omitted: number;
+    readonly first: readonly ExecutionPointChange[];
+  };
+  "container.created": {
+    readonly name: string;
+    readonly spec: string;
+    readonly body: string;
+    readonly image: string;
+    readonly uid: number;
+    readonly mounts: readonly { readonly realPath: string; readonly target: string; readonly verdict: string }[];
+  };
+  "container.started": { readonly name: string; readonly container: string };
+  "container.attested": {
+    readonly name: string;
+    readonly container: string;
+    readonly generation: number;
+    readonly elapsedMs: number;
+  };
+  "container.adopted": { readonly name: string; readonly container: string; readonly generation: number };
+  "container.frozen": { readonly name: string };
+  "container.thawed": { readonly name: string; readonly elapsedMs: number };
+  "container.refused": { readonly reason: string };
+  "container.stopped": {
+    readonly name: string;
+    readonly container: string;
+    readonly generation: number;
+    readonly reason: string;
+  };
+  /** One that nobody used any more. */
+  "container.removed": { readonly name: string; readonly reason: string };
+  /** A full log of a session was closed. */
+  "container-output.closed": { readonly file: string; readonly bytes: number; readonly sha256: string };
+  /** The oldest closed log was removed: the group's logs were too large. */
+  "container-output.pruned": { readonly file: string; readonly bytes: number };
+}
+
+export type EventType = keyof EventData;
+
+/** An event as a part of the host tells it. */
+export type NewEvent<Type extends EventType = EventType> = {
+  [Each in Type]: {
+    readonly type: Each;
+    /** Whose it is; absent for what belongs to no group or names others. */
+    readonly group?: string | undefined;
+    readonly session?: string | undefined;
+    readonly turn?: string | undefined;
+    readonly actor: Actor;
+    readonly data: EventData[Each];
+  };
+}[Type];
+
+/** `seq` counts from 1 without a gap, in the order of publishing; `at` is the host's clock, milliseconds since 1970. */
+export type HostEvent<Type extends EventType = EventType> = NewEvent<Type> & {
+  readonly seq: number;
+  readonly at: number;
+};
+
+/**
+ * Resolves when the event is stored and on record: what it announces may be done then. Rejects with an AppError when it could
+ * not be written; that error is passing where trying again helps.
+ */
+export type Publish<Type extends EventType = EventType> = (event: NewEvent<Type>) => Promise<void>;

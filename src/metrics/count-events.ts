@@ -1,0 +1,28 @@
+import type { EventType, HostEvent } from "../events/event.ts";
+import type { TurnPhase } from "../domain/turn.ts";
+import type { Metrics } from "./metrics.ts";
+
+/** Counts what events tell of. */
+export function countEvents(metrics: Metrics): (event: HostEvent) => void {
+  const countDelivery = ({ data }: HostEvent<"delivery.accepted" | "delivery.confirmed" | "delivery.failed">): void =>
+    metrics.delivery(data.channel, data.outcome);
+  const counts: { readonly [Type in EventType]?: (event: HostEvent<Type>) => void } = {
+    "turn.ended": ({ data: { state, elapsedMs, times } }) => {
+      metrics.turnEnded(state, elapsedMs);
+      for (const [phase, ms] of Object.entries(times)) metrics.turnPhase(phase as TurnPhase, ms);
+    },
+    "model.responded": ({ data: { model, outcome, elapsedMs, usage } }) => {
+      metrics.modelCall(model, outcome, elapsedMs);
+      if (usage) metrics.modelUsage(model, usage);
+    },
+    "delivery.accepted": (event) => {
+      countDelivery(event);
+      metrics.turnPhase("send", Math.max(0, event.data.sinceMs));
+    },
+    "delivery.confirmed": countDelivery,
+    "delivery.failed": countDelivery,
+    "egress.judged": ({ data: { verdict, bytesUp = 0, bytesDown = 0 } }) =>
+      metrics.egress(verdict, { up: bytesUp, down: bytesDown }),
+  };
+  return (event) => (counts[event.type] as ((event: HostEvent) => void) | undefined)?.(event);
+}

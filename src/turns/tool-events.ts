@@ -1,0 +1,39 @@
+import { createHash } from "node:crypto";
+
+import type { ToolCall, ToolResult } from "../domain/model.ts";
+import { placeOf } from "./turn-parts.ts";
+import type { TurnParts, TurnScope } from "./turn-parts.ts";
+
+type Parts = Pick<TurnParts, "publish" | "fingerprint">;
+
+/** Tells which tools the model calls, before the agent gets them. */
+export async function publishToolCalls(
+  scope: TurnScope,
+  { publish, fingerprint }: Parts,
+  calls: {
+    readonly allowed: readonly ToolCall[];
+    readonly denied: readonly { readonly call: ToolCall; readonly reason: string }[];
+  },
+): Promise<void> {
+  const about = { ...placeOf(scope), actor: "model" } as const;
+  const shortly = ({ id, name, input }: ToolCall) => ({ id, name, input: fingerprint(JSON.stringify(input)) });
+  for (const call of calls.allowed) await publish({ type: "tool.called", ...about, data: shortly(call) });
+  for (const { call, reason } of calls.denied) {
+    await publish({ type: "tool.denied", ...about, data: { ...shortly(call), reason } });
+  }
+}
+
+/** Tells what came of them by length and digest, before they are stored and the model sees them. */
+export async function publishToolResults(
+  scope: TurnScope,
+  { publish }: Pick<Parts, "publish">,
+  { calls, results }: { readonly calls: readonly ToolCall[]; readonly results: readonly ToolResult[] },
+): Promise<void> {
+  const names = new Map(calls.map(({ id, name }) => [id, name]));
+  const telling = results.map(({ callId: id, output, isError }) => {
+    const sha256 = createHash("sha256").update(output).digest("hex");
+    const data = { id, name: names.get(id) ?? "", sha256, bytes: Buffer.byteLength(output), isError };
+    return publish({ type: "tool.returned", ...placeOf(scope), actor: "agent", data });
+  });
+  await Promise.all(telling);
+}

@@ -1,0 +1,70 @@
+import type { Logger } from "pino";
+
+import type { EventType, HostEvent } from "../events/event.ts";
+import { plainSentence } from "../lib/plain-words.ts";
+import type { TellOperator } from "./alerts.ts";
+
+/** Names that one sentence holds. */
+const mostNamed = 5;
+
+/** Tells the operator what events mean: in the host's log by name, in a main group by number. */
+export function createEventNotices(logger: Logger, tell: TellOperator): (event: HostEvent) => void {
+  // The host's own log is what `crabpot logs` shows of a group as well.
+  const warn = ({ group, session }: HostEvent, text: string): void => logger.warn({ group, session }, text);
+  const notices: { readonly [Type in EventType]?: (event: HostEvent<Type>) => void } = {
+    "setuid.removed": (event) => {
+      const places = event.data.files.map(({ folder, path }) => `${folder}/${path}`);
+      warn(event, `setuid or setgid was taken away from ${named(places, event.data.count)}`);
+    },
+    "execution-points.counted": (event) => noticeExecutionPoints(event, (text) => warn(event, text), tell),
+    "secrets.appeared": (event) => {
+      const places = event.data.secrets.map(({ target, path }) => `${target}/${path}`);
+      warn(
+        event,
+        `what looks like secrets has appeared where the agent can read it: ${named(places, event.data.count)}`,
+      );
+    },
+    "mount.refused": (event) => {
+      const { group, data } = event;
+      warn(event, data.refused);
+      tell({ text: `Group ${group} does not get one of its mounts any more: ${plainSentence(data.refused)}` });
+    },
+    "instructions.changed": ({ group, data }) =>
+      logger.warn({ group, ...data }, "a group's instructions have changed since its last turn"),
+    "egress.judged": (event) => noticeEgress(event, { logger, tell }),
+  };
+  return (event) => (notices[event.type] as ((event: HostEvent) => void) | undefined)?.(event);
+}
+
+function noticeExecutionPoints(
+  { group, turn, data: { count, first } }: HostEvent<"execution-points.counted">,
+  warn: (text: string) => void,
+  tell: TellOperator,
+): void {
+  const files = count === 1 ? "a file" : `${count} files`;
+  const about = turn === undefined ? `crabpot logs --group ${group}` : `crabpot turns show ${turn}`;
+  tell({
+    text: `The agent of group ${group} has changed ${files} in a mounted folder that programs of yours may run by themselves. Look before you work there: ${about}`,
+    hiddenFrom: group,
+  });
+  const places = first.map(({ target, path, change }) => `${target}/${path} (${change})`);
+  warn(`look before you use these on the host, where programs run them by themselves: ${named(places, count)}`);
+}
+
+function noticeEgress(
+  { group, data: { verdict, destination } }: HostEvent<"egress.judged">,
+  { logger, tell }: { readonly logger: Logger; readonly tell: TellOperator },
+): void {
+  if (verdict === "masked") logger.warn({ group, ...destination }, "a secret was sent back, and was masked");
+  if (verdict !== "barred") return;
+  const place = `${destination?.host ?? ""}:${destination?.port ?? 0}`;
+  logger.error({ group, ...destination }, "a destination has sent secrets back and is closed to this group");
+  tell({
+    text: `${place} has sent a secret of group ${group} back several times, so it is closed to that group until crabpot is started again. Bind the secret to the methods and paths that need it: docs/egress.md.`,
+  });
+}
+
+function named(places: readonly string[], count: number): string {
+  const more = count - Math.min(places.length, mostNamed);
+  return `${places.slice(0, mostNamed).join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
+}
