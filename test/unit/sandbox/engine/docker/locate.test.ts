@@ -2,8 +2,9 @@ import { createHash } from "node:crypto";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, expect, test, vi } from "vitest";
-import { ping } from "../../../../../src/sandbox/engine/docker/connection.ts";
-import { type EngineAddress, locateEngine } from "../../../../../src/sandbox/engine/docker/locate.ts";
+import type { EngineAddress } from "../../../../../src/sandbox/engine/docker/address.ts";
+import { ping } from "../../../../../src/sandbox/engine/docker/engine-client.ts";
+import { locateEngine } from "../../../../../src/sandbox/engine/docker/locate.ts";
 import { pretendEngine } from "../../../../support/pretend-engine.ts";
 import { temporaryFolder } from "../../../../support/temporary-folder.ts";
 
@@ -85,8 +86,8 @@ test("DOCKER_HOST can be a TCP address, and wins over DOCKER_CONTEXT", async () 
   expect(found).toEqual({ url: engine.url, namedBy: "DOCKER_HOST" });
 });
 
-test.each(["ssh://user@elsewhere", "npipe:////./pipe/docker_engine", "/var/run/docker.sock"])(
-  "an engine that cannot be on this machine is refused by its address: %s",
+test.each(["npipe:////./pipe/docker_engine", "/var/run/docker.sock"])(
+  "an engine that crabpot cannot speak to is refused by its address: %s",
   async (url) => {
     const search = locateEngine({ env: { DOCKER_HOST: url }, homeFolder: "/nowhere" }, ping);
 
