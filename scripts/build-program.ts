@@ -16,19 +16,19 @@ const outputFolder = join(checkoutFolder, "dist", "host");
 const keepOldMs = 24 * 60 * 60 * 1000;
 
 /**
- * What the client of the container engine loads at once and crabpot never uses: an SSH client that checks no host key, and
- * what speaks to BuildKit. They would take longer to load than all the rest. An error that says so stands in for them.
+ * What the client of the container engine loads at once and crabpot never uses: an SSH client that checks no host key, what
+ * speaks to BuildKit, what packs a folder. They would take longer to load than all the rest; an error stands in for each.
  */
 const leaveOut: Plugin = {
   name: "leave-out",
-  setup({ onResolve, onLoad }) {
-    onResolve({ filter: /^(ssh2|@grpc\/grpc-js|@grpc\/proto-loader|protobufjs)$/ }, ({ path }) => ({
-      path,
-      namespace: "left-out",
-    }));
-    onLoad({ filter: /.*/, namespace: "left-out" }, ({ path }) => ({
-      contents: `module.exports = new Proxy({}, { get: () => function () { throw new Error("${path} is not available: crabpot leaves it out."); } });`,
-      loader: "js",
+  setup(builder) {
+    const names = /^(ssh2|@grpc\/grpc-js|@grpc\/proto-loader|protobufjs|tar-fs|@balena\/dockerignore)$/;
+    builder.onResolve({ filter: names }, ({ path, importer }) =>
+      /\/node_modules\/(dockerode|docker-modem)\//.test(importer) ? { path, namespace: "left-out" } : undefined,
+    );
+    builder.onLoad({ filter: /.*/, namespace: "left-out" }, ({ path }) => ({
+      contents: `const fail = () => { throw new Error("${path} is not available: crabpot's build leaves it out."); };
+        module.exports = new Proxy({}, { get: () => function () { fail(); } });`,
     }));
   },
 };

@@ -36,6 +36,11 @@ export interface ExitAnswer {
   readonly Error?: { readonly Message?: string } | null;
 }
 
+export interface ImageAnswer {
+  readonly Id: string;
+  readonly Config?: { readonly Labels?: Readonly<Record<string, string>> | null; readonly [key: string]: unknown };
+}
+
 /** The state in an inspection. */
 export interface StateAnswer {
   readonly Status: string;

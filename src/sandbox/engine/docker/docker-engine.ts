@@ -13,6 +13,7 @@ import type {
 } from "../engine.ts";
 import {
   type ExitAnswer,
+  type ImageAnswer,
   readFacts,
   readSummary,
   type StateAnswer,
@@ -147,8 +148,8 @@ export class DockerEngine implements ContainerEngine {
     reference: string,
   ): Promise<{ id: string; labels: Record<string, string>; config: Record<string, unknown> } | undefined> {
     const action = `look for image ${reference}`;
-    const ask: Ask<Docker.ImageInspectInfo> = (docker) => docker.getImage(pathSegment(reference)).inspect();
-    const answer = await this.#ask(action, ask, { unless: [404] });
+    const ask: Ask<unknown> = (docker) => docker.getImage(pathSegment(reference)).inspect();
+    const answer = (await this.#ask(action, ask, { unless: [404] })) as ImageAnswer | undefined;
     return answer && { id: answer.Id, labels: { ...answer.Config?.Labels }, config: { ...answer.Config } };
   }
 

@@ -35,13 +35,16 @@ export class EngineModem extends DockerModem {
    * takes what is not JSON for bytes. So all requests are made as streams, and their answers read here.
    */
   override dial(options: DockerModem.DialOptions, answered: DockerModem.RequestCallback): void {
-    super.dial({ ...options, isStream: true }, (error, answer) => {
-      if (error || options.isStream) return answered(error, answer);
-      readJson(answer as IncomingMessage)
-        .then((value) => answered(null, value))
-        // What the library does with an answer may throw as well.
-        .catch((failure: Error) => answered(failure, null));
-    });
+    if (options.isStream) return super.dial(options, answered);
+    const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+    super.dial({ ...options, isStream: true }, (error, answer) =>
+      error ? reject(error) : resolve(answer as IncomingMessage),
+    );
+    promise
+      .then(readJson)
+      .then((value) => answered(null, value))
+      // What the library does with an answer may throw as well.
+      .catch((failure: Error) => answered(failure, null));
   }
 }
 

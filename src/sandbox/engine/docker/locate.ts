@@ -98,8 +98,8 @@ async function tlsIdentity(named: NamedEngine): Promise<TlsIdentity | undefined>
   return undefined;
 }
 
-function unusable({ namedBy, url }: NamedEngine, reason: string): AppError {
-  const message = `${namedBy} says "${hidePassword(url)}", which crabpot cannot use: ${reason}.`;
+function unusable({ namedBy, url }: NamedEngine, why: string): AppError {
+  const message = `${namedBy} says "${hidePassword(url)}", which crabpot cannot use: ${why}.`;
   return new AppError("engine_unavailable", message);
 }
 

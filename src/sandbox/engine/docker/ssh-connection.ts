@@ -18,7 +18,6 @@ const killAfterMs = 2_000;
  */
 export class SshConnection extends Duplex {
   readonly #process: ChildProcessWithoutNullStreams;
-  readonly #exited = Promise.withResolvers<void>();
   #words = "";
 
   constructor(route: SshRoute, env: Surroundings["env"]) {
@@ -36,12 +35,10 @@ export class SshConnection extends Duplex {
     // Why it cannot be written to is told by its end.
     stdin.on("error", () => {});
     this.#process.once("error", (cause: NodeJS.ErrnoException) => {
-      this.#exited.resolve();
       const reason = cause.code === "ENOENT" ? "there is no such program in PATH" : cause.message;
       this.destroy(new Error(`ssh cannot be started: ${reason}`, { cause }));
     });
     this.#process.once("exit", (code, signal) => {
-      this.#exited.resolve();
       const conclude = (): void => {
         clearTimeout(limit);
         this.#conclude(code, signal);
@@ -69,12 +66,14 @@ export class SshConnection extends Duplex {
   }
 
   override _destroy(error: Error | null, done: (error: Error | null) => void): void {
-    this.#process.kill("SIGTERM");
-    const limit = setTimeout(() => this.#process.kill("SIGKILL"), killAfterMs);
-    void this.#exited.promise.then(() => {
+    const ssh = this.#process;
+    if (ssh.pid === undefined || ssh.exitCode !== null || ssh.signalCode !== null) return done(error);
+    const limit = setTimeout(() => ssh.kill("SIGKILL"), killAfterMs);
+    ssh.once("exit", () => {
       clearTimeout(limit);
       done(error);
     });
+    ssh.kill("SIGTERM");
   }
 
   #conclude(code: number | null, signal: NodeJS.Signals | null): void {
