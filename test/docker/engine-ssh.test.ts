@@ -15,6 +15,17 @@ function open(server: SshServer, variables = {}): Promise<ContainerEngine> {
   return openEngine({ env: { ...server.env, DOCKER_HOST: server.url, ...variables }, homeFolder: "/nowhere" });
 }
 
+describe("an engine over ssh that shares its connection", () => {
+  const stack = new AsyncDisposableStack();
+  let server: SshServer;
+  beforeAll(async () => {
+    server = stack.use(await startSshServer({ multiplexed: true }));
+  });
+  afterAll(() => stack.disposeAsync());
+
+  containerEngineContract(async () => ({ engine: await open(server), image: (await engineWithAgentImage()).image }));
+});
+
 describe("an engine over ssh", () => {
   const stack = new AsyncDisposableStack();
   let server: SshServer;
@@ -22,8 +33,6 @@ describe("an engine over ssh", () => {
     server = stack.use(await startSshServer());
   });
   afterAll(() => stack.disposeAsync());
-
-  containerEngineContract(async () => ({ engine: await open(server), image: (await engineWithAgentImage()).image }));
 
   test("a whole turn works", async () => {
     const variables = { ...server.env, DOCKER_HOST: server.url };
@@ -130,6 +139,24 @@ test("a request that is given up takes its ssh along", async () => {
 
   await expect(exit).rejects.toBe(reason);
   await expect.poll(() => server.clients()).toEqual([]);
+});
+
+test("what a container prints goes on to come when the request that opened a shared connection has ended", async () => {
+  await using server = await startSshServer({ multiplexed: true });
+  const { engine: direct, image } = await engineWithAgentImage();
+  await using engine = await open(server);
+  await using container = await testContainer(direct, image, [
+    "sh",
+    "-c",
+    "trap 'echo end; exit' TERM; sleep 1000 & wait",
+  ]);
+  const output = text(await engine.attach(container.id));
+  await engine.start(container.id);
+
+  await engine.facts();
+  await direct.stop(container.id, 20);
+
+  expect(await output).toBe("end\n");
 });
 
 test("after disposal no ssh is left, though a container was attached to", async () => {

@@ -25,8 +25,11 @@ export interface SshServer extends AsyncDisposable {
   forgetClientKey(): Promise<void>;
 }
 
-/** `path`: where the server looks for programs such as `docker`. */
-export async function startSshServer({ path = "" } = {}): Promise<SshServer> {
+/**
+ * `path`: where the server looks for programs such as `docker`. `multiplexed`: clients share one connection to the server,
+ * as it can be set in `~/.ssh/config`.
+ */
+export async function startSshServer({ path = "", multiplexed = false } = {}): Promise<SshServer> {
   await requireProgram("/usr/sbin/sshd", "openssh-server");
   await requireProgram("/usr/bin/ssh", "openssh-client");
   await using stack = new AsyncDisposableStack();
@@ -38,8 +41,9 @@ export async function startSshServer({ path = "" } = {}): Promise<SshServer> {
   await writeFile(inFolder("authorized_keys"), await readFile(inFolder("client-key.pub")), { mode: 0o600 });
   await writeFile(inFolder("known_hosts"), `[127.0.0.1]:${port} ${await readFile(inFolder("host-key.pub"), "utf8")}`);
   await writeFile(inFolder("sshd_config"), await serverConfig(folder, port, path));
-  await writeClient(folder);
+  await writeClient(folder, multiplexed);
   stack.defer(await startServer(inFolder("sshd_config"), port));
+  if (multiplexed) stack.defer(() => endSharedConnection(folder));
   const owned = stack.move();
   return {
     url: `ssh://${userInfo().username}@127.0.0.1:${port}`,
@@ -77,13 +81,14 @@ async function serverConfig(folder: string, port: number, path: string): Promise
 }
 
 /** `ssh` takes its configuration from the home folder of the user database, not from $HOME: it must be told. */
-async function writeClient(folder: string): Promise<void> {
+async function writeClient(folder: string, multiplexed: boolean): Promise<void> {
   const config = [
     `UserKnownHostsFile ${folder}/known_hosts`,
     "GlobalKnownHostsFile /dev/null",
     `IdentityFile ${folder}/client-key`,
     "IdentitiesOnly yes",
     "IdentityAgent none",
+    ...(multiplexed ? ["ControlMaster auto", `ControlPath ${folder}/shared`] : []),
     "",
   ];
   await writeFile(join(folder, "ssh_config"), config.join("\n"));
@@ -96,6 +101,10 @@ async function writeClient(folder: string): Promise<void> {
     "",
   ];
   await writeFile(join(folder, "bin/ssh"), lines.join("\n"), { mode: 0o755 });
+}
+
+async function endSharedConnection(folder: string): Promise<void> {
+  await run("/usr/bin/ssh", ["-F", join(folder, "ssh_config"), "-O", "exit", "anything"]).catch(() => undefined);
 }
 
 /** Resolves, with what ends it, when it listens. */

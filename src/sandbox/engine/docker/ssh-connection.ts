@@ -87,9 +87,12 @@ export class SshConnection extends Duplex {
   }
 }
 
-/** Never asks a question: there is nobody to answer it. */
+/**
+ * Never asks a question: there is nobody to answer it. Where the user's configuration shares one connection among many `ssh`,
+ * it must be kept by a process of its own: by one of ours, it would end with the request that happened to be the first.
+ */
 function sshArguments({ user, host, port }: SshRoute): string[] {
-  const options = ["-T", "-o", "BatchMode=yes"];
+  const options = ["-T", "-o", "BatchMode=yes", "-o", "ControlPersist=60"];
   if (user !== undefined) options.push("-l", user);
   if (port !== undefined) options.push("-p", String(port));
   return [...options, "--", host, "docker", "system", "dial-stdio"];
