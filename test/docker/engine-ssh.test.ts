@@ -113,12 +113,14 @@ test("an ssh that dies in the middle of a request fails that one, and the next r
   const exit = engine.waitForExit(container.id, patience());
   await expect.poll(async () => (await server.clients()).length).toBeGreaterThan(known.length);
 
-  const refused = expect(exit).rejects.toMatchObject({
-    code: "engine_unavailable",
-    message: expect.stringContaining(server.url),
-  });
-  for (const pid of await server.clients()) process.kill(pid, "SIGKILL");
-  await refused;
+  const pids = await server.clients();
+  const killAll = async (): Promise<void> => {
+    for (const pid of pids) process.kill(pid, "SIGKILL");
+  };
+  await Promise.all([
+    killAll(),
+    expect(exit).rejects.toMatchObject({ code: "engine_unavailable", message: expect.stringContaining(server.url) }),
+  ]);
 
   expect(await engine.inspect(container.id)).toMatchObject({ State: { Running: true } });
 });
@@ -150,10 +152,14 @@ test("what a container prints goes on to come when the request that opened a sha
     "-c",
     "trap 'echo end; exit' TERM; sleep 1000 & wait",
   ]);
+  const stop = new AbortController();
+  const exit = engine.waitForExit(container.id, stop.signal);
+  await expect.poll(async () => [(await server.clients()).length, server.isShared()]).toEqual([1, true]);
   const output = text(await engine.attach(container.id));
   await engine.start(container.id);
 
-  await engine.facts();
+  stop.abort();
+  await expect(exit).rejects.toThrow("aborted");
   await direct.stop(container.id, 20);
 
   expect(await output).toBe("end\n");

@@ -1,5 +1,6 @@
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
+import { existsSync } from "node:fs";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { createServer, type AddressInfo } from "node:net";
 import { userInfo } from "node:os";
@@ -21,6 +22,8 @@ export interface SshServer extends AsyncDisposable {
   clients(): Promise<number[]>;
   /** The environments that they were started with. */
   environments(): Promise<string>;
+  /** Is there a connection that new clients join? */
+  isShared(): boolean;
   forgetHostKey(): Promise<void>;
   forgetClientKey(): Promise<void>;
 }
@@ -50,6 +53,7 @@ export async function startSshServer({ path = "", multiplexed = false } = {}): P
     env: { PATH: `${inFolder("bin")}:${process.env["PATH"] ?? ""}` },
     clients: async () => (await linesOf(inFolder("pids"))).map(Number).filter(isAlive),
     environments: async () => (await linesOf(inFolder("environments"))).join("\n"),
+    isShared: () => existsSync(inFolder("shared")),
     forgetHostKey: () => writeFile(inFolder("known_hosts"), ""),
     forgetClientKey: () => writeFile(inFolder("authorized_keys"), ""),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),

@@ -3,24 +3,17 @@ import { text } from "node:stream/consumers";
 import DockerModem from "docker-modem";
 import type { EngineAgent } from "./engine-agent.ts";
 
+/** docker-modem without its constructor, which looks for an engine in the environment of the process and reads its keys. */
+const Bare = function () {} as unknown as typeof DockerModem;
+Bare.prototype = DockerModem.prototype;
+
 /** docker-modem as the part of dockerode that makes the requests, with what it lacks. */
-export class EngineModem extends DockerModem {
+export class EngineModem extends Bare {
   constructor(agent: EngineAgent) {
-    super({
-      agent,
-      headers: { Host: agent.authority },
-      // The agent alone knows where the engine is; what it ignores keeps the library from parsing a host.
-      socketPath: "/",
-      protocol: "http",
-      // Whatever is not set, if only to nothing, is filled from the environment of the process.
-      host: undefined,
-      port: undefined,
-      username: undefined,
-      ca: undefined,
-      cert: undefined,
-      key: undefined,
-      timeout: undefined,
-    });
+    super();
+    const headers = { Host: agent.authority };
+    // The agent alone knows where the engine is; the path, which it ignores, keeps the library from looking for a host.
+    Object.assign(this, { agent, headers, protocol: "http", socketPath: "/" });
   }
 
   /** The same, with a signal that ends each request: dockerode has no place for one in some of its calls. */
