@@ -165,6 +165,20 @@ test("what a container prints goes on to come when the request that opened a sha
   expect(await output).toBe("end\n");
 });
 
+test("a request that is begun and ended at once leaves no ssh", async () => {
+  await using server = await startSshServer();
+  const engine = await open(server);
+  const known = await server.environments();
+
+  const asked = engine.list({});
+  await Promise.all([
+    engine[Symbol.asyncDispose](),
+    expect(asked).rejects.toMatchObject({ code: "engine_unavailable" }),
+  ]);
+
+  expect([await server.clients(), await server.environments()]).toEqual([[], known]);
+});
+
 test("after disposal no ssh is left, though a container was attached to", async () => {
   await using server = await startSshServer();
   const { engine: direct, image } = await engineWithAgentImage();

@@ -17,6 +17,7 @@ export class EngineAgent extends Agent implements AsyncDisposable {
   readonly authority: string;
   readonly #connect: () => Duplex;
   readonly #open = new Set<Duplex>();
+  #isClosed = false;
 
   constructor(address: EngineAddress) {
     super({ keepAlive: false });
@@ -26,6 +27,8 @@ export class EngineAgent extends Agent implements AsyncDisposable {
   }
 
   override createConnection(): Duplex {
+    // A request that was begun just before the end gets here just after it.
+    if (this.#isClosed) throw new Error("The connection to the container engine is closed.");
     const connection = this.#connect();
     this.#open.add(connection);
     connection.once("close", () => this.#open.delete(connection));
@@ -51,6 +54,7 @@ export class EngineAgent extends Agent implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#isClosed = true;
     const closing = Array.from(this.#open, (connection) => {
       const { promise, resolve } = Promise.withResolvers<void>();
       connection.once("close", resolve).destroy();
