@@ -1,7 +1,7 @@
 import { mkdir, readdir, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
 import { basename, join, resolve } from "node:path";
 
-import { build } from "esbuild";
+import { build, type Plugin } from "esbuild";
 
 /**
  * Puts the sources and most of the dependencies into few files in dist/host, which start in two thirds of the time: Node looks
@@ -14,6 +14,24 @@ const outputFolder = join(checkoutFolder, "dist", "host");
 
 /** A host of an earlier build that still runs loads the last of its parts moments after its start. */
 const keepOldMs = 24 * 60 * 60 * 1000;
+
+/**
+ * What the client of the container engine loads at once and crabpot never uses: an SSH client that checks no host key, what
+ * speaks to BuildKit, what packs a folder. They would take longer to load than all the rest; an error stands in for each.
+ */
+const leaveOut: Plugin = {
+  name: "leave-out",
+  setup(builder) {
+    const names = /^(ssh2|@grpc\/grpc-js|@grpc\/proto-loader|protobufjs|tar-fs|@balena\/dockerignore)$/;
+    builder.onResolve({ filter: names }, ({ path, importer }) =>
+      /\/node_modules\/(dockerode|docker-modem)\//.test(importer) ? { path, namespace: "left-out" } : undefined,
+    );
+    builder.onLoad({ filter: /.*/, namespace: "left-out" }, ({ path }) => ({
+      contents: `const fail = () => { throw new Error("${path} is not available: crabpot's build leaves it out."); };
+        module.exports = new Proxy({}, { get: () => function () { fail(); } });`,
+    }));
+  },
+};
 
 const begun = new Date();
 const { outputFiles } = await build({
@@ -31,6 +49,7 @@ const { outputFiles } = await build({
   banner: {
     js: 'import { createRequire as requireFor } from "node:module"; const require = requireFor(import.meta.url);',
   },
+  plugins: [leaveOut],
   // They have parts that are no JavaScript, or are found by their place in node_modules.
   external: ["better-sqlite3", "@whiskeysockets/baileys"],
   write: false,

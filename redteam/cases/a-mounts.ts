@@ -2,7 +2,7 @@ import { chmod, mkdir, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
 import type { Attack, Evidence } from "../suite/attack.ts";
-import { openPlayground, runCommand, writeHome } from "../suite/host.ts";
+import { engineVariables, openPlayground, runCommand, writeHome } from "../suite/host.ts";
 import { stageMounts } from "../suite/stage-mounts.ts";
 import type { Stage } from "../suite/stage.ts";
 
@@ -26,8 +26,10 @@ function told(output: string): ToldVerdict[] {
 
 /** What a home of its own with this allowlist would grant: the verdicts of `crabpot mounts check`. */
 async function checkWith(stage: Stage, prepare: (home: string, userHome: string) => Promise<void>): Promise<Evidence> {
-  const { PATH = "", DOCKER_HOST = "" } = stage.playground.environment;
-  await using playground = await openPlayground({ PATH, DOCKER_HOST }, stage.playground.userHome);
+  await using playground = await openPlayground(
+    engineVariables(stage.playground.environment),
+    stage.playground.userHome,
+  );
   const { home, userHome, environment } = playground;
   const source = join(userHome, "projects/app");
   await mkdir(source, { recursive: true });

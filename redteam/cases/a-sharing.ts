@@ -2,7 +2,7 @@ import { chown, mkdir, symlink } from "node:fs/promises";
 import { join } from "node:path";
 
 import type { Attack } from "../suite/attack.ts";
-import { openPlayground, runCommand, writeHome } from "../suite/host.ts";
+import { engineVariables, openPlayground, runCommand, writeHome } from "../suite/host.ts";
 import type { Stage } from "../suite/stage.ts";
 
 const owner = 1234;
@@ -107,8 +107,10 @@ const sharings: readonly Sharing[] = [
 
 /** Whether the first of two groups is refused its mount for the sake of the second. */
 async function isRefused(stage: Stage, mounts: Sharing[1]): Promise<boolean> {
-  const { PATH = "", DOCKER_HOST = "" } = stage.playground.environment;
-  await using playground = await openPlayground({ PATH, DOCKER_HOST }, stage.playground.userHome);
+  await using playground = await openPlayground(
+    engineVariables(stage.playground.environment),
+    stage.playground.userHome,
+  );
   const { home, userHome, environment } = playground;
   const projects = join(userHome, "projects");
   for (const folder of ["app/src", "app2"]) await mkdir(join(projects, folder), { recursive: true });

@@ -2,7 +2,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
 import type { Attack } from "../suite/attack.ts";
-import { openPlayground, runCommand } from "../suite/host.ts";
+import { engineVariables, openPlayground, runCommand } from "../suite/host.ts";
 import { steersTerminal } from "../suite/programs.ts";
 
 /** Configurations that are no honest YAML. */
@@ -26,11 +26,13 @@ export const attacks: readonly Attack[] = [
     expected: "refused in words within seconds",
     audit: { none: "the host is not started, so nobody writes a log; exit codes and words are the evidence" },
     attempt: async (stage) => {
-      const { PATH = "", DOCKER_HOST = "" } = stage.playground.environment;
       const odd: string[] = [];
       await Promise.all(
         documents.map(async ([name, text]) => {
-          await using playground = await openPlayground({ PATH, DOCKER_HOST }, stage.playground.userHome);
+          await using playground = await openPlayground(
+            engineVariables(stage.playground.environment),
+            stage.playground.userHome,
+          );
           await writeFile(join(playground.home, "config.yaml"), text, { mode: 0o600 });
           const { code, output } = await runCommand(playground.environment, ["config", "check"]);
           if (code === 0 || code === null || /\n\s+at /.test(output))

@@ -2,7 +2,7 @@ import { chmod, mkdir, readFile, rename, symlink, writeFile } from "node:fs/prom
 import { join } from "node:path";
 
 import type { Attack, Evidence } from "../suite/attack.ts";
-import { openPlayground, runCommand, writeHome } from "../suite/host.ts";
+import { engineVariables, openPlayground, runCommand, writeHome } from "../suite/host.ts";
 import type { Playground } from "../suite/host.ts";
 import type { Stage } from "../suite/stage.ts";
 
@@ -14,10 +14,12 @@ type Spoilt = readonly [name: string, prepare: (playground: Playground) => Promi
 
 /** Tries to start a host in a home that was prepared badly; each must be refused with words. */
 async function refusedStarts(stage: Stage, cases: readonly Spoilt[]): Promise<Evidence> {
-  const { PATH = "", DOCKER_HOST = "" } = stage.playground.environment;
   const started: string[] = [];
   for (const [name, prepare] of cases) {
-    await using playground = await openPlayground({ PATH, DOCKER_HOST }, stage.playground.userHome);
+    await using playground = await openPlayground(
+      engineVariables(stage.playground.environment),
+      stage.playground.userHome,
+    );
     await prepare(playground);
     const { code, output } = await runCommand(playground.environment, ["start"]);
     if (code === 0 || code === null || !output.includes("fix:")) started.push(`${name}: ${code} ${output.slice(-200)}`);

@@ -50,6 +50,14 @@ export async function openPlayground(
   };
 }
 
+/** What of an environment leads to programs and to the container engine. */
+export function engineVariables(environment: Readonly<Record<string, string | undefined>>): Record<string, string> {
+  const names = ["PATH", "DOCKER_HOST", "DOCKER_CONTEXT", "DOCKER_CONFIG", "DOCKER_TLS_VERIFY", "DOCKER_CERT_PATH"];
+  return Object.fromEntries(
+    [...names, "SSH_AUTH_SOCK"].flatMap((name) => (environment[name] ? [[name, environment[name]]] : [])),
+  );
+}
+
 /** Writes files of a crabpot home, the configuration among them, closed to others. */
 export async function writeHome(home: string, files: { config?: object; mounts?: unknown }): Promise<void> {
   const write = (name: string, text: string) => writeFile(join(home, name), text, { mode: 0o600 });

@@ -2,7 +2,7 @@ import { join } from "node:path";
 
 import { readAudit } from "../../src/audit/read.ts";
 import type { AuditRecord } from "../../src/audit/record.ts";
-import { AttackedHost, freePort, openPlayground, runCommand, writeHome } from "./host.ts";
+import { AttackedHost, freePort, engineVariables, openPlayground, runCommand, writeHome } from "./host.ts";
 import type { CommandEnd, Playground } from "./host.ts";
 import type { Stage } from "./stage.ts";
 
@@ -29,8 +29,7 @@ export class OwnHome implements AsyncDisposable {
   }
 
   static async open(stage: Stage): Promise<OwnHome> {
-    const { PATH = "", DOCKER_HOST = "" } = stage.playground.environment;
-    const playground = await openPlayground({ PATH, DOCKER_HOST }, stage.playground.userHome);
+    const playground = await openPlayground(engineVariables(stage.playground.environment), stage.playground.userHome);
     return new OwnHome(playground, await freePort(), stage.canaries.token);
   }
 

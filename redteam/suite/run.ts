@@ -8,6 +8,7 @@ import { openEngine } from "../../src/sandbox/engine/catalog.ts";
 import { AppError, toError } from "../../src/lib/app-error.ts";
 import { endSoon, listenForSignals } from "../../src/lib/listen-for-signals.ts";
 import type { Attack, Evidence, NoRecord, Verdict, WantedRecord } from "./attack.ts";
+import { engineVariables } from "./host.ts";
 import { clearLeftovers } from "./leftovers.ts";
 import { Stage } from "./stage.ts";
 
@@ -79,7 +80,9 @@ async function* playAll(
   {
     await using engine = await openEngine({ env: variables, homeFolder });
     await clearLeftovers(engine);
-    await using stage = await Stage.open(engine, variables["PATH"] ?? "/usr/bin:/bin");
+    const folder = join(homeFolder, ".docker");
+    const environment = { PATH: "/usr/bin:/bin", DOCKER_CONFIG: folder, ...engineVariables(variables) };
+    await using stage = await Stage.open(engine, environment);
     const greeted = Promise.all([stage.ask("red", "@crab hello"), stage.ask("blue", "@crab hello")]);
     let last: unknown = await Promise.race([greeted, interrupted]);
     for (const attack of attacks) {

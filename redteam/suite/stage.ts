@@ -96,15 +96,17 @@ export class Stage implements AsyncDisposable {
     this.#owned = owned;
   }
 
-  /** `path`: where programs such as the engine's are looked for. */
-  static async open(engine: ContainerEngine, path: string): Promise<Stage> {
+  /** `environment`: what led to the engine. */
+  static async open(engine: ContainerEngine, environment: Readonly<Record<string, string>>): Promise<Stage> {
     await using stack = new AsyncDisposableStack();
     const canaries = plantCanaries();
     const { address } = await engine.facts();
     const outside = stack.use(await openPlayground({}));
     const internet = stack.use(await openInternet(outside.userHome));
     const variables = { REDTEAM_CANARY: canaries.environment, NODE_EXTRA_CA_CERTS: internet.authorityFile };
-    const playground = stack.use(await openPlayground({ PATH: path, DOCKER_HOST: address, ...variables }));
+    // Another home folder has no other socket.
+    const socket = address.startsWith("unix:") ? { DOCKER_HOST: address } : undefined;
+    const playground = stack.use(await openPlayground({ ...environment, ...socket, ...variables }));
     const model = stack.use(await AttackModel.start());
     const port = await freePort();
     const { mounts, roots } = await prepareMounts(playground, canaries.file);

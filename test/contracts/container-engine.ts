@@ -272,7 +272,7 @@ function answerContract(open: Open): void {
       apiVersion: expect.stringMatching(/^1\.\d+$/),
       cgroupVersion: expect.stringMatching(/^[12]$/),
       kernel: expect.stringMatching(/^\d+\./),
-      address: expect.stringMatching(/^(unix|tcp):\/\//),
+      address: expect.stringMatching(/^(unix|tcp|ssh):\/\//),
     });
   });
 
@@ -284,9 +284,11 @@ function answerContract(open: Open): void {
     await engine.start(container.id);
     const exit = engine.waitForExit(container.id, patience());
 
-    await engine[Symbol.asyncDispose]();
+    await Promise.all([
+      engine[Symbol.asyncDispose](),
+      expect(exit).rejects.toMatchObject({ code: "engine_unavailable" }),
+    ]);
 
-    await expect(exit).rejects.toMatchObject({ code: "engine_unavailable" });
     await expect(engine.inspect(container.id)).rejects.toMatchObject({ code: "engine_unavailable" });
     expect(await text(output)).toMatch(/^(up\n)?$/);
   });

@@ -8,7 +8,8 @@ import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { promisify } from "node:util";
 
-import { EngineConnection, ping } from "../../src/sandbox/engine/docker/connection.ts";
+import { ping } from "../../src/sandbox/engine/docker/engine-client.ts";
+import { openEngineAnswer } from "./engine-api.ts";
 import { engineWithAgentImage } from "./engine.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
@@ -118,9 +119,7 @@ export async function loadAgentImage(podman: Podman): Promise<string> {
   const { engine, image } = await engineWithAgentImage();
   const { address } = await engine.facts();
   await engine[Symbol.asyncDispose]();
-  const connection = new EngineConnection({ url: address, namedBy: undefined });
-  const wish = { action: "export the image", method: "GET", path: `/images/${image}/get` } as const;
-  const archive = await connection.open(wish, AbortSignal.timeout(150_000));
+  const archive = await openEngineAnswer(address.replace("unix://", ""), "GET", `/images/${image}/get`);
   const headers = { "content-type": "application/x-tar" };
   const socketPath = podman.url.slice("unix://".length);
   const load = request({ socketPath, method: "POST", path: "/images/load", headers });

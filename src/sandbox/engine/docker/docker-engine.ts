@@ -1,6 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { finished, type Readable } from "node:stream";
 import { json } from "node:stream/consumers";
+import type Docker from "dockerode";
 import { AppError, toError } from "../../../lib/app-error.ts";
 import type {
   ContainerEngine,
@@ -11,7 +12,6 @@ import type {
   Inspection,
 } from "../engine.ts";
 import {
-  type ContainerAnswer,
   type ExitAnswer,
   type ImageAnswer,
   readFacts,
@@ -20,15 +20,18 @@ import {
   type SystemAnswer,
   type VersionAnswer,
 } from "./answers.ts";
-import { EngineConnection, type EngineRequest, refusalStatus } from "./connection.ts";
+import type { EngineAddress } from "./address.ts";
 import { demultiplex } from "./demultiplex.ts";
-import type { EngineAddress } from "./locate.ts";
+import { EngineClient, pathSegment, refusalStatus } from "./engine-client.ts";
+import type { EngineModem } from "./engine-modem.ts";
 
 /** No request takes longer in a healthy engine; a hung runtime must not hold the caller for ever. */
 const requestLimitMs = 60_000;
 const secondLookMs = 2_000;
 
-interface Wish extends EngineRequest {
+type Ask<T> = (docker: Docker) => Promise<T>;
+
+interface Leniency {
   /** Refusals with these HTTP statuses mean that there is nothing to do; the answer is undefined then. */
   readonly unless?: readonly number[];
   /** Likewise, by the engine's words: Podman tells the state of a container by status 500. */
@@ -39,81 +42,74 @@ interface Wish extends EngineRequest {
 
 /** An engine that speaks Docker's API: Docker itself, and Podman. Disposal rejects every call that is under way. */
 export class DockerEngine implements ContainerEngine {
-  readonly #connection: EngineConnection;
+  readonly #client: EngineClient;
   readonly #closed = new AbortController();
 
   constructor(address: EngineAddress) {
-    this.#connection = new EngineConnection(address);
+    this.#client = new EngineClient(address);
   }
 
   async facts(signal?: AbortSignal): Promise<EngineFacts> {
     const [version, system] = await Promise.all([
-      this.#ask({ action: "say its version", method: "GET", path: "/version", signal }),
-      this.#ask({ action: "describe itself", method: "GET", path: "/info", signal }),
+      this.#ask("say its version", (docker) => docker.version(), { signal }),
+      this.#ask("describe itself", (docker) => docker.info(), { signal }),
     ]);
-    return readFacts(version as VersionAnswer, system as SystemAnswer, this.#connection.url);
+    return readFacts(version as VersionAnswer, system as SystemAnswer, this.#client.url);
   }
 
   async create(name: string, body: CreateBody): Promise<string> {
-    const action = `create container ${name}`;
-    const created = await this.#ask({ action, method: "POST", path: "/containers/create", query: { name }, body });
-    return (created as { Id: string }).Id;
+    // Apart from each other: the library would send all of the body in the query as well.
+    const request = { _query: { name }, _body: body } as Docker.ContainerCreateOptions;
+    const created = await this.#ask(`create container ${name}`, (docker) => docker.createContainer(request));
+    return (created as Docker.Container).id;
   }
 
   async start(id: string): Promise<void> {
-    const action = `start container ${id}`;
-    await this.#ask({ action, method: "POST", path: `${containerPath(id)}/start`, unless: [304] });
+    await this.#ask(`start container ${id}`, (docker) => containerOf(docker, id).start(), { unless: [304] });
   }
 
   async inspect(id: string): Promise<Inspection | undefined> {
-    const action = `inspect container ${id}`;
-    const inspection = await this.#ask({ action, method: "GET", path: `${containerPath(id)}/json`, unless: [404] });
-    return inspection as Inspection | undefined;
+    const ask: Ask<unknown> = (docker) => containerOf(docker, id).inspect();
+    return (await this.#ask(`inspect container ${id}`, ask, { unless: [404] })) as Inspection | undefined;
   }
 
   async stop(id: string, graceSeconds: number): Promise<void> {
-    await this.#ask({
-      action: `stop container ${id}`,
-      method: "POST",
-      path: `${containerPath(id)}/stop`,
-      query: { t: graceSeconds },
-      unless: [304, 404],
-      limitMs: requestLimitMs + graceSeconds * 1000,
-    });
+    const limitMs = requestLimitMs + graceSeconds * 1000;
+    const ask: Ask<unknown> = (docker) => containerOf(docker, id).stop({ t: graceSeconds });
+    await this.#ask(`stop container ${id}`, ask, { unless: [304, 404], limitMs });
   }
 
   async kill(id: string): Promise<void> {
-    const action = `kill container ${id}`;
     const unlessSaid = /can only kill running containers/;
-    await this.#ask({ action, method: "POST", path: `${containerPath(id)}/kill`, unless: [404, 409], unlessSaid });
+    const ask: Ask<unknown> = (docker) => containerOf(docker, id).kill();
+    await this.#ask(`kill container ${id}`, ask, { unless: [404, 409], unlessSaid });
   }
 
   async pause(id: string): Promise<void> {
-    const action = `pause container ${id}`;
     const unlessSaid = /already paused/;
-    await this.#ask({ action, method: "POST", path: `${containerPath(id)}/pause`, unlessSaid });
+    await this.#ask(`pause container ${id}`, (docker) => containerOf(docker, id).pause(), { unlessSaid });
   }
 
   async unpause(id: string): Promise<void> {
-    const action = `unpause container ${id}`;
     const unlessSaid = /is not paused/;
-    await this.#ask({ action, method: "POST", path: `${containerPath(id)}/unpause`, unlessSaid });
+    await this.#ask(`unpause container ${id}`, (docker) => containerOf(docker, id).unpause(), { unlessSaid });
   }
 
   async remove(id: string): Promise<void> {
     const action = `remove container ${id}`;
-    const query = { force: true, v: true };
-    await this.#ask({ action, method: "DELETE", path: containerPath(id), query, unless: [404, 409] });
+    await this.#ask(action, (docker) => containerOf(docker, id).remove({ force: true, v: true }), {
+      unless: [404, 409],
+    });
     // 409: somebody else is removing it at this moment. In all other cases this answers at once.
-    const removed = { condition: "removed" };
-    await this.#ask({ action, method: "POST", path: `${containerPath(id)}/wait`, query: removed, unless: [404] });
+    await this.#ask(action, (docker) => containerOf(docker, id).wait({ condition: "removed" }), { unless: [404] });
   }
 
   async list(labels: Readonly<Record<string, string>>): Promise<ContainerSummary[]> {
     const label = Object.entries(labels).map(([key, value]) => `${key}=${value}`);
-    const query = { all: true, filters: JSON.stringify({ label }) };
-    const containers = await this.#ask({ action: "list containers", method: "GET", path: "/containers/json", query });
-    return (containers as ContainerAnswer[]).map(readSummary);
+    const containers = await this.#ask("list containers", (docker) =>
+      docker.listContainers({ all: true, filters: { label } }),
+    );
+    return (containers as Docker.ContainerInfo[]).map(readSummary);
   }
 
   /**
@@ -122,28 +118,25 @@ export class DockerEngine implements ContainerEngine {
    */
   async waitForExit(id: string, signal: AbortSignal): Promise<ContainerExit> {
     const action = `wait for the end of container ${id}`;
-    const query = { condition: "next-exit" };
     const life = AbortSignal.any([signal, this.#closed.signal]);
     try {
-      const path = `${containerPath(id)}/wait`;
-      const waiting = await this.#connection.open({ action, method: "POST", path, query }, life);
+      const waiting = await this.#client.ask(action, life, (docker) => beginWait(docker, id));
       return await this.#exitOf(id, waiting);
     } catch (thrown) {
       signal.throwIfAborted();
-      throw this.#connection.failure(thrown, action);
+      throw this.#client.failure(thrown, action);
     }
   }
 
   /** Ends, without an error, when the container ends, the engine goes away or this object is disposed. */
   async attach(id: string): Promise<Readable> {
     const action = `attach to container ${id}`;
-    const query = { stream: true, stdout: true, stderr: true };
+    const wish = { stream: true, stdout: true, stderr: true };
     const detached = new AbortController();
     const life = AbortSignal.any([detached.signal, this.#closed.signal]);
-    const path = `${containerPath(id)}/attach`;
     const limit = setTimeout(() => detached.abort(new Error("it took too long")), requestLimitMs);
-    const source = await this.#connection
-      .open({ action, method: "POST", path, query }, life)
+    const source = await this.#client
+      .ask(action, life, (docker) => containerOf(docker, id).attach(wish))
       .finally(() => clearTimeout(limit));
     const output = demultiplex();
     finished(source, () => output.end());
@@ -155,21 +148,23 @@ export class DockerEngine implements ContainerEngine {
     reference: string,
   ): Promise<{ id: string; labels: Record<string, string>; config: Record<string, unknown> } | undefined> {
     const action = `look for image ${reference}`;
-    const path = `/images/${encodeURIComponent(reference)}/json`;
-    const answer = (await this.#ask({ action, method: "GET", path, unless: [404] })) as ImageAnswer | undefined;
+    const ask: Ask<unknown> = (docker) => docker.getImage(pathSegment(reference)).inspect();
+    const answer = (await this.#ask(action, ask, { unless: [404] })) as ImageAnswer | undefined;
     return answer && { id: answer.Id, labels: { ...answer.Config?.Labels }, config: { ...answer.Config } };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    const message = `The connection to the container engine at ${this.#connection.url} is closed.`;
+    const message = `The connection to the container engine at ${this.#client.url} is closed.`;
     this.#closed.abort(new AppError("engine_unavailable", message));
+    await this.#client[Symbol.asyncDispose]();
   }
 
-  async #ask({ unless, unlessSaid, limitMs, signal, ...request }: Wish): Promise<unknown> {
+  async #ask<T>(action: string, ask: Ask<T>, leniency: Leniency = {}): Promise<T | undefined> {
+    const { unless, unlessSaid, limitMs, signal } = leniency;
     const limit = AbortSignal.timeout(limitMs ?? requestLimitMs);
     const signals = [this.#closed.signal, limit, ...(signal ? [signal] : [])];
     try {
-      return await this.#connection.ask(request, AbortSignal.any(signals));
+      return await this.#client.ask(action, AbortSignal.any(signals), ask);
     } catch (thrown) {
       signal?.throwIfAborted();
       const status = refusalStatus(thrown);
@@ -213,7 +208,16 @@ export class DockerEngine implements ContainerEngine {
   }
 }
 
-/** An id or name goes into the path as one segment, whatever is in it. */
-function containerPath(id: string): string {
-  return `/containers/${encodeURIComponent(id)}`;
+function containerOf(docker: Docker, id: string): Docker.Container {
+  return docker.getContainer(pathSegment(id));
+}
+
+/** The answer as soon as its head is there; dockerode would wait for all of it. */
+function beginWait({ modem }: Docker, id: string): Promise<IncomingMessage> {
+  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+  const options = { _query: { condition: "next-exit" }, _body: {} };
+  const path = `/containers/${pathSegment(id)}/wait?`;
+  const request = { method: "POST", path, options, isStream: true, statusCodes: { 200: true } };
+  (modem as EngineModem).dial(request, (error, answer) => (error ? reject(error) : resolve(answer as IncomingMessage)));
+  return promise;
 }

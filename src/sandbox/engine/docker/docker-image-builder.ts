@@ -1,9 +1,9 @@
-import type { IncomingMessage } from "node:http";
 import type { Readable } from "node:stream";
+import type Docker from "dockerode";
 import { AppError } from "../../../lib/app-error.ts";
 import type { BuildOptions, ImageBuilder, Progress } from "../image-builder.ts";
-import { EngineConnection, type EngineRequest, refusalStatus } from "./connection.ts";
-import type { EngineAddress } from "./locate.ts";
+import type { EngineAddress } from "./address.ts";
+import { EngineClient, pathSegment, refusalStatus } from "./engine-client.ts";
 
 interface ProgressEvent {
   readonly stream?: string;
@@ -12,30 +12,26 @@ interface ProgressEvent {
   readonly error?: string;
 }
 
-interface ImageListAnswer {
-  readonly Id: string;
-  readonly RepoTags?: readonly string[] | null;
-}
+type Ask<T> = (docker: Docker) => Promise<T>;
 
 /** Image building through Docker's API, with the builder that every engine of that API has. */
 export class DockerImageBuilder implements ImageBuilder {
-  readonly #connection: EngineConnection;
+  readonly #client: EngineClient;
 
   constructor(address: EngineAddress) {
-    this.#connection = new EngineConnection(address);
+    this.#client = new EngineClient(address);
   }
 
   async pull(reference: string, stallLimitMs: number, progress: Progress): Promise<void> {
     const [name = reference, digest] = reference.split("@");
     const tagAt = name.lastIndexOf(":") > name.lastIndexOf("/") ? name.lastIndexOf(":") : name.length;
     const tag = digest ?? (name.slice(tagAt + 1) || "latest");
-    const query = { fromImage: name.slice(0, tagAt), tag };
-    const request = { action: `pull ${reference}`, method: "POST", path: "/images/create", query } as const;
+    const pull: Ask<NodeJS.ReadableStream> = (docker) => docker.createImage({ fromImage: name.slice(0, tagAt), tag });
     const stalled = new AbortController();
     const stall = new AppError("engine_unavailable", `Pulling ${reference}: no progress for ${stallLimitMs / 1000} s.`);
     const timer = setTimeout(() => stalled.abort(stall), stallLimitMs);
     try {
-      await this.#follow(request, stalled.signal, (line) => {
+      await this.#follow(`pull ${reference}`, stalled.signal, pull, (line) => {
         timer.refresh();
         progress(line);
       });
@@ -46,38 +42,31 @@ export class DockerImageBuilder implements ImageBuilder {
 
   async importRoot(archive: Readable, tag: string): Promise<void> {
     const [repo, name] = tag.split(":");
-    const query = { fromSrc: "-", repo: repo ?? tag, tag: name ?? "latest" };
-    const request = { action: `import ${tag}`, method: "POST", path: "/images/create", query, archive } as const;
-    await this.#follow(request, new AbortController().signal, () => {});
+    const importing: Ask<NodeJS.ReadableStream> = (docker) =>
+      docker.importImage(archive, { repo: repo ?? tag, tag: name ?? "latest" });
+    await this.#send(`import ${tag}`, archive, importing, () => {});
   }
 
   async build(archive: Readable, options: BuildOptions, progress: Progress): Promise<void> {
-    const query = {
-      t: options.tag,
-      labels: JSON.stringify(options.labels),
-      buildargs: JSON.stringify(options.buildArguments),
-      rm: true,
-      forcerm: true,
-    };
-    const request = { action: `build ${options.tag}`, method: "POST", path: "/build", query, archive } as const;
-    await this.#follow(request, new AbortController().signal, progress);
+    const { tag: t, labels, buildArguments: buildargs } = options;
+    const building: Ask<NodeJS.ReadableStream> = (docker) =>
+      docker.buildImage(archive, { t, labels: { ...labels }, buildargs: { ...buildargs }, rm: true, forcerm: true });
+    await this.#send(`build ${t}`, archive, building, progress);
   }
 
   async tag(id: string, tag: string): Promise<void> {
     const [repo = tag, name = "latest"] = tag.split(":");
-    const path = `/images/${encodeURIComponent(id)}/tag`;
-    await this.#ask({ action: `tag ${id} as ${tag}`, method: "POST", path, query: { repo, tag: name } });
+    await this.#ask(`tag ${id} as ${tag}`, (docker) => docker.getImage(pathSegment(id)).tag({ repo, tag: name }));
   }
 
   async list(label: string): Promise<{ id: string; tags: readonly string[] }[]> {
-    const query = { filters: JSON.stringify({ label: [label] }) };
-    const images = await this.#ask({ action: "list images", method: "GET", path: "/images/json", query });
-    return (images as ImageListAnswer[]).map(({ Id, RepoTags }) => ({ id: Id, tags: RepoTags ?? [] }));
+    const images = await this.#ask("list images", (docker) => docker.listImages({ filters: { label: [label] } }));
+    return images.map(({ Id, RepoTags }) => ({ id: Id, tags: RepoTags ?? [] }));
   }
 
   async remove(tag: string): Promise<boolean> {
     try {
-      await this.#ask({ action: `remove image ${tag}`, method: "DELETE", path: `/images/${encodeURIComponent(tag)}` });
+      await this.#ask(`remove image ${tag}`, (docker) => docker.getImage(pathSegment(tag)).remove());
       return true;
     } catch (thrown) {
       if ([404, 409].includes(refusalStatus(thrown) ?? 0)) return false;
@@ -85,17 +74,31 @@ export class DockerImageBuilder implements ImageBuilder {
     }
   }
 
-  #ask(request: EngineRequest): Promise<unknown> {
-    return this.#connection.ask(request, AbortSignal.timeout(60_000));
+  #ask<T>(action: string, ask: Ask<T>): Promise<T> {
+    return this.#client.ask(action, AbortSignal.timeout(60_000), ask);
   }
 
-  async #follow(request: EngineRequest, signal: AbortSignal, progress: Progress): Promise<void> {
-    const answer = await this.#connection.open(request, signal);
+  /** Sends an archive, and ends the reading of it whatever comes. */
+  async #send(action: string, archive: Readable, ask: Ask<NodeJS.ReadableStream>, progress: Progress): Promise<void> {
+    try {
+      await this.#follow(action, new AbortController().signal, ask, progress);
+    } finally {
+      archive.destroy();
+    }
+  }
+
+  async #follow(
+    action: string,
+    signal: AbortSignal,
+    ask: Ask<NodeJS.ReadableStream>,
+    progress: Progress,
+  ): Promise<void> {
+    const answer = await this.#client.ask(action, signal, ask);
     const lastLines: string[] = [];
     try {
       for await (const event of progressEvents(answer)) {
         if (event.error !== undefined) {
-          const words = [`The container engine could not ${request.action}: ${event.error.trim()}`, ...lastLines];
+          const words = [`The container engine could not ${action}: ${event.error.trim()}`, ...lastLines];
           throw new AppError("engine_refused", words.join("\n  "));
         }
         const line = [event.id, event.stream ?? event.status].filter(Boolean).join(" ").trim();
@@ -105,13 +108,16 @@ export class DockerImageBuilder implements ImageBuilder {
       }
     } catch (thrown) {
       signal.throwIfAborted();
-      throw this.#connection.failure(thrown, request.action);
+      throw this.#client.failure(thrown, action);
     }
   }
 }
 
-/** One event per line. Not with node:readline, whose iterator hides errors of the stream. */
-async function* progressEvents(answer: IncomingMessage): AsyncGenerator<ProgressEvent> {
+/**
+ * One event per line. Not with node:readline, whose iterator hides errors of the stream; nor with dockerode's followProgress,
+ * which throws at what is not JSON where nobody can catch it, and keeps all events.
+ */
+async function* progressEvents(answer: NodeJS.ReadableStream): AsyncGenerator<ProgressEvent> {
   let rest = "";
   answer.setEncoding("utf8");
   for await (const chunk of answer as AsyncIterable<string>) {

@@ -1,15 +1,11 @@
 import { createHash } from "node:crypto";
+import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { AppError, toError } from "../../../lib/app-error.ts";
 import type { Surroundings } from "../surroundings.ts";
-
-/** Where an engine listens. `url` is `unix:///path` or `tcp://host:port`. */
-export interface EngineAddress {
-  readonly url: string;
-  /** What named it (`DOCKER_HOST`, a Docker context), or undefined for one of the usual places. */
-  readonly namedBy: string | undefined;
-}
+import { type EngineAddress, type EngineRoute, hidePassword, isLoopback, parseEngineUrl } from "./address.ts";
+import { readTlsIdentity, type TlsIdentity } from "./tls-identity.ts";
 
 /** Rejects when nothing answers as an engine at the address. */
 export type Ping = (address: EngineAddress) => Promise<void>;
@@ -43,21 +39,68 @@ export async function locateEngine(surroundings: Surroundings, ping: Ping): Prom
 
 async function namedAddress(surroundings: Surroundings): Promise<EngineAddress | undefined> {
   const { env } = surroundings;
-  if (env["DOCKER_HOST"]) return supported(env["DOCKER_HOST"], "DOCKER_HOST");
   const configFolder = env["DOCKER_CONFIG"] || join(surroundings.homeFolder, ".docker");
+  const certificates = env["DOCKER_CERT_PATH"] || configFolder;
+  if (env["DOCKER_HOST"]) return resolveAddress({ url: env["DOCKER_HOST"], namedBy: "DOCKER_HOST", certificates, env });
   const variable = env["DOCKER_CONTEXT"];
   const context = variable || (await currentContext(configFolder));
   if (context === undefined || context === "default") return undefined;
   const namedBy = `the Docker context "${context}" (${variable ? "DOCKER_CONTEXT" : join(configFolder, "config.json")})`;
-  return supported(await contextHost(configFolder, context, namedBy), namedBy);
+  const endpoint = await contextEndpoint(configFolder, context, namedBy);
+  return resolveAddress({ certificates, ...endpoint, namedBy, env });
 }
 
-function supported(url: string, namedBy: string): EngineAddress {
-  if (/^unix:\/\/\/.|^tcp:\/\/[^/]+/.test(url)) return { url, namedBy };
-  throw new AppError(
-    "engine_unavailable",
-    `${namedBy} says "${url}", which crabpot cannot use: the engine must be on this machine, at unix:///path or tcp://host:port.`,
-  );
+/** An engine as somebody has named it. */
+interface NamedEngine {
+  readonly url: string;
+  readonly namedBy: string;
+  /** The folder of the certificates if TLS is asked for. */
+  readonly certificates: string;
+  readonly env: Surroundings["env"];
+  /** What it is named by brings certificates along: it asks for TLS by that alone. */
+  readonly hasCertificates?: boolean;
+  readonly skipsVerification?: boolean;
+}
+
+async function resolveAddress(named: NamedEngine): Promise<EngineAddress> {
+  const { url, namedBy, env } = named;
+  let route: EngineRoute;
+  try {
+    route = parseEngineUrl(url);
+  } catch (thrown) {
+    throw unusable(named, toError(thrown).message);
+  }
+  if (route.kind === "ssh") return { url, namedBy, env };
+  if (route.kind === "unix") return { url, namedBy };
+  const tls = await tlsIdentity(named);
+  if (tls === undefined && !isLoopback(route.host)) {
+    const advice = "set DOCKER_TLS_VERIFY=1 and DOCKER_CERT_PATH, or use ssh://user@host";
+    throw unusable(named, `without TLS whoever is on the way could take over the engine; ${advice}`);
+  }
+  return { url, namedBy, tls };
+}
+
+/**
+ * With which certificates to speak TLS; undefined for plain TCP. As for Docker's own client, any value of DOCKER_TLS_VERIFY
+ * asks for it. That client also speaks TLS without looking at the engine's certificate, which keeps nobody out: refused.
+ */
+async function tlsIdentity(named: NamedEngine): Promise<TlsIdentity | undefined> {
+  const { namedBy, certificates, env, hasCertificates = false, skipsVerification = false } = named;
+  const advice = "set DOCKER_TLS_VERIFY=1";
+  if (skipsVerification)
+    throw unusable(named, "its certificate is not to be verified, and then it could be any engine");
+  if (hasCertificates) return readTlsIdentity(certificates, namedBy);
+  if (env["DOCKER_TLS_VERIFY"]) return readTlsIdentity(certificates, "DOCKER_TLS_VERIFY");
+  for (const name of ["DOCKER_TLS", "DOCKER_CERT_PATH"]) {
+    if (env[name])
+      throw unusable(named, `${name} is set, but not that the engine's certificate is verified; ${advice}`);
+  }
+  return undefined;
+}
+
+function unusable({ namedBy, url }: NamedEngine, why: string): AppError {
+  const message = `${namedBy} says "${hidePassword(url)}", which crabpot cannot use: ${why}.`;
+  return new AppError("engine_unavailable", message);
 }
 
 async function currentContext(configFolder: string): Promise<string | undefined> {
@@ -68,7 +111,11 @@ async function currentContext(configFolder: string): Promise<string | undefined>
   return typeof current === "string" && current !== "" ? current : undefined;
 }
 
-async function contextHost(configFolder: string, context: string, namedBy: string): Promise<string> {
+async function contextEndpoint(
+  configFolder: string,
+  context: string,
+  namedBy: string,
+): Promise<Pick<NamedEngine, "url" | "hasCertificates" | "skipsVerification"> & { certificates?: string }> {
   const folder = createHash("sha256").update(context).digest("hex");
   const path = join(configFolder, "contexts", "meta", folder, "meta.json");
   const text = await readIfThere(path);
@@ -77,9 +124,16 @@ async function contextHost(configFolder: string, context: string, namedBy: strin
       fix: "docker context ls",
     });
   }
-  const host = field(field(field(parseJson(text, path), "Endpoints"), "docker"), "Host");
-  if (typeof host === "string") return host;
-  throw new AppError("engine_unavailable", `${namedBy} names no engine: ${path} has no Endpoints.docker.Host.`);
+  const endpoint = field(field(parseJson(text, path), "Endpoints"), "docker");
+  const url = field(endpoint, "Host");
+  if (typeof url !== "string") {
+    throw new AppError("engine_unavailable", `${namedBy} names no engine: ${path} has no Endpoints.docker.Host.`);
+  }
+  const skipsVerification = field(endpoint, "SkipTLSVerify") === true;
+  const certificates = join(configFolder, "contexts", "tls", folder, "docker");
+  return existsSync(certificates)
+    ? { url, skipsVerification, hasCertificates: true, certificates }
+    : { url, skipsVerification };
 }
 
 function usualAddresses({ env, homeFolder }: Surroundings): EngineAddress[] {

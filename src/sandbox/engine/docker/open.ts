@@ -1,7 +1,7 @@
 import type { Surroundings } from "../surroundings.ts";
-import { ping } from "./connection.ts";
 import { DockerEngine } from "./docker-engine.ts";
 import { DockerImageBuilder } from "./docker-image-builder.ts";
+import { ping } from "./engine-client.ts";
 import { locateEngine } from "./locate.ts";
 
 /** The engine that `locateEngine` finds. */

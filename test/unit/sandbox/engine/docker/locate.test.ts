@@ -2,8 +2,9 @@ import { createHash } from "node:crypto";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, expect, test, vi } from "vitest";
-import { ping } from "../../../../../src/sandbox/engine/docker/connection.ts";
-import { type EngineAddress, locateEngine } from "../../../../../src/sandbox/engine/docker/locate.ts";
+import type { EngineAddress } from "../../../../../src/sandbox/engine/docker/address.ts";
+import { ping } from "../../../../../src/sandbox/engine/docker/engine-client.ts";
+import { locateEngine } from "../../../../../src/sandbox/engine/docker/locate.ts";
 import { pretendEngine } from "../../../../support/pretend-engine.ts";
 import { temporaryFolder } from "../../../../support/temporary-folder.ts";
 
@@ -17,10 +18,13 @@ function pingBelow(folder: string): (address: EngineAddress) => Promise<void> {
   };
 }
 
-async function writeContext(configFolder: string, name: string, host: string): Promise<void> {
+async function writeContext(configFolder: string, name: string, host: string, options = {}): Promise<void> {
   const folder = join(configFolder, "contexts", "meta", createHash("sha256").update(name).digest("hex"));
   await mkdir(folder, { recursive: true });
-  await writeFile(join(folder, "meta.json"), JSON.stringify({ Name: name, Endpoints: { docker: { Host: host } } }));
+  await writeFile(
+    join(folder, "meta.json"),
+    JSON.stringify({ Name: name, Endpoints: { docker: { Host: host, ...options } } }),
+  );
 }
 
 test("without any setting, the first usual socket that answers is used, and a dead one before it is passed over", async () => {
@@ -85,8 +89,8 @@ test("DOCKER_HOST can be a TCP address, and wins over DOCKER_CONTEXT", async () 
   expect(found).toEqual({ url: engine.url, namedBy: "DOCKER_HOST" });
 });
 
-test.each(["ssh://user@elsewhere", "npipe:////./pipe/docker_engine", "/var/run/docker.sock"])(
-  "an engine that cannot be on this machine is refused by its address: %s",
+test.each(["npipe:////./pipe/docker_engine", "/var/run/docker.sock"])(
+  "an engine that crabpot cannot speak to is refused by its address: %s",
   async (url) => {
     const search = locateEngine({ env: { DOCKER_HOST: url }, homeFolder: "/nowhere" }, ping);
 
@@ -96,6 +100,80 @@ test.each(["ssh://user@elsewhere", "npipe:////./pipe/docker_engine", "/var/run/d
     });
   },
 );
+
+test.each(["tcp://192.0.2.1:2375", "tcp://docker.example.org", "tcp://[2001:db8::1]:2375"])(
+  "without TLS only an engine of this machine is spoken to, not %s",
+  async (url) => {
+    const search = locateEngine({ env: { DOCKER_HOST: url }, homeFolder: "/nowhere" }, ping);
+
+    await expect(search).rejects.toMatchObject({
+      code: "engine_unavailable",
+      message: expect.stringMatching(/DOCKER_HOST says ".*without TLS.*DOCKER_TLS_VERIFY=1.*ssh:/),
+    });
+  },
+);
+
+test("a password in an address is refused and not repeated", async () => {
+  const env = { DOCKER_HOST: "ssh://ann:hunter2@box" };
+
+  const search = locateEngine({ env, homeFolder: "/nowhere" }, ping);
+
+  await expect(search).rejects.toThrow(/DOCKER_HOST says "ssh:\/\/ann:\*\*\*@box".*holds a password/);
+});
+
+test.each(["1", "yes", "0"])("DOCKER_TLS_VERIFY=%s without certificates is an error with the path", async (value) => {
+  await using home = await temporaryFolder();
+  await using engine = await pretendEngine();
+  const env = { DOCKER_HOST: engine.url, DOCKER_TLS_VERIFY: value };
+
+  const usual = locateEngine({ env, homeFolder: home.path }, ping);
+  await expect(usual).rejects.toThrow(`DOCKER_TLS_VERIFY asks for TLS, but ${home.path}/.docker/ca.pem cannot be used`);
+  const named = locateEngine({ env: { ...env, DOCKER_CERT_PATH: "/nowhere" }, homeFolder: home.path }, ping);
+
+  await expect(named).rejects.toThrow("/nowhere/ca.pem cannot be used");
+  expect(engine.asked).toEqual([]);
+});
+
+test.each(["DOCKER_TLS", "DOCKER_CERT_PATH"])("%s without DOCKER_TLS_VERIFY is refused, not ignored", async (name) => {
+  await using engine = await pretendEngine();
+  const env = { DOCKER_HOST: engine.url, [name]: "/somewhere" };
+
+  const search = locateEngine({ env, homeFolder: "/nowhere" }, ping);
+
+  await expect(search).rejects.toThrow(`${name} is set, but not that the engine's certificate is verified`);
+  expect(engine.asked).toEqual([]);
+});
+
+test("a socket needs no TLS, whatever is set", async () => {
+  await using home = await temporaryFolder();
+  await using engine = await pretendEngine(join(home.path, "engine.sock"));
+  const env = { DOCKER_HOST: engine.url, DOCKER_TLS_VERIFY: "1", DOCKER_CERT_PATH: "/nowhere" };
+
+  const found = await locateEngine({ env, homeFolder: home.path }, ping);
+
+  expect(found.url).toBe(engine.url);
+});
+
+test("a context with certificates asks for TLS with them, and one that verifies nothing is refused", async () => {
+  await using home = await temporaryFolder();
+  const configFolder = join(home.path, ".docker");
+  await writeContext(configFolder, "safe", "tcp://192.0.2.1:2376");
+  const certificates = join(
+    configFolder,
+    "contexts",
+    "tls",
+    createHash("sha256").update("safe").digest("hex"),
+    "docker",
+  );
+  await mkdir(certificates, { recursive: true });
+  await writeContext(configFolder, "open", "tcp://127.0.0.1:2376", { SkipTLSVerify: true });
+
+  const safe = locateEngine({ env: { DOCKER_CONTEXT: "safe" }, homeFolder: home.path }, ping);
+  await expect(safe).rejects.toThrow(`${certificates}/ca.pem cannot be used`);
+  const unverified = locateEngine({ env: { DOCKER_CONTEXT: "open" }, homeFolder: home.path }, ping);
+
+  await expect(unverified).rejects.toThrow(/the Docker context "open".*its certificate is not to be verified/);
+});
 
 test("the current Docker context is followed, and DOCKER_CONTEXT goes before it", async () => {
   await using home = await temporaryFolder();
