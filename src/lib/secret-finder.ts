@@ -12,7 +12,7 @@ export type OnFound = (from: number, to: number) => void;
 
 /**
  * Finds secrets in a text, in all their forms (see `secretForms`), by its letters and digits alone. Between two of them may be
- * `maxGap` other bytes.
+ * `maxGap` other bytes, or more if there are more in a secret itself.
  *
  * How long that takes does not tell how much of the text looks like a secret: for each number of characters that a form
  * has, one hash of the last so many characters rolls along (Rabin-Karp, with numbers that are random per process), and characters
@@ -34,7 +34,8 @@ export class SecretFinder {
 
   constructor(values: readonly string[], maxGap: number) {
     const forms = [...new Set(values.flatMap(secretForms))].toSorted((one, other) => one.length - other.length);
-    this.maxGap = maxGap;
+    // A secret that holds a wider gap itself would not be found as it is.
+    this.maxGap = Math.max(maxGap, ...values.map(widestGap));
     this.lengths = Int32Array.from(new Set(forms.map((form) => form.length)));
     this.powers = this.lengths.map(power);
     this.forms = forms.map((form) => Int32Array.from(Buffer.from(form), (byte) => numberOf[byte] ?? 0));
@@ -144,6 +145,12 @@ function makeNumbers(): Int32Array {
     table[character.toUpperCase().charCodeAt(0)] = number;
   }
   return table;
+}
+
+/** Bytes of the longest run without a letter or digit between two of them. */
+function widestGap(value: string): number {
+  const runs = value.match(/(?<=[A-Za-z0-9])[^A-Za-z0-9]+(?=[A-Za-z0-9])/g) ?? [];
+  return Math.max(0, ...runs.map((run) => Buffer.byteLength(run)));
 }
 
 function hashOf(form: Int32Array): number {

@@ -72,6 +72,12 @@ test("what is near to a secret, too far apart, or only a part of it is not found
   expect(others.filter((text) => finder.find(Buffer.from(text)).length > 0)).toEqual([]);
 });
 
+test("a secret with many signs in a row is found as it is", () => {
+  const wide = "0000!!!!!!!!!!!!ü!!!!!!!!1111";
+
+  expect(new SecretFinder([wide], 8).find(Buffer.from(`is ${wide} it`))).toEqual([{ from: 3, to: 3 + 30 }]);
+});
+
 test("a form of fewer than eight letters and digits is not looked for", () => {
   expect(new SecretFinder(["a-b-c-d!!!!"], 8).find(Buffer.from("abcd a-b-c-d!!!!"))).toEqual([]);
 });
