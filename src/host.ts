@@ -1,5 +1,6 @@
-import { startApp } from "./wiring/host.ts";
-import type { App } from "./wiring/host.ts";
+import { startHost } from "./wiring/host.ts";
+import type { Host } from "./wiring/host.ts";
+import type { Interception } from "./wiring/interception.ts";
 import { type Adapters, withBuiltInAdapters } from "./config/adapters.ts";
 import { readEnvironment } from "./config/environment.ts";
 import type { EnvironmentVariables } from "./config/environment.ts";
@@ -20,8 +21,9 @@ export interface RunOptions {
   readonly env: EnvironmentVariables;
   /** Channels, kinds of model providers and tools besides those of crabpot; the configuration may name them. */
   readonly adapters?: Partial<Adapters> | undefined;
-  /** See `AppOptions`. */
+  /** For programs that embed the host; nothing in the configuration leads to these two. */
   readonly egress?: EgressOverrides | undefined;
+  readonly interception?: Interception | undefined;
 }
 
 /** What running turns get to end when the host is told to stop. */
@@ -50,26 +52,41 @@ export async function run(options: RunOptions): Promise<number> {
   using signals = listenForSignals();
   const { json } = options;
   const streams = { input: process.stdin, output: process.stdout, error: process.stderr };
-  const app = await startApp({
-    environment,
-    home,
-    loaded,
-    version: await readVersion(environment.checkout),
-    clock: systemClock,
-    logger,
-    console: options.console ? { ...streams, json, interactive } : undefined,
-    egress: options.egress,
-  });
+  const stopped = new AbortController();
+  void signals.received.then(() => stopped.abort(new Error("the host was told to stop")));
   try {
-    await waitForTheEnd(app, interactive, signals.received);
-  } finally {
-    await app.drain(drainMs);
-    await app[Symbol.asyncDispose]();
+    const host = await startHost(
+      {
+        environment,
+        home,
+        loaded,
+        version: await readVersion(environment.checkout),
+        clock: systemClock,
+        logger,
+        console: options.console ? { ...streams, json, interactive } : undefined,
+        egress: options.egress,
+        interception: options.interception,
+      },
+      stopped.signal,
+    );
+    try {
+      await waitForTheEnd(host, interactive, signals.received);
+    } finally {
+      await stopWithin(drainMs, host);
+    }
+  } catch (error) {
+    if (error !== stopped.signal.reason) throw error;
   }
   return 0;
 }
 
-async function waitForTheEnd(app: App, interactive: boolean, signal: Promise<void>): Promise<void> {
-  const answered = app.inputEnded.then(() => (interactive ? undefined : app.settled()));
+async function stopWithin(limitMs: number, host: Host): Promise<void> {
+  const deadline = new AbortController();
+  const timer = setTimeout(() => deadline.abort(), limitMs);
+  await host.stop(deadline.signal).finally(() => clearTimeout(timer));
+}
+
+async function waitForTheEnd(host: Host, interactive: boolean, signal: Promise<void>): Promise<void> {
+  const answered = host.inputEnded.then(() => (interactive ? undefined : host.settled()));
   await Promise.race([signal, answered]);
 }

@@ -119,7 +119,7 @@ const allowed: Record<string, readonly string[]> = {
   // The wiring: it knows every part, no part knows it.
   "src/wiring": ["src"],
   // What code from outside may use: nothing that acts.
-  "src/plugins": ["src/domain", ...interfaces],
+  "src/plugins": ["src/domain", "src/protocol/tools.ts", "src/tools/define-tool.ts", ...interfaces],
 };
 
 /** Outside packages that a folder may import; absent = any. */

@@ -18,6 +18,7 @@ export type Receipt =
 
 /** Why a message was not taken, for programs. */
 export type RefusalCode =
+  | "starting"
   | "stopping"
   | "disk-full"
   | "store-failed"

@@ -13,8 +13,6 @@ export interface Environment {
   readonly crabpotHome: string;
   /** The folder that crabpot itself was started from: `groups/`, `package.json`, `dist/` are in it. */
   readonly checkout: string;
-  /** `CRABPOT_CRASH_AT`, for tests: where the host kills itself, such as `after:turns.finish#1`. */
-  readonly crashAt: string | undefined;
 }
 
 /** The only reader of the process environment. An empty variable counts as one that is not set. */
@@ -26,7 +24,6 @@ export function readEnvironment(variables: EnvironmentVariables = process.env): 
     crabpotHome: resolve(expandTilde(variables["CRABPOT_HOME"] || "~/.crabpot", userHome)),
     // From here, and from dist/host as well: see scripts/build-program.ts.
     checkout: resolve(import.meta.dirname, "../.."),
-    crashAt: variables["CRABPOT_CRASH_AT"] || undefined,
   };
 }
 

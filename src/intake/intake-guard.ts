@@ -28,8 +28,11 @@ const lookEveryMs = 1_000;
 /** Turns that were held up go on with as little as this. */
 const leastBytes = 1024 * 1024;
 
+const starting: Trouble = { open: false, code: "starting", reason: "the host is starting" };
+const stopping: Trouble = { open: false, code: "stopping", reason: "the host is stopping" };
+
 /**
- * Stops the intake while what comes in could not be kept: the disk is nearly full, or the store or the audit log failed. It
+ * Lets messages in from `open` to `close`, and stops the intake while what comes in could not be kept: the disk is nearly full, or the store or the audit log failed. It
  * looks when a message comes in; only while it is stopped a timer tries whether things work again, so it opens by itself.
  */
 export class IntakeGuard implements Disposable {
@@ -39,12 +42,25 @@ export class IntakeGuard implements Disposable {
   #lookedAt = Number.NEGATIVE_INFINITY;
   #timer: NodeJS.Timeout | undefined;
   #isOver = false;
+  /** Why nothing is taken in at all. */
+  #closed: Trouble | undefined = starting;
 
   constructor(parts: IntakeGuardParts) {
     this.#parts = parts;
   }
 
+  /** Everything that takes messages on from here is there. No effect once it was closed. */
+  open(): void {
+    if (this.#closed === starting) this.#closed = undefined;
+  }
+
+  /** Nothing is taken in any more. */
+  close(): void {
+    this.#closed = stopping;
+  }
+
   state(): IntakeState {
+    if (this.#closed) return this.#closed;
     const now = this.#parts.clock.monotonic();
     if (!this.#trouble && now - this.#lookedAt >= lookEveryMs) {
       this.#lookedAt = now;

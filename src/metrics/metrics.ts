@@ -24,7 +24,7 @@ export interface Metrics {
 }
 
 /** What is looked up when somebody asks. */
-export interface MetricSources {
+export interface GaugeSources {
   readonly intakeOpen: () => boolean;
   readonly containersHot: () => number;
   readonly groupsWaiting: () => number;
@@ -40,11 +40,9 @@ const turnSeconds = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1_800];
 const phaseSeconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 60, 600];
 const modelSeconds = [0.05, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
 
-/** Registers all metrics of the host. No label holds a group, a chat or a person: their number has no bound. */
-export function createMetrics(registry: Registry, sources: MetricSources): Metrics {
+/** Registers what is counted. No label holds a group, a chat or a person: their number has no bound. */
+export function createMetrics(registry: Registry): Metrics {
   const registers = [registry];
-  addGauges(registers, sources);
-  addChannelGauge(registers, sources);
   addProcess(registers);
   const messages = new Counter({
     name: "crabpot_messages_in_total",
@@ -133,7 +131,10 @@ function countEgress(registers: Registry[]): Metrics["egress"] {
   };
 }
 
-function addGauges(registers: Registry[], sources: MetricSources): void {
+/** Registers what is looked up. */
+export function addGauges(registry: Registry, sources: GaugeSources): void {
+  const registers = [registry];
+  addChannelGauge(registers, sources);
   void new Gauge({
     name: "crabpot_intake_open",
     help: "1 while messages are taken in, 0 while they are not",
@@ -169,7 +170,7 @@ function addGauges(registers: Registry[], sources: MetricSources): void {
   });
 }
 
-function addChannelGauge(registers: Registry[], { channels }: MetricSources): void {
+function addChannelGauge(registers: Registry[], { channels }: GaugeSources): void {
   void new Gauge({
     name: "crabpot_channel_state",
     help: "1 for the state that a channel is in, 0 for the others",

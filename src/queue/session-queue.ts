@@ -54,7 +54,7 @@ export interface SessionQueueParts {
  * those to who asked first: so a group with many sessions gets no more than one with a single one while others wait. It holds
  * names only, never work: what is due is in the store, so a wake-up that is lost with the process loses nothing.
  */
-export class SessionQueue {
+export class SessionQueue implements AsyncDisposable {
   readonly #sessions = new Map<string, Known>();
   readonly #rests = new Set<Promise<void>>();
   readonly #runs = new Set<Promise<void>>();
@@ -98,13 +98,19 @@ export class SessionQueue {
     while (this.#runs.size + this.#rests.size > 0) await Promise.all([...this.#runs, ...this.#rests]);
   }
 
-  /** Starts nothing more, waits for what runs, and after the deadline aborts it. */
-  async stop(deadlineMs: number): Promise<void> {
+  /** Starts nothing more and waits for what runs, which is aborted when the signal is. */
+  async stop(signal: AbortSignal): Promise<void> {
     this.#stopped = true;
     for (const known of this.#sessions.values()) if (known.state === "waiting") this.#forget(known);
-    const timer = setTimeout(() => this.#abort.abort(new Error("the host is shutting down")), deadlineMs);
+    const abort = (): void => this.#abort.abort(new Error("the host is shutting down"));
+    if (signal.aborted) abort();
+    else signal.addEventListener("abort", abort, { once: true });
     await Promise.all(this.#runs);
-    clearTimeout(timer);
+    signal.removeEventListener("abort", abort);
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop(AbortSignal.abort());
   }
 
   #enqueue(known: Known): void {

@@ -26,7 +26,7 @@ export interface RunningChannels {
 
 type ChannelContext = Pick<
   AppContext,
-  "config" | "adapters" | "home" | "environment" | "store" | "clock" | "logger" | "crashPoints"
+  "config" | "adapters" | "home" | "environment" | "store" | "clock" | "logger" | "interception"
 >;
 
 /** Opens every configured channel, each under a supervisor; nothing comes in before they are started. */
@@ -35,7 +35,7 @@ export async function openChannels(
   stack: AsyncDisposableStack,
   entrances: Entrances,
 ): Promise<RunningChannels> {
-  const { clock, logger, crashPoints } = context;
+  const { clock, logger, interception } = context;
   const channels: Channel[] = [];
   const ends: Promise<void>[] = [];
   for (const definition of channelsToOpen(context, entrances)) {
@@ -44,7 +44,7 @@ export async function openChannels(
     if (isChannel(opened) && opened.inputEnded) ends.push(opened.inputEnded);
     const connector = isChannel(opened) ? unconnected(opened) : opened;
     const supervisor = { clock, logger, wait: waitOnTimer, random: Math.random };
-    channels.push(crashPoints.channel(stack.use(new SupervisedChannel(connector, supervisor))));
+    channels.push(interception.channel(stack.use(new SupervisedChannel(connector, supervisor))));
   }
   const inputEnded = ends.length > 0 ? Promise.all(ends).then(() => undefined) : new Promise<void>(() => undefined);
   return { channels, inputEnded };

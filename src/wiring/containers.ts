@@ -37,18 +37,27 @@ export interface Containers {
   readonly mounts: MountWatch;
 }
 
-/** Everything that makes containers. Nothing is asked of the engine before `prepare`: it may be away for now. */
+/** The container engine, which is looked for when it is first asked: it may be away for now. */
+export function openEngineLater(
+  { environment, interception }: AppContext,
+  stack: AsyncDisposableStack,
+): ContainerEngine {
+  const surroundings = { env: environment.variables, homeFolder: environment.userHome };
+  return interception.engine(stack.use(new LateEngine(() => openEngine(surroundings))));
+}
+
+/** Everything that makes containers. Nothing is asked of the engine before `prepare`. */
 export async function openContainers(
   context: AppContext,
   stack: AsyncDisposableStack,
   parts: {
+    readonly engine: ContainerEngine;
     readonly deliver: () => void;
     readonly egress?: EgressOverrides | undefined;
   },
 ): Promise<Containers> {
   const { environment, home, config } = context;
-  const surroundings = { env: environment.variables, homeFolder: environment.userHome };
-  const engine = context.crashPoints.engine(stack.use(new LateEngine(() => openEngine(surroundings))));
+  const { engine } = parts;
   const image = rememberSuccess(async () => {
     await refuseUnfitEngine(context, engine);
     return findImage(engine, environment.checkout);
@@ -156,7 +165,7 @@ function createPool(
   context: AppContext,
   parts: { launcher: ContainerLauncher; watch: WorkspaceWatch; mounts: MountWatch; deliver: () => void },
 ): SessionPool {
-  const { config, home, store, logs, clock, logger, publish, crashPoints } = context;
+  const { config, home, store, logs, clock, logger, publish, interception } = context;
   const { launcher, watch, mounts, deliver } = parts;
   const mailFolder = (session: string, generation: number): string =>
     join(home.paths.sessions, session, "mail", String(generation));
@@ -180,7 +189,7 @@ function createPool(
         },
         logger,
       });
-      return crashPoints.mailbox(mailbox);
+      return interception.mailbox(mailbox);
     },
     containerLog: (session, group, level, text) => logs.of({ id: session, group }).write("agent", level, text),
     publish,

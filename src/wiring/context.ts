@@ -11,7 +11,7 @@ import type { Metrics } from "../metrics/metrics.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { SessionLogs } from "../session-logs/session-log.ts";
 import type { Store } from "../stores/store.ts";
-import type { CrashPoints } from "./crash-points.ts";
+import type { Interception } from "./interception.ts";
 
 /** What nearly every part of the host is made with. */
 export interface AppContext {
@@ -31,7 +31,7 @@ export interface AppContext {
   readonly publish: Publish;
   readonly fingerprint: (text: string) => Fingerprint;
   readonly metrics: Metrics;
-  readonly crashPoints: CrashPoints;
+  readonly interception: Interception;
 }
 
 /** Id of the host's own user; 0 where the system has no such thing. */

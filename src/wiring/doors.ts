@@ -7,20 +7,21 @@ import type { Outbox } from "../delivery/outbox.ts";
 import type { Readiness } from "../http/health.ts";
 import type { HttpRefusal } from "../http/refusals.ts";
 import { createGatewayServer } from "../http/server.ts";
-import type { GatewayServer } from "../http/server.ts";
 import { toError } from "../lib/app-error.ts";
 import { openChannels, type RunningChannels } from "./channels.ts";
-import type { ChatBook } from "./chat-book.ts";
+import type { ChatBook } from "../intake/chat-book.ts";
 import type { AppContext } from "./context.ts";
 
 /** Where people and programs get in: the channels and the server that HTTP comes through. */
 export interface Doors extends RunningChannels {
-  readonly server: GatewayServer | undefined;
   /** Puts a channel's new state on record. */
   readonly recordState: (channel: string, state: ChannelState) => void;
 }
 
-/** Makes the doors; nothing comes in before `openDoors`. */
+/**
+ * Makes the doors, and takes the gateway's port: one that is busy is known before anything else has begun. Nothing is taken
+ * in before `startChannels`.
+ */
 export async function buildDoors(
   context: AppContext,
   stack: AsyncDisposableStack,
@@ -50,7 +51,9 @@ export async function buildDoors(
         );
   const recordState = createStateRecorder(context, stack);
   const running = await openChannels(context, stack, { routes: server?.routes, console: parts.console });
-  return { ...running, server, recordState };
+  const address = await server?.listen();
+  if (address) logger.info({ host: address.host, port: address.port }, "the gateway listens");
+  return { ...running, recordState };
 }
 
 function recordRefusal({ publish, logger }: AppContext, refusal: HttpRefusal): void {
@@ -60,8 +63,7 @@ function recordRefusal({ publish, logger }: AppContext, refusal: HttpRefusal): v
 }
 
 /** Begins to take messages in. A channel that cannot be opened is tried again by itself and touches no other. */
-export async function openDoors(
-  { logger }: Pick<AppContext, "logger">,
+export async function startChannels(
   doors: Doors,
   parts: {
     readonly accept: AcceptMessage;
@@ -84,8 +86,6 @@ export async function openDoors(
       },
     });
   }
-  const address = await doors.server?.listen();
-  if (address) logger.info({ host: address.host, port: address.port }, "the gateway listens");
 }
 
 /** What is on its way to the log when the channels have ended is waited for. */

@@ -18,7 +18,7 @@ import { SessionLogs } from "../session-logs/session-log.ts";
 import { mebibyte } from "../lib/bytes.ts";
 import { openStore } from "../stores/catalog.ts";
 import type { AppContext } from "./context.ts";
-import { createCrashPoints } from "./crash-points.ts";
+import { type Interception, noInterception } from "./interception.ts";
 
 /** What a host is started with. The home is locked by the caller. */
 export interface FoundationParts {
@@ -28,6 +28,7 @@ export interface FoundationParts {
   readonly version: string;
   readonly clock: Clock;
   readonly logger: Logger;
+  readonly interception?: Interception | undefined;
 }
 
 /** What everything else stands on: state and proof. The first record says who has started, with which configuration. */
@@ -37,8 +38,8 @@ export async function openFoundation(
 ): Promise<Omit<AppContext, "metrics">> {
   const { home, loaded, clock, logger, version } = parts;
   const { config, adapters, secrets } = loaded;
-  const crashPoints = createCrashPoints(parts.environment.crashAt);
-  const store = crashPoints.store(stack.use(await openStore({ path: home.paths.database })));
+  const { interception = noInterception } = parts;
+  const store = interception.store(stack.use(await openStore({ path: home.paths.database })));
   // The home's lock is held: whoever had leases is dead.
   await store.leases.endAll();
   const audit = stack.use(
@@ -51,7 +52,7 @@ export async function openFoundation(
       logger,
     }),
   );
-  const append = crashPoints.record((entry) => audit.append(entry));
+  const append = interception.audit((entry) => audit.append(entry));
   const record = async (event: NewEvent): Promise<void> => {
     const entry = auditEntryOf(event);
     if (entry) await append(entry);
@@ -84,7 +85,7 @@ export async function openFoundation(
     events,
     publish,
     fingerprint: (text) => audit.fingerprint(text),
-    crashPoints,
+    interception,
   };
 }
 

@@ -16,6 +16,7 @@ import type { IntakeGuard } from "../intake/intake-guard.ts";
 import type { Interventions } from "./interventions.ts";
 import { createStrangers } from "./onboarding.ts";
 import { mebibyte } from "../lib/bytes.ts";
+import { Timers } from "../lib/timers.ts";
 
 export interface IntakeParts {
   readonly groups: GroupRegistry;
@@ -25,7 +26,6 @@ export interface IntakeParts {
   readonly interventions: Interventions;
   readonly doors: Doors;
   readonly pace: TurnPace;
-  readonly state: () => IntakeState;
 }
 
 const commandRetryMs = 2_000;
@@ -41,13 +41,14 @@ export async function createIntake(
   const { config, store, clock, publish, metrics } = context;
   const { groups, outbox, guard } = parts;
   const inbox = stack.use(await openInbox(context));
+  const timers = stack.use(new Timers());
   const { autoRegister } = config.intake;
   const defaults = groupDefaults(config);
   const accept = createRouter({
     registry: groups,
     store,
     assistantName: config.assistant.name,
-    intake: parts.state,
+    intake: () => guard.state(),
     autoRegister: createAutoRegister({
       channels: registeringChannels(context),
       registry: groups,
@@ -60,9 +61,9 @@ export async function createIntake(
     onStranger: createStrangers(context, parts),
     fetchAll: (group, attachments, roomBytes) => inbox.fetchAll(group, attachments, roomBytes),
     pace: parts.pace,
-    wake: createWake(parts),
+    wake: createWake(parts, timers),
     lateMs: (group) => catchUpMinutes(config, group) * 60_000,
-    runCommands: (group) => runCommands(parts, group),
+    runCommands: (group) => runCommands(parts, timers, group),
     notify: async (draft) => {
       await store.outbox.add(draft, clock.now());
       outbox.wake();
@@ -120,18 +121,24 @@ function inBytes({
 }
 
 /** Late messages wait until no more have come for a while: what is said to them is said once. */
-function createWake({ queue, groups, interventions }: IntakeParts): (group: string, late: boolean) => void {
-  const timers = new Map<string, NodeJS.Timeout>();
+function createWake(
+  { queue, groups, interventions }: IntakeParts,
+  timers: Timers,
+): (group: string, late: boolean) => void {
+  const waiting = new Map<string, Disposable>();
   const wake = (name: string): void => {
-    timers.delete(name);
+    waiting.delete(name);
     const group = groups.byName(name);
     if (group) queue.wake(mainSessionOf(group));
   };
   return (group, late) => {
-    clearTimeout(timers.get(group));
+    waiting.get(group)?.[Symbol.dispose]();
     if (!late) return wake(group);
     interventions.cameLate(group);
-    timers.set(group, setTimeout(() => wake(group), backlogMs).unref());
+    waiting.set(
+      group,
+      timers.after(backlogMs, () => wake(group)),
+    );
   };
 }
 
@@ -140,7 +147,7 @@ const whileStopping: IntakeState = { open: false, code: "stopping", reason: "the
 const whileOpen = { code: "store-failed", reason: "the store cannot be written" } as const;
 
 /** At once; what cannot be carried out now is tried again, and before the group's next turn and at the next start at the latest. */
-async function runCommands({ interventions, guard, queue }: IntakeParts, group: Group): Promise<void> {
+async function runCommands({ interventions, guard, queue }: IntakeParts, timers: Timers, group: Group): Promise<void> {
   try {
     await interventions.runCommands(group);
   } catch (error) {
@@ -148,6 +155,6 @@ async function runCommands({ interventions, guard, queue }: IntakeParts, group: 
     const retry = (): void => {
       void interventions.runCommands(group).catch(() => queue.wake(mainSessionOf(group)));
     };
-    setTimeout(retry, commandRetryMs).unref();
+    timers.after(commandRetryMs, retry);
   }
 }

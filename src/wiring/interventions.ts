@@ -16,7 +16,8 @@ import type { SessionPool } from "../sandbox/pool/pool.ts";
 import type { PendingCommand } from "../stores/store.ts";
 import type { TurnRunner } from "../turns/turn-runner.ts";
 import type { AppContext } from "./context.ts";
-import { describeForChat } from "./describe-for-chat.ts";
+import { describeRest } from "../intake/resting-notice.ts";
+import { describeForChat } from "../commands/describe-for-chat.ts";
 
 export interface InterventionParts {
   readonly runner: TurnRunner;
@@ -131,6 +132,7 @@ async function describe(context: AppContext, { pool, runner, pace }: Interventio
   const { config, store, clock } = context;
   const usage = (await store.usage.ofDay(utcDay(clock.now()))).find((entry) => entry.group === group.name);
   const hot = pool.list().find((container) => container.group === group.name);
+  const resting = pace.resting(group.name);
   return describeForChat({
     assistantName: config.assistant.name,
     models: config.models.routes[group.model ?? config.models.default] ?? [],
@@ -139,6 +141,6 @@ async function describe(context: AppContext, { pool, runner, pace }: Interventio
     container: hot && `${hot.name} (${hot.state})`,
     group,
     tokensToday: usage?.tokens ?? 0,
-    resting: pace.resting(group.name),
+    rest: resting && describeRest(resting),
   });
 }

@@ -6,7 +6,7 @@ import type { Outbox } from "../delivery/outbox.ts";
 import { createApprovals } from "../intake/approvals.ts";
 import type { GroupRegistry } from "../intake/group-registry.ts";
 import { createOnboarding } from "../intake/onboarding.ts";
-import type { ChatBook } from "./chat-book.ts";
+import type { ChatBook } from "../intake/chat-book.ts";
 import type { AppContext } from "./context.ts";
 import type { Groups } from "./groups.ts";
 

@@ -7,7 +7,7 @@ import type { DueWork } from "../queue/due-work.ts";
 import { mainSessionOf, type SessionQueue } from "../queue/session-queue.ts";
 import type { GroupRegistry } from "../intake/group-registry.ts";
 import type { IntakeState } from "../channels/channel.ts";
-import type { ChatBook } from "./chat-book.ts";
+import type { ChatBook } from "../intake/chat-book.ts";
 import type { Containers } from "./containers.ts";
 import type { AppContext } from "./context.ts";
 import type { Doors } from "./doors.ts";

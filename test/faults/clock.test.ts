@@ -4,7 +4,7 @@ import { PassThrough } from "node:stream";
 import { pino } from "pino";
 import { expect, test } from "vitest";
 
-import { startApp } from "../../src/wiring/host.ts";
+import { startHost } from "../../src/wiring/host.ts";
 import { readEnvironment } from "../../src/config/environment.ts";
 import { prepareHome } from "../../src/config/home.ts";
 import { loadConfig } from "../../src/config/load.ts";
@@ -30,14 +30,13 @@ test("a clock that is set back by days changes no order, and the audit log still
   const console = { input, output, error: new PassThrough(), json: true, interactive: false };
   const foundation = { environment, home, loaded, version: "test", clock, logger: pino({ level: "silent" }) };
 
-  const app = await startApp({ ...foundation, console });
+  const app = await startHost({ ...foundation, console });
   for (const [index, behind] of [0, 3 * day, 1 * day, 5 * day].entries()) {
     behindMs = behind;
     input.write(`run echo answer-${index}\n`);
     await expect.poll(() => answers.length).toBe(index + 1);
   }
-  await app.drain(1_000);
-  await app[Symbol.asyncDispose]();
+  await app.stop(AbortSignal.timeout(1_000));
   const verified = await crabpot({ home: crabpotHome }, "audit", "verify");
 
   expect(answers.map((answer) => /answer-\d/.exec(answer)?.[0])).toEqual([

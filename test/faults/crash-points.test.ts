@@ -4,7 +4,7 @@ import { expect, test, vi } from "vitest";
 
 import { readEvents } from "../../src/events/read-events.ts";
 import { openEventReader } from "../../src/stores/catalog.ts";
-import { listCrashPoints } from "../../src/wiring/crash-points.ts";
+import { listCrashPoints } from "../support/crash-points.ts";
 import { openEngine } from "../../src/sandbox/engine/catalog.ts";
 import { findViolations } from "../support/checker.ts";
 import { surroundings } from "../support/engine.ts";

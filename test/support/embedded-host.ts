@@ -4,7 +4,7 @@ import { promisify } from "node:util";
 import pino from "pino";
 import { stringify } from "yaml";
 
-import { startApp } from "../../src/wiring/host.ts";
+import { startHost } from "../../src/wiring/host.ts";
 import * as z from "zod";
 
 import { defineChannel } from "../../src/channels/define-channel.ts";
@@ -39,7 +39,7 @@ export async function openEmbeddedHost(config: object = {}): Promise<EmbeddedHos
   });
   const adapters = withBuiltInAdapters({ channels: [definition] });
   const app = stack.use(
-    await startApp({
+    await startHost({
       environment,
       home,
       loaded: await loadConfig(home.paths.config, environment.variables, adapters),

@@ -2,7 +2,7 @@ import type { ChildProcess } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { glob, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 
 import { parse, stringify } from "yaml";
 
@@ -10,8 +10,11 @@ import { openEngine } from "../../src/sandbox/engine/catalog.ts";
 import type { ContainerEngine } from "../../src/sandbox/engine/engine.ts";
 import { crabpot, startCrabpot } from "./crabpot.ts";
 import type { CommandResult } from "./crabpot.ts";
+import { crashAtVariable } from "./crash-points.ts";
 import { surroundings } from "./engine.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
+
+const crashingHost = resolve(import.meta.dirname, "../fixtures/crashing-host.ts");
 
 const token = "test-token-0123456789";
 
@@ -124,7 +127,8 @@ export class TestHost implements AsyncDisposable {
 
   /** Starts the process and waits for nothing. It may be told more than the others: where to crash, say. */
   launch(variables: Readonly<Record<string, string>> = {}): ChildProcess {
-    const program = this.#program === undefined ? {} : { program: this.#program };
+    const instead = this.#program ?? (variables[crashAtVariable] === undefined ? undefined : crashingHost);
+    const program = instead === undefined ? {} : { program: instead };
     const options = { home: this.home, variables: { ...this.#variables, ...variables }, ...program };
     const child = startCrabpot(options, "start");
     this.#process = child;

@@ -7,7 +7,7 @@ import pino from "pino";
 import { Registry } from "prom-client";
 import { describe, expect, test } from "vitest";
 
-import { createMetrics } from "../../../src/metrics/metrics.ts";
+import { addGauges, createMetrics } from "../../../src/metrics/metrics.ts";
 import { createGatewayServer, type GatewayParts, type GatewayServer } from "../../../src/http/server.ts";
 import { AppError } from "../../../src/lib/app-error.ts";
 import { systemClock } from "../../../src/lib/clock.ts";
@@ -157,7 +157,8 @@ describe("with the right token", () => {
 
   test("the metrics can be read", async () => {
     const metrics = new Registry();
-    const count = createMetrics(metrics, {
+    const count = createMetrics(metrics);
+    addGauges(metrics, {
       intakeOpen: () => true,
       containersHot: () => 3,
       groupsWaiting: () => 2,

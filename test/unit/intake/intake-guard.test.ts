@@ -38,6 +38,7 @@ async function openRig(more: Partial<IntakeGuardParts> = {}): Promise<Rig> {
       ...more,
     }),
   );
+  guard.open();
   const owned = stack.move();
   return {
     guard,
@@ -119,4 +120,25 @@ test("work that was held up waits until the store can be written, and not beyond
   await waited;
 
   expect(before).toBe(false);
+});
+
+test("nothing is taken in before the host is there nor once it stops, whatever the disk and the store say", async () => {
+  await using rig = await openRig();
+  const starting = new IntakeGuard({
+    folder: "/",
+    reserveBytes: 0,
+    store: { probe: rig.probe },
+    publish: async () => undefined,
+    clock: systemClock,
+    logger: pino({ enabled: false }),
+  });
+
+  const states = [starting.state()];
+  starting.open();
+  states.push(starting.state());
+  starting.close();
+  starting.open();
+  states.push(starting.state());
+
+  expect(states).toMatchObject([{ open: false, code: "starting" }, { open: true }, { open: false, code: "stopping" }]);
 });

@@ -100,7 +100,7 @@ test("a queue that is stopped while a group rests does not run it", async () => 
   for (let wake = 0; wake < 3; wake += 1) queue.wake(only("a"));
   running.get("a")?.resolve();
   await expect.poll(() => queue.snapshot().waiting).toEqual([only("a")]);
-  await queue.stop(10);
+  await queue.stop(AbortSignal.timeout(10));
   await queue.idle();
 
   expect(started).toEqual(["a"]);
@@ -135,7 +135,7 @@ test("after stop nothing new starts, and what runs is aborted at the deadline", 
   queue.wake(only("a"));
   queue.wake(only("b"));
   await expect.poll(() => started).toEqual(["a"]);
-  await queue.stop(10);
+  await queue.stop(AbortSignal.timeout(10));
   queue.wake(only("c"));
   await queue.idle();
 
@@ -186,7 +186,7 @@ test("who is interested learns what each group does, once per change", async () 
   queue.wake(only("a"));
   running.get("a")?.resolve();
   await expect.poll(() => running.has("b")).toBe(true);
-  const stopping = queue.stop(60_000);
+  const stopping = queue.stop(AbortSignal.timeout(60_000));
   running.get("b")?.resolve();
   await stopping;
 

@@ -6,7 +6,7 @@ import type { ChannelPorts, ChannelTraits } from "../../../src/channels/define-c
 import { defineChannel } from "../../../src/channels/define-channel.ts";
 import { systemClock } from "../../../src/lib/clock.ts";
 import { openChannels, type Entrances } from "../../../src/wiring/channels.ts";
-import { createCrashPoints } from "../../../src/wiring/crash-points.ts";
+import { noInterception } from "../../../src/wiring/interception.ts";
 import { FakeChannel } from "../../fakes/fake-channel.ts";
 import { openTestStore } from "../../support/open-test-store.ts";
 
@@ -43,7 +43,7 @@ async function open(wanted: Readonly<Record<string, ChannelTraits>>, entrances: 
     store,
     clock: systemClock,
     logger: pino({ level: "silent" }),
-    crashPoints: createCrashPoints(undefined),
+    interception: noInterception,
   } as unknown as Parameters<typeof openChannels>[0];
   const running = await openChannels(context, stack, { routes: undefined, console: undefined, ...entrances });
   const owned = stack.move();

@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 
 import type { AppContext } from "../../../src/wiring/context.ts";
 import type { NewEvent } from "../../../src/events/event.ts";
-import { createEventNotices } from "../../../src/wiring/event-notices.ts";
+import { createEventNotices } from "../../../src/delivery/event-notices.ts";
 import { Instructions } from "../../../src/wiring/instructions.ts";
 import { systemClock } from "../../../src/lib/clock.ts";
 import { writeEventLines } from "../../../src/session-logs/event-lines.ts";

@@ -1,28 +1,36 @@
+import type { Logger } from "pino";
+
 import type { ChatFacts } from "../channels/channel.ts";
 import type { Group } from "../domain/group.ts";
+import type { Publish } from "../events/event.ts";
 import { toError } from "../lib/app-error.ts";
-import type { GroupRegistry } from "../intake/group-registry.ts";
-import type { AppContext } from "./context.ts";
+import type { Clock } from "../lib/clock.ts";
+import type { Store } from "../stores/store.ts";
+import type { GroupRegistry } from "./group-registry.ts";
 
 const nameChars = 256;
 const keptMembers = 256;
 /** Chats whose members are remembered until they may become groups. */
 const rememberedChats = 1_000;
 
+interface ChatBookParts {
+  readonly store: Pick<Store, "chats" | "requests">;
+  readonly publish: Publish<"chat.left">;
+  readonly clock: Pick<Clock, "now">;
+  readonly logger: Logger;
+}
+
 /**
  * What platforms say of chats: titles, members, whether we are still in them. Who is in a chat that is no group is not
  * written down, only remembered while the host runs, for the moment in which it becomes one.
  */
 export class ChatBook implements AsyncDisposable {
-  readonly #context: Pick<AppContext, "store" | "publish" | "logger" | "clock">;
+  readonly #context: ChatBookParts;
   readonly #groups: Pick<GroupRegistry, "find">;
   readonly #members = new Map<string, NonNullable<ChatFacts["members"]>>();
   #writing: Promise<void> = Promise.resolve();
 
-  constructor(
-    context: Pick<AppContext, "store" | "publish" | "logger" | "clock">,
-    groups: Pick<GroupRegistry, "find">,
-  ) {
+  constructor(context: ChatBookParts, groups: Pick<GroupRegistry, "find">) {
     this.#context = context;
     this.#groups = groups;
   }

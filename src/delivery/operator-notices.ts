@@ -1,9 +1,12 @@
+import type { Logger } from "pino";
+
+import type { Channel } from "../channels/channel.ts";
+import type { Group } from "../domain/group.ts";
 import { toError } from "../lib/app-error.ts";
+import type { Clock } from "../lib/clock.ts";
 import { plainSentence } from "../lib/plain-words.ts";
-import type { Outbox } from "../delivery/outbox.ts";
-import type { GroupRegistry } from "../intake/group-registry.ts";
-import type { AppContext } from "./context.ts";
-import type { Doors } from "./doors.ts";
+import type { Store } from "../stores/store.ts";
+import type { Outbox } from "./outbox.ts";
 
 /** What the operator should know soon, in the host's words; the log and the audit log have it anyway. */
 export interface OperatorNotice {
@@ -20,17 +23,19 @@ export type TellOperator = (notice: OperatorNotice) => void;
 /** Tells the operator that a channel needs somebody. */
 export type Alert = (channel: string, reason: string) => void;
 
-interface AlertParts {
-  readonly groups: Pick<GroupRegistry, "list">;
-  readonly doors: Pick<Doors, "channels">;
+interface NoticeParts {
+  readonly outboxStore: Pick<Store["outbox"], "add">;
   readonly outbox: Pick<Outbox, "wake">;
+  readonly groups: { list(): readonly Group[] };
+  readonly channels: readonly Pick<Channel, "name" | "state">[];
+  readonly clock: Pick<Clock, "now">;
+  readonly logger: Logger;
 }
 
-type AlertContext = Pick<AppContext, "store" | "clock" | "logger">;
-
-export function createTellOperator({ store, clock, logger }: AlertContext, parts: AlertParts): TellOperator {
+export function createTellOperator(parts: NoticeParts): TellOperator {
+  const { outboxStore, clock, logger } = parts;
   const isOpen = (name: string): boolean =>
-    parts.doors.channels.some((channel) => channel.name === name && channel.state().state === "open");
+    parts.channels.some((channel) => channel.name === name && channel.state().state === "open");
   const tell = async ({ text, notThrough, hiddenFrom }: OperatorNotice): Promise<void> => {
     const mains = parts.groups
       .list()
@@ -39,7 +44,7 @@ export function createTellOperator({ store, clock, logger }: AlertContext, parts
     if (!group) return;
     const { name, channel: through, chat } = group;
     const place = { group: name, channel: through, chat, inReplyTo: [], turn: undefined };
-    await store.outbox.add({ ...place, kind: "notice", text }, clock.now());
+    await outboxStore.add({ ...place, kind: "notice", text }, clock.now());
     parts.outbox.wake();
   };
   return (notice) => {
@@ -49,8 +54,7 @@ export function createTellOperator({ store, clock, logger }: AlertContext, parts
   };
 }
 
-export function createAlert(context: AlertContext, parts: AlertParts): Alert {
-  const tell = createTellOperator(context, parts);
+export function createAlert(tell: TellOperator): Alert {
   return (channel, reason) =>
     tell({ text: `The channel ${channel} needs you: ${plainSentence(reason)}.`, notThrough: channel });
 }

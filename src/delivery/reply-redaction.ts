@@ -1,20 +1,51 @@
-import { secretsOf } from "../config/secrets.ts";
-import type { ConfiguredSecret } from "../config/secrets.ts";
-import { formatReply } from "../delivery/format.ts";
-import { createReplyRedaction } from "../delivery/redact.ts";
-import type { Redacted } from "../delivery/redact.ts";
-import type { NewEvent } from "../events/event.ts";
+import type { Logger } from "pino";
+
+import type { NewEvent, Publish } from "../events/event.ts";
 import { toError } from "../lib/app-error.ts";
-import type { TurnParts, TurnScope } from "../turns/turn-parts.ts";
-import type { TellOperator } from "./alerts.ts";
-import type { AppContext } from "./context.ts";
+import type { Clock } from "../lib/clock.ts";
+import { formatReply } from "./format.ts";
+import type { TellOperator } from "./operator-notices.ts";
+import { createReplyRedaction } from "./redact.ts";
+import type { Redacted } from "./redact.ts";
 
 /** Secrets that are taken out of a group's texts in a day (UTC) before the operator is told. */
 const redactionsPerDay = 3;
 /** Characters of a vendor's key that nobody guesses. */
 const unguessable = 20;
 
-type ReplyContext = Pick<AppContext, "config" | "adapters" | "publish" | "logger" | "home" | "clock">;
+/** A value that must not be said, where it stands in the configuration, and what for. */
+export interface KnownSecret {
+  readonly value: string;
+  readonly path: string;
+  /** The group that may use it; undefined: none. */
+  readonly group?: string | undefined;
+  readonly use: string;
+}
+
+/** Whose words they are. */
+interface Scope {
+  readonly group: { readonly name: string };
+  readonly session: { readonly id: string };
+  readonly turn: { readonly id: string };
+}
+
+/** Words on their way to a chat. */
+export interface ReplyFormats {
+  /** An agent's answer as it goes to the chat; empty when there is nothing to send. */
+  readonly formatReply: (text: string, scope: Scope) => string;
+  /** The same for words of the host's own, such as why a turn failed. */
+  readonly formatNotice: (text: string, scope: Scope) => string;
+}
+
+interface RedactionParts {
+  readonly secrets: readonly KnownSecret[];
+  /** The home's folder, which is nobody's business in a chat. */
+  readonly homeFolder: string;
+  readonly tell: TellOperator;
+  readonly publish: Publish<"reply.redacted" | "secret.said">;
+  readonly clock: Pick<Clock, "now">;
+  readonly logger: Logger;
+}
 
 /**
  * What goes to a chat, and whether it may. From an agent's words secrets of its own group are taken, and vendors' keys, which
@@ -22,11 +53,8 @@ type ReplyContext = Pick<AppContext, "config" | "adapters" | "publish" | "logger
  * guess, and taking it out would tell a member that the guess was right. Such a text goes out as it is; the alarm is where
  * members do not see it. In the host's own words nothing is left.
  */
-export function createReplyFormats(
-  context: ReplyContext,
-  tell: TellOperator,
-): Pick<TurnParts, "formatReply" | "formatNotice"> {
-  const secrets = secretsOf(context.config, context.adapters);
+export function createReplyFormats(parts: RedactionParts): ReplyFormats {
+  const { secrets, homeFolder } = parts;
   const redactAll = createReplyRedaction(secrets.map(({ value }) => value));
   const rules = new Map<string, GroupRules>();
   const rulesOf = (group: string): GroupRules => {
@@ -34,7 +62,7 @@ export function createReplyFormats(
     rules.set(group, known);
     return known;
   };
-  const alarm = new SecretAlarm(context, tell);
+  const alarm = new SecretAlarm(parts);
   return {
     formatReply: (text, scope) => {
       const { redactOwn, findOthers, others } = rulesOf(scope.group.name);
@@ -46,25 +74,25 @@ export function createReplyFormats(
     },
     formatNotice: (text, scope) => {
       // Where the home is concerns nobody in a chat; the reason of a failure may name it.
-      const redacted = redactAll(formatReply(text).replaceAll(context.home.paths.root, "(home)"));
+      const redacted = redactAll(formatReply(text).replaceAll(homeFolder, "(home)"));
       if (redacted.count > 0) alarm.redacted(redacted.count, scope);
       return redacted.text;
     },
   };
 }
 
-function isVendors({ use }: ConfiguredSecret): boolean {
+function isVendors({ use }: KnownSecret): boolean {
   return use === "provider" || use === "channel";
 }
 
 interface GroupRules {
   readonly redactOwn: (text: string) => Redacted;
-  readonly others: readonly ConfiguredSecret[];
+  readonly others: readonly KnownSecret[];
   readonly findOthers: (text: string) => Redacted;
 }
 
-function rulesFor(group: string, secrets: readonly ConfiguredSecret[]): GroupRules {
-  const isTakenOut = (secret: ConfiguredSecret): boolean =>
+function rulesFor(group: string, secrets: readonly KnownSecret[]): GroupRules {
+  const isTakenOut = (secret: KnownSecret): boolean =>
     secret.group === group || (isVendors(secret) && secret.value.length >= unguessable);
   const own = new Set(secrets.filter(isTakenOut).map(({ value }) => value));
   const others = secrets.filter(({ value }) => !own.has(value));
@@ -77,21 +105,19 @@ function rulesFor(group: string, secrets: readonly ConfiguredSecret[]): GroupRul
 
 /** Tells of secrets in texts. The text does not wait for it: whether there is one must not be felt in the chat. */
 class SecretAlarm {
-  readonly #context: ReplyContext;
-  readonly #tell: TellOperator;
+  readonly #parts: RedactionParts;
   #day = -1;
   readonly #redactions = new Map<string, number>();
   readonly #shown = new Set<string>();
 
-  constructor(context: ReplyContext, tell: TellOperator) {
-    this.#context = context;
-    this.#tell = tell;
+  constructor(parts: RedactionParts) {
+    this.#parts = parts;
   }
 
-  redacted(count: number, scope: TurnScope): void {
+  redacted(count: number, scope: Scope): void {
     this.#beginDay();
     const group = scope.group.name;
-    this.#context.logger.error(
+    this.#parts.logger.error(
       { group, turn: scope.turn.id },
       "a known secret was about to be sent to a chat; it was taken out",
     );
@@ -101,18 +127,18 @@ class SecretAlarm {
     this.#redactions.set(group, before + count);
     if (before > redactionsPerDay || before + count <= redactionsPerDay) return;
     const text = `The agent of group ${group} was about to send secrets ${before + count} times today; they were taken out. Somebody may be trying out values: look at the records of type redaction.`;
-    this.#tell({ text });
+    this.#parts.tell({ text });
   }
 
-  shown(text: string, secrets: readonly ConfiguredSecret[], scope: TurnScope): void {
+  shown(text: string, secrets: readonly KnownSecret[], scope: Scope): void {
     setImmediate(() => this.#nameShown(text, secrets, scope));
   }
 
-  #nameShown(text: string, secrets: readonly ConfiguredSecret[], scope: TurnScope): void {
+  #nameShown(text: string, secrets: readonly KnownSecret[], scope: Scope): void {
     this.#beginDay();
     const group = scope.group.name;
     const found = secrets.filter(({ value }) => createReplyRedaction([value])(text).count > 0).map(({ path }) => path);
-    this.#context.logger.error(
+    this.#parts.logger.error(
       { group, turn: scope.turn.id, found },
       "an agent said a secret that it cannot know from here; the text was sent as it is",
     );
@@ -121,21 +147,21 @@ class SecretAlarm {
     if (this.#shown.has(group)) return;
     this.#shown.add(group);
     const what = found.join(", ");
-    this.#tell({
+    this.#parts.tell({
       text: `The agent of group ${group} said a secret of this host in its chat: ${what}. It was told or guessed it. Replace that secret.`,
       hiddenFrom: group,
     });
   }
 
   #publish(event: NewEvent<"reply.redacted" | "secret.said">): void {
-    const { publish, logger } = this.#context;
+    const { publish, logger } = this.#parts;
     publish(event).catch((error: unknown) =>
       logger.error({ error: toError(error) }, "a redaction could not be put on record"),
     );
   }
 
   #beginDay(): void {
-    const day = Math.floor(this.#context.clock.now() / 86_400_000);
+    const day = Math.floor(this.#parts.clock.now() / 86_400_000);
     if (day === this.#day) return;
     this.#day = day;
     this.#redactions.clear();

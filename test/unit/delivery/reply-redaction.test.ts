@@ -1,9 +1,10 @@
 import pino from "pino";
 import { expect, test } from "vitest";
 
-import type { OperatorNotice } from "../../../src/wiring/alerts.ts";
+import type { OperatorNotice } from "../../../src/delivery/operator-notices.ts";
 import type { NewEvent } from "../../../src/events/event.ts";
-import { createReplyFormats } from "../../../src/wiring/replies.ts";
+import { secretsOf } from "../../../src/config/secrets.ts";
+import { createReplyFormats } from "../../../src/delivery/reply-redaction.ts";
 import { checkConfig } from "../../../src/config/load.ts";
 import { prepareHome } from "../../../src/config/home.ts";
 import type { TurnScope } from "../../../src/turns/turn-parts.ts";
@@ -42,10 +43,15 @@ async function formats(now: () => number = () => 0) {
   };
   const logger = pino({ level: "error" }, { write: (line: string) => void errors.push(line) });
   const clock = { now } as Parameters<typeof createReplyFormats>[0]["clock"];
-  const { formatReply, formatNotice } = createReplyFormats(
-    { ...checked.loaded, home, publish, logger, clock },
-    (notice) => void notices.push(notice),
-  );
+  const { config: read, adapters } = checked.loaded;
+  const { formatReply, formatNotice } = createReplyFormats({
+    secrets: secretsOf(read, adapters),
+    homeFolder: home.paths.root,
+    tell: (notice) => void notices.push(notice),
+    publish,
+    logger,
+    clock,
+  });
   const scope = { group: someGroup("family"), session: { id: "s" }, turn: { id: "t" } } as TurnScope;
   return {
     say: (text: string) => formatReply(text, scope),

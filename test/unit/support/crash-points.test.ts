@@ -1,8 +1,7 @@
 import { expect, test } from "vitest";
 
-import { createCrashPoints, listCrashPoints } from "../../../src/wiring/crash-points.ts";
+import { createCrashPoints, listCrashPoints } from "../../support/crash-points.ts";
 import { openEngine } from "../../../src/sandbox/engine/catalog.ts";
-import { readEnvironment } from "../../../src/config/environment.ts";
 import { surroundings } from "../../support/engine.ts";
 import { openTestStore } from "../../support/open-test-store.ts";
 
@@ -43,7 +42,7 @@ test("records, sends of the mailbox and sends of a channel are told apart by wha
     [Symbol.asyncDispose]: async () => undefined,
   };
 
-  const record = at("before:record.turn-end").record(async ({ type }) => void done.push(type));
+  const record = at("before:record.turn-end").audit(async ({ type }) => void done.push(type));
   await record({ type: "turn-start", actor: "host", data: {} });
   await record({ type: "turn-end", actor: "host", data: {} });
   const watched = at("after:mailbox.turn-start").mailbox(mailbox);
@@ -57,7 +56,6 @@ test("records, sends of the mailbox and sends of a channel are told apart by wha
 
 test("what is no crash point by its form is refused, and says how one looks", () => {
   expect(() => createCrashPoints("turns.finish")).toThrow("before:turns.finish#2");
-  expect(readEnvironment({ CRABPOT_CRASH_AT: "" }).crashAt).toBeUndefined();
 });
 
 test("the list names each method of the store and of the engine, each record and each message to an agent", async () => {

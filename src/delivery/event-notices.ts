@@ -2,7 +2,7 @@ import type { Logger } from "pino";
 
 import type { EventType, HostEvent } from "../events/event.ts";
 import { plainSentence } from "../lib/plain-words.ts";
-import type { TellOperator } from "./alerts.ts";
+import type { TellOperator } from "./operator-notices.ts";
 
 /** Names that one sentence holds. */
 const mostNamed = 5;

@@ -1,7 +1,7 @@
 import pino from "pino";
 import { expect, test } from "vitest";
 
-import { createAlert, createTellOperator } from "../../../src/wiring/alerts.ts";
+import { createAlert, createTellOperator } from "../../../src/delivery/operator-notices.ts";
 import type { Group } from "../../../src/domain/group.ts";
 import { systemClock } from "../../../src/lib/clock.ts";
 import { FakeChannel } from "../../fakes/fake-channel.ts";
@@ -21,8 +21,10 @@ async function tellAbout(channel: string, groups: readonly Group[], open: readon
       return opened;
     }),
   );
-  const parts = { groups: { list: () => groups }, doors: { channels }, outbox: { wake: () => told.resolve() } };
-  const alert = createAlert({ store, clock: systemClock, logger: pino({ level: "silent" }) }, parts);
+  const parts = { groups: { list: () => groups }, channels, outbox: { wake: () => told.resolve() } };
+  const alert = createAlert(
+    createTellOperator({ ...parts, outboxStore: store.outbox, clock: systemClock, logger: pino({ level: "silent" }) }),
+  );
 
   alert(channel, "it was unlinked");
   await told.promise;
@@ -47,13 +49,10 @@ test("what the members of a group must not see is said in another main group, or
   const groups = [main("http"), main("terminal")];
   const woken: string[] = [];
   const outbox = { wake: () => void woken.push("woken") };
-  const context = { store, clock: systemClock, logger: pino({ level: "silent" }) };
-  const tell = createTellOperator(context, { groups: { list: () => groups }, doors: { channels: [] }, outbox });
-  const alone = createTellOperator(context, {
-    groups: { list: () => groups.slice(0, 1) },
-    doors: { channels: [] },
-    outbox,
-  });
+  const logger = pino({ level: "silent" });
+  const parts = { outboxStore: store.outbox, outbox, channels: [], clock: systemClock, logger };
+  const tell = createTellOperator({ ...parts, groups: { list: () => groups } });
+  const alone = createTellOperator({ ...parts, groups: { list: () => groups.slice(0, 1) } });
 
   alone({ text: "for nobody", hiddenFrom: "main-http" });
   tell({ text: "a secret was said", hiddenFrom: "main-http" });

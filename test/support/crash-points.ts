@@ -1,30 +1,14 @@
-import type { AuditEntry, AuditType } from "../audit/types.ts";
-import type { Channel } from "../channels/channel.ts";
-import type { ContainerEngine } from "../sandbox/engine/engine.ts";
-import { AppError } from "../lib/app-error.ts";
-import type { HostPayload } from "../protocol/messages.ts";
-import type { Mailbox } from "../sandbox/pool/hot-container.ts";
-import type { Store } from "../stores/store.ts";
-
-/*
- * A testing aid: with CRABPOT_CRASH_AT the host kills itself, as by `kill -9`, at a named moment. Without that variable
- * none of this is in the way of a call.
- */
-
-/** Appends a record to the audit log. */
-type AppendRecord = (entry: AuditEntry) => Promise<void>;
-
-/** Objects and functions that the host acts through, as they are or with crash points around each of their calls. */
-export interface CrashPoints {
-  store(store: Store): Store;
-  record(append: AppendRecord): AppendRecord;
-  engine<Engine extends ContainerEngine>(engine: Engine): Engine;
-  mailbox(mailbox: Mailbox): Mailbox;
-  channel<Kind extends Channel>(channel: Kind): Kind;
-}
+import type { AuditType } from "../../src/audit/types.ts";
+import type { ContainerEngine } from "../../src/sandbox/engine/engine.ts";
+import type { HostPayload } from "../../src/protocol/messages.ts";
+import type { Store } from "../../src/stores/store.ts";
+import { type Interception, noInterception } from "../../src/wiring/interception.ts";
 
 /** The name of a call, or undefined for one that nothing is wrapped around. */
 type NameCall = (method: string, parameters: readonly unknown[]) => string | undefined;
+/** The environment variable that says where the test's host dies; see `createCrashPoints`. */
+export const crashAtVariable = "CRABPOT_CRASH_AT";
+
 type Around = (name: string, call: () => unknown) => unknown;
 
 const auditTypes = {
@@ -89,14 +73,6 @@ const sends = {
 
 const channelMethods: readonly string[] = ["start", "send"];
 
-const noCrashPoints: CrashPoints = {
-  store: (store) => store,
-  record: (append) => append,
-  engine: (engine) => engine,
-  mailbox: (mailbox) => mailbox,
-  channel: (channel) => channel,
-};
-
 /** Every name that can stand in `before:<name>#<count>` and `after:<name>#<count>`. */
 export function listCrashPoints(parts: { readonly store: Store; readonly engine: ContainerEngine }): string[] {
   const tables = Object.entries(parts.store).filter((entry): entry is [string, object] => typeof entry[1] === "object");
@@ -110,15 +86,15 @@ export function listCrashPoints(parts: { readonly store: Store; readonly engine:
 }
 
 /**
- * `at` is such as `after:turns.finish#2`: once the second call of it has resolved. Undefined: nothing crashes. Throws
- * AppError `bad_input` for what is no crash point by its form; a name that does not exist is never reached.
+ * A host that dies, as by `kill -9`, at a named moment. `at` looks like `after:turns.finish#2`: once the second call of it has resolved. Undefined: nothing crashes. Throws
+ * an error for what is no crash point by its form; a name that does not exist is never reached.
  */
-export function createCrashPoints(at: string | undefined, crash: () => void = killThisProcess): CrashPoints {
-  if (at === undefined) return noCrashPoints;
+export function createCrashPoints(at: string | undefined, crash: () => void = killThisProcess): Interception {
+  if (at === undefined) return noInterception;
   const around = crashAround(at, crash);
   return {
     store: (store) => watchStore(store, around),
-    record: (append) => async (entry) => {
+    audit: (append) => async (entry) => {
       await around(`record.${entry.type}`, () => append(entry));
     },
     engine: (engine) => watch(engine, around, (method) => `engine.${method}`),
@@ -149,7 +125,7 @@ function crashAround(at: string, crash: () => void): Around {
 function parse(at: string): { moment: string; wanted: string; count: number } {
   const [, moment, wanted, count] = /^(before|after):([a-z]+\.[A-Za-z-]+)(?:#(\d+))?$/.exec(at) ?? [];
   if (moment !== undefined && wanted !== undefined) return { moment, wanted, count: Number(count ?? 1) };
-  throw new AppError("bad_input", `CRABPOT_CRASH_AT is "${at}", which is not such as "before:turns.finish#2".`);
+  throw new Error(`CRABPOT_CRASH_AT is "${at}", which is not a valid crash point, e.g. before:turns.finish#2.`);
 }
 
 function watchStore(store: Store, around: Around): Store {

@@ -1,0 +1,150 @@
+import type { Logger } from "pino";
+
+import { isPassing, toError } from "../lib/app-error.ts";
+import { waitOnTimer } from "../lib/wait.ts";
+import type { Store } from "./store.ts";
+
+const retryMs = { first: 100, most: 2_000 };
+
+/**
+ * A store that waits for trouble of the machine (a full disk, a file that somebody holds) to pass: what failed is retried until
+ * it works, or until it is told to give up. Turns are worked on with it, so that they wait instead of failing.
+ */
+export class RetryingStore {
+  readonly store: Store;
+  readonly #logger: Logger;
+  readonly #onTrouble: (error: unknown) => void;
+  readonly #over = new AbortController();
+
+  constructor(
+    store: Store,
+    parts: {
+      readonly logger: Logger;
+      /** Told of each failure that is retried. */ readonly onTrouble: (error: unknown) => void;
+    },
+  ) {
+    this.#logger = parts.logger;
+    this.#onTrouble = parts.onTrouble;
+    this.store = {
+      ...store,
+      messages: this.#retrying(store.messages, messages),
+      groups: this.#retrying(store.groups, groups),
+      sessions: this.#retrying(store.sessions, sessions),
+      leases: this.#retrying(store.leases, leases),
+      turns: this.#retrying(store.turns, turns),
+      work: this.#retrying(store.work, work),
+      outbox: this.#retrying(store.outbox, outbox),
+      usage: this.#retrying(store.usage, usage),
+    };
+  }
+
+  /** From now on what fails, fails. */
+  giveUp(): void {
+    this.#over.abort();
+  }
+
+  /** Retries anything else that fails by the same trouble. */
+  async retry<T>(action: () => Promise<T>): Promise<T> {
+    for (let delayMs = retryMs.first; ; delayMs = Math.min(delayMs * 2, retryMs.most)) {
+      try {
+        return await action();
+      } catch (error) {
+        if (!isPassing(error) || this.#over.signal.aborted) throw error;
+        this.#onTrouble(error);
+        this.#logger.debug({ err: toError(error), retryInMs: delayMs }, "retrying");
+        await waitOnTimer(delayMs, this.#over.signal);
+      }
+    }
+  }
+
+  #retrying<Table extends Methods<Table>>(table: Table, methods: Record<keyof Table, true>): Table {
+    const entries = (Object.keys(methods) as (keyof Table)[]).map((name) => {
+      const method = table[name].bind(table) as (...given: unknown[]) => Promise<unknown>;
+      return [name, (...given: unknown[]) => this.retry(() => method(...given))] as const;
+    });
+    // One function for each method of the table, as `methods` has all of them.
+    return Object.fromEntries(entries) as Table;
+  }
+}
+
+// A method receives whatever its table says; here they are only passed on.
+// oxlint-disable-next-line typescript/no-explicit-any
+type Methods<Table> = { readonly [Name in keyof Table]: (...given: any[]) => Promise<unknown> };
+
+/** All methods of the tables; the compiler finds one that is missing. */
+const messages: Record<keyof Store["messages"], true> = {
+  insert: true,
+  isKnown: true,
+  after: true,
+  countAfter: true,
+  waiting: true,
+  waitingCount: true,
+  waitingTotal: true,
+  waitingByGroup: true,
+  waitingGroups: true,
+  ofTurn: true,
+  requeue: true,
+};
+const groups: Record<keyof Store["groups"], true> = {
+  list: true,
+  add: true,
+  remove: true,
+  ordinal: true,
+  wasUsed: true,
+  folder: true,
+  folders: true,
+  claimFolder: true,
+  earlierChat: true,
+  noteInstructions: true,
+};
+const sessions: Record<keyof Store["sessions"], true> = {
+  open: true,
+  find: true,
+  list: true,
+  archive: true,
+  nextGeneration: true,
+  setWindowStart: true,
+  prompt: true,
+  setPrompt: true,
+  offerTools: true,
+  nextMailboxBlock: true,
+};
+const leases: Record<keyof Store["leases"], true> = { claim: true, release: true, endAll: true };
+const turns: Record<keyof Store["turns"], true> = {
+  begin: true,
+  addStep: true,
+  addAttempt: true,
+  finish: true,
+  get: true,
+  running: true,
+  runningIn: true,
+  list: true,
+  steps: true,
+  pace: true,
+  lastStep: true,
+  history: true,
+};
+const work: Record<keyof Store["work"], true> = {
+  add: true,
+  get: true,
+  due: true,
+  dueSessions: true,
+  nextDueAt: true,
+  list: true,
+  requeue: true,
+  drop: true,
+};
+const outbox: Record<keyof Store["outbox"], true> = {
+  add: true,
+  unsent: true,
+  setState: true,
+  ofChannel: true,
+  isOwn: true,
+  counts: true,
+  ofTurn: true,
+  get: true,
+  list: true,
+  withFiles: true,
+  requeue: true,
+};
+const usage: Record<keyof Store["usage"], true> = { reserve: true, settle: true, ofDay: true };

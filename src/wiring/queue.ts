@@ -1,0 +1,76 @@
+import type { SignsOfLife } from "../delivery/signs-of-life.ts";
+import { isSessionOf, mainSessionKey } from "../domain/session.ts";
+import type { GroupRegistry } from "../intake/group-registry.ts";
+import { toError } from "../lib/app-error.ts";
+import { Timers } from "../lib/timers.ts";
+import { DueWork } from "../queue/due-work.ts";
+import { mainSessionOf, SessionQueue } from "../queue/session-queue.ts";
+import type { EngineWait } from "../sandbox/engine/engine-wait.ts";
+import type { TurnRunner } from "../turns/turn-runner.ts";
+import type { AppContext } from "./context.ts";
+import type { Interventions } from "./interventions.ts";
+
+/** When the configuration does not say. */
+const turnsAtOnce = 16;
+const failedTurnRetryMs = 5_000;
+
+/** What is due, and who does it. */
+export interface Work {
+  readonly queue: SessionQueue;
+  readonly dueWork: DueWork;
+}
+
+/** From what is due to turns: commands first, then what came too late, then a turn. */
+export function createWork(
+  { config, store, clock, logger }: AppContext,
+  stack: AsyncDisposableStack,
+  parts: {
+    readonly groups: GroupRegistry;
+    readonly runner: TurnRunner;
+    readonly interventions: Interventions;
+    readonly signs: SignsOfLife;
+    readonly engineWait: EngineWait;
+  },
+): Work {
+  const { groups, runner, interventions, signs, engineWait } = parts;
+  const timers = stack.use(new Timers());
+  const queue: SessionQueue = stack.use(
+    new SessionQueue({
+      concurrency: config.sessions.maxHot ?? turnsAtOnce,
+      onChange: ({ session, group: name }, activity) => {
+        const group = groups.byName(name);
+        // What a group's other sessions do is nobody's wait for an answer.
+        if (group && session === mainSessionKey(group)) signs.note(name, activity);
+      },
+      run: async (queued, signal, place) => {
+        const group = groups.byName(queued.group);
+        if (group) await interventions.runLeftCommands(group);
+        await engineWait.ready(signal);
+        if (signal.aborted || !group) return;
+        await interventions.giveUpLate(group);
+        if (await runner.run({ group, key: queued.session }, signal, place)) queue.wake(queued);
+      },
+      onError: (queued, error) => {
+        logger.error({ error: toError(error), ...queued }, "a turn could not be run; retrying");
+        timers.after(failedTurnRetryMs, () => queue.wake(queued));
+      },
+    }),
+  );
+  const dueWork = stack.use(new DueWork({ work: store.work, wake: (queued) => queue.wake(queued), clock, logger }));
+  return { queue, dueWork };
+}
+
+/** Goes on with what was unfinished, in the groups that are still registered. */
+export async function resume({ store }: AppContext, groups: GroupRegistry, { queue, dueWork }: Work): Promise<void> {
+  const sessions = new Map((await store.sessions.list()).map((session) => [session.id, session]));
+  for (const turn of await store.turns.running()) {
+    const session = sessions.get(turn.session);
+    const group = groups.byName(turn.group);
+    if (session && group && isSessionOf(session, group)) queue.wake({ session: session.key, group: group.name });
+  }
+  for (const name of await store.messages.waitingGroups()) {
+    const group = groups.byName(name);
+    if (group) queue.wake(mainSessionOf(group));
+  }
+  dueWork.changed();
+}
