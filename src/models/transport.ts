@@ -3,11 +3,13 @@ import http from "node:http";
 import https from "node:https";
 import { Readable } from "node:stream";
 
+import { mebibyte } from "../lib/bytes.ts";
+
 /** More than the longest answer of any model as server-sent events; what goes beyond is not an answer. */
-const maxResponseBytes = 122 * 1024 * 1024;
+const maxResponseBytes = 128 * mebibyte;
 
 /** An event is one line, and is decoded and parsed in one go: a larger one keeps the whole host waiting. */
-const maxLineBytes = 2 * 1024 * 1024;
+const maxLineBytes = 2 * mebibyte;
 
 /** The other side said nothing for too long. */
 export class SilenceError extends Error {
@@ -68,8 +70,10 @@ function toResponse(response: http.IncomingMessage): Response {
     received += chunk.length;
     const lineEnd = chunk.lastIndexOf("\n");
     line = lineEnd === -1 ? line + chunk.length : chunk.length - lineEnd - 1;
-    if (line > maxLineBytes) response.destroy(new Error("a line of the answer is larger than 2 MiB"));
-    if (received > maxResponseBytes) response.destroy(new Error("the answer is larger than 128 MiB"));
+    if (line > maxLineBytes)
+      response.destroy(new Error(`a line of the answer is larger than ${maxLineBytes / mebibyte} MiB`));
+    if (received > maxResponseBytes)
+      response.destroy(new Error(`the answer is larger than ${maxResponseBytes / mebibyte} MiB`));
   });
   const status = response.statusCode ?? 502;
   const hasBody = ![204, 205, 304].includes(status);

@@ -255,7 +255,10 @@ export interface OutboxStore {
   setState(seq: number, state: OutboxState, attempts: number, error?: string): Promise<void>;
   /** Rows of a channel with `seq > after`, in order, whatever their state, but for pruned ones. */
   ofChannel(channel: string, after: number, limit: number): Promise<OutgoingMessage[]>;
-  /** Is there a row of this chat whose `seq` or turn id is this text: did the agent say it? */
+  /**
+   * Is there a row of this chat whose turn id or `seq` is this text: did the agent say it? A `seq` does not count where a member's
+   * message of the chat has it as its id.
+   */
   isOwn(channel: string, chat: string, reference: string): Promise<boolean>;
   counts(): Promise<Record<OutboxState, number>>;
   /** What a turn said, in order. */

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { draft, type OpenStore, restartableStore } from "./store-setup.ts";
+import { draft, type OpenStore, restartableStore, say } from "./store-setup.ts";
 
 /** Rows that are written before they are sent. */
 export function testOutbox(open: OpenStore): void {
@@ -122,5 +122,20 @@ export function testOutbox(open: OpenStore): void {
     for (const reference of ["", "0", "99", `0${seq}`, `${seq}.0`, ` ${seq}`, "turn", "1e0", "9".repeat(40)]) {
       expect(await own("chat", reference)).toBe(false);
     }
+  });
+
+  test("a member's message that is called by the number of a reply is not the agent's", async () => {
+    await using home = await restartableStore(open);
+    const { outbox, messages } = home.store;
+    const { seq } = await outbox.add(draft("one", { turn: "turn-1" }), 5);
+    await messages.insert(say(String(seq)), { group: "family", state: "context", at: 10 });
+    await messages.insert(say("other", { chat: "elsewhere", id: "turn-1" }), {
+      group: "work",
+      state: "context",
+      at: 10,
+    });
+
+    expect(await outbox.isOwn("terminal", "chat", String(seq))).toBe(false);
+    expect(await outbox.isOwn("terminal", "chat", "turn-1")).toBe(true);
   });
 }

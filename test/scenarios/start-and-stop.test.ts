@@ -20,7 +20,8 @@ async function leftBy(host: TestHost): Promise<{ socket: boolean; containers: st
 
 test("a port that is busy ends the start before anything else has begun, names it, and leaves nothing behind", async () => {
   const server = createServer();
-  using _closing = { [Symbol.dispose]: () => void server.close() };
+  await using stack = new AsyncDisposableStack();
+  stack.defer(() => void server.close());
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;

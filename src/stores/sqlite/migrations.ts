@@ -328,6 +328,9 @@ const offeredTools = [
    ) strict, without rowid`,
 ];
 
+/* Whose message an id names, whoever sent it. */
+const messageIds = [`create index messages_by_id on messages (channel, chat, id)`];
+
 /** Every migration by name; names sort in the order in which they run, and a name that was released is never changed. */
 export const migrations: Readonly<Record<string, Migration>> = {
   "0001-initial": { up: (database: Kysely<Tables>) => run(database, initial) },
@@ -346,6 +349,7 @@ export const migrations: Readonly<Record<string, Migration>> = {
   "0014-work": { up: (database: Kysely<Tables>) => run(database, work) },
   "0015-conversation-prompts": { up: (database: Kysely<Tables>) => run(database, conversationPrompts) },
   "0016-offered-tools": { up: (database: Kysely<Tables>) => run(database, offeredTools) },
+  "0017-message-ids": { up: (database: Kysely<Tables>) => run(database, messageIds) },
 };
 
 async function run(database: Kysely<Tables>, statements: readonly string[]): Promise<void> {

@@ -70,7 +70,25 @@ export class SqliteOutbox implements OutboxStore {
       kysely
         .selectFrom("outbox")
         .select("seq")
-        .where((where) => where.or([where("seq", "=", asSeq(reference)), where("turn", "=", reference)]))
+        .where((where) =>
+          where.or([
+            where("turn", "=", reference),
+            // Members' messages may be called by numbers, too.
+            where.and([
+              where("seq", "=", asSeq(reference)),
+              where.not(
+                where.exists(
+                  where
+                    .selectFrom("messages")
+                    .select("messages.seq")
+                    .where("messages.channel", "=", channel)
+                    .where("messages.chat", "=", chat)
+                    .where("messages.id", "=", reference),
+                ),
+              ),
+            ]),
+          ]),
+        )
         .where("channel", "=", channel)
         .where("chat", "=", chat)
         .limit(1)
