@@ -67,7 +67,7 @@ function instructions({ instructions: text }: Place): string {
   const note = omitted > 0 ? `\n[${omitted} characters were left out here; the whole text is in AGENTS.md]` : "";
   return [
     "# What this group wants from you",
-    "From the group's AGENTS.md:",
+    "From the group's AGENTS.md, which only the operator can change:",
     `<instructions>\n${withoutOwnElements(head).trim()}${note}\n</instructions>`,
   ].join("\n");
 }

@@ -31,7 +31,7 @@ export interface AskModelParts {
   readonly tools: readonly ToolDefinition[];
   readonly agentName: string;
   readonly timeZone: LocalTime;
-  /** The group's AGENTS.md, which its agent can write; empty when there is none. */
+  /** The group's AGENTS.md; empty when it has none. */
   readonly instructionsOf: (group: Group, session: Session) => Promise<string>;
   /** Folders as the group's agent sees them. */
   readonly foldersOf: (group: Group) => readonly { readonly path: string; readonly access: Access }[];

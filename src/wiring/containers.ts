@@ -26,6 +26,7 @@ import { hostUid } from "./context.ts";
 import type { AppContext } from "./context.ts";
 import { createEgress } from "./egress.ts";
 import { createPoolEvents } from "./events.ts";
+import { Instructions } from "./instructions.ts";
 import { createMountEvents } from "./mount-events.ts";
 
 /** Between two looks at the free space, each a single system call. */
@@ -38,6 +39,7 @@ export interface Containers {
   readonly launcher: ContainerLauncher;
   readonly pool: SessionPool;
   readonly mounts: MountWatch;
+  readonly instructions: Instructions;
 }
 
 /** Everything that makes containers. Nothing is asked of the engine before `prepare`: it may be away for now. */
@@ -59,7 +61,8 @@ export async function openContainers(
   });
   await ensureGlobalFolder(home.paths.global, environment.checkout);
   const egress = stack.use(createEgress(context, { overrides: parts.egress, tell: parts.tell }));
-  const launcher = createLauncher(context, { engine, image, egress });
+  const instructions = new Instructions(context, parts.tell);
+  const launcher = createLauncher(context, { engine, image, egress, instructions });
   const watch = stack.use(createWatch(context, () => pool));
   const { clock, logger } = context;
   const mounts = new MountWatch({
@@ -73,7 +76,7 @@ export async function openContainers(
     const { id } = await image();
     context.logger.debug({ image: id, maxHot: config.sessions.maxHot }, "containers can be started");
   };
-  return { engine, prepare, launcher, pool, mounts };
+  return { engine, prepare, launcher, pool, mounts, instructions };
 }
 
 async function refuseUnfitEngine({ config, logger, record }: AppContext, engine: ContainerEngine): Promise<void> {
@@ -100,9 +103,15 @@ async function findImage(engine: ContainerEngine, checkout: string): Promise<Ima
 
 function createLauncher(
   context: AppContext,
-  { engine, image, egress }: { engine: ContainerEngine; image: () => Promise<ImageFacts>; egress: EgressDoors },
+  parts: {
+    readonly engine: ContainerEngine;
+    readonly image: () => Promise<ImageFacts>;
+    readonly egress: EgressDoors;
+    readonly instructions: Instructions;
+  },
 ): ContainerLauncher {
   const { config, home, environment, store, logs, record } = context;
+  const { engine, image, egress, instructions } = parts;
   const { memoryMb, cpus, pids, runtime } = config.sandbox;
   const folders = { groups: home.paths.groups, checkout: environment.checkout };
   return new ContainerLauncher({
@@ -123,6 +132,7 @@ function createLauncher(
       await giveFolderTo(folder, user, hostUid());
       return folder;
     },
+    protectedFiles: (group) => instructions.protectedFiles(group),
     globalFolder: home.paths.global,
     openEgress: (group) => egress.open(group),
     egressOf: (group) => egress.kindOf(group),

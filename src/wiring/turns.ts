@@ -19,11 +19,10 @@ import type { TurnParts } from "../turns/turn-parts.ts";
 import type { Containers } from "./containers.ts";
 import type { AppContext } from "./context.ts";
 import { createTurnEvents } from "./events.ts";
-import { Instructions } from "./instructions.ts";
 
 export function createTurns(
   context: AppContext,
-  { launcher, pool, mounts }: Containers,
+  { launcher, pool, mounts, instructions }: Containers,
   {
     pace,
     ...work
@@ -38,7 +37,6 @@ export function createTurns(
   const agentName = config.assistant.name;
   const timeZone = new LocalTime(config.timezone);
   const idOf = createMessageIds(context.fingerprint);
-  const instructions = new Instructions(context);
   const events = createTurnEvents({ ...context, pace });
   const knownTools = new Set<string>(toolDefinitions.map((tool) => tool.name));
   const leases = new SessionLeases({ leases: store.leases, owner: randomUUID(), clock, logger });
