@@ -9,12 +9,12 @@ import { containerPaths } from "../../src/protocol/paths.ts";
 import { ProtectedFiles } from "../../src/sandbox/workspace/protected-files.ts";
 import { Sandbox, withHostConfig } from "../support/sandbox.ts";
 
-const sandbox = await Sandbox.open();
+const text = "Be kind.\n";
+const sandbox = await Sandbox.open({ instructions: text });
 afterAll(() => sandbox[Symbol.asyncDispose]());
 
 const { group } = sandbox.wish.folders;
 const onHost = join(group, "AGENTS.md");
-const text = "Be kind.\n";
 
 /** Every way by which the agent could get at the file; prints OPEN and the way for each that works. */
 const attacks = `
@@ -70,6 +70,10 @@ print("read", repr(open("AGENTS.md").read()), "done", flush=True)
 const wayCount = attacks.match(/^ {4}"/gm)?.length ?? 0;
 
 const python = (program: string): string[] => ["python3", "-I", "-c", program];
+
+function isInstructions({ Target }: { readonly Target: string }): boolean {
+  return Target.endsWith("/AGENTS.md");
+}
 
 /** As after the host has settled them, and without what another test has left. */
 async function reset(): Promise<void> {
@@ -165,7 +169,6 @@ time.sleep(600)`;
 test("a container without the mount, with a writable one, or with one that a link has led elsewhere is not used", async () => {
   await reset();
   const { Mounts } = sandbox.body([])["HostConfig"] as { Mounts: { Target: string }[] };
-  const isInstructions = ({ Target }: { Target: string }): boolean => Target.endsWith("/AGENTS.md");
 
   const asMeant = await sandbox.surprises((body) => body);
   const without = await sandbox.surprises(withHostConfig({ Mounts: Mounts.filter((mount) => !isInstructions(mount)) }));

@@ -52,7 +52,8 @@ export class Sandbox implements AsyncDisposable {
     this.#stack = stack;
   }
 
-  static async open(): Promise<Sandbox> {
+  /** `instructions`: what its AGENTS.md says; absent: it has none. */
+  static async open({ instructions }: { readonly instructions?: string } = {}): Promise<Sandbox> {
     await using stack = new AsyncDisposableStack();
     const engine = stack.use(await openEngine({ env: process.env, homeFolder: homedir() }));
     const { path } = stack.use(await temporaryFolder());
@@ -67,7 +68,7 @@ export class Sandbox implements AsyncDisposable {
       generation: 1,
       sandbox: { runtime: "runc", memoryMb: 256, cpus: 1, pids: 128 },
       folders: await makeFolders(path),
-      protectedFiles: [await makeInstructions(path)],
+      protectedFiles: instructions === undefined ? [] : [await makeInstructions(path, instructions)],
       granted: [],
     };
     return new Sandbox(engine, path, wish, stack.move());
@@ -131,9 +132,9 @@ export function pidOf(inspection: Readonly<Record<string, unknown>>): number {
 }
 
 /** Instructions as the host leaves them: its own copy, and a file in the group's folder that is mounted over. */
-async function makeInstructions(folder: string): Promise<ProtectedFile> {
+async function makeInstructions(folder: string, content: string): Promise<ProtectedFile> {
   const [source, covered] = [join(folder, "instructions.md"), join(folder, "group/AGENTS.md")];
-  for (const path of [source, covered]) await writeFile(path, "Be kind.\n", { mode: 0o644 });
+  for (const path of [source, covered]) await writeFile(path, content, { mode: 0o644 });
   return { name: "AGENTS.md", source, sha256: "", mountPoint: "" };
 }
 

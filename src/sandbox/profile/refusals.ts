@@ -129,13 +129,14 @@ const fixedTargets: readonly string[] = [
 
 const protectedTargets: readonly string[] = protectedFileNames.map((name) => `${containerPaths.group}/${name}`);
 
+/** Through a folder that could be written to, an agent could put a socket of its own in the way of the host's. */
+const readOnlyTargets: readonly string[] = [containerPaths.egress, ...protectedTargets];
+
 /** Kernel folders and engine sockets are refused here once more, whatever judged the source before. */
 function isPlainBind(entry: unknown): boolean {
   const { Type, Source, Target, ReadOnly, BindOptions, ...others } = entry as Fields;
   const target = String(Target);
-  // Through a folder that could be written to, an agent could put a socket of its own in the way of the host's.
-  if (target === containerPaths.egress && ReadOnly !== true) return false;
-  if (protectedTargets.includes(target) && ReadOnly !== true) return false;
+  if (readOnlyTargets.includes(target) && ReadOnly !== true) return false;
   const inPlace =
     [...fixedTargets, ...protectedTargets].includes(target) ||
     (isWithin(target, containerPaths.extra) && target !== containerPaths.extra);
