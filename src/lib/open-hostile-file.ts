@@ -181,7 +181,7 @@ export class HostileFolder implements AsyncDisposable {
   async stat(name: string | Buffer): Promise<Stats | undefined> {
     if (!isEntryName(name)) return undefined;
     try {
-      return lstatSync(this.#entry(name));
+      return lstatSync(this.#entry(name), { throwIfNoEntry: false });
     } catch {
       return undefined;
     }

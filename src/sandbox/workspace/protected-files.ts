@@ -7,7 +7,7 @@ import type { ProtectedFile, ProtectedFileName } from "../../domain/protected-fi
 import { AppError } from "../../lib/app-error.ts";
 import { HostileFolder } from "../../lib/open-hostile-file.ts";
 import type { HostileRefusal } from "../../lib/open-hostile-file.ts";
-import { FileCopies, maxBytes } from "./file-copies.ts";
+import { FileCopies } from "./file-copies.ts";
 
 /** A protected file with the content that is in use. */
 export interface SettledFile extends ProtectedFile {
@@ -23,6 +23,8 @@ export interface RefusedChange {
   /** What it is called in the group's folder from now on; undefined: it stays where it is. */
   readonly movedTo: string | undefined;
 }
+
+const maxBytes = 256 * 1024;
 
 /** Those that no container can be given a mount over. */
 const inTheWay: ReadonlySet<HostileRefusal> = new Set(["link", "not-a-file", "foreign-owner"]);
@@ -74,7 +76,7 @@ export class ProtectedFiles {
    * has no folder.
    */
   async settle(group: string): Promise<readonly SettledFile[]> {
-    const before = this.#looks.get(group) ?? FileCopies.tidy(join(this.#copies, group));
+    const before = this.#looks.get(group) ?? this.#copiesOf(group).tidy();
     const look = before.catch(() => undefined).then(() => this.#look(group));
     this.#looks.set(group, look);
     return look;
@@ -82,7 +84,7 @@ export class ProtectedFiles {
 
   async #look(group: string): Promise<SettledFile[]> {
     await using folder = await HostileFolder.open(join(this.#groups, group));
-    await using copies = await FileCopies.open(join(this.#copies, group));
+    const copies = this.#copiesOf(group);
     const settled: SettledFile[] = [];
     for (const name of protectedFileNames) {
       const bytes = await this.#settleOne({ group, folder, copies }, name);
@@ -98,8 +100,10 @@ export class ProtectedFiles {
   async #settleOne(place: Place, name: ProtectedFileName): Promise<Buffer | undefined> {
     const { folder, copies } = place;
     const refuse = (stats: Stats): HostileRefusal | undefined => this.#distrust(stats);
+    const known = copies.read(name);
+    // Most groups have none of these, and this is looked at for each call of the model.
+    if (known === undefined && name !== instructionsFile && !(await folder.stat(name))) return undefined;
     const reading = await folder.readFile(name, { maxBytes, refuse });
-    const known = await copies.read(name);
     if (reading.ok) {
       if (known?.equals(reading.bytes) !== true) await copies.write(name, reading.bytes);
       this.#told.delete(join(place.group, name));
@@ -159,6 +163,10 @@ export class ProtectedFiles {
     if (!(await folder.moveTo(name, folder, movedTo)) && (await folder.stat(name))) throw stuck(group, name);
     await copies.putInto(folder, name, bytes);
     return bytes;
+  }
+
+  #copiesOf(group: string): FileCopies {
+    return new FileCopies(join(this.#copies, group));
   }
 
   #distrust(facts: Stats): HostileRefusal | undefined {
