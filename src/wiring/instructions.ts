@@ -77,11 +77,12 @@ export class Instructions {
     await store.groups.noteInstructions(group, { sha256, bytes, changedAt: before && clock.now() });
   }
 
-  async #refused({ group, file, reason, movedTo }: RefusedChange): Promise<void> {
+  async #refused(change: RefusedChange): Promise<void> {
+    const { group, file, reason, movedTo } = change;
     const { record, logger, clock } = this.#context;
     const data = { file, reason, ...(movedTo !== undefined && { movedTo }) };
     await record({ type: "file-refused", group, actor: "host", data });
-    const text = `${file} of group ${group} has changed, and the change is not used: ${reasons[reason]}. ${remedy({ file, reason, movedTo })}`;
+    const text = `${file} of group ${group} has changed, and the change is not used: ${reasons[reason]}. ${remedy(change)}`;
     logger.warn({ group, ...data }, text);
     const now = clock.monotonic();
     if (now - (this.#told.get(group) ?? -noticeMs) < noticeMs) return;
@@ -112,11 +113,13 @@ const reasons: Readonly<Record<HostileRefusal, string>> = {
 };
 
 /** What the operator can do, in a sentence or two. */
-function remedy({ file, reason, movedTo }: Pick<RefusedChange, "file" | "reason" | "movedTo">): string {
+function remedy({ group, file, reason, movedTo }: RefusedChange): string {
   if (reason === "missing") return "It has been put back. To have none, leave it empty.";
   if (movedTo !== undefined) {
     return `It is now ${movedTo} in the group's folder, and what was in use before is back in its place. If the change was yours, make it again there.`;
   }
-  const fix = reason === "writable-by-others" || reason === "odd-mode" ? `run chmod 644 ${file}` : "correct it";
-  return `What was in use before stays in use: in the group's folder, ${fix}.`;
+  const stays = "What was in use before stays in use until it is corrected";
+  if (reason !== "writable-by-others") return `${stays}.`;
+  // Who has it open goes on writing, whatever its mode is by then.
+  return `${stays}: run "crabpot sessions stop ${group}", see that its text is yours, and run "chmod 644 ${file}" in the group's folder.`;
 }

@@ -1,3 +1,4 @@
+import { execFile } from "node:child_process";
 import {
   chmod,
   chown,
@@ -13,6 +14,7 @@ import {
   writeFile,
 } from "node:fs/promises";
 import { join } from "node:path";
+import { promisify } from "node:util";
 
 import * as fc from "fast-check";
 import pino from "pino";
@@ -216,6 +218,23 @@ test.runIf(isRoot)(
   },
 );
 
+test.runIf(isRoot)(
+  "a file of the operator's that an access control list lets the agent write to is not used",
+  async () => {
+    await using rig = await openRig();
+    await rig.operatorWrites("Be kind.");
+    await rig.inUse();
+    await setDefaultAcl(rig.folder);
+
+    // As most programs make a file; the list takes the place of the umask.
+    await writeFile(rig.at("new"), "Be brief.", { mode: 0o666 });
+    await rename(rig.at("new"), rig.at());
+
+    expect(await rig.inUse()).toEqual({ "AGENTS.md": "Be kind." });
+    expect(rig.refused).toMatchObject([{ reason: "writable-by-others", movedTo: undefined }]);
+  },
+);
+
 test("a file of a member, which belongs to a host that is not root, is not taken for one of the operator's", async () => {
   await using rig = await openRig();
   await rig.operatorWrites("Be kind.");
@@ -307,6 +326,16 @@ test.runIf(isRoot)("whatever an agent does to its folder, only what the operator
     { numRuns: 40 },
   );
 });
+
+/** Files that are made in the folder from now on can be written by the agent, as far as their mode allows it to any group. */
+async function setDefaultAcl(folder: string): Promise<void> {
+  const program = `
+import os, struct, sys
+entry = lambda tag, rights, who=0xffffffff: struct.pack("<HHI", tag, rights, who)
+acl = struct.pack("<I", 2) + entry(1, 7) + entry(2, 7, ${agentUid}) + entry(4, 5) + entry(16, 7) + entry(32, 5)
+os.setxattr(sys.argv[1], "system.posix_acl_default", acl)`;
+  await promisify(execFile)("python3", ["-c", program, folder]);
+}
 
 async function attack(
   { at, agentWrites }: { at: (name?: string) => string; agentWrites: (text: string, name?: string) => Promise<void> },
