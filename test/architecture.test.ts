@@ -41,9 +41,9 @@ const allowed: Record<string, readonly string[]> = {
   "src/sandbox/engine": [],
   "src/sandbox/images": [...interfaces],
   "src/sandbox/cgroups": ["src/domain"],
-  "src/sandbox/profile": ["src/protocol/paths.ts", ...interfaces],
+  "src/sandbox/profile": ["src/domain", "src/protocol/paths.ts", ...interfaces],
   "src/sandbox/mounts": ["src/domain", "src/protocol/paths.ts", "src/sandbox/profile"],
-  "src/sandbox/workspace": ["src/domain", "src/sandbox/profile"],
+  "src/sandbox/workspace": ["src/domain", "src/sandbox/profile", ...interfaces],
   "src/sandbox/attestation": [
     "src/protocol/messages.ts",
     "src/protocol/paths.ts",

@@ -1,8 +1,9 @@
-import { access, rm } from "node:fs/promises";
+import { access, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 
 import type { Attack, Evidence } from "../suite/attack.ts";
+import { attackDuringEdit, restoreInstructions } from "../suite/instructions.ts";
 import { shellAttack } from "../suite/programs.ts";
 import type { Stage } from "../suite/stage.ts";
 
@@ -162,21 +163,17 @@ find /tmp -maxdepth 1 -name 'i*' -delete; echo done`,
     audit: { type: "file-refused", where: ({ group }) => group === "red" },
     hostStaysAwake: true,
     attempt: async (stage) => {
-      await stage.shell("red", "cd /workspace/group; cp AGENTS.md /tmp/kept; rm -f AGENTS.md; mkfifo AGENTS.md");
-      const link = "cd /workspace/group; rm -f AGENTS.md; ln -s ../../../projects2/secret AGENTS.md";
-      const big = "cd /workspace/group; rm -f AGENTS.md; truncate -s 200M AGENTS.md";
-      const race = `cd /workspace/group; (timeout 6 sh -c 'while :; do ln -sf ${stage.playground.userHome}/projects2/secret b; mv -f b AGENTS.md; echo ok > c; mv -f c AGENTS.md; done' >/dev/null 2>&1 &)`;
-      const rounds = await stage.shell(
-        "red",
-        link,
-        big,
-        race,
-        ...Array.from({ length: 25 }, (_, index) => `sleep 0.05 # ${index}`),
-      );
-      const restored = await stage.shell(
-        "red",
-        "cd /workspace/group; while pgrep -f '[p]rojects2/secret b' >/dev/null; do sleep 0.1; done; rm -f b c AGENTS.md; cp /tmp/kept AGENTS.md; echo alive",
-      );
+      const kept = await readFile(join(stage.groupFolder("red"), "AGENTS.md"), "utf8");
+      const ways = [
+        "mkfifo b",
+        `ln -s ${stage.playground.userHome}/projects2/secret b`,
+        "truncate -s 200M b",
+        "echo ok > b",
+      ];
+      const race = `timeout 6 sh -c 'while :; do ${ways.map((way) => `rm -f b; ${way}; mv -f b AGENTS.md`).join("; ")}; done' & sleep 0.1`;
+      const rounds = await attackDuringEdit(stage, { strike: race, text: `${kept}\nEdited.\n`, rounds: 25 });
+      await restoreInstructions(stage, kept);
+      const restored = await stage.shell("red", "rm -f /workspace/group/b; echo alive");
       const leaked = [rounds, restored].some(({ shown }) => shown?.system.includes(stage.canaries.file));
       const isLong = [rounds, restored].some(({ shown }) => (shown?.system.length ?? 0) > 400_000);
       return { seen: leaked ? "the secret was in the prompt" : "never in the prompt", holds: !leaked && !isLong };

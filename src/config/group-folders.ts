@@ -1,8 +1,9 @@
 import { randomBytes } from "node:crypto";
 import { chmod, cp, lchown, lstat, readdir, rename, rm } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, dirname, join } from "node:path";
 
 import { isGroupName } from "../domain/group.ts";
+import { isProtectedFileName } from "../domain/protected-file.ts";
 import { AppError } from "../lib/app-error.ts";
 import { requireRealFolder } from "./home.ts";
 
@@ -14,8 +15,9 @@ export interface FolderOwner {
 
 /**
  * The folder of a group below `<home>/groups`, copied from the checkout's `groups/main` or `groups/_template` if it is
- * not there yet. An existing one is never touched: the agent can write to it. A new one belongs to `owner`; a host
- * that is not root cannot give files away and opens them to everybody instead, inside a home that only it can enter.
+ * not there yet. An existing one is never touched: the agent can write to it. A new one belongs to `owner`, but for its
+ * protected files, which stay the host's; a host that is not root cannot give files away and opens them to everybody
+ * instead, inside a home that only it can enter.
  */
 export async function ensureGroupFolder(
   folders: { readonly groups: string; readonly checkout: string },
@@ -63,19 +65,28 @@ async function handOver(copy: string, owner: FolderOwner | undefined): Promise<v
     return;
   }
   if (ownUid !== 0) {
-    await setModes(copy, { folder: 0o777, file: 0o666 });
+    await setModes(copy, { folder: 0o777, file: 0o666, protectedFile: 0o644 });
     return;
   }
   await setModes(copy, { folder: 0o755, file: 0o644 });
-  for (const path of await everythingIn(copy)) await lchown(path, owner.uid, owner.gid);
+  for (const path of await everythingIn(copy)) {
+    if (!isProtected(copy, path)) await lchown(path, owner.uid, owner.gid);
+  }
 }
 
-async function setModes(copy: string, modes: { folder: number; file: number }): Promise<void> {
+async function setModes(
+  copy: string,
+  { folder, file, protectedFile = file }: { folder: number; file: number; protectedFile?: number },
+): Promise<void> {
   for (const path of await everythingIn(copy)) {
     const found = await lstat(path);
-    if (found.isDirectory()) await chmod(path, modes.folder);
-    else if (found.isFile()) await chmod(path, modes.file);
+    if (found.isDirectory()) await chmod(path, folder);
+    else if (found.isFile()) await chmod(path, isProtected(copy, path) ? protectedFile : file);
   }
+}
+
+function isProtected(copy: string, path: string): boolean {
+  return dirname(path) === copy && isProtectedFileName(basename(path));
 }
 
 async function everythingIn(folder: string): Promise<string[]> {

@@ -65,7 +65,11 @@ function networkRule(network: readonly string[]): string {
 
 function instructions({ instructions: text }: Place): string {
   if (text.trim() === "") return "";
-  return ["# What this group wants from you", "From the group's AGENTS.md:", instructionsElement(text)].join("\n");
+  return [
+    "# What this group wants from you",
+    "From the group's AGENTS.md, which only the operator can change:",
+    instructionsElement(text),
+  ].join("\n");
 }
 
 /** The text of an AGENTS.md, shortened if it is long, in an element that it cannot leave. */

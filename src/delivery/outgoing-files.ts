@@ -45,6 +45,7 @@ const refusals: Readonly<Record<HostileRefusal, string>> = {
   "hard-linked": "it has a second name (a hard link); send a copy of it",
   "foreign-owner": "it belongs to somebody else",
   "odd-mode": "its mode is odd",
+  "writable-by-others": "others can write to it",
   "too-large": `it is larger than ${spokenBytes(fileBytes)}`,
   unreadable: "it cannot be read",
 };

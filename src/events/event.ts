@@ -94,7 +94,7 @@ export interface EventData {
     readonly sha256: string;
     readonly before: { readonly bytes: number; readonly sha256: string };
   };
-  "file.refused": { readonly file: string; readonly reason: string };
+  "file.refused": { readonly file: string; readonly reason: string; readonly movedTo?: string | undefined };
   /** `value` and `text` of limits of containers and turns, `allowed` of those of the intake. */
   "limit.reached": {
     readonly limit: string;

@@ -128,7 +128,8 @@ export class Inbox implements Disposable {
   async #place(group: string, temporary: string, { extension }: FileType): Promise<string> {
     await using folder = await this.#openGroup(group);
     await using inbox = await this.#openInbox(folder);
-    await chmod(temporary, 0o644);
+    // One that only the host's user could write would pass for the operator's, wherever the agent moves it.
+    await chmod(temporary, this.#parts.hostUid === 0 ? 0o644 : 0o666);
     if (this.#parts.hostUid === 0) {
       const { uid, gid } = await folder.owner();
       await chown(temporary, uid, gid);

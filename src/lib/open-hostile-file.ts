@@ -28,6 +28,7 @@ export type HostileRefusal =
   | "hard-linked"
   | "foreign-owner"
   | "odd-mode"
+  | "writable-by-others"
   | "too-large"
   | "unreadable";
 
@@ -45,6 +46,8 @@ export interface HostileReadOptions {
   readonly maxBytes: number;
   /** The only uid whose files are read; undefined = any. */
   readonly ownerUid?: number | undefined;
+  /** What else is refused, judged by the file that was opened. */
+  readonly refuse?: (stats: Stats) => HostileRefusal | undefined;
   /** Give the first `maxBytes` of a larger file instead of refusing it: for showing, never for parsing. */
   readonly cut?: boolean;
 }
@@ -178,7 +181,7 @@ export class HostileFolder implements AsyncDisposable {
   async stat(name: string | Buffer): Promise<Stats | undefined> {
     if (!isEntryName(name)) return undefined;
     try {
-      return lstatSync(this.#entry(name));
+      return lstatSync(this.#entry(name), { throwIfNoEntry: false });
     } catch {
       return undefined;
     }
@@ -227,7 +230,7 @@ function refusalOf(stats: Stats, options: HostileReadOptions): HostileRefusal | 
   // Not readable by its own owner, or setuid, setgid, sticky: nothing that an honest writer makes.
   if ((stats.mode & 0o400) === 0 || (stats.mode & 0o7000) !== 0) return "odd-mode";
   if (stats.size > options.maxBytes && options.cut !== true) return "too-large";
-  return undefined;
+  return options.refuse?.(stats);
 }
 
 function refusalOfError(error: unknown): HostileRefusal {

@@ -29,9 +29,7 @@ const lines: { readonly [Type in EventType]?: (event: HostEvent<Type>) => Said }
   "mailbox.violated": ({ data: { reason } }) => warning(`a message of the agent was refused: ${reason}`),
   "limit.reached": ({ data: { text } }) => text && warning(text),
   "instructions.changed": ({ data: { file, before, bytes } }) =>
-    warning(
-      `${file} has changed since the last turn: ${before.bytes} bytes before, ${bytes} now. The agent can write it.`,
-    ),
+    warning(`${file} has changed since the last turn: ${before.bytes} bytes before, ${bytes} now.`),
 };
 
 /** Writes what happens in a session into its log. */

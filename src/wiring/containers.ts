@@ -24,6 +24,8 @@ import { WorkspaceWatch } from "../sandbox/workspace/workspace-watch.ts";
 import { hostUid } from "./context.ts";
 import type { AppContext } from "./context.ts";
 import { createEgress } from "./egress.ts";
+import type { TellOperator } from "../delivery/operator-notices.ts";
+import { Instructions } from "../sandbox/workspace/instructions.ts";
 
 /** Between two looks at the free space, each a single system call. */
 const watchIntervalMs = 2_000;
@@ -35,6 +37,7 @@ export interface Containers {
   readonly launcher: ContainerLauncher;
   readonly pool: SessionPool;
   readonly mounts: MountWatch;
+  readonly instructions: Instructions;
 }
 
 /** The container engine, which is looked for when it is first asked: it may be away for now. */
@@ -53,6 +56,7 @@ export async function openContainers(
   parts: {
     readonly engine: ContainerEngine;
     readonly deliver: () => void;
+    readonly tell: TellOperator;
     readonly egress?: EgressOverrides | undefined;
   },
 ): Promise<Containers> {
@@ -63,10 +67,19 @@ export async function openContainers(
     return findImage(engine, environment.checkout);
   });
   await ensureGlobalFolder(home.paths.global, environment.checkout);
-  const egress = stack.use(createEgress(context, parts.egress));
-  const launcher = createLauncher(context, { engine, image, egress });
-  const watch = stack.use(createWatch(context, () => pool));
   const { clock, logger, publish, store } = context;
+  const egress = stack.use(createEgress(context, parts.egress));
+  const instructions = new Instructions({
+    folders: { groups: home.paths.groups, copies: home.paths.instructions },
+    hostUid: hostUid(),
+    store: store.groups,
+    tell: (text) => parts.tell({ text }),
+    publish,
+    clock,
+    logger,
+  });
+  const launcher = createLauncher(context, { engine, image, egress, instructions });
+  const watch = stack.use(createWatch(context, () => pool));
   const mounts = new MountWatch({
     publish,
     keepExecutionPoints: (turn, changes) => store.executionPoints.add(turn, changes, clock.now()),
@@ -79,7 +92,7 @@ export async function openContainers(
     const { id } = await image();
     context.logger.debug({ image: id, maxHot: config.sessions.maxHot }, "containers can be started");
   };
-  return { engine, prepare, launcher, pool, mounts };
+  return { engine, prepare, launcher, pool, mounts, instructions };
 }
 
 async function refuseUnfitEngine({ config, logger, publish }: AppContext, engine: ContainerEngine): Promise<void> {
@@ -106,9 +119,15 @@ async function findImage(engine: ContainerEngine, checkout: string): Promise<Ima
 
 function createLauncher(
   context: AppContext,
-  { engine, image, egress }: { engine: ContainerEngine; image: () => Promise<ImageFacts>; egress: EgressDoors },
+  parts: {
+    readonly engine: ContainerEngine;
+    readonly image: () => Promise<ImageFacts>;
+    readonly egress: EgressDoors;
+    readonly instructions: Instructions;
+  },
 ): ContainerLauncher {
   const { config, home, environment, store, logs, publish } = context;
+  const { engine, image, egress, instructions } = parts;
   const { memoryMb, cpus, pids, runtime } = config.sandbox;
   const folders = { groups: home.paths.groups, checkout: environment.checkout };
   return new ContainerLauncher({
@@ -129,6 +148,7 @@ function createLauncher(
       await giveFolderTo(folder, user, hostUid());
       return folder;
     },
+    protectedFiles: (group) => instructions.protectedFiles(group),
     globalFolder: home.paths.global,
     openEgress: (group) => egress.open(group),
     egressOf: (group) => egress.kindOf(group),

@@ -87,7 +87,8 @@ export async function startHost(options: HostOptions, signal?: AbortSignal): Pro
   });
   const deliver = (): void => outbox.wake();
   const patient = patientContext(context, retrying);
-  const containers = await openContainers(patient, stack, { engine: base.engine, deliver, egress: options.egress });
+  const { engine } = base;
+  const containers = await openContainers(patient, stack, { engine, deliver, tell, egress: options.egress });
   stack.defer(() => retrying.giveUp());
   signal?.throwIfAborted();
   const files = stack.use(await openOutgoingFiles(context));

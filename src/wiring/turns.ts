@@ -20,11 +20,10 @@ import { TurnRunner } from "../turns/turn-runner.ts";
 import type { TurnParts } from "../turns/turn-parts.ts";
 import type { Containers } from "./containers.ts";
 import type { AppContext } from "./context.ts";
-import { Instructions } from "./instructions.ts";
 
 export function createTurns(
   context: AppContext,
-  { launcher, pool, mounts }: Containers,
+  { launcher, pool, mounts, instructions }: Containers,
   {
     pace,
     tools,
@@ -41,7 +40,7 @@ export function createTurns(
   const timeZone = new LocalTime(config.timezone);
   const idOf = createMessageIds(context.fingerprint);
   const toolsOf = createToolsOf(context, tools);
-  const prompts = createPrompts(context, { launcher, timeZone, toolsOf });
+  const prompts = createPrompts(context, { launcher, instructions, timeZone, toolsOf });
   const leases = new SessionLeases({ leases: store.leases, owner: randomUUID(), clock, logger });
   return new TurnRunner({
     store,
@@ -76,10 +75,10 @@ export function createTurns(
 
 function createPrompts(
   context: AppContext,
-  parts: Pick<PromptSources, "timeZone" | "toolsOf"> & Pick<Containers, "launcher">,
+  parts: Pick<PromptSources, "timeZone" | "toolsOf"> & Pick<Containers, "launcher" | "instructions">,
 ): ConversationPrompts {
   const { config, store, clock } = context;
-  const instructions = new Instructions(context);
+  const { instructions } = parts;
   return new ConversationPrompts({
     sessions: store.sessions,
     sources: {

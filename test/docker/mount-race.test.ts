@@ -141,6 +141,7 @@ test("a start that fails because a source is exchanged meanwhile says that it wa
     },
     groups: [group],
     groupFolder: () => Promise.resolve(folders.group),
+    protectedFiles: () => Promise.resolve([]),
     globalFolder: folders.global,
     ordinal: () => Promise.resolve(0),
     output: () => ({ push: () => undefined, end: () => undefined }),

@@ -1,4 +1,4 @@
-import { chmod, chown, mkdir } from "node:fs/promises";
+import { chmod, chown, mkdir, writeFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline/promises";
@@ -12,6 +12,7 @@ import { attest } from "../../src/sandbox/attestation/attestation.ts";
 import { openEngine } from "../../src/sandbox/engine/catalog.ts";
 import type { ContainerEngine, ContainerExit, CreateBody } from "../../src/sandbox/engine/engine.ts";
 import type { MountGrant } from "../../src/sandbox/mounts/rules.ts";
+import type { ProtectedFile } from "../../src/domain/protected-file.ts";
 import type { ContainerUser } from "../../src/sandbox/profile/profile.ts";
 import { containerSpec, type ContainerFolders, type ContainerWish } from "../../src/sandbox/launch/spec.ts";
 import { probeReport } from "../../src/protocol/messages.ts";
@@ -51,7 +52,8 @@ export class Sandbox implements AsyncDisposable {
     this.#stack = stack;
   }
 
-  static async open(): Promise<Sandbox> {
+  /** `instructions`: what its AGENTS.md says; absent: it has none. */
+  static async open({ instructions }: { readonly instructions?: string } = {}): Promise<Sandbox> {
     await using stack = new AsyncDisposableStack();
     const engine = stack.use(await openEngine({ env: process.env, homeFolder: homedir() }));
     const { path } = stack.use(await temporaryFolder());
@@ -66,6 +68,7 @@ export class Sandbox implements AsyncDisposable {
       generation: 1,
       sandbox: { runtime: "runc", memoryMb: 256, cpus: 1, pids: 128 },
       folders: await makeFolders(path),
+      protectedFiles: instructions === undefined ? [] : [await makeInstructions(path, instructions)],
       granted: [],
     };
     return new Sandbox(engine, path, wish, stack.move());
@@ -126,6 +129,13 @@ export class Sandbox implements AsyncDisposable {
 /** The number that the host's kernel gave to a running container's first process. */
 export function pidOf(inspection: Readonly<Record<string, unknown>>): number {
   return (inspection["State"] as { Pid: number }).Pid;
+}
+
+/** Instructions as the host leaves them: its own copy, and a file in the group's folder that is mounted over. */
+async function makeInstructions(folder: string, content: string): Promise<ProtectedFile> {
+  const [source, covered] = [join(folder, "instructions.md"), join(folder, "group/AGENTS.md")];
+  for (const path of [source, covered]) await writeFile(path, content, { mode: 0o644 });
+  return { name: "AGENTS.md", source, sha256: "", mountPoint: "" };
 }
 
 async function makeFolders(folder: string): Promise<ContainerFolders> {

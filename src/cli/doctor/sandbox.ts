@@ -118,6 +118,7 @@ async function planContainer(
     generation: 1,
     sandbox: { ...sandbox, memoryMb, pids },
     folders,
+    protectedFiles: [],
     granted: [],
   });
   return { name: spec.name, body: { ...spec.body, Cmd: ["python3", "-I", "-c", script] } };

@@ -3,6 +3,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 
 import type { Access, Group } from "../../domain/group.ts";
+import type { ProtectedFile } from "../../domain/protected-file.ts";
 import type { Session } from "../../domain/session.ts";
 import type { EventData, Publish } from "../../events/event.ts";
 import { AppError } from "../../lib/app-error.ts";
@@ -17,7 +18,7 @@ import { readRefusals } from "../mounts/rules.ts";
 import type { MountContext, MountGrant, MountVerdict } from "../mounts/rules.ts";
 import { pourOutput } from "./pour-output.ts";
 import type { ContainerUser, SandboxSize } from "../profile/profile.ts";
-import { containerLabels as labels, containerSpec } from "./spec.ts";
+import { containerLabels as labels, containerSpec, describeProtected } from "./spec.ts";
 import type { ContainerSpec, EgressMount, ImageFacts } from "./spec.ts";
 
 export interface LauncherParts {
@@ -31,6 +32,8 @@ export interface LauncherParts {
   readonly groups: readonly Pick<Group, "name" | "mounts">[];
   /** The folder of the group, made if it is missing, belonging to the container's user. */
   readonly groupFolder: (group: Group, user: ContainerUser) => Promise<string>;
+  /** What only the operator may change in the group's folder. Throws `not_found` when there is no such folder. */
+  readonly protectedFiles: (group: string) => Promise<readonly ProtectedFile[]>;
   readonly globalFolder: string;
   /** Opens the group's way out, if it has one. */
   readonly openEgress?: (group: string) => Promise<EgressMount | undefined>;
@@ -78,14 +81,23 @@ export class ContainerLauncher {
     return [{ path: containerPaths.group, access: "rw" }, { path: containerPaths.global, access: "ro" }, ...extra];
   }
 
-  /** Changes with anything that a container of this group is made from, without looking at the folders themselves. */
+  /** Changes with anything that a container of this group is made from, without looking at the folders themselves, but for its protected files. */
   async fingerprint(group: Group): Promise<string> {
     const { mountContext, sandbox, egressOf } = this.#parts;
     const image = await this.#parts.image();
     const allowlist =
       group.mounts.length === 0 ? "" : await readFile(mountContext.allowlistPath, "utf8").catch(() => "");
-    const inputs = JSON.stringify([image.id, sandbox, group.mounts, allowlist, egressOf?.(group.name)]);
+    const files = describeProtected(await this.#protectedFilesIfAny(group));
+    const inputs = JSON.stringify([image.id, sandbox, group.mounts, allowlist, egressOf?.(group.name), files]);
     return createHash("sha256").update(inputs).digest("hex");
+  }
+
+  /** A group without a folder gets one when its container is made. */
+  async #protectedFilesIfAny({ name }: Group): Promise<readonly ProtectedFile[]> {
+    return this.#parts.protectedFiles(name).catch((error: unknown) => {
+      if (error instanceof AppError && error.code === "not_found") return [];
+      throw error;
+    });
   }
 
   async plan(group: Group, session: Session) {
@@ -147,6 +159,7 @@ export class ContainerLauncher {
       await this.#parts.publish({ type: "mounts.judged", actor: "host", data });
     }
     const groupFolder = await this.#parts.groupFolder(group, user);
+    const protectedFiles = await this.#parts.protectedFiles(group.name);
     const egress = await this.#parts.openEgress?.(group.name);
     const specOf: Prepared["specOf"] = (generation, mailFolder) => {
       const mail = {
@@ -163,6 +176,7 @@ export class ContainerLauncher {
         generation,
         sandbox,
         folders,
+        protectedFiles,
         granted,
         egress,
       });

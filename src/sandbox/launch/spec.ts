@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 
+import type { ProtectedFile } from "../../domain/protected-file.ts";
 import { agentEnvironment, containerPaths, egressDoor } from "../../protocol/paths.ts";
 import type { ContainerEngine, CreateBody } from "../engine/engine.ts";
 import type { MountGrant } from "../mounts/rules.ts";
@@ -37,6 +38,8 @@ export interface ContainerWish {
   readonly generation: number;
   readonly sandbox: SandboxSize;
   readonly folders: ContainerFolders;
+  /** Mounted over those in the group's folder, read-only. */
+  readonly protectedFiles: readonly ProtectedFile[];
   readonly granted: readonly MountGrant[];
   /** Absent: nothing leads out. */
   readonly egress?: EgressMount | undefined;
@@ -73,15 +76,20 @@ export function containerSpec(wish: ContainerWish): ContainerSpec {
 
 /**
  * Identifies what a container is, apart from which life of the session it is: the same for two generations, another one
- * as soon as the image, a limit, the user, a mount or the folder behind a mount differs. A hot container whose label
+ * as soon as the image, a limit, the user, a mount, the folder behind a mount or a protected file differs. A hot container whose label
  * carries another hash must not be used again.
  */
 export function specHash(wish: ContainerWish): string {
   const timeless = { ...wish, generation: 0, folders: { ...wish.folders, toAgent: "", toHost: "" } };
   const identities = identitiesOf(wish.granted);
   return createHash("sha256")
-    .update(JSON.stringify([createBody(timeless, ""), identities]))
+    .update(JSON.stringify([createBody(timeless, ""), identities, describeProtected(wish.protectedFiles)]))
     .digest("hex");
+}
+
+/** All in which a container with one set of protected files differs from one with another. */
+export function describeProtected(files: readonly ProtectedFile[]): unknown {
+  return files.map(({ name, source, sha256, mountPoint }) => ({ name, source, sha256, mountPoint }));
 }
 
 /** What is mounted where, each with the identity that it was judged by. */
@@ -172,9 +180,10 @@ const certificateVariables = [
   "SSL_CERT_FILE",
 ] as const;
 
-function binds({ folders, granted, egress }: ContainerWish): object[] {
+function binds({ folders, protectedFiles, granted, egress }: ContainerWish): object[] {
   return [
     bind(folders.group, containerPaths.group, false),
+    ...protectedFiles.map(({ name, source }) => bind(source, `${containerPaths.group}/${name}`, true)),
     bind(folders.global, containerPaths.global, true),
     bind(folders.toAgent, containerPaths.toAgent, true),
     bind(folders.toHost, containerPaths.toHost, false),

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 
+import { protectedFileNames } from "../../domain/protected-file.ts";
 import { AppError } from "../../lib/app-error.ts";
 import { containerPaths } from "../../protocol/paths.ts";
 import type { CreateBody } from "../engine/engine.ts";
@@ -62,7 +63,7 @@ const hostConfigRules: Readonly<Record<string, Rule>> = {
   ReadonlyPaths: { must: "crabpot's own list", holds: (value) => isDeepStrictEqual(value, readonlyPaths) },
   RestartPolicy: { must: "no", holds: (value) => isDeepStrictEqual(value, { Name: "no", MaximumRetryCount: 0 }) },
   Runtime: anything,
-  Mounts: { must: "private bind mounts of folders in their places", holds: (value) => allOf(value, isPlainBind) },
+  Mounts: { must: "private bind mounts in their places", holds: (value) => allOf(value, isPlainBind) },
 };
 
 /**
@@ -126,14 +127,19 @@ const fixedTargets: readonly string[] = [
   containerPaths.egress,
 ];
 
+const protectedTargets: readonly string[] = protectedFileNames.map((name) => `${containerPaths.group}/${name}`);
+
+/** Through a folder that could be written to, an agent could put a socket of its own in the way of the host's. */
+const readOnlyTargets: readonly string[] = [containerPaths.egress, ...protectedTargets];
+
 /** Kernel folders and engine sockets are refused here once more, whatever judged the source before. */
 function isPlainBind(entry: unknown): boolean {
   const { Type, Source, Target, ReadOnly, BindOptions, ...others } = entry as Fields;
   const target = String(Target);
-  // Through a folder that could be written to, an agent could put a socket of its own in the way of the host's.
-  if (target === containerPaths.egress && ReadOnly !== true) return false;
+  if (readOnlyTargets.includes(target) && ReadOnly !== true) return false;
   const inPlace =
-    fixedTargets.includes(target) || (isWithin(target, containerPaths.extra) && target !== containerPaths.extra);
+    [...fixedTargets, ...protectedTargets].includes(target) ||
+    (isWithin(target, containerPaths.extra) && target !== containerPaths.extra);
   return (
     Type === "bind" &&
     typeof Source === "string" &&

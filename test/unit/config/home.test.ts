@@ -120,18 +120,23 @@ test("the owner's own group gets instructions of its own", async () => {
   expect(await readFile(join(made, "AGENTS.md"), "utf8")).toMatch(/^# Main group/);
 });
 
-test.runIf(process.geteuid?.() === 0)("a new group's folder belongs to the user of its container", async () => {
-  await using folder = await temporaryFolder();
-  const { paths } = await prepareHome(folder.path);
+test.runIf(process.geteuid?.() === 0)(
+  "a new group's folder belongs to its container's user, but for AGENTS.md",
+  async () => {
+    await using folder = await temporaryFolder();
+    const { paths } = await prepareHome(folder.path);
 
-  const made = await ensureGroupFolder(
-    { groups: paths.groups, checkout },
-    { name: "family", main: false },
-    { uid: 300_001, gid: 300_001 },
-  );
+    const made = await ensureGroupFolder(
+      { groups: paths.groups, checkout },
+      { name: "family", main: false },
+      { uid: 300_001, gid: 300_001 },
+    );
 
-  for (const path of [made, join(made, "AGENTS.md")]) expect((await lstat(path)).uid).toBe(300_001);
-});
+    expect((await lstat(made)).uid).toBe(300_001);
+    const instructions = await lstat(join(made, "AGENTS.md"));
+    expect([instructions.uid, instructions.mode & 0o777]).toEqual([0, 0o644]);
+  },
+);
 
 test.for(["../x", "global", "", "A", "a/b", ".hidden", "a".repeat(65), "_template"])(
   "no folder is made for a group that calls itself %j",

@@ -15,6 +15,7 @@ const { body } = containerSpec({
   generation: 7,
   sandbox: { runtime: "runc", memoryMb: 1024, cpus: 1, pids: 256 },
   folders: { group: "/h/group", global: "/h/global", toAgent: "/h/a", toHost: "/h/b" },
+  protectedFiles: [{ name: "AGENTS.md", source: "/h/instructions/family/AGENTS.md", sha256: "", mountPoint: "" }],
   granted: [],
 });
 const { HostConfig: hostConfig, Labels: labels, ...config } = body as Record<string, object>;
@@ -36,6 +37,7 @@ const mountInfo = [
   ["/home/agent", "rw,nosuid,nodev", "tmpfs", tmpfs],
   ["/tmp", "rw,nosuid,nodev,noexec", "tmpfs", tmpfs],
   ["/workspace/group", "rw", "ext4", "rw"],
+  ["/workspace/group/AGENTS.md", "ro", "ext4", "rw"],
   ["/workspace/global", "ro", "ext4", "rw"],
   ["/mail/to-agent", "ro", "ext4", "rw"],
   ["/mail/to-host", "rw", "ext4", "rw"],
@@ -147,6 +149,29 @@ test.each<[string, Partial<HostView>, RegExp]>([
     "terminals are without a mask",
     { mounts: hostView.mounts.filter(({ target, type }) => target !== "/dev/pts" || type === "devpts") },
     /\/dev\/pts is not masked/,
+  ],
+  [
+    "the instructions are not covered",
+    { mounts: hostView.mounts.filter(({ target }) => target !== "/workspace/group/AGENTS.md") },
+    /AGENTS\.md is mounted 0 times/,
+  ],
+  [
+    "the instructions are writable",
+    {
+      mounts: hostView.mounts.map((mount) =>
+        mount.target === "/workspace/group/AGENTS.md" ? { ...mount, options: ["rw"] } : mount,
+      ),
+    },
+    /AGENTS\.md is writable, but was to be read-only/,
+  ],
+  [
+    "they are mounted where a link led",
+    {
+      mounts: hostView.mounts.map((mount) =>
+        mount.target.endsWith(".md") ? { ...mount, target: "/workspace/group/x" } : mount,
+      ),
+    },
+    /a mount at \/workspace\/group\/x, inside/,
   ],
   ["the network is the host's", { sharedNamespaces: ["net"] }, /host's net namespace/],
 ])("from outside it is a surprise when %s", (_, change, expected) => {

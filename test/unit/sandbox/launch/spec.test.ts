@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 
+import type { ProtectedFile } from "../../../../src/domain/protected-file.ts";
 import type { CreateBody } from "../../../../src/sandbox/engine/engine.ts";
 import type { MountGrant } from "../../../../src/sandbox/mounts/rules.ts";
 import { refuseUnsafeBody, refuseUnsafeImage } from "../../../../src/sandbox/profile/refusals.ts";
@@ -18,6 +19,13 @@ const app: MountGrant = {
   inode: "77",
 };
 
+const agentsFile: ProtectedFile = {
+  name: "AGENTS.md",
+  source: "/h/instructions/family/AGENTS.md",
+  sha256: "c0ffee",
+  mountPoint: "1:2:3",
+};
+
 const wish: ContainerWish = {
   image: { id, config: { User: "65534:65534", Env: ["NODE_VERSION=24", "PATH=/image/bin"], Entrypoint: null } },
   user: { uid: 300_001, gid: 300_002 },
@@ -27,6 +35,7 @@ const wish: ContainerWish = {
   generation: 7,
   sandbox: { runtime: "runc", memoryMb: 1024, cpus: 0.5, pids: 256 },
   folders: { group: "/h/groups/family", global: "/h/global", toAgent: "/h/mail/7/a", toHost: "/h/mail/7/b" },
+  protectedFiles: [agentsFile],
   granted: [app, { ...app, target: "docs", verdict: "ro", realPath: "/home/user/docs" }],
 };
 
@@ -60,6 +69,7 @@ test("the description of a container is the hardened profile with the mounts, na
       PidsLimit: 256,
       Mounts: [
         { Source: "/h/groups/family", Target: "/workspace/group", ReadOnly: false },
+        { Source: "/h/instructions/family/AGENTS.md", Target: "/workspace/group/AGENTS.md", ReadOnly: true },
         { Source: "/h/global", Target: "/workspace/global", ReadOnly: true },
         { Source: "/h/mail/7/a", Target: "/mail/to-agent", ReadOnly: true },
         { Source: "/h/mail/7/b", Target: "/mail/to-host", ReadOnly: false },
@@ -128,6 +138,8 @@ test.each<[string, Partial<ContainerWish>]>([
   ["memory", { sandbox: { ...wish.sandbox, memoryMb: 512 } }],
   ["runtime", { sandbox: { ...wish.sandbox, runtime: "runsc" } }],
   ["group folder", { folders: { ...wish.folders, group: "/h/groups/other" } }],
+  ["text of the instructions", { protectedFiles: [{ ...agentsFile, sha256: "decaf" }] }],
+  ["file that the instructions are mounted over", { protectedFiles: [{ ...agentsFile, mountPoint: "1:2:4" }] }],
   ["number of mounts", { granted: [app] }],
   ["way out", { egress: { folder: "/h/egress/family", certificates: false } }],
   ["access of a mount", { granted: wish.granted.map((mount) => ({ ...mount, verdict: "ro" as const })) }],
@@ -188,6 +200,8 @@ test.each([
   [{ ...bind, Source: "/srv", Target: "/etc" }],
   [{ ...bind, Source: "/srv", Target: "/egress", ReadOnly: false }],
   [{ ...bind, Source: "/srv", Target: "/egress/x" }],
+  [{ ...bind, Source: "/srv", Target: "/workspace/group/AGENTS.md", ReadOnly: false }],
+  [{ ...bind, Source: "/srv", Target: "/workspace/group/other.md" }],
   [{ ...bind, Source: "/srv", Target: "/workspace/extra" }],
   [{ ...bind, Source: "/srv", Target: "/workspace/extra/x", Type: "volume" }],
   [{ ...bind, Source: "/srv", Target: "/workspace/extra/x", ReadOnly: undefined }],

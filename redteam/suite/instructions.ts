@@ -1,0 +1,68 @@
+import { readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+
+import { AppError } from "../../src/lib/app-error.ts";
+import type { InContainer, Stage, StageGroup } from "./stage.ts";
+
+const windowMs = 30_000;
+
+/** Edits a group's AGENTS.md as editors do: a new file takes the place of the old one. */
+export async function editInstructions(stage: Stage, group: StageGroup, text: string): Promise<void> {
+  const file = join(stage.groupFolder(group), "AGENTS.md");
+  await writeFile(`${file}.edited`, text, { mode: 0o644 });
+  await rename(`${file}.edited`, file);
+}
+
+/** Has other instructions while `action` runs. */
+export async function withInstructions<Result>(
+  stage: Stage,
+  { group, text }: { readonly group: StageGroup; readonly text: string },
+  action: () => Promise<Result>,
+): Promise<Result> {
+  const kept = await readFile(join(stage.groupFolder(group), "AGENTS.md"), "utf8");
+  await editInstructions(stage, group, text);
+  try {
+    return await action();
+  } finally {
+    await editInstructions(stage, group, kept);
+  }
+}
+
+/**
+ * The moment for which an agent has to wait: the operator edits its instructions, which takes the mount away from the container
+ * that runs. `strike`: what its shell does in the group's folder as soon as it can; `rounds` commands follow in the same turn.
+ */
+export async function attackDuringEdit(
+  stage: Stage,
+  { strike, text, rounds = 10 }: { readonly strike: string; readonly text: string; readonly rounds?: number },
+): Promise<InContainer> {
+  const folder = stage.groupFolder("red");
+  const wait = `cd /workspace/group; (touch waits; until rm AGENTS.md; do sleep 0.01; done; ${strike}; touch struck) >/dev/null 2>&1 & sleep 0.1`;
+  const more = Array.from({ length: rounds }, () => "sleep 0.2");
+  const turn = stage.shell("red", wait, "cd /workspace/group; until [ -e struck ]; do sleep 0.05; done", ...more);
+  await untilThere(folder, "waits");
+  await editInstructions(stage, "red", text);
+  const result = await turn;
+  await rm(join(folder, "waits"), { force: true });
+  await rm(join(folder, "struck"), { force: true });
+  return result;
+}
+
+/** The next container is a new one; what was moved aside is removed. */
+export async function restoreInstructions(stage: Stage, text: string): Promise<void> {
+  await stage.command("sessions", "stop", "red");
+  const folder = stage.groupFolder("red");
+  for (const name of await readdir(folder)) {
+    if (name.startsWith("AGENTS.md")) await rm(join(folder, name), { recursive: true, force: true });
+  }
+  await editInstructions(stage, "red", text);
+}
+
+async function untilThere(folder: string, name: string): Promise<void> {
+  const limit = AbortSignal.timeout(windowMs);
+  while (!(await readdir(folder)).includes(name)) {
+    if (limit.aborted) throw new AppError("not_found", `${name} was not there within ${windowMs / 1000} seconds.`);
+    await delay(20);
+  }
+}

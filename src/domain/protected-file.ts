@@ -1,0 +1,27 @@
+/** What the host shows the model as the group's instructions. */
+export const instructionsFile = "AGENTS.md";
+
+/**
+ * Files of a group's folder that say what its agent is and what it is there for. Whoever can write them owns all later
+ * conversations: they are the operator's alone, and read-only in containers.
+ */
+export const protectedFileNames = [instructionsFile, "SOUL.md", "USER.md", "IDENTITY.md"] as const;
+
+export type ProtectedFileName = (typeof protectedFileNames)[number];
+
+/** One of them as a container gets it. */
+export interface ProtectedFile {
+  readonly name: ProtectedFileName;
+  /** The host's own copy of it, which is mounted; absolute. */
+  readonly source: string;
+  readonly sha256: string;
+  /**
+   * Identifies the file of the group's folder that the copy is mounted over. When that is replaced on the host, the kernel takes
+   * the mount away from containers that run: they must not be used again.
+   */
+  readonly mountPoint: string;
+}
+
+export function isProtectedFileName(name: string): name is ProtectedFileName {
+  return protectedFileNames.some((known) => known === name);
+}

@@ -1,0 +1,69 @@
+import { randomUUID } from "node:crypto";
+import { existsSync, readFileSync } from "node:fs";
+import { chmod, mkdir, open, readdir, rename, rm } from "node:fs/promises";
+import { join } from "node:path";
+
+import type { HostileFolder } from "../../lib/open-hostile-file.ts";
+
+const draftEnd = ".new";
+const readableByAll = 0o644;
+
+/**
+ * The host's own copies of a group's protected files, in a folder that no container can reach: what is mounted from here cannot
+ * be exchanged by an agent while the engine, as root, looks for it.
+ */
+export class FileCopies {
+  readonly #path: string;
+
+  /** The folder is made when something is written. */
+  constructor(path: string) {
+    this.#path = path;
+  }
+
+  /** Removes what an earlier life of the host was in the middle of writing: it may be a second name of a file in use. */
+  async tidy(): Promise<void> {
+    const names = await readdir(this.#path).catch(() => []);
+    for (const name of names) if (name.endsWith(draftEnd)) await rm(this.pathOf(name), { force: true });
+  }
+
+  pathOf(name: string): string {
+    return join(this.#path, name);
+  }
+
+  /** Undefined: there is none. At once, as it is asked for each call of a model: the thread pool would take ten times as long. */
+  read(name: string): Buffer | undefined {
+    const path = this.pathOf(name);
+    return existsSync(path) ? readFileSync(path) : undefined;
+  }
+
+  /** Containers that have the former copy keep it. */
+  async write(name: string, bytes: Uint8Array): Promise<void> {
+    await rename(await this.#draft(bytes), this.pathOf(name));
+  }
+
+  async remove(name: string): Promise<void> {
+    await rm(this.pathOf(name), { force: true });
+  }
+
+  /** Puts a new file with this content into somebody else's folder, where it belongs to the host. Nothing is ever replaced there. */
+  async putInto(folder: HostileFolder, name: string, bytes: Uint8Array): Promise<void> {
+    const draft = await this.#draft(bytes);
+    try {
+      await folder.linkIn(draft, name);
+    } finally {
+      await rm(draft, { force: true });
+    }
+  }
+
+  /** A complete file that is on the disk. */
+  async #draft(bytes: Uint8Array): Promise<string> {
+    await mkdir(this.#path, { recursive: true });
+    await chmod(this.#path, 0o755);
+    const path = this.pathOf(`${randomUUID()}${draftEnd}`);
+    await using file = await open(path, "wx", readableByAll);
+    await file.chmod(readableByAll);
+    await file.writeFile(bytes);
+    await file.sync();
+    return path;
+  }
+}

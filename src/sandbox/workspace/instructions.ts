@@ -1,0 +1,132 @@
+import { createHash } from "node:crypto";
+
+import type { Logger } from "pino";
+
+import { instructionsFile } from "../../domain/protected-file.ts";
+import type { ProtectedFile } from "../../domain/protected-file.ts";
+import type { Publish } from "../../events/event.ts";
+import type { Clock } from "../../lib/clock.ts";
+import type { HostileRefusal } from "../../lib/open-hostile-file.ts";
+import type { Store } from "../../stores/store.ts";
+import { ProtectedFiles } from "./protected-files.ts";
+import type { RefusedChange } from "./protected-files.ts";
+
+interface InstructionsParts {
+  /** Of the groups, and of the host's copies of what is in use. */
+  readonly folders: { readonly groups: string; readonly copies: string };
+  readonly hostUid: number;
+  readonly store: Pick<Store["groups"], "folder" | "noteInstructions">;
+  readonly publish: Publish<"instructions.changed" | "file.refused">;
+  /** Says it to the operator. */
+  readonly tell: (text: string) => void;
+  readonly clock: Pick<Clock, "now" | "monotonic">;
+  readonly logger: Logger;
+}
+
+/** Between two notices in a chat about one group: its agent may be able to cause as many as it likes. */
+const noticeMs = 3_600_000;
+
+/**
+ * The AGENTS.md of groups. Only the operator can change them; they outlive `/new` and restarts: a change is put on record when
+ * it is first used, once, and one that is not the operator's is put on record and not used.
+ */
+export class Instructions {
+  readonly #parts: InstructionsParts;
+  readonly #files: ProtectedFiles;
+  /** What each group used last: as long as it is the same, nothing is computed or asked. */
+  readonly #used = new Map<string, string>();
+  /** When the operator was last told about a group, by the monotonic clock. */
+  readonly #told = new Map<string, number>();
+
+  constructor(parts: InstructionsParts) {
+    const { folders, hostUid, store } = parts;
+    this.#parts = parts;
+    this.#files = new ProtectedFiles(
+      folders,
+      hostUid,
+      async (group, bytes) => {
+        // In homes of earlier versions agents could write them: what they have written since the last turn does not count.
+        const noted = (await store.folder(group))?.instructions?.sha256;
+        return noted === undefined || noted === digest(decode(bytes));
+      },
+      (change) => this.#refused(change),
+    );
+  }
+
+  /** What the group's containers get, as it is in use now. */
+  async protectedFiles(group: string): Promise<readonly ProtectedFile[]> {
+    return this.#files.settle(group);
+  }
+
+  /** Those of the group; empty when it has none. `session`: who uses them. */
+  async of(group: string, session: string): Promise<string> {
+    const files = await this.#files.settle(group);
+    const text = decode(files.find(({ name }) => name === instructionsFile)?.bytes);
+    if (this.#used.get(group) === text) return text;
+    await this.#compare({ group, session }, text);
+    this.#used.set(group, text);
+    return text;
+  }
+
+  async #compare(
+    { group, session }: { readonly group: string; readonly session: string },
+    text: string,
+  ): Promise<void> {
+    const { store, publish, clock } = this.#parts;
+    const sha256 = digest(text);
+    const bytes = Buffer.byteLength(text);
+    const before = (await store.folder(group))?.instructions;
+    if (before?.sha256 === sha256) return;
+    if (before) {
+      const data = { file: instructionsFile, bytes, sha256, before: { bytes: before.bytes, sha256: before.sha256 } };
+      await publish({ type: "instructions.changed", group, session, actor: "host", data });
+    }
+    await store.noteInstructions(group, { sha256, bytes, changedAt: before && clock.now() });
+  }
+
+  async #refused(change: RefusedChange): Promise<void> {
+    const { group, file, reason, movedTo } = change;
+    const { publish, tell, logger, clock } = this.#parts;
+    const data = { file, reason, ...(movedTo !== undefined && { movedTo }) };
+    await publish({ type: "file.refused", group, actor: "host", data });
+    const text = `${file} of group ${group} has changed, and the change is not used: ${reasons[reason]}. ${remedy(change)}`;
+    logger.warn({ group, ...data }, text);
+    const now = clock.monotonic();
+    if (now - (this.#told.get(group) ?? -noticeMs) < noticeMs) return;
+    this.#told.set(group, now);
+    tell(text);
+  }
+}
+
+function decode(bytes: Uint8Array | undefined): string {
+  return new TextDecoder().decode(bytes);
+}
+
+function digest(text: string): string {
+  return createHash("sha256").update(text).digest("hex");
+}
+
+const reasons: Readonly<Record<HostileRefusal, string>> = {
+  missing: "it was removed",
+  "bad-name": "its name cannot be used",
+  link: "it is a link",
+  "not-a-file": "it is not a regular file",
+  "hard-linked": "it has a second name (a hard link)",
+  "foreign-owner": "it belongs to the agent, or to another user than the host's",
+  "odd-mode": "its mode is odd",
+  "writable-by-others": "other users than its owner can write to it",
+  "too-large": "it is larger than 256 KiB",
+  unreadable: "it cannot be read",
+};
+
+/** What the operator can do, in a sentence or two. */
+function remedy({ group, file, reason, movedTo }: RefusedChange): string {
+  if (reason === "missing") return "It has been put back. To have none, leave it empty.";
+  if (movedTo !== undefined) {
+    return `It is now ${movedTo} in the group's folder, and what was in use before is back in its place. If the change was yours, make it again there.`;
+  }
+  const stays = "What was in use before stays in use until it is corrected";
+  if (reason !== "writable-by-others") return `${stays}.`;
+  // Who has it open goes on writing, whatever its mode is by then.
+  return `${stays}: run "crabpot sessions stop ${group}", see that its text is yours, and run "chmod 644 ${file}" in the group's folder.`;
+}

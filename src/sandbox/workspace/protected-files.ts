@@ -1,0 +1,197 @@
+import { createHash, randomUUID } from "node:crypto";
+import type { Stats } from "node:fs";
+import { join } from "node:path";
+
+import { instructionsFile, protectedFileNames } from "../../domain/protected-file.ts";
+import type { ProtectedFile, ProtectedFileName } from "../../domain/protected-file.ts";
+import { AppError } from "../../lib/app-error.ts";
+import { HostileFolder } from "../../lib/open-hostile-file.ts";
+import type { HostileRefusal } from "../../lib/open-hostile-file.ts";
+import { FileCopies } from "./file-copies.ts";
+
+/** A protected file with the content that is in use. */
+export interface SettledFile extends ProtectedFile {
+  readonly bytes: Buffer;
+}
+
+/** A change of a protected file that does not take effect. */
+export interface RefusedChange {
+  readonly group: string;
+  readonly file: ProtectedFileName;
+  /** `missing`: it was removed, and is put back. */
+  readonly reason: HostileRefusal;
+  /** What it is called in the group's folder from now on; undefined: it stays where it is. */
+  readonly movedTo: string | undefined;
+}
+
+const maxBytes = 256 * 1024;
+
+/** Those that no container can be given a mount over. */
+const inTheWay: ReadonlySet<HostileRefusal> = new Set(["link", "not-a-file", "foreign-owner"]);
+
+interface Place {
+  readonly group: string;
+  readonly folder: HostileFolder;
+  readonly copies: FileCopies;
+}
+
+/**
+ * The protected files of groups. Containers have a copy of the host's mounted over each, read-only; but when a program of the
+ * host replaces or removes the file, the kernel takes that mount away, and until the container is ended its agent owns the
+ * place. So a content comes into use only from a file that the host's user (or root) owns and nobody else can write, and it
+ * stays in use until there is another one: what an agent removes or replaces meanwhile is put back.
+ */
+export class ProtectedFiles {
+  readonly #groups: string;
+  readonly #copies: string;
+  readonly #hostUid: number;
+  readonly #wasInUse: (group: string, bytes: Buffer) => Promise<boolean>;
+  readonly #refused: (change: RefusedChange) => Promise<void>;
+  /** One look at a time for each group; by its name. */
+  readonly #looks = new Map<string, Promise<unknown>>();
+  /** Files that were refused and left in their place: told once. */
+  readonly #told = new Map<string, string>();
+
+  /**
+   * `copies`: a folder of the host alone, on the file system of the groups' folders. `wasInUse`: for a group of which there is no
+   * copy yet, whether these may be its instructions although agents could write them. `refused` is called before anything is
+   * moved or put back.
+   */
+  constructor(
+    folders: { readonly groups: string; readonly copies: string },
+    hostUid: number,
+    wasInUse: (group: string, bytes: Buffer) => Promise<boolean>,
+    refused: (change: RefusedChange) => Promise<void>,
+  ) {
+    this.#groups = folders.groups;
+    this.#copies = folders.copies;
+    this.#hostUid = hostUid;
+    this.#wasInUse = wasInUse;
+    this.#refused = refused;
+  }
+
+  /**
+   * Takes over what the operator has changed, and sees that each file is there to be mounted over. Returns what is in use:
+   * always the instructions, which may be empty, and the others as far as there are any. Throws `not_found` when the group
+   * has no folder.
+   */
+  async settle(group: string): Promise<readonly SettledFile[]> {
+    const before = this.#looks.get(group) ?? this.#copiesOf(group).tidy();
+    const look = before.catch(() => undefined).then(() => this.#look(group));
+    this.#looks.set(group, look);
+    return look;
+  }
+
+  async #look(group: string): Promise<SettledFile[]> {
+    await using folder = await HostileFolder.open(join(this.#groups, group));
+    const copies = this.#copiesOf(group);
+    const settled: SettledFile[] = [];
+    for (const name of protectedFileNames) {
+      const bytes = await this.#settleOne({ group, folder, copies }, name);
+      if (bytes === undefined) continue;
+      const facts = await folder.stat(name);
+      const mountPoint = facts ? `${facts.dev}:${facts.ino}:${facts.birthtimeMs}` : "";
+      settled.push({ name, source: copies.pathOf(name), sha256: digest(bytes), mountPoint, bytes });
+    }
+    return settled;
+  }
+
+  /** The content that is in use from now on. */
+  async #settleOne(place: Place, name: ProtectedFileName): Promise<Buffer | undefined> {
+    const { folder, copies } = place;
+    const refuse = (stats: Stats): HostileRefusal | undefined => this.#distrust(stats);
+    const known = copies.read(name);
+    // Most groups have none of these, and this is looked at for each call of the model.
+    if (known === undefined && name !== instructionsFile && !(await folder.stat(name))) return undefined;
+    const reading = await folder.readFile(name, { maxBytes, refuse });
+    if (reading.ok) {
+      if (known?.equals(reading.bytes) !== true) await copies.write(name, reading.bytes);
+      this.#told.delete(join(place.group, name));
+      return reading.bytes;
+    }
+    // One that the operator never had there is a file of the agent's like any other.
+    if (known === undefined && name !== instructionsFile) return undefined;
+    if (reading.reason === "missing") return this.#restore(place, name, known);
+    return (await this.#takeOver(place, name, known)) ?? this.#refuse(place, name, { reason: reading.reason, known });
+  }
+
+  async #restore(place: Place, name: ProtectedFileName, known: Buffer | undefined): Promise<Buffer | undefined> {
+    const { group, folder, copies } = place;
+    if (known?.length === 0 && name !== instructionsFile) {
+      await copies.remove(name);
+      return undefined;
+    }
+    if (known?.length) await this.#refused({ group, file: name, reason: "missing", movedTo: undefined });
+    const bytes = known ?? (await beginEmpty(copies, name));
+    await copies.putInto(folder, name, bytes);
+    return bytes;
+  }
+
+  /**
+   * A file that agents could write, with the content that is in use (as in homes of earlier versions, where all files were the
+   * agent's): replaced by one of the host's. A new file, because whoever has the old one open can write to it for ever.
+   */
+  async #takeOver(place: Place, name: ProtectedFileName, known: Buffer | undefined): Promise<Buffer | undefined> {
+    const { group, folder, copies } = place;
+    const reading = await folder.readFile(name, { maxBytes });
+    if (!reading.ok) return undefined;
+    const isInUse = known ? known.equals(reading.bytes) : await this.#wasInUse(group, reading.bytes);
+    if (!isInUse) return undefined;
+    if (known === undefined) await copies.write(name, reading.bytes);
+    if (!(await folder.remove(name))) return undefined;
+    await copies.putInto(folder, name, reading.bytes);
+    return reading.bytes;
+  }
+
+  async #refuse(
+    place: Place,
+    name: ProtectedFileName,
+    { reason, known }: { readonly reason: HostileRefusal; readonly known: Buffer | undefined },
+  ): Promise<Buffer> {
+    const { group, folder, copies } = place;
+    const bytes = known ?? (await beginEmpty(copies, name));
+    const facts = await folder.stat(name);
+    if (facts && !inTheWay.has(reason) && this.#isTrusted(facts)) {
+      const key = join(group, name);
+      const what = `${reason} ${facts.dev}:${facts.ino}:${facts.ctimeMs}`;
+      if (this.#told.get(key) !== what) await this.#refused({ group, file: name, reason, movedTo: undefined });
+      this.#told.set(key, what);
+      return bytes;
+    }
+    const movedTo = `${name}.moved-${randomUUID()}`;
+    await this.#refused({ group, file: name, reason, movedTo });
+    if (!(await folder.moveTo(name, folder, movedTo)) && (await folder.stat(name))) throw stuck(group, name);
+    await copies.putInto(folder, name, bytes);
+    return bytes;
+  }
+
+  #copiesOf(group: string): FileCopies {
+    return new FileCopies(join(this.#copies, group));
+  }
+
+  #distrust(facts: Stats): HostileRefusal | undefined {
+    if (!this.#isTrusted(facts)) return "foreign-owner";
+    // Access control lists show here as well: what they grant is never more than the bits of the file's group.
+    return (facts.mode & 0o022) === 0 ? undefined : "writable-by-others";
+  }
+
+  #isTrusted({ uid }: Stats): boolean {
+    return uid === this.#hostUid || uid === 0;
+  }
+}
+
+async function beginEmpty(copies: FileCopies, name: string): Promise<Buffer> {
+  const bytes = Buffer.alloc(0);
+  await copies.write(name, bytes);
+  return bytes;
+}
+
+function digest(bytes: Uint8Array): string {
+  return createHash("sha256").update(bytes).digest("hex");
+}
+
+function stuck(group: string, name: string): AppError {
+  return new AppError("conflict", `The file ${name} of group ${group} cannot be used, and cannot be moved aside.`, {
+    fix: `Remove ${name} from the group's folder.`,
+  });
+}
