@@ -61,6 +61,8 @@ export class HotContainer {
   #listener: TurnListener | undefined;
   #lastUsedAt: number;
   #counted: LimitCounters = { memoryKills: 0, refusedProcesses: 0 };
+  /** The limit that was the end of it. */
+  #endedBy: LimitHit["limit"] | undefined;
 
   private constructor(parts: HotContainerParts) {
     this.#parts = parts;
@@ -187,13 +189,13 @@ export class HotContainer {
     if (this.#state === "busy") this.#state = "idle";
   }
 
-  /** Limits that it has reached since this was last asked; each is reported to `onLimit`, too. Never rejects. */
+  /** Limits but the one that ended it, which has been told, that it has reached since this was last asked; each is reported to `onLimit`, too. Never rejects. */
   async limitHits(): Promise<readonly LimitHit[]> {
     const now = await this.#running?.limitCounters().catch(() => undefined);
     if (now === undefined) return [];
     const before = this.#counted;
     this.#counted = now;
-    const hits = hitsBetween(before, now);
+    const hits = hitsBetween(before, now).filter(({ limit }) => limit !== this.#endedBy);
     for (const hit of hits) this.#parts.onLimit(this, hit);
     return hits;
   }
@@ -257,6 +259,7 @@ export class HotContainer {
     if (this.#state === "closing") return;
     const end = describeExit(exit);
     if (end.hit) this.#parts.onLimit(this, end.hit);
+    this.#endedBy = end.hit?.limit;
     await this.close(end.reason);
   }
 
