@@ -110,10 +110,6 @@ test("a container that is killed, removed, paused, hung or out of memory at any 
   const known =
     /^The container(?: ran out of memory and was ended|'s memory was used up: (?:a|\d+) process(?:es)? had to be ended)\.$/;
   expect(notices.filter(({ text }) => !known.test(text ?? ""))).toEqual([]);
-  // The kernel's count is told when the host looks before the engine says so; what ended the container is not told again.
-  expect(notices.filter(({ group, text }) => group === "running-out-of-memory" && text?.includes("used up"))).toEqual(
-    [],
-  );
   const interrupted = client.replies.filter(({ text }) => text?.includes("interrupted, result unknown"));
   expect(interrupted.map(({ group }) => group).toSorted()).toEqual(
     groups.filter((group) => group.startsWith("running")).toSorted(),

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 
 import type { ContainerExit } from "../../../../src/sandbox/engine/engine.ts";
+import type { LimitHit } from "../../../../src/domain/limit.ts";
 import { HotContainer } from "../../../../src/sandbox/pool/hot-container.ts";
 import { containerParts, runningContainer } from "../../../support/container-parts.ts";
 
@@ -55,4 +56,22 @@ test("that a container could not be removed is told, so that it is looked for ag
   await hot.close("it is not needed");
 
   expect(log).toEqual(["gone: it is not needed", "left behind"]);
+});
+
+test("the lack of memory that ended a container is told once, whatever the kernel has counted by then", async () => {
+  const { exit, attestation, running, parts } = container();
+  attestation.resolve([]);
+  const told: string[] = [];
+  const counting = { ...running, limitCounters: async () => ({ memoryKills: 2, refusedProcesses: 1 }) };
+  const telling = { ...parts, onLimit: (_hot: HotContainer, { text }: LimitHit) => void told.push(text) };
+
+  await HotContainer.start(telling, async () => counting, 60_000);
+  exit.resolve({ code: 137, oomKilled: true });
+
+  await expect
+    .poll(() => told)
+    .toEqual([
+      "The container ran out of memory and was ended.",
+      "The container had as many processes as it may have: starting another one was refused.",
+    ]);
 });
