@@ -199,6 +199,7 @@ export class ContainerLauncher {
     } catch (error) {
       if (!(error instanceof AppError) || error.code !== "engine_refused") throw error;
       for (let look = 0; look < looksForSwaps; look += 1) await refuseChangedMounts(prepared.granted, error);
+      refuseMissingMount(prepared.granted, error);
       throw error;
     }
   }
@@ -255,6 +256,16 @@ function warningsOf(verdict: MountVerdict): string[] {
 }
 
 /** Throws `mount_denied` when a granted folder is not the one that was judged any more. */
+/** The engine did not find a folder that was there when it was judged, and may be there again by now. */
+function refuseMissingMount(granted: readonly MountGrant[], cause: AppError): void {
+  const missing = granted.find(({ realPath }) => cause.message.includes(`source path does not exist: ${realPath}`));
+  if (!missing) return;
+  const { realPath } = missing;
+  throw new AppError("mount_denied", `The mount source ${realPath} has changed since it was judged: it was gone.`, {
+    cause,
+  });
+}
+
 async function refuseChangedMounts(granted: readonly MountGrant[], cause?: unknown): Promise<void> {
   for (const mount of granted) {
     const change = await recheckMount(mount);
