@@ -23,6 +23,8 @@ export interface HomePaths {
   readonly incoming: string;
   /** Copies of the files that agents send. */
   readonly outgoing: string;
+  /** Contents that steps refer to, by their SHA-256. */
+  readonly blobs: string;
   readonly logs: string;
   readonly hostLog: string;
   readonly controlSocket: string;
@@ -43,6 +45,7 @@ export function homePaths(root: string): HomePaths {
     egress: join(root, "egress"),
     incoming: join(root, "incoming"),
     outgoing: join(root, "outgoing"),
+    blobs: join(root, "blobs"),
     logs: join(root, "logs"),
     hostLog: join(root, "logs", "host.log"),
     controlSocket: join(root, "control.sock"),
@@ -76,8 +79,8 @@ export async function prepareHome(wanted: string): Promise<Home> {
   if (fault !== undefined) throw new AppError("setup_required", fault.detail, { fix: fault.fix });
   const paths = homePaths(root);
   await chmod(root, 0o700);
-  const { sessions, groups, audit, keys, egress, incoming, outgoing, logs } = paths;
-  for (const folder of [sessions, groups, audit, keys, egress, incoming, outgoing, logs]) {
+  const { sessions, groups, audit, keys, egress, incoming, outgoing, blobs, logs } = paths;
+  for (const folder of [sessions, groups, audit, keys, egress, incoming, outgoing, blobs, logs]) {
     await mkdir(folder, { recursive: true, mode: 0o700 });
     await requireRealFolder(folder);
     await chmod(folder, 0o700);

@@ -285,7 +285,7 @@ export class ActiveTurn implements TurnListener {
     const last = results.at(-1);
     if (!last || hits.length === 0) return results;
     const remarks = hits.map((hit) => `[${hit.text}]`);
-    return [...results.slice(0, -1), { ...last, output: [last.output, ...remarks].join("\n") }];
+    return [...results.slice(0, -1), withRemarks(last, remarks)];
   }
 
   /**
@@ -353,4 +353,9 @@ function refusalOf(call: ToolCall, tools: TurnTools, before: number): string | u
   if (before >= limits.toolResults) return `At most ${limits.toolResults} tools can be called at once.`;
   const refusal = refusalOfValue(call.input);
   return refusal === undefined ? undefined : `The input cannot be passed on: ${refusal}.`;
+}
+
+function withRemarks(result: ToolResult, remarks: readonly string[]): ToolResult {
+  if (result.parts === undefined) return { ...result, output: [result.output, ...remarks].join("\n") };
+  return { ...result, parts: [...result.parts, { kind: "text", text: remarks.join("\n") }] };
 }
