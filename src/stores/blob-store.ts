@@ -16,6 +16,8 @@ export interface KnownBlob {
 export interface BlobStore {
   /** Those of these contents that are known, in no order. One that is not may be removed. */
   known(sha256s: readonly string[]): Promise<KnownBlob[]>;
+  /** Bytes of all contents that steps of this group refer to, each counted once. */
+  bytesOf(group: string): Promise<number>;
   /** Forgets those to which no step refers and which are from before then, at most `limit`. Returns how many. */
   forget(before: number, limit: number): Promise<number>;
 }

@@ -50,6 +50,17 @@ export function openBlobs({ home, clock }: Pick<AppContext, "home" | "clock">): 
   return BlobFolder.open({ folder: home.paths.blobs, clock });
 }
 
+/** Bytes of all blobs of a group together, so that an agent cannot fill the disk by looking at images. */
+const groupBlobBytes = 2_048 * mebibyte;
+
+/** Whether a group may have another blob. */
+export function roomForBlobs({ config, home, store }: AppContext): (group: string) => Promise<boolean> {
+  return async (group) => {
+    if ((await roomOnDisk(home.paths.blobs, config.intake.reserveMb)) <= 0) return false;
+    return (await store.blobs.bytesOf(group)) < groupBlobBytes;
+  };
+}
+
 /** Bytes that may be written before what is kept free is touched. */
 async function roomOnDisk(folder: string, reserveMb: number): Promise<number> {
   const { bavail, bsize } = await statfs(folder);

@@ -24,6 +24,18 @@ export class SqliteBlobs implements BlobStore {
     return rows.map(({ mime_type, created_at, ...row }) => ({ ...row, mimeType: mime_type, createdAt: created_at }));
   }
 
+  async bytesOf(group: string): Promise<number> {
+    const { rows } = await this.#database.read((kysely) =>
+      sql<{ bytes: number }>`
+        select coalesce(sum(bytes), 0) as bytes from blobs where sha256 in (
+          select blob_references.sha256 from blob_references
+          join steps on steps.seq = blob_references.step
+          join sessions on sessions.id = steps.session
+          where sessions.group_name = ${group})`.execute(kysely),
+    );
+    return rows[0]?.bytes ?? 0;
+  }
+
   forget(before: number, limit: number): Promise<number> {
     return this.#database.writeSoon(async (transaction) => {
       const { numAffectedRows = 0n } = await sql`

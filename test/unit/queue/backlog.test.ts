@@ -28,11 +28,19 @@ function heapMb(): number {
   return process.memoryUsage().heapUsed / 1024 / 1024;
 }
 
+const noImages: ReadonlyMap<never, never> = new Map();
+
 /** A turn as the store sees it, without a container and a model. */
 async function answer(store: Store, group: string): Promise<boolean> {
   const session = await store.sessions.open(`main:fake:${group}`, group);
-  const parts = { store, render: () => "", estimateTokens: () => 1, clock: systemClock };
-  const intake = await collectIntake(parts, chatOf(group), () => session);
+  const parts = {
+    store,
+    render: () => [],
+    imagesOf: async () => noImages,
+    estimateTokens: () => 1,
+    clock: systemClock,
+  };
+  const intake = await collectIntake(parts, { ...chatOf(group), model: undefined }, () => session);
   if (!intake) return false;
   const id = randomUUID();
   await store.turns.begin({ id, session: session.id, group, conversation: 1, ...byMessage, at: 1 }, intake.step);
