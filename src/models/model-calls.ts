@@ -301,10 +301,10 @@ class RouteCall {
 
 /** Each once. */
 function imagesIn(messages: readonly ModelMessage[]): string[] {
-  const contents = messages.flatMap((message) =>
-    message.role === "assistant" ? [] : message.role === "user" ? [message] : message.results,
-  );
-  const parts = contents.flatMap((content) => partsOf(content));
+  const parts = messages.flatMap((message) => {
+    if (message.role === "assistant") return [];
+    return message.role === "user" ? partsOf(message) : message.results.flatMap(partsOf);
+  });
   return [...new Set(parts.flatMap((part) => (part.kind === "image" ? [part.blob] : [])))];
 }
 

@@ -63,6 +63,7 @@ export function defineTool<Schema extends z.ZodObject, Need extends keyof ToolPo
     input: definition.input,
     timeoutSeconds: definition.timeoutSeconds,
     runs: "host",
+    needsVision: definition.needsVision === true,
     risk: typeof risk === "string" ? risk : (input) => risk(input as z.infer<Schema>),
     resolvePaths,
     channelTrait,

@@ -5,7 +5,8 @@ import { AppError, isPassing, toError } from "../lib/app-error.ts";
 import { spokenMinutes } from "../lib/spoken-minutes.ts";
 import { limits } from "../protocol/limits.ts";
 import { refusalOfValue } from "../protocol/mailbox-file.ts";
-import type { AgentPayload } from "../protocol/messages.ts";
+import type { AgentPayload, AgentToolResult } from "../protocol/messages.ts";
+import { takeResultParts } from "./result-parts.ts";
 import { AgentSilence } from "./agent-silence.ts";
 import type { HotContainer, TurnListener } from "../sandbox/pool/hot-container.ts";
 import { finalAnswer, interrupted, lastAnswer } from "./answers.ts";
@@ -200,7 +201,7 @@ export class ActiveTurn implements TurnListener {
     });
   }
 
-  async #onModelRequest(append: readonly ToolResult[]): Promise<void> {
+  async #onModelRequest(append: readonly AgentToolResult[]): Promise<void> {
     if (this.#answering)
       return this.#parts.logger.warn("the agent asked the model twice at once; the second is ignored");
     this.#answering = true;
@@ -240,7 +241,7 @@ export class ActiveTurn implements TurnListener {
   }
 
   /** The next answer that the agent can act on: with calls that may run, or final. */
-  async #nextAnswer(append: readonly ToolResult[]): Promise<Pick<ModelAnswer, "text" | "toolCalls">> {
+  async #nextAnswer(append: readonly AgentToolResult[]): Promise<Pick<ModelAnswer, "text" | "toolCalls">> {
     const last = await this.#steps.last();
     const final = lastAnswer(last);
     if (final) return final;
@@ -265,7 +266,7 @@ export class ActiveTurn implements TurnListener {
   }
 
   /** Stores the results of the calls that were allowed; a call without one is told to the model as interrupted. */
-  async #storeResults(last: Step | undefined, append: readonly ToolResult[]): Promise<void> {
+  async #storeResults(last: Step | undefined, append: readonly AgentToolResult[]): Promise<void> {
     if (last?.body.kind !== "model") return;
     const { answer, denied } = last.body;
     const refused = new Set(denied.map((result) => result.callId));
@@ -274,7 +275,9 @@ export class ActiveTurn implements TurnListener {
       .filter((call) => !refused.has(call.id))
       .map((call) => given.get(call.id) ?? interrupted(call.id));
     if (results.length === 0) return;
-    const stored = await this.#withLimits(results);
+    const { keepImage } = this.#parts;
+    const taken = await takeResultParts(results, { group: this.group, container: this.#container, keepImage });
+    const stored = await this.#withLimits(taken);
     await publishToolResults(this.#scope, this.#parts, { calls: answer.toolCalls, results: stored });
     await this.#steps.addNow({ kind: "tools", results: stored });
   }

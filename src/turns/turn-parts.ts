@@ -10,6 +10,7 @@ import type { ModelAnswer } from "../domain/model.ts";
 import type { Session } from "../domain/session.ts";
 import type { Step, Turn } from "../domain/turn.ts";
 import type { Clock } from "../lib/clock.ts";
+import type { HostileCopy } from "../lib/open-hostile-file.ts";
 import type { Place } from "../domain/place.ts";
 import type { MessageStore, OutboxStore, NewStep, SessionStore, Store, TurnStore } from "../stores/store.ts";
 import type { TurnTools } from "../tools/conversation-tools.ts";
@@ -64,6 +65,12 @@ export interface TurnParts {
     group: Pick<Group, "name" | "model">,
     messages: readonly StoredMessage[],
   ) => Promise<ReadonlyMap<StoredAttachment, BlobPart>>;
+  /** Keeps an image that a tool shows, for the step that is going to refer to it; a string says why it cannot be shown. */
+  readonly keepImage: (image: {
+    readonly group: string;
+    readonly name: string;
+    readonly copy: (target: string) => Promise<HostileCopy>;
+  }) => Promise<BlobPart | string>;
   /** What the model has to be told besides; see `ConversationPrompts`. */
   readonly changeSince: (scope: TurnScope) => Promise<NewStep | undefined>;
   readonly estimateTokens: (step: Step["body"]) => number;

@@ -6,6 +6,7 @@ import { renderMessages } from "../context/render-messages.ts";
 import { LocalTime } from "../context/time-zone.ts";
 import { maxSteps, networkOf } from "../config/groups.ts";
 import { callsTools, seesImages } from "../models/capabilities.ts";
+import { keepImage } from "../blobs/keep-image.ts";
 import { keepMemberImages } from "../blobs/member-images.ts";
 import { createModelCalls } from "../models/model-calls.ts";
 import type { ModelCalls } from "../models/model-calls.ts";
@@ -44,6 +45,7 @@ export function createTurns(
   const idOf = createMessageIds(context.fingerprint);
   const toolsOf = createToolsOf(context, tools);
   const prompts = createPrompts(context, { launcher, timeZone, toolsOf });
+  const hasRoom = roomForBlobs(context);
   const leases = new SessionLeases({ leases: store.leases, owner: randomUUID(), clock, logger });
   return new TurnRunner({
     store,
@@ -58,6 +60,7 @@ export function createTurns(
     changeSince: (scope) => prompts.changeSince(scope),
     render: (messages, more) => renderMessages({ messages, ...more, agentName, timeZone, idOf }),
     imagesOf: createImagesOf(context),
+    keepImage: (image) => keepImage({ blobs: context.blobs, hasRoom }, image),
     estimateTokens: estimateStepTokens,
     toolsOf,
     maxSteps: (group) => maxSteps(config, group.name),
@@ -104,7 +107,12 @@ function createToolsOf(
   parts: Pick<ConversationToolsParts, "registry" | "channelCan">,
 ): TurnParts["toolsOf"] {
   const callsToolsOn = (route: string | undefined): boolean => callsTools(config.models, route);
-  const tools = new ConversationTools({ ...parts, sessions: store.sessions, callsTools: callsToolsOn });
+  const tools = new ConversationTools({
+    ...parts,
+    sessions: store.sessions,
+    callsTools: callsToolsOn,
+    seesImages: (route) => seesImages(config.models, route),
+  });
   return ({ group, turn }) => tools.of(group, turn);
 }
 

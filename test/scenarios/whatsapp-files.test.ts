@@ -61,7 +61,7 @@ test("a model that can see is shown the pictures of members behind the texts tha
 
   await ann.say(family, "chatter with a picture", { image });
   await ann.say(family, "@crab what is this?", { image: { ...image, base64: otherPicture.toString("base64") } });
-  await expect.poll(async () => await bob.texts(family)).toContain("I see.");
+  await expect.poll(() => bob.texts(family)).toContain("I see.");
   await host.end("SIGKILL");
   await rm(join(host.home, "groups", "family", "inbox"), { recursive: true });
   await host.boot();
@@ -88,7 +88,7 @@ test("a picture whose blob is damaged is told in words, and the turn goes on", a
   const { ann, bob, family, host, model } = rig;
   const image = { base64: picture.toString("base64"), mimeType: "image/png" };
   await ann.say(family, "@crab what is this?", { image });
-  await expect.poll(async () => await bob.texts(family)).toContain("Hm.");
+  await expect.poll(() => bob.texts(family)).toContain("Hm.");
   const sha256 = createHash("sha256").update(picture).digest("hex");
   await writeFile(join(host.home, "blobs", sha256.slice(0, 2), sha256), "something else");
 

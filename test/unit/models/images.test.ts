@@ -39,7 +39,8 @@ async function sent(kind: "anthropic" | "openai", images: ReadonlyMap<string, Ui
   const provider = await openProvider("vendor", { kind, apiKey: "none", baseUrl: server.url });
   const request = { model: "some-model", system: [], messages, tools: [], maxOutputTokens: 100, images };
   await provider.complete(request, { signal: new AbortController().signal });
-  return (server.requests[0]?.body as { messages: unknown }).messages;
+  const body = server.requests[0]?.body as { messages: unknown } | undefined;
+  return body?.messages;
 }
 
 function source(media_type: string, data: string): object {
