@@ -1,5 +1,6 @@
 import type { LimitHit } from "../domain/limit.ts";
 import type { ModelAnswer, ToolCall, ToolResult } from "../domain/model.ts";
+import type { Part } from "../domain/part.ts";
 import type { Step } from "../domain/turn.ts";
 import { AppError, isPassing, toError } from "../lib/app-error.ts";
 import { spokenMinutes } from "../lib/spoken-minutes.ts";
@@ -276,7 +277,9 @@ export class ActiveTurn implements TurnListener {
       .map((call) => given.get(call.id) ?? interrupted(call.id));
     if (results.length === 0) return;
     const { keepImage } = this.#parts;
-    const taken = await takeResultParts(results, { group: this.group, container: this.#container, keepImage });
+    const shownBy = (callId: string): readonly Part[] => this.#hostTools.takeShown(callId);
+    const container = this.#container;
+    const taken = await takeResultParts(results, { group: this.group, container, keepImage, shownBy });
     const stored = await this.#withLimits(taken);
     await publishToolResults(this.#scope, this.#parts, { calls: answer.toolCalls, results: stored });
     await this.#steps.addNow({ kind: "tools", results: stored });

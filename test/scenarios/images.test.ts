@@ -65,3 +65,27 @@ test("a model that cannot see is not offered to look at images", async () => {
   expect(running.model.requests[0]?.tools).toContain("read_file");
   expect(running.model.requests[0]?.tools).not.toContain("view_image");
 });
+
+test("a tool of the host shows an image that never goes through the container", async () => {
+  const program = join(import.meta.dirname, "../fixtures/tools/camera-host.ts");
+  const calls = [png.toString("latin1"), "no picture"].map((picture) => ({ name: "camera", input: { picture } }));
+  await using running = await startModelHost(
+    ({ messages }) => {
+      const call = calls[messages.filter(({ role }) => role === "tool").length];
+      return call ? { toolCalls: [call] } : { text: "Nice." };
+    },
+    { models: seeing, program },
+  );
+  const { host, model } = running;
+
+  expect((await host.ask("family", "@crab smile")).text).toContain("Nice.");
+
+  const messages = conversationOf(model.requests.at(-1));
+  expect(messages.filter(({ role }) => role === "tool").map(({ content }) => content)).toEqual([
+    "Click!\n[an image, shown below]",
+    "Error: The image picture.png cannot be shown: it is no JPEG, PNG, GIF or WebP image.",
+  ]);
+  expect(
+    messages.find(({ role, content }) => role === "user" && JSON.stringify(content).includes("[from"))?.content,
+  ).toEqual(expect.arrayContaining([dataUrl]));
+});

@@ -74,6 +74,7 @@ test("a tool gets what it says it needs, and nothing else", async () => {
     redact: (text: string) => text,
     send: async () => undefined,
     keepFile: async () => Promise.reject(new Error("not asked for")),
+    keepImage: async () => Promise.reject(new Error("not asked for")),
     lastMessage: async () => undefined,
   };
 

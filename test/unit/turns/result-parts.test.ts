@@ -27,6 +27,7 @@ async function openRig(files: Readonly<Record<string, Buffer>>, hasRoom = true) 
       takeResultParts(results, {
         group: "family",
         container: box.mailbox,
+        shownBy: () => [],
         keepImage: (image) => keepImage({ blobs, hasRoom: async () => hasRoom }, image),
       }),
     left: () => readdir(join(box.toHost, "files")),
