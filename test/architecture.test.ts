@@ -35,6 +35,7 @@ const allowed: Record<string, readonly string[]> = {
   ],
   "src/channels": ["src/domain", ...interfaces],
   "src/stores": ["src/domain", "src/events/event.ts"],
+  "src/blobs": ["src/domain", "src/stores/blob-store.ts", "src/protocol/paths.ts", ...interfaces],
   "src/events": ["src/domain", ...interfaces],
   "src/session-logs": ["src/domain", ...interfaces],
   "src/models": ["src/domain", ...interfaces],

@@ -5,6 +5,8 @@ import type { TurnStart } from "./turn.ts";
 
 export interface AgentLoopOptions {
   readonly engine: Engine;
+  /** Before anything of the turn runs, and after all of the one before it. */
+  readonly onTurnStart?: () => void;
   readonly send: (payload: AgentPayload) => Promise<void>;
   /** The host can no longer be told anything. */
   readonly onFailure: (error: unknown) => void;
@@ -44,6 +46,7 @@ export class AgentLoop {
   }
 
   async #run(turn: Turn): Promise<void> {
+    this.#options.onTurnStart?.();
     const end = await turn.run(this.#options.engine);
     // The host has begun another one, perhaps the same again: it must not take this end for that one's.
     if (this.#turn !== turn) return;

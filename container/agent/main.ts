@@ -12,6 +12,7 @@ import { AgentLoop } from "./loop.ts";
 import { AgentMailbox } from "./mailbox.ts";
 import { readProbeReport } from "./probe.ts";
 import { PersistentShell } from "./shell/persistent-shell.ts";
+import { ResultFiles } from "./result-files.ts";
 import { ToolOutputFolder } from "./tool-output-folder.ts";
 import { containerTools } from "./tools/catalog.ts";
 import { Toolbox } from "./tools/toolbox.ts";
@@ -41,11 +42,13 @@ async function runAgent(): Promise<number> {
     log,
   });
   const outputs = new ToolOutputFolder(join(options.home, "tool-output"));
+  const files = new ResultFiles(options.toHost);
   const { home, environment } = options;
   const paths = { home, workingDirectory: () => shell.workingDirectory };
-  const toolbox = new Toolbox({ tools: containerTools, place: { shell, outputs, paths, environment }, log });
+  const toolbox = new Toolbox({ tools: containerTools, place: { shell, outputs, paths, files, environment }, log });
   const loop = new AgentLoop({
     engine: new StandardEngine(toolbox),
+    onTurnStart: () => files.clear(),
     send: (payload) => mailbox.send(payload),
     onFailure: fail,
     onShutdown: () => end(0),

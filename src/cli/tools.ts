@@ -6,7 +6,7 @@ import type { Config } from "../config/schema.ts";
 import type { ToolPolicy } from "../domain/group.ts";
 import { AppError } from "../lib/app-error.ts";
 import { nearest } from "../lib/nearest.ts";
-import { callsTools } from "../models/capabilities.ts";
+import { callsTools, seesImages } from "../models/capabilities.ts";
 import { builtInTools } from "../tools/catalog.ts";
 import type { Tool } from "../tools/catalog.ts";
 import { abilityOf, ToolRegistry } from "../tools/registry.ts";
@@ -50,7 +50,12 @@ function listTools(config: Config, group: string | undefined): ListedTool[] {
   const { policy, model } = group === undefined ? { ...groupDefaults(config), model: undefined } : find(config, group);
   const registry = new ToolRegistry(builtInTools);
   // What a channel can do is known by the host that has it open.
-  const audience = { policy, channelCan: () => true, modelCallsTools: callsTools(config.models, model) };
+  const audience = {
+    policy,
+    channelCan: () => true,
+    modelCallsTools: callsTools(config.models, model),
+    modelSees: seesImages(config.models, model),
+  };
   return registry.tools.map((tool) => {
     const { name, runs, timeoutSeconds } = tool;
     const withheld = registry.withheld(tool, audience);
@@ -64,6 +69,7 @@ const reasons: Readonly<Record<Withheld, string>> = {
   policy: "the policy denies it",
   channel: "the channel cannot do that",
   model: "no model of the route can call tools",
+  vision: "no model of the route can be shown images",
 };
 
 function conditionOf(tool: Tool): string | undefined {

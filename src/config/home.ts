@@ -25,6 +25,8 @@ export interface HomePaths {
   readonly outgoing: string;
   /** The protected files of groups that are in use, as they are mounted into containers. */
   readonly instructions: string;
+  /** Contents that steps refer to, by their SHA-256. */
+  readonly blobs: string;
   readonly logs: string;
   readonly hostLog: string;
   readonly controlSocket: string;
@@ -46,6 +48,7 @@ export function homePaths(root: string): HomePaths {
     incoming: join(root, "incoming"),
     outgoing: join(root, "outgoing"),
     instructions: join(root, "instructions"),
+    blobs: join(root, "blobs"),
     logs: join(root, "logs"),
     hostLog: join(root, "logs", "host.log"),
     controlSocket: join(root, "control.sock"),
@@ -79,8 +82,8 @@ export async function prepareHome(wanted: string): Promise<Home> {
   if (fault !== undefined) throw new AppError("setup_required", fault.detail, { fix: fault.fix });
   const paths = homePaths(root);
   await chmod(root, 0o700);
-  const { sessions, groups, audit, keys, egress, incoming, outgoing, instructions, logs } = paths;
-  for (const folder of [sessions, groups, audit, keys, egress, incoming, outgoing, instructions, logs]) {
+  const { sessions, groups, audit, keys, egress, incoming, outgoing, instructions, blobs, logs } = paths;
+  for (const folder of [sessions, groups, audit, keys, egress, incoming, outgoing, instructions, blobs, logs]) {
     await mkdir(folder, { recursive: true, mode: 0o700 });
     await requireRealFolder(folder);
     await chmod(folder, 0o700);

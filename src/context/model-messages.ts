@@ -1,4 +1,6 @@
 import type { ModelMessage, ToolCall, ToolResult } from "../domain/model.ts";
+import type { UserContent } from "../domain/part.ts";
+import { isBlob, partsOf } from "../domain/part.ts";
 import type { Step } from "../domain/turn.ts";
 
 type Body<Kind extends Step["body"]["kind"]> = Extract<Step["body"], { kind: Kind }>;
@@ -10,7 +12,7 @@ type Body<Kind extends Step["body"]["kind"]> = Extract<Step["body"], { kind: Kin
  */
 export function toModelMessages(steps: readonly Step[]): ModelMessage[] {
   const bodies = steps.map((step) => step.body);
-  const first = bodies.findIndex((body) => body.kind === "user" && body.text.trim() !== "");
+  const first = bodies.findIndex((body) => body.kind === "user" && !isEmpty(body));
   return first === -1 ? [] : exchanges(bodies.slice(first)).flatMap(toMessages);
 }
 
@@ -31,8 +33,8 @@ function exchanges(bodies: readonly Step["body"][]): Exchange[] {
 function toMessages({ answer, later }: Exchange): ModelMessage[] {
   const users = later
     .filter((body) => body.kind === "user")
-    .filter(({ text }) => text.trim() !== "")
-    .map(({ text }): ModelMessage => ({ role: "user", text }));
+    .filter((body) => !isEmpty(body))
+    .map(({ kind: _user, ...content }): ModelMessage => ({ role: "user", ...content }));
   return answer === undefined ? users : [...toAnswer(answer, later), ...users];
 }
 
@@ -48,6 +50,10 @@ function toAnswer({ answer, denied }: Body<"model">, later: Exchange["later"]): 
     { role: "assistant", text, toolCalls },
     { role: "tool", results },
   ];
+}
+
+function isEmpty(content: UserContent): boolean {
+  return partsOf(content).every((part) => !isBlob(part) && part.text.trim() === "");
 }
 
 function interrupted(call: ToolCall): ToolResult {

@@ -1,4 +1,5 @@
 import type { Quote, StoredAttachment, StoredMessage } from "../domain/message.ts";
+import type { BlobPart, Part } from "../domain/part.ts";
 import { cutMiddle } from "../lib/cut-middle.ts";
 import { spokenBytes } from "../lib/bytes.ts";
 import { escapeAttribute, escapeText } from "../lib/markup.ts";
@@ -10,7 +11,7 @@ const maxQuoteChars = 1_000;
 const maxAttributeChars = 256;
 
 /**
- * Messages as the model sees them, as one text:
+ * Messages as the model sees them, as one text, but that each picture which the model is shown stands behind its element:
  *
  *     <messages for="crab" timezone="America/New_York">
  *     <omitted count="3"/>
@@ -29,17 +30,19 @@ export function renderMessages(input: {
   readonly agentName: string;
   readonly timeZone: LocalTime;
   readonly idOf: MessageIds;
-}): string {
+  /** Those that are shown. */
+  readonly images?: ReadonlyMap<StoredAttachment, BlobPart> | undefined;
+}): readonly Part[] {
   const head = `<messages${attribute("for", input.agentName)}${attribute("timezone", input.timeZone.zone)}>`;
   const omitted = input.omitted > 0 ? [`<omitted count="${input.omitted}"/>`] : [];
-  const messages = input.messages.map((message) => renderMessage(message, input));
-  return [head, ...omitted, ...messages, "</messages>"].join("\n");
+  const messages = input.messages.flatMap((message) => [...renderMessage(message, input), textPart("\n")]);
+  return [textPart(`${[head, ...omitted].join("\n")}\n`), ...messages, textPart("</messages>")];
 }
 
 function renderMessage(
   message: StoredMessage,
-  { timeZone, idOf }: { readonly timeZone: LocalTime; readonly idOf: MessageIds },
-): string {
+  { timeZone, idOf, images }: Pick<Parameters<typeof renderMessages>[0], "timeZone" | "idOf" | "images">,
+): readonly Part[] {
   const { quote, sender } = message;
   const attributes = [
     attribute("id", idOf(message.seq)),
@@ -50,8 +53,19 @@ function renderMessage(
     quote ? attribute("reply-to", quote.id) : "",
     message.forwarded === true ? attribute("forwarded", "yes") : "",
   ];
-  const attachments = (message.attachments ?? []).map(renderAttachment).join("");
-  return `<message${attributes.join("")}>${quote ? renderQuote(quote) : ""}${attachments}${renderText(message.text, maxTextChars)}</message>`;
+  const attachments = (message.attachments ?? []).flatMap((attachment) => {
+    const image = images?.get(attachment);
+    return [textPart(renderAttachment(attachment)), ...(image ? [image] : [])];
+  });
+  return [
+    textPart(`<message${attributes.join("")}>${quote ? renderQuote(quote) : ""}`),
+    ...attachments,
+    textPart(`${renderText(message.text, maxTextChars)}</message>`),
+  ];
+}
+
+function textPart(text: string): Part {
+  return { kind: "text", text };
 }
 
 /** The path stands between `>` and a blank, for programs that look for it too. */

@@ -1,4 +1,6 @@
-import type { ModelMessage, ToolDefinition } from "../domain/model.ts";
+import type { ModelMessage, ToolDefinition, ToolResult } from "../domain/model.ts";
+import type { Part } from "../domain/part.ts";
+import { describePart, partsOf } from "../domain/part.ts";
 import type { StepBody } from "../domain/turn.ts";
 import { estimateTextTokens } from "../lib/text-tokens.ts";
 
@@ -6,21 +8,27 @@ import { estimateTextTokens } from "../lib/text-tokens.ts";
 const frameTokens = 8;
 /** What vendors tell the model about tools as such, when there are any. */
 const toolUseTokens = 500;
+/**
+ * What an image costs. Anthropic: width × height / 750, and what is larger is scaled down to 1,600
+ * (https://platform.claude.com/docs/en/build-with-claude/vision); only its newest models look at up to 4,784. OpenAI: at most
+ * 1,536 (https://platform.openai.com/docs/guides/images-vision). Images are not decoded here, so each counts as a large one.
+ */
+const imageTokens = 1_600;
 
 /** Estimates, on the high side, what a step adds to the prompt. */
 export function estimateStepTokens(body: StepBody): number {
   switch (body.kind) {
     case "user":
-      return frameTokens + estimateTextTokens(body.text);
+      return frameTokens + sum(partsOf(body), estimatePart);
     case "model":
       return (
         frameTokens +
         estimateTextTokens(body.answer.text) +
         sum(body.answer.toolCalls, (call) => frameTokens + estimateTextTokens(call.name) + estimateJson(call.input)) +
-        sum(body.denied, ({ output }) => frameTokens + estimateTextTokens(output))
+        sum(body.denied, estimateResult)
       );
     case "tools":
-      return frameTokens + sum(body.results, ({ output }) => frameTokens + estimateTextTokens(output));
+      return frameTokens + sum(body.results, estimateResult);
     default:
       return body satisfies never;
   }
@@ -41,11 +49,20 @@ export function estimatePromptTokens(prompt: {
 }
 
 function estimateMessage(message: ModelMessage): number {
-  if (message.role === "user") return estimateStepTokens({ kind: "user", text: message.text });
+  if (message.role === "user") return frameTokens + sum(partsOf(message), estimatePart);
   if (message.role === "tool") return estimateStepTokens({ kind: "tools", results: message.results });
   const { text, toolCalls } = message;
   const calls = sum(toolCalls, (call) => frameTokens + estimateTextTokens(call.name) + estimateJson(call.input));
   return frameTokens + estimateTextTokens(text) + calls;
+}
+
+function estimateResult(result: ToolResult): number {
+  return frameTokens + sum(partsOf(result), estimatePart);
+}
+
+/** What is no image is told in words. */
+function estimatePart(part: Part): number {
+  return part.kind === "image" ? imageTokens : estimateTextTokens(describePart(part));
 }
 
 function estimateJson(value: unknown): number {

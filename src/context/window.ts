@@ -1,4 +1,5 @@
 import type { ToolResult } from "../domain/model.ts";
+import { describeParts, partsOf } from "../domain/part.ts";
 import type { Step } from "../domain/turn.ts";
 import { AppError } from "../lib/app-error.ts";
 import { cutMiddle } from "../lib/cut-middle.ts";
@@ -76,10 +77,11 @@ function shorten(step: Step): Step {
 }
 
 function shortenResult(result: ToolResult): ToolResult {
-  const { head, tail, omitted } = cutMiddle(result.output, shortenedChars);
-  if (omitted === 0) return result;
+  const { callId, isError } = result;
+  const { head, tail, omitted } = cutMiddle(describeParts(partsOf(result)), shortenedChars);
+  if (omitted === 0 && result.parts === undefined) return result;
   const note = `[${omitted} characters of this older output were left out to save space]`;
-  return { ...result, output: `${head}\n${note}\n${tail}` };
+  return { callId, output: omitted === 0 ? head : `${head}\n${note}\n${tail}`, isError };
 }
 
 function tooLarge(budgetTokens: number): AppError {

@@ -38,6 +38,8 @@ export interface StoredAttachment {
         /** As its first bytes say, whatever the sender said. */
         readonly mimeType: string;
         readonly bytes: number;
+        /** Of an image that models can be shown: what it was when it came. */
+        readonly sha256?: string | undefined;
       }
     | undefined;
   readonly failure?: string | undefined;

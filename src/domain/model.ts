@@ -1,3 +1,5 @@
+import type { Part, UserContent } from "./part.ts";
+
 /** A tool call as the model made it. `input` is whatever JSON the model produced: unchecked. */
 export interface ToolCall {
   readonly id: string;
@@ -5,15 +7,15 @@ export interface ToolCall {
   readonly input: unknown;
 }
 
-export interface ToolResult {
-  readonly callId: string;
-  readonly output: string;
-  readonly isError: boolean;
-}
+/** What came of a call: text alone is its output; with anything else it has parts. */
+export type ToolResult = { readonly callId: string; readonly isError: boolean } & (
+  | { readonly output: string; readonly parts?: undefined }
+  | { readonly parts: readonly Part[]; readonly output?: undefined }
+);
 
 /** The conversation as every provider gets it; each adapter turns it into its vendor's wire format. */
 export type ModelMessage =
-  | { readonly role: "user"; readonly text: string }
+  | ({ readonly role: "user" } & UserContent)
   | { readonly role: "assistant"; readonly text: string; readonly toolCalls: readonly ToolCall[] }
   | { readonly role: "tool"; readonly results: readonly ToolResult[] };
 

@@ -1,4 +1,6 @@
 import type { ModelAnswer, ToolResult } from "./model.ts";
+import type { BlobPart, UserContent } from "./part.ts";
+import { isBlob, partsOf } from "./part.ts";
 import type { Cause, ReplyTarget } from "./work.ts";
 
 /** `running → done | failed | cancelled`; the last three are final. */
@@ -45,7 +47,7 @@ export interface PacedTurn {
 
 /** One thing that happened in a turn, stored before it is acted on. */
 export type StepBody =
-  | { readonly kind: "user"; readonly text: string }
+  | ({ readonly kind: "user" } & UserContent)
   | { readonly kind: "model"; readonly answer: ModelAnswer; readonly denied: readonly ToolResult[] }
   | { readonly kind: "tools"; readonly results: readonly ToolResult[] };
 
@@ -56,4 +58,11 @@ export interface Step {
   readonly at: number;
   readonly tokens: number;
   readonly body: StepBody;
+}
+
+/** What of a step is kept as blobs, in order; the same one may be there twice. */
+export function blobsOf(body: StepBody): readonly BlobPart[] {
+  if (body.kind === "model") return [];
+  const contents = body.kind === "user" ? [body] : body.results;
+  return contents.flatMap((content) => partsOf(content).filter(isBlob));
 }

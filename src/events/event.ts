@@ -37,6 +37,7 @@ export interface EventData {
     readonly chats: number;
     readonly days: number;
     readonly events?: number | undefined;
+    readonly blobs?: number | undefined;
   };
   "channel.changed": { readonly channel: string; readonly state: string; readonly detail?: string | undefined };
   /** What the operator asked for; `outcome` is `asked`. */

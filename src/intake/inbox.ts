@@ -12,6 +12,8 @@ import type { Clock } from "../lib/clock.ts";
 import { HostileFolder } from "../lib/open-hostile-file.ts";
 import { rejectAt } from "../lib/wait.ts";
 import { containerPaths } from "../protocol/paths.ts";
+import { imageBytes, imageTypes } from "../domain/part.ts";
+import { digestOfFile } from "../lib/file-digest.ts";
 import { type FileType, sniffedBytes, sniffFileType } from "../lib/file-type.ts";
 
 export interface InboxParts {
@@ -101,9 +103,9 @@ export class Inbox implements Disposable {
       if (roomBytes <= 0 || (attachment.bytes ?? 0) > roomBytes) throw sentEnough;
       const limit = Math.min(roomBytes, await this.#limitFor(group, attachment));
       await Promise.race([attachment.fetch(temporary, limit, deadline), rejectAt(deadline)]);
-      const { bytes, type } = await settle(temporary, limit, name);
+      const { bytes, type, sha256 } = await settle(temporary, limit, name);
       const path = await this.#place(group, temporary, type);
-      return { kind, name, file: { path, mimeType: type.mimeType, bytes } };
+      return { kind, name, file: { path, mimeType: type.mimeType, bytes, ...(sha256 !== undefined && { sha256 }) } };
     } catch (error) {
       if (isPassing(error)) throw error;
       this.#parts.logger.warn({ err: toError(error), group, kind }, "a file of a member could not be fetched");
@@ -180,7 +182,7 @@ async function settle(
   path: string,
   limit: number,
   name: string | undefined,
-): Promise<{ bytes: number; type: FileType }> {
+): Promise<{ bytes: number; type: FileType; sha256: string | undefined }> {
   await using file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW);
   const facts = await file.stat();
   if (!facts.isFile()) throw new AppError("bad_input", "it is no file");
@@ -188,7 +190,9 @@ async function settle(
   const head = Buffer.alloc(sniffedBytes);
   const { bytesRead } = await file.read(head, 0, head.length, 0);
   await file.sync();
-  return { bytes: facts.size, type: sniffFileType(head.subarray(0, bytesRead), name) };
+  const type = sniffFileType(head.subarray(0, bytesRead), name);
+  const isShowable = imageTypes.has(type.mimeType) && facts.size <= imageBytes;
+  return { bytes: facts.size, type, sha256: isShowable ? (await digestOfFile(path)).sha256 : undefined };
 }
 
 /** For the agent: in the words of the channel or ours, but nothing of the host's own folders. */

@@ -51,20 +51,28 @@ export function outputTokensOf(capability: Capability): number {
   return Math.min(capability.maxOutputTokens, usualOutputTokens, Math.floor(capability.contextTokens / 2));
 }
 
+interface Routes {
+  readonly default: string;
+  readonly routes: Readonly<Record<string, readonly string[]>>;
+  readonly providers: Readonly<Record<string, { readonly kind: string }>>;
+  readonly capabilities: Readonly<Record<string, CapabilityOverride>>;
+}
+
 /** Can some model of this route (undefined: the default one) call tools? The others are passed over when there are any. */
-export function callsTools(
-  models: {
-    readonly default: string;
-    readonly routes: Readonly<Record<string, readonly string[]>>;
-    readonly providers: Readonly<Record<string, { readonly kind: string }>>;
-    readonly capabilities: Readonly<Record<string, CapabilityOverride>>;
-  },
-  route: string | undefined,
-): boolean {
+export function callsTools(models: Routes, route: string | undefined): boolean {
+  return someModel(models, route, ({ tools }) => tools);
+}
+
+/** Can some model of this route be shown images? The others are told of them in words. */
+export function seesImages(models: Routes, route: string | undefined): boolean {
+  return someModel(models, route, ({ vision }) => vision);
+}
+
+function someModel(models: Routes, route: string | undefined, can: (capability: Capability) => boolean): boolean {
   return (models.routes[route ?? models.default] ?? []).some((reference) => {
     const [provider = "", ...model] = reference.split("/");
     const kind = models.providers[provider]?.kind ?? "";
-    return capabilityOf(kind, model.join("/"), models.capabilities[reference]).tools;
+    return can(capabilityOf(kind, model.join("/"), models.capabilities[reference]));
   });
 }
 

@@ -3,7 +3,8 @@ import type { Logger } from "pino";
 import type { BudgetLimits } from "../domain/group.ts";
 import type { ModelAnswer, ModelMessage, ModelUsage, ToolDefinition } from "../domain/model.ts";
 import type { Publish } from "../events/event.ts";
-import { AppError } from "../lib/app-error.ts";
+import { partsOf } from "../domain/part.ts";
+import { AppError, toError } from "../lib/app-error.ts";
 import type { Clock } from "../lib/clock.ts";
 import { defaultTotalUsd, reserveBudget } from "./budget.ts";
 import type { Reservation, UsageLedger } from "./budget.ts";
@@ -11,7 +12,7 @@ import { capabilityOf, costUsd, outputTokensOf } from "./capabilities.ts";
 import type { Capability, CapabilityOverride } from "./capabilities.ts";
 import { withoutEchoes } from "./echoes.ts";
 import { ProviderError } from "./provider.ts";
-import type { OnDelta, Provider } from "./provider.ts";
+import type { OnDelta, Provider, ProviderRequest } from "./provider.ts";
 import { backoffMs } from "./retry.ts";
 import type { Wait } from "./retry.ts";
 
@@ -55,6 +56,8 @@ export interface ModelCallsParts {
   readonly budgets: { readonly perGroup: Limits; readonly total: Limits };
   readonly providers: ReadonlyMap<string, Provider>;
   readonly usage: UsageLedger;
+  /** The bytes of an image by their SHA-256. Rejects when they cannot be had, or are damaged. */
+  readonly readImage: (sha256: string) => Promise<Uint8Array>;
   /** Estimates a prompt on the high side. */
   readonly estimateTokens: (prompt: Pick<ModelCall, "system" | "messages" | "tools">) => number;
   readonly clock: Clock;
@@ -150,10 +153,20 @@ class RouteCall {
   async #ask(model: RouteModel): Promise<ModelAnswer | Failure> {
     const unfit = this.#whyUnfit(model);
     if (unfit) return unfit;
+    let images = model.capability.vision ? imagesIn(this.#call.messages) : [];
     for (let attempt = 1; ; attempt += 1) {
       this.#call.signal.throwIfAborted();
-      const outcome = await this.#try(model, attempt);
+      const outcome = await this.#try(model, { attempt, images });
       if (!(outcome instanceof ProviderError)) return outcome;
+      if (images.length > 0 && isRefusedRequest(outcome)) {
+        // An image that a vendor refuses would otherwise end every turn of its conversation from here on.
+        this.#parts.logger.warn(
+          { group: this.#call.group, model: model.reference, images: images.length, why: outcome.message },
+          "a model refused a prompt with images; it is asked again without them",
+        );
+        images = [];
+        continue;
+      }
       const delayMs =
         attempt < this.#parts.models.attempts ? backoffMs(outcome, attempt, this.#parts.random) : undefined;
       if (delayMs === undefined) return toFailure(model, outcome, attempt);
@@ -201,7 +214,10 @@ class RouteCall {
   }
 
   /** One try. What it costs is settled however it ends. */
-  async #try(model: RouteModel, attempt: number): Promise<ModelAnswer | ProviderError> {
+  async #try(
+    model: RouteModel,
+    { attempt, images }: { readonly attempt: number; readonly images: readonly string[] },
+  ): Promise<ModelAnswer | ProviderError> {
     const { clock, usage: ledger, publish } = this.#parts;
     const reservation = await reserveBudget(ledger, {
       group: this.#call.group,
@@ -223,7 +239,8 @@ class RouteCall {
     try {
       const { reservedTokens } = reservation;
       await publish({ type: "model.requested", ...about, data: { ...tried, reservedTokens } });
-      const answer = await this.#request(model, reservation, (usage) => (used = usage));
+      const shown = await this.#read(images);
+      const answer = await this.#request(model, { reservation, images: shown, onUsage: (usage) => (used = usage) });
       used = answer.usage;
       outcome = "answered";
       return answer;
@@ -246,14 +263,32 @@ class RouteCall {
 
   #request(
     { model, provider }: RouteModel,
-    reservation: Reservation,
-    onUsage: (usage: ModelUsage) => void,
+    {
+      reservation,
+      images,
+      onUsage,
+    }: Pick<ProviderRequest, "images"> & {
+      readonly reservation: Reservation;
+      readonly onUsage: (usage: ModelUsage) => void;
+    },
   ): Promise<ModelAnswer> {
     const { system, messages, tools, signal, onDelta } = this.#call;
     return provider.complete(
-      { model, system, messages, tools, maxOutputTokens: reservation.outputTokens },
+      { model, system, messages, tools, maxOutputTokens: reservation.outputTokens, images },
       { signal, onDelta, onUsage },
     );
+  }
+
+  /** In memory for as long as the call lasts. One that cannot be had is told to the model in words. */
+  async #read(images: readonly string[]): Promise<ReadonlyMap<string, Uint8Array>> {
+    const read = new Map<string, Uint8Array>();
+    for (const sha256 of images) {
+      const bytes = await this.#parts.readImage(sha256).catch((error: unknown) => {
+        this.#parts.logger.error({ err: toError(error), group: this.#call.group }, "an image cannot be shown");
+      });
+      if (bytes) read.set(sha256, bytes);
+    }
+    return read;
   }
 
   #allFailed(failures: readonly Failure[]): AppError {
@@ -262,6 +297,19 @@ class RouteCall {
       return new AppError("context_too_large", `The conversation does not fit into any model of the route. ${list}.`);
     return new AppError("model_unavailable", `No model answered. ${list}.`);
   }
+}
+
+/** Each once. */
+function imagesIn(messages: readonly ModelMessage[]): string[] {
+  const parts = messages.flatMap((message) => {
+    if (message.role === "assistant") return [];
+    return message.role === "user" ? partsOf(message) : message.results.flatMap(partsOf);
+  });
+  return [...new Set(parts.flatMap((part) => (part.kind === "image" ? [part.blob] : [])))];
+}
+
+function isRefusedRequest({ failure }: ProviderError): boolean {
+  return failure === "invalid" || failure === "too-long";
 }
 
 function hasPrice(capability: Capability): boolean {

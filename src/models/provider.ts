@@ -7,6 +7,8 @@ export interface ProviderRequest {
   readonly messages: readonly ModelMessage[];
   readonly tools: readonly ToolDefinition[];
   readonly maxOutputTokens: number;
+  /** The bytes of images to show, by the SHA-256 that parts refer to them by. What is not among them is told in words. */
+  readonly images?: ReadonlyMap<string, Uint8Array> | undefined;
 }
 
 /** Told of text as it streams in; must not throw. */

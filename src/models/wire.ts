@@ -1,10 +1,8 @@
 import type { ModelMessage, ToolCall, ToolResult } from "../domain/model.ts";
-
-/** A result as the vendor gets it: never empty, which some of them refuse. */
-export function outputText(result: ToolResult): string {
-  const text = result.output.toWellFormed();
-  return text.trim() === "" ? "(no output)" : text;
-}
+import type { Part } from "../domain/part.ts";
+import { describePart, partsOf } from "../domain/part.ts";
+import { estimateTextTokens } from "../lib/text-tokens.ts";
+import type { ProviderRequest } from "./provider.ts";
 
 /** Text as the vendor gets it; `undefined` when there is nothing in it, which all of them refuse. */
 export function textOrNothing(text: string): string | undefined {
@@ -16,39 +14,83 @@ export function wellFormedJson(value: {}): string {
   return JSON.stringify(value, (_key, part: unknown) => (typeof part === "string" ? part.toWellFormed() : part));
 }
 
+/** An image with its bytes, or a text that is not empty. */
+export type WirePart =
+  | { readonly kind: "text"; readonly text: string }
+  | { readonly kind: "image"; readonly mimeType: string; readonly data: Uint8Array };
+
+/** Never without a part. */
+export interface WireResult {
+  readonly callId: string;
+  readonly parts: readonly WirePart[];
+  readonly isError: boolean;
+}
+
 export type WireMessage =
-  | { readonly role: "user"; readonly texts: readonly string[] }
+  | { readonly role: "user"; readonly parts: readonly WirePart[] }
   | { readonly role: "assistant"; readonly text: string | undefined; readonly toolCalls: readonly ToolCall[] }
-  | { readonly role: "tool"; readonly results: readonly ToolResult[] };
+  | { readonly role: "tool"; readonly results: readonly WireResult[] };
 
 /**
  * The conversation in the form that all vendors accept: no empty messages, users' messages in a row made one, and call ids
  * of at most 40 letters, digits, `_` and `-` that occur once. An id depends only on what stands before it, so that a longer
  * conversation begins with the same bytes as the shorter one did.
  */
-export function toWireMessages(messages: readonly ModelMessage[]): WireMessage[] {
+export function toWireMessages({ messages, images }: Pick<ProviderRequest, "messages" | "images">): WireMessage[] {
   const ids = new CallIds();
   const wire: WireMessage[] = [];
   for (const message of messages) {
-    const next = toWireMessage(message, ids);
+    const next = toWireMessage(message, { ids, images });
     const last = wire.at(-1);
     if (next === undefined) continue;
     if (next.role === "user" && last?.role === "user")
-      wire[wire.length - 1] = { role: "user", texts: [...last.texts, ...next.texts] };
+      wire[wire.length - 1] = { role: "user", parts: [...last.parts, ...next.parts] };
     else wire.push(next);
   }
   return wire;
 }
 
-function toWireMessage(message: ModelMessage, ids: CallIds): WireMessage | undefined {
+/** The bytes of an image in Base64, as all vendors take them. */
+export function toBase64(data: Uint8Array): string {
+  return Buffer.from(data.buffer, data.byteOffset, data.byteLength).toString("base64");
+}
+
+/** What a request may cost where the vendor does not say. Images are left out: in Base64 they would count as text. */
+export function estimateInputTokens(request: ProviderRequest, toBody: (request: ProviderRequest) => object): number {
+  return estimateTextTokens(JSON.stringify(toBody({ ...request, images: undefined })));
+}
+
+function toWireMessage(
+  message: ModelMessage,
+  { ids, images }: { readonly ids: CallIds; readonly images: ProviderRequest["images"] },
+): WireMessage | undefined {
   if (message.role === "tool") {
-    const results = message.results.map((result) => ({ ...result, callId: ids.current(result.callId) }));
+    const results = message.results.map((result) => toWireResult(result, ids, images));
     return results.length === 0 ? undefined : { role: "tool", results };
   }
+  if (message.role === "user") {
+    const parts = toWireParts(partsOf(message), images);
+    return parts.length === 0 ? undefined : { role: "user", parts };
+  }
   const text = textOrNothing(message.text);
-  if (message.role === "user") return text === undefined ? undefined : { role: "user", texts: [text] };
   const toolCalls = message.toolCalls.map((call) => ({ ...call, id: ids.next(call.id) }));
   return text === undefined && toolCalls.length === 0 ? undefined : { role: "assistant", text, toolCalls };
+}
+
+function toWireResult(result: ToolResult, ids: CallIds, images: ProviderRequest["images"]): WireResult {
+  const parts = toWireParts(partsOf(result), images);
+  // Some vendors refuse an empty one.
+  if (parts.length === 0) parts.push({ kind: "text", text: "(no output)" });
+  return { callId: ids.current(result.callId), parts, isError: result.isError };
+}
+
+function toWireParts(parts: readonly Part[], images: ProviderRequest["images"]): WirePart[] {
+  return parts.flatMap((part): WirePart[] => {
+    const data = part.kind === "image" ? images?.get(part.blob) : undefined;
+    if (part.kind === "image" && data) return [{ kind: "image", mimeType: part.mimeType, data }];
+    const text = textOrNothing(describePart(part));
+    return text === undefined ? [] : [{ kind: "text", text }];
+  });
 }
 
 class CallIds {

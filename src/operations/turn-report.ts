@@ -1,5 +1,6 @@
 import type { OutgoingMessage, StoredMessage } from "../domain/message.ts";
 import type { ModelUsage, ToolResult } from "../domain/model.ts";
+import { describeParts, partsOf } from "../domain/part.ts";
 import type { Step, TurnTimes } from "../domain/turn.ts";
 import { shorten } from "../lib/visible.ts";
 import type { StepView, ToolResultView, TurnReport, TurnView } from "./operations.ts";
@@ -46,7 +47,7 @@ function sendTime({ endedAt }: TurnView, said: readonly OutgoingMessage[]): Turn
 function viewStep(turn: TurnView, step: Step, maxChars: number): StepView {
   const time = { seq: step.seq, at: step.at, afterMs: step.at - turn.startedAt };
   const { body } = step;
-  if (body.kind === "user") return { ...time, kind: "user", text: shorten(body.text, maxChars) };
+  if (body.kind === "user") return { ...time, kind: "user", text: shorten(describeParts(partsOf(body)), maxChars) };
   if (body.kind === "tools") {
     return { ...time, kind: "tools", results: body.results.map((result) => viewResult(result, maxChars)) };
   }
@@ -68,7 +69,8 @@ function viewStep(turn: TurnView, step: Step, maxChars: number): StepView {
 }
 
 function viewResult(result: ToolResult, maxChars: number): ToolResultView {
-  const { callId, output, isError } = result;
+  const { callId, isError } = result;
+  const output = describeParts(partsOf(result));
   return { callId, output: shorten(output, maxChars), chars: output.length, isError };
 }
 

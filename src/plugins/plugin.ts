@@ -16,6 +16,8 @@ export { defineChannel } from "../channels/define-channel.ts";
 export type { ChannelDefinition, ChannelPorts, ChannelTraits } from "../channels/define-channel.ts";
 export type { IncomingMessage, OutgoingMessage } from "../domain/message.ts";
 export type { ModelAnswer, ModelMessage } from "../domain/model.ts";
+export { describeParts, partsOf } from "../domain/part.ts";
+export type { Part } from "../domain/part.ts";
 export { defineProvider } from "../models/define-provider.ts";
 export type { ProviderDefinition, ProviderPorts } from "../models/define-provider.ts";
 export { ToolError } from "../protocol/tools.ts";

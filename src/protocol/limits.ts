@@ -16,6 +16,12 @@ export const limits = {
   toolTimeoutSeconds: 24 * 60 * 60,
   /** Tool results in one message. */
   toolResults: 64,
+  /** Parts of one tool result besides its text. */
+  resultParts: 16,
+  /** Bytes of an image that a tool shows to the model: vendors refuse more. */
+  imageBytes: 3_900_000,
+  /** Files that results refer to, until the host has taken them. */
+  resultFiles: 64,
   /** Characters of a chat message that the agent sends. */
   textChars: 64_000,
 } as const;

@@ -1,10 +1,11 @@
 import * as z from "zod";
 
 import { limits } from "./limits.ts";
+import { fileNamePattern } from "./paths.ts";
 import { announcedTool } from "./tools.ts";
 
 /** Raised by one when host and agent of different versions would misunderstand each other. */
-export const protocolVersion = 3;
+export const protocolVersion = 4;
 
 const turn = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/);
 const callId = z.string().min(1).max(256);
@@ -12,11 +13,25 @@ const counter = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
 
 export const toolCall = z.strictObject({ id: callId, name: z.string().min(1).max(128), input: z.unknown() });
 
+/** A part of a result that is no text: a file in the agent's folder `files`, which the host takes away. */
+export const filePart = z.strictObject({
+  kind: z.literal("image"),
+  file: z.string().regex(fileNamePattern),
+  /** What people would call it. */
+  name: z.string().max(256),
+});
+
+export type FilePart = z.infer<typeof filePart>;
+
 export const toolResult = z.strictObject({
   callId,
   output: z.string().max(limits.toolOutputChars + 2_000),
   isError: z.boolean(),
+  /** What comes behind the output, in order. */
+  parts: z.array(filePart).max(limits.resultParts).optional(),
 });
+
+export type AgentToolResult = z.infer<typeof toolResult>;
 
 /** What the in-image probe found out about the container it runs in. Names of checks are listed in the probe itself. */
 export const probeReport = z.strictObject({

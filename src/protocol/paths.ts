@@ -15,6 +15,12 @@ export const containerPaths = {
 /** Directories of a mailbox below `<home>/sessions/<session>/mail/<generation>/`. */
 export const mailboxFolders = { toAgent: "to-agent", toHost: "to-host", rejected: "rejected" } as const;
 
+/** A folder of the agent's in `to-host`, for what is no message: what a result refers to. */
+export const filesFolder = "files";
+
+/** What the agent calls a file there. */
+export const fileNamePattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
 /** Names are counters of twelve digits, so that they sort and are never used twice. */
 export const messageFilePattern = /^\d{12}\.json$/;
 

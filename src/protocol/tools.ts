@@ -13,6 +13,8 @@ export interface ToolFacts<Schema extends z.ZodObject = z.ZodObject> {
   readonly description: string;
   /** A `z.strictObject`. What a model sends is checked by it before the tool runs. */
   readonly input: Schema;
+  /** Shows images, so that it is offered only where a model of the route can be shown any. */
+  readonly needsVision?: boolean;
   /** Fixed, or by what it is called with. */
   readonly risk: ToolRisk | ((input: z.infer<Schema>) => ToolRisk);
   /** A call that takes longer is given up and told to the model as timed out. */
@@ -31,7 +33,7 @@ export class ToolError extends Error {
 }
 
 /** A plain string is the output of a call that went well. */
-export function toToolOutput(result: string | ToolOutput): ToolOutput {
+export function toToolOutput<Output extends ToolOutput = ToolOutput>(result: string | Output): ToolOutput | Output {
   return typeof result === "string" ? { output: result, isError: false } : result;
 }
 

@@ -13,6 +13,8 @@ export interface RetentionParts {
   /** How old texts get; 0: as old as they like. */
   readonly days: { readonly messages: number; readonly turns: number; readonly replies: number };
   readonly eventDays: number;
+  /** Removes blobs that nothing refers to any more. Returns how many. */
+  readonly removeBlobs?: (signal: AbortSignal) => Promise<number>;
   /** As many of a group's newest messages as a turn may be shown. */
   readonly keepNewest: number;
   readonly publish: Publish<"store.pruned">;
@@ -30,6 +32,7 @@ interface Counts {
   chats: number;
   days: number;
   events?: number;
+  blobs?: number;
 }
 
 /** The start of a host has better things to do. */
@@ -108,6 +111,8 @@ export class Retention implements AsyncDisposable {
       const prune = (): Promise<number> => store.events.prune(before(eventDays), rowsAtOnce);
       await this.#repeat(counts, "events", prune);
     }
+    const blobs = (await this.#parts.removeBlobs?.(this.#stop.signal)) ?? 0;
+    if (blobs > 0) counts.blobs = blobs;
     const dayBefore = (age: number): string => utcDay(now - age * dayMs);
     const lastDays = { usage: dayBefore(usageDays), intake: dayBefore(intakeDays) };
     await this.#repeat(counts, "days", () => retention.days(lastDays, rowsAtOnce));

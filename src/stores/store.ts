@@ -15,6 +15,7 @@ import type { ToolDefinition } from "../domain/model.ts";
 import type { Session, SessionKind } from "../domain/session.ts";
 import type { PacedTurn, Step, StepBody, Turn, TurnState, TurnTimes } from "../domain/turn.ts";
 import type { NewWork, Work } from "../domain/work.ts";
+import type { BlobStore } from "./blob-store.ts";
 import type { ChatStore, RequestStore } from "./chat-store.ts";
 import type { EventStore } from "./event-store.ts";
 import type { ExecutionPointStore } from "./execution-point-store.ts";
@@ -334,6 +335,7 @@ export interface Store extends AsyncDisposable {
   readonly turns: TurnStore;
   readonly work: WorkStore;
   readonly interventions: InterventionStore;
+  readonly blobs: BlobStore;
   readonly outbox: OutboxStore;
   readonly channelState: ChannelStateStore;
   readonly usage: UsageStore;

@@ -15,6 +15,8 @@ export interface ConversationToolsParts {
   readonly channelCan: (channel: string, ability: ChannelAbility) => boolean;
   /** Can some model of this route call tools? */
   readonly callsTools: (route: string | undefined) => boolean;
+  /** Can some model of this route be shown images? */
+  readonly seesImages: (route: string | undefined) => boolean;
 }
 
 /** The tools of one turn. */
@@ -48,11 +50,12 @@ export class ConversationTools {
   }
 
   async of(group: Group, turn: { readonly session: string; readonly conversation: number }): Promise<TurnTools> {
-    const { registry, channelCan, callsTools } = this.#parts;
+    const { registry, channelCan, callsTools, seesImages } = this.#parts;
     const audience: Audience = {
       policy: group.policy,
       channelCan: (ability) => channelCan(group.channel, ability),
       modelCallsTools: callsTools(group.model),
+      modelSees: seesImages(group.model),
     };
     const offered = await this.#offered(turn, audience);
     const names = offered.map(({ name }) => name);
@@ -90,6 +93,7 @@ function judge(
   if (withheld === "channel")
     return deny(`"${call.name}" does not work here: this chat has no ${abilityOf(tool)}. Do without it.`);
   if (withheld === "model") return deny("This model cannot call tools. Do without them.");
+  if (withheld === "vision") return deny("This model cannot be shown images. Do without it.");
   if (!names.includes(call.name))
     return deny(`"${call.name}" is new: it can be used in the next conversation. Do without it for now.`);
   return { verdict: "allow" };

@@ -1,6 +1,7 @@
 import type * as z from "zod";
 
 import type { OutgoingDraft, OutgoingFile, StoredMessage } from "../domain/message.ts";
+import type { BlobPart, Part } from "../domain/part.ts";
 import { parseToolInput } from "../protocol/tools.ts";
 import type { ToolFacts, ToolOutput } from "../protocol/tools.ts";
 
@@ -15,8 +16,15 @@ export interface ToolPorts {
   readonly send: (said: Said) => Promise<void>;
   /** Copies a file of the group, given by its path in the container, for sending. Throws ToolError with what is wrong with it. */
   readonly keepFile: (path: string) => Promise<OutgoingFile>;
+  /** Keeps the bytes of an image, for a part of the result. Throws ToolError with what is wrong with them. */
+  readonly keepImage: (content: Uint8Array, name: string) => Promise<BlobPart>;
   /** The newest message that the turn answers. */
   readonly lastMessage: () => Promise<StoredMessage | undefined>;
+}
+
+/** The result of a call: text, and what comes behind it. */
+export interface HostToolOutput extends ToolOutput {
+  readonly parts?: readonly Part[] | undefined;
 }
 
 /** What every tool may know of the call. */
@@ -37,7 +45,7 @@ export interface HostTool extends ToolFacts {
   /** Sends something, so that its calls are counted. */
   readonly sends: boolean;
   /** Throws ToolError for input that does not fit, and what the tool throws. */
-  run(input: unknown, place: ToolPorts & HostCall): Promise<string | ToolOutput>;
+  run(input: unknown, place: ToolPorts & HostCall): Promise<string | HostToolOutput>;
 }
 
 /** What a tool may want of a channel. */
@@ -50,7 +58,7 @@ interface HostToolDefinition<Schema extends z.ZodObject, Need extends keyof Tool
   readonly resolvePaths?: readonly (keyof z.infer<Schema> & string)[];
   readonly channelTrait?: ChannelAbility;
   /** `input` fits. Throws ToolError with words for the model; anything else that it throws is logged, and told as "failed". */
-  run(input: z.infer<Schema>, place: Pick<ToolPorts, Need> & HostCall): Promise<string | ToolOutput>;
+  run(input: z.infer<Schema>, place: Pick<ToolPorts, Need> & HostCall): Promise<string | HostToolOutput>;
 }
 
 export function defineTool<Schema extends z.ZodObject, Need extends keyof ToolPorts = never>(
@@ -63,6 +71,7 @@ export function defineTool<Schema extends z.ZodObject, Need extends keyof ToolPo
     input: definition.input,
     timeoutSeconds: definition.timeoutSeconds,
     runs: "host",
+    needsVision: definition.needsVision === true,
     risk: typeof risk === "string" ? risk : (input) => risk(input as z.infer<Schema>),
     resolvePaths,
     channelTrait,

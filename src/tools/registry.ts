@@ -16,10 +16,12 @@ export interface Audience {
   readonly channelCan: (ability: ChannelAbility) => boolean;
   /** Some model of the group's route can call tools. */
   readonly modelCallsTools: boolean;
+  /** Some model of the group's route can be shown images. */
+  readonly modelSees: boolean;
 }
 
-/** Why a tool is not for somebody: the policy denies whatever it is called with; the channel or the models cannot. */
-export type Withheld = "policy" | "channel" | "model";
+/** Why a tool is not for somebody: the policy denies whatever it is called with; the channel or the models cannot, or cannot see. */
+export type Withheld = "policy" | "channel" | "model" | "vision";
 
 /** What the channel must be able to do for this tool; undefined: nothing special. */
 export function abilityOf(tool: Tool): ChannelAbility | undefined {
@@ -56,11 +58,12 @@ export class ToolRegistry {
   }
 
   /** Why the audience does not get this tool; undefined when it does. */
-  withheld(tool: Tool, { policy, channelCan, modelCallsTools }: Audience): Withheld | undefined {
+  withheld(tool: Tool, { policy, channelCan, modelCallsTools, modelSees }: Audience): Withheld | undefined {
     if (judgeToolCall(tool, policy).verdict === "deny") return "policy";
     const ability = abilityOf(tool);
     if (ability !== undefined && !channelCan(ability)) return "channel";
-    return modelCallsTools ? undefined : "model";
+    if (!modelCallsTools) return "model";
+    return tool.needsVision === true && !modelSees ? "vision" : undefined;
   }
 
   /** What the model is told of the tools that this audience gets, sorted by name. */

@@ -1,11 +1,13 @@
 import type { LimitHit } from "../domain/limit.ts";
 import type { ModelAnswer, ToolCall, ToolResult } from "../domain/model.ts";
+import type { Part } from "../domain/part.ts";
 import type { Step } from "../domain/turn.ts";
 import { AppError, isPassing, toError } from "../lib/app-error.ts";
 import { spokenMinutes } from "../lib/spoken-minutes.ts";
 import { limits } from "../protocol/limits.ts";
 import { refusalOfValue } from "../protocol/mailbox-file.ts";
-import type { AgentPayload } from "../protocol/messages.ts";
+import type { AgentPayload, AgentToolResult } from "../protocol/messages.ts";
+import { takeResultParts } from "./result-parts.ts";
 import { AgentSilence } from "./agent-silence.ts";
 import type { HotContainer, TurnListener } from "../sandbox/pool/hot-container.ts";
 import { finalAnswer, interrupted, lastAnswer } from "./answers.ts";
@@ -200,7 +202,7 @@ export class ActiveTurn implements TurnListener {
     });
   }
 
-  async #onModelRequest(append: readonly ToolResult[]): Promise<void> {
+  async #onModelRequest(append: readonly AgentToolResult[]): Promise<void> {
     if (this.#answering)
       return this.#parts.logger.warn("the agent asked the model twice at once; the second is ignored");
     this.#answering = true;
@@ -240,7 +242,7 @@ export class ActiveTurn implements TurnListener {
   }
 
   /** The next answer that the agent can act on: with calls that may run, or final. */
-  async #nextAnswer(append: readonly ToolResult[]): Promise<Pick<ModelAnswer, "text" | "toolCalls">> {
+  async #nextAnswer(append: readonly AgentToolResult[]): Promise<Pick<ModelAnswer, "text" | "toolCalls">> {
     const last = await this.#steps.last();
     const final = lastAnswer(last);
     if (final) return final;
@@ -265,7 +267,7 @@ export class ActiveTurn implements TurnListener {
   }
 
   /** Stores the results of the calls that were allowed; a call without one is told to the model as interrupted. */
-  async #storeResults(last: Step | undefined, append: readonly ToolResult[]): Promise<void> {
+  async #storeResults(last: Step | undefined, append: readonly AgentToolResult[]): Promise<void> {
     if (last?.body.kind !== "model") return;
     const { answer, denied } = last.body;
     const refused = new Set(denied.map((result) => result.callId));
@@ -274,7 +276,11 @@ export class ActiveTurn implements TurnListener {
       .filter((call) => !refused.has(call.id))
       .map((call) => given.get(call.id) ?? interrupted(call.id));
     if (results.length === 0) return;
-    const stored = await this.#withLimits(results);
+    const { keepImage } = this.#parts;
+    const shownBy = (callId: string): readonly Part[] => this.#hostTools.takeShown(callId);
+    const container = this.#container;
+    const taken = await takeResultParts(results, { group: this.group, container, keepImage, shownBy });
+    const stored = await this.#withLimits(taken);
     await publishToolResults(this.#scope, this.#parts, { calls: answer.toolCalls, results: stored });
     await this.#steps.addNow({ kind: "tools", results: stored });
   }
@@ -285,7 +291,7 @@ export class ActiveTurn implements TurnListener {
     const last = results.at(-1);
     if (!last || hits.length === 0) return results;
     const remarks = hits.map((hit) => `[${hit.text}]`);
-    return [...results.slice(0, -1), { ...last, output: [last.output, ...remarks].join("\n") }];
+    return [...results.slice(0, -1), withRemarks(last, remarks)];
   }
 
   /**
@@ -353,4 +359,9 @@ function refusalOf(call: ToolCall, tools: TurnTools, before: number): string | u
   if (before >= limits.toolResults) return `At most ${limits.toolResults} tools can be called at once.`;
   const refusal = refusalOfValue(call.input);
   return refusal === undefined ? undefined : `The input cannot be passed on: ${refusal}.`;
+}
+
+function withRemarks(result: ToolResult, remarks: readonly string[]): ToolResult {
+  if (result.parts === undefined) return { ...result, output: [result.output, ...remarks].join("\n") };
+  return { ...result, parts: [...result.parts, { kind: "text", text: remarks.join("\n") }] };
 }

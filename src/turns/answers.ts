@@ -1,5 +1,6 @@
-import type { ModelAnswer, ToolResult } from "../domain/model.ts";
+import type { ModelAnswer } from "../domain/model.ts";
 import type { Step } from "../domain/turn.ts";
+import type { AgentToolResult } from "../protocol/messages.ts";
 
 /** The last answer of a turn; one that is not what it could have been says so. */
 export function finalAnswer({ text, stop }: ModelAnswer): Pick<ModelAnswer, "text" | "toolCalls"> {
@@ -18,6 +19,6 @@ export function lastAnswer(last: Step | undefined): Pick<ModelAnswer, "text" | "
 }
 
 /** The result of a call that had begun and of which nothing more is known. */
-export function interrupted(callId: string): ToolResult {
+export function interrupted(callId: string): AgentToolResult {
   return { callId, output: "interrupted, result unknown", isError: true };
 }

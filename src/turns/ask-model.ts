@@ -1,3 +1,4 @@
+import { limitImages } from "../context/image-limit.ts";
 import { toModelMessages } from "../context/model-messages.ts";
 import { estimatePromptTokens } from "../context/tokens.ts";
 import { planWindow } from "../context/window.ts";
@@ -47,6 +48,7 @@ export function createAskModel(parts: AskModelParts): (scope: TurnScope, signal:
     const fixedTokens = (system: readonly string[]): number => estimatePromptTokens({ system, messages: [], tools });
     const budgetTokens = parts.models.promptTokens(group.model) - fixedTokens(known);
     const window = planWindow({ steps: history, windowStart, budgetTokens });
+    const steps = limitImages(window.steps);
     const isCut = window.windowStart !== windowStart;
     if (isCut) {
       await parts.store.sessions.setWindowStart(session.id, window.windowStart);
@@ -60,9 +62,9 @@ export function createAskModel(parts: AskModelParts): (scope: TurnScope, signal:
       route: group.model,
       groupBudget: group.budget,
       system,
-      messages: toModelMessages(window.steps),
+      messages: toModelMessages(steps),
       tools,
-      inputTokens: window.steps.reduce((sum, step) => sum + step.tokens, fixedTokens(system)),
+      inputTokens: steps.reduce((sum, step) => sum + step.tokens, fixedTokens(system)),
       signal,
     });
     clock.enter("context");

@@ -1,11 +1,18 @@
+import { createHash } from "node:crypto";
+import { writeFile } from "node:fs/promises";
+
 import type { ToolCall } from "../domain/model.ts";
+import type { BlobPart, Part } from "../domain/part.ts";
+import { imageBytes } from "../domain/part.ts";
 import { AppError, toError } from "../lib/app-error.ts";
 import type { ErrorCode } from "../lib/app-error.ts";
+import type { HostileCopy } from "../lib/open-hostile-file.ts";
+import { sniffedBytes } from "../lib/file-type.ts";
 import { limits } from "../protocol/limits.ts";
 import { timedOut, ToolError, toToolOutput } from "../protocol/tools.ts";
 import type { ToolOutput } from "../protocol/tools.ts";
 import type { TurnTools } from "../tools/conversation-tools.ts";
-import type { HostTool, Said, ToolPorts } from "../tools/define-tool.ts";
+import type { HostTool, HostToolOutput, Said, ToolPorts } from "../tools/define-tool.ts";
 import { draftFor, placeOf } from "./turn-parts.ts";
 import type { TurnParts, TurnScope } from "./turn-parts.ts";
 
@@ -35,7 +42,9 @@ export class HostTools {
   readonly #scope: TurnScope;
   readonly #parts: TurnParts;
   readonly #ended: AbortSignal;
-  readonly #done = new Map<string, Promise<ToolOutput>>();
+  readonly #done = new Map<string, Promise<HostToolOutput>>();
+  /** What is shown behind results that the agent has and has not handed in yet, by call. */
+  readonly #shown = new Map<string, readonly Part[]>();
   #sends = 0;
   #oversteps = 0;
 
@@ -51,13 +60,21 @@ export class HostTools {
     try {
       const call = await this.#openCall(request);
       const before = this.#done.get(call.key);
-      if (before) return await before;
-      const doing = this.#do(call, request, tools);
+      const doing = before ?? this.#do(call, request, tools);
       this.#done.set(call.key, doing);
-      return await doing;
+      const { output, isError, parts = [] } = await doing;
+      this.#shown.set(call.id, parts);
+      return { output, isError };
     } catch (thrown) {
       return { output: this.#wordsFor(request, toError(thrown)), isError: true };
     }
+  }
+
+  /** The parts behind the result of this call, once: they do not go by way of the agent. */
+  takeShown(callId: string): readonly Part[] {
+    const parts = this.#shown.get(callId) ?? [];
+    this.#shown.delete(callId);
+    return parts;
   }
 
   /** Puts on record that the agent wanted what only the model can: somebody in the container speaks in its place. */
@@ -80,7 +97,7 @@ export class HostTools {
     throw new ToolError(refusal);
   }
 
-  async #do(call: OpenCall, request: HostToolRequest, tools: TurnTools): Promise<ToolOutput> {
+  async #do(call: OpenCall, request: HostToolRequest, tools: TurnTools): Promise<HostToolOutput> {
     const tool = tools.get(call.name);
     if (tool?.runs !== "host") throw new ToolError(`${call.name} is no tool of the host.`);
     if (tool.sends) this.#countSend();
@@ -90,7 +107,7 @@ export class HostTools {
     const input = withPaths(tool, call.input, request.input);
     const running = tool.run(input, { ...this.#ports(signal), group: group.name, turn: turn.id, signal });
     try {
-      return toToolOutput(await Promise.race([running, aborted(signal)]));
+      return toToolOutput<HostToolOutput>(await Promise.race([running, aborted(signal)]));
     } catch (error) {
       if (!expired.aborted || this.#ended.aborted) throw error;
       return timedOut(tool.name, tool.timeoutSeconds);
@@ -120,8 +137,19 @@ export class HostTools {
       redact: (text) => formatReply(text, this.#scope),
       send: (said) => this.#send(said, signal),
       keepFile: (path) => inWordsForModel(keepFile(group.name, path)),
+      keepImage: (content, name) => this.#keepImage(content, name),
       lastMessage: async () => (await store.messages.ofTurn(turn.id)).at(-1),
     };
+  }
+
+  async #keepImage(content: Uint8Array, name: string): Promise<BlobPart> {
+    const image = await this.#parts.keepImage({
+      group: this.#scope.group.name,
+      name,
+      copy: (target) => writeImage(target, content),
+    });
+    if (typeof image === "string") throw new ToolError(`The image ${name} cannot be shown: ${image}.`);
+    return image;
   }
 
   async #send(said: Said, signal: AbortSignal): Promise<void> {
@@ -145,6 +173,13 @@ function withPaths({ resolvePaths }: HostTool, called: unknown, requested: unkno
 
 function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+async function writeImage(target: string, content: Uint8Array): Promise<HostileCopy> {
+  if (content.length > imageBytes) return { ok: false, reason: "too-large" };
+  await writeFile(target, content, { mode: 0o600, flag: "wx", flush: true });
+  const sha256 = createHash("sha256").update(content).digest("hex");
+  return { ok: true, bytes: content.length, sha256, head: Buffer.from(content.subarray(0, sniffedBytes)) };
 }
 
 async function inWordsForModel<T>(work: Promise<T>): Promise<T> {

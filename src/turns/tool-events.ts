@@ -1,6 +1,8 @@
 import { createHash } from "node:crypto";
 
 import type { ToolCall, ToolResult } from "../domain/model.ts";
+import type { Part } from "../domain/part.ts";
+import { partsOf } from "../domain/part.ts";
 import { placeOf } from "./turn-parts.ts";
 import type { TurnParts, TurnScope } from "./turn-parts.ts";
 
@@ -23,17 +25,28 @@ export async function publishToolCalls(
   }
 }
 
-/** Tells what came of them by length and digest, before they are stored and the model sees them. */
+/** Tells what came of them by length and digest (of all parts, where there is more than text), before they are stored and the model sees them. */
 export async function publishToolResults(
   scope: TurnScope,
   { publish }: Pick<Parts, "publish">,
   { calls, results }: { readonly calls: readonly ToolCall[]; readonly results: readonly ToolResult[] },
 ): Promise<void> {
   const names = new Map(calls.map(({ id, name }) => [id, name]));
-  const telling = results.map(({ callId: id, output, isError }) => {
-    const sha256 = createHash("sha256").update(output).digest("hex");
-    const data = { id, name: names.get(id) ?? "", sha256, bytes: Buffer.byteLength(output), isError };
+  const telling = results.map((result) => {
+    const { callId: id, isError } = result;
+    const data = { id, name: names.get(id) ?? "", ...digestOf(result), isError };
     return publish({ type: "tool.returned", ...placeOf(scope), actor: "agent", data });
   });
   await Promise.all(telling);
+}
+
+/** A blob's reference is the digest of its bytes already, so the digest of the list of parts covers them. */
+function digestOf(result: ToolResult): { readonly sha256: string; readonly bytes: number } {
+  const text = result.parts === undefined ? result.output : JSON.stringify(result.parts);
+  const bytes = partsOf(result).reduce((total, part) => total + bytesOf(part), 0);
+  return { sha256: createHash("sha256").update(text).digest("hex"), bytes };
+}
+
+function bytesOf(part: Part): number {
+  return part.kind === "text" ? Buffer.byteLength(part.text) : part.bytes;
 }

@@ -1,6 +1,7 @@
 import { renderWork } from "../context/render-work.ts";
-import type { GroupChat } from "../domain/group.ts";
+import type { Group, GroupChat } from "../domain/group.ts";
 import type { StoredMessage } from "../domain/message.ts";
+import { toUserContent } from "../domain/part.ts";
 import type { Session } from "../domain/session.ts";
 import type { Work } from "../domain/work.ts";
 import type { NewStep } from "../stores/store.ts";
@@ -20,8 +21,8 @@ export interface Intake {
  * waits: chatter alone does not make a turn. The session is asked for only when something does.
  */
 export async function collectIntake(
-  parts: Pick<TurnParts, "store" | "render" | "estimateTokens" | "clock">,
-  group: GroupChat,
+  parts: Pick<TurnParts, "store" | "render" | "imagesOf" | "estimateTokens" | "clock">,
+  group: GroupChat & Pick<Group, "model">,
   openSession: () => Promise<Session> | Session,
 ): Promise<Intake | undefined> {
   const waiting = await parts.store.messages.waiting(group, messagesPerStep);
@@ -32,7 +33,9 @@ export async function collectIntake(
   const chatter = since.filter((message) => message.state === "context" && message.seq <= last.seq);
   const shown = [...chatter, ...waiting].toSorted((a, b) => a.seq - b.seq);
   const unseen = await parts.store.messages.countAfter(group, contextCursor);
-  const body = { kind: "user", text: parts.render(shown, Math.max(0, unseen - since.length)) } as const;
+  const images = await parts.imagesOf(group, shown);
+  const rendered = parts.render(shown, { omitted: Math.max(0, unseen - since.length), images });
+  const body = { kind: "user", ...toUserContent(rendered) } as const;
   return {
     waiting,
     step: {

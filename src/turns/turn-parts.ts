@@ -2,13 +2,15 @@ import type { Logger } from "pino";
 
 import type { Group } from "../domain/group.ts";
 import type { Lease } from "../domain/lease.ts";
-import type { OutgoingDraft, OutgoingFile, StoredMessage } from "../domain/message.ts";
+import type { OutgoingDraft, OutgoingFile, StoredAttachment, StoredMessage } from "../domain/message.ts";
+import type { BlobPart, Part } from "../domain/part.ts";
 import type { Publish } from "../events/event.ts";
 import type { Fingerprint } from "../domain/fingerprint.ts";
 import type { ModelAnswer } from "../domain/model.ts";
 import type { Session } from "../domain/session.ts";
 import type { Step, Turn } from "../domain/turn.ts";
 import type { Clock } from "../lib/clock.ts";
+import type { HostileCopy } from "../lib/open-hostile-file.ts";
 import type { Place } from "../domain/place.ts";
 import type { MessageStore, OutboxStore, NewStep, SessionStore, Store, TurnStore } from "../stores/store.ts";
 import type { TurnTools } from "../tools/conversation-tools.ts";
@@ -53,8 +55,22 @@ export interface TurnParts {
   };
   /** Shows the model the conversation and returns its answer; the history is in the store. */
   readonly ask: (scope: TurnScope, signal: AbortSignal) => Promise<ModelAnswer>;
-  /** Messages as the model sees them; `omitted` earlier ones are not among them. */
-  readonly render: (messages: readonly StoredMessage[], omitted: number) => string;
+  /** Messages as the model sees them, with these images; `omitted` earlier ones are not among them. */
+  readonly render: (
+    messages: readonly StoredMessage[],
+    more: { readonly omitted: number; readonly images: ReadonlyMap<StoredAttachment, BlobPart> },
+  ) => readonly Part[];
+  /** The images of these messages that the group's models can be shown, kept as blobs for the step that is going to refer to them. */
+  readonly imagesOf: (
+    group: Pick<Group, "name" | "model">,
+    messages: readonly StoredMessage[],
+  ) => Promise<ReadonlyMap<StoredAttachment, BlobPart>>;
+  /** Keeps an image that a tool shows, for the step that is going to refer to it; a string says why it cannot be shown. */
+  readonly keepImage: (image: {
+    readonly group: string;
+    readonly name: string;
+    readonly copy: (target: string) => Promise<HostileCopy>;
+  }) => Promise<BlobPart | string>;
   /** What the model has to be told besides; see `ConversationPrompts`. */
   readonly changeSince: (scope: TurnScope) => Promise<NewStep | undefined>;
   readonly estimateTokens: (step: Step["body"]) => number;

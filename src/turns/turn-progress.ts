@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 
 import type { LimitHit } from "../domain/limit.ts";
 import type { ToolCall, ToolResult } from "../domain/model.ts";
+import { describeParts, partsOf } from "../domain/part.ts";
 import type { StepBody } from "../domain/turn.ts";
 
 /** Times in a row that the same calls may give the same results. */
@@ -80,7 +81,7 @@ export class TurnProgress {
 }
 
 function digestOf({ name, input }: ToolCall, result: ToolResult | undefined): string {
-  const output = result?.output.replaceAll(elapsed, "$1");
+  const output = result && describeParts(partsOf(result)).replaceAll(elapsed, "$1");
   return createHash("sha256")
     .update(JSON.stringify([name, sorted(input), result?.isError, output]))
     .digest("base64");

@@ -1,5 +1,6 @@
 import type { Logger } from "pino";
 
+import type { BlobFolder } from "../blobs/blob-folder.ts";
 import type { Adapters } from "../config/adapters.ts";
 import type { Environment } from "../config/environment.ts";
 import type { Home } from "../config/home.ts";
@@ -26,6 +27,7 @@ export interface AppContext {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly store: Store;
+  readonly blobs: BlobFolder;
   readonly logs: SessionLogs;
   readonly events: Pick<EventBus, "subscribe" | "next">;
   readonly publish: Publish;

@@ -7,6 +7,7 @@ import { Inbox } from "../intake/inbox.ts";
 import { OutgoingFiles } from "../delivery/outgoing-files.ts";
 import { hostUid } from "./context.ts";
 import type { AppContext } from "./context.ts";
+import { BlobFolder } from "../blobs/blob-folder.ts";
 import { mebibyte } from "../lib/bytes.ts";
 
 const measureMs = 20_000;
@@ -42,6 +43,22 @@ export async function openOutgoingFiles(context: AppContext): Promise<OutgoingFi
     clock,
     logger,
   });
+}
+
+/** Contents that steps refer to. */
+export function openBlobs({ home, clock }: Pick<AppContext, "home" | "clock">): Promise<BlobFolder> {
+  return BlobFolder.open({ folder: home.paths.blobs, clock });
+}
+
+/** Bytes of all blobs of a group together, so that an agent cannot fill the disk by looking at images. */
+const groupBlobBytes = 2_048 * mebibyte;
+
+/** Whether a group may have another blob. */
+export function roomForBlobs({ config, home, store }: AppContext): (group: string) => Promise<boolean> {
+  return async (group) => {
+    if ((await roomOnDisk(home.paths.blobs, config.intake.reserveMb)) <= 0) return false;
+    return (await store.blobs.bytesOf(group)) < groupBlobBytes;
+  };
 }
 
 /** Bytes that may be written before what is kept free is touched. */

@@ -18,6 +18,7 @@ import { SessionLogs } from "../session-logs/session-log.ts";
 import { mebibyte } from "../lib/bytes.ts";
 import { openStore } from "../stores/catalog.ts";
 import type { AppContext } from "./context.ts";
+import { openBlobs } from "./files.ts";
 import { type Interception, noInterception } from "./interception.ts";
 
 /** What a host is started with. The home is locked by the caller. */
@@ -81,6 +82,7 @@ export async function openFoundation(
     clock,
     logger,
     store,
+    blobs: await openBlobs({ home, clock }),
     logs,
     events,
     publish,

@@ -1,5 +1,6 @@
 import { Registry } from "prom-client";
 
+import { removeUnreferenced } from "../blobs/remove-unreferenced.ts";
 import type { HostConsole } from "../channels/define-channel.ts";
 import { hasTrait } from "../config/adapters.ts";
 import { paceLimits } from "../config/groups.ts";
@@ -220,7 +221,10 @@ function providersOf({ config, adapters }: AppContext, stack: AsyncDisposableSta
 function createRetention(context: AppContext): Retention {
   const { store, events } = context.config;
   const eventDays = events.retentionDays;
-  return new Retention({ ...context, days: store.retentionDays, eventDays, keepNewest: messagesPerStep });
+  const { clock, blobs: folder } = context;
+  const removeBlobs = (signal: AbortSignal): Promise<number> =>
+    removeUnreferenced({ folder, blobs: context.store.blobs, clock }, signal);
+  return new Retention({ ...context, days: store.retentionDays, eventDays, removeBlobs, keepNewest: messagesPerStep });
 }
 
 function createFormats(

@@ -5,7 +5,9 @@ import { createMessageIds } from "../context/message-ids.ts";
 import { renderMessages } from "../context/render-messages.ts";
 import { LocalTime } from "../context/time-zone.ts";
 import { maxSteps, networkOf } from "../config/groups.ts";
-import { callsTools } from "../models/capabilities.ts";
+import { callsTools, seesImages } from "../models/capabilities.ts";
+import { keepImage } from "../blobs/keep-image.ts";
+import { keepMemberImages } from "../blobs/member-images.ts";
 import { createModelCalls } from "../models/model-calls.ts";
 import type { ModelCalls } from "../models/model-calls.ts";
 import type { Provider } from "../models/provider.ts";
@@ -20,6 +22,7 @@ import { TurnRunner } from "../turns/turn-runner.ts";
 import type { TurnParts } from "../turns/turn-parts.ts";
 import type { Containers } from "./containers.ts";
 import type { AppContext } from "./context.ts";
+import { roomForBlobs } from "./files.ts";
 
 export function createTurns(
   context: AppContext,
@@ -41,6 +44,7 @@ export function createTurns(
   const idOf = createMessageIds(context.fingerprint);
   const toolsOf = createToolsOf(context, tools);
   const prompts = createPrompts(context, { launcher, instructions, timeZone, toolsOf });
+  const hasRoom = roomForBlobs(context);
   const leases = new SessionLeases({ leases: store.leases, owner: randomUUID(), clock, logger });
   return new TurnRunner({
     store,
@@ -53,7 +57,9 @@ export function createTurns(
       prompts,
     }),
     changeSince: (scope) => prompts.changeSince(scope),
-    render: (messages, omitted) => renderMessages({ messages, omitted, agentName, timeZone, idOf }),
+    render: (messages, more) => renderMessages({ messages, ...more, agentName, timeZone, idOf }),
+    imagesOf: createImagesOf(context),
+    keepImage: (image) => keepImage({ blobs: context.blobs, hasRoom }, image),
     estimateTokens: estimateStepTokens,
     toolsOf,
     maxSteps: (group) => maxSteps(config, group.name),
@@ -100,12 +106,27 @@ function createToolsOf(
   parts: Pick<ConversationToolsParts, "registry" | "channelCan">,
 ): TurnParts["toolsOf"] {
   const callsToolsOn = (route: string | undefined): boolean => callsTools(config.models, route);
-  const tools = new ConversationTools({ ...parts, sessions: store.sessions, callsTools: callsToolsOn });
+  const tools = new ConversationTools({
+    ...parts,
+    sessions: store.sessions,
+    callsTools: callsToolsOn,
+    seesImages: (route) => seesImages(config.models, route),
+  });
   return ({ group, turn }) => tools.of(group, turn);
 }
 
+/** None where no model of the group's route can see. */
+function createImagesOf(context: AppContext): TurnParts["imagesOf"] {
+  const { config, blobs, home, logger } = context;
+  const hasRoom = roomForBlobs(context);
+  return async (group, messages) => {
+    if (!seesImages(config.models, group.model)) return new Map();
+    return keepMemberImages({ blobs, groupsFolder: home.paths.groups, hasRoom, logger }, group.name, messages);
+  };
+}
+
 function createModels(
-  { config, store, clock, logger, publish }: AppContext,
+  { config, store, blobs, clock, logger, publish }: AppContext,
   providers: ReadonlyMap<string, Provider>,
 ): ModelCalls {
   return createModelCalls({
@@ -113,6 +134,7 @@ function createModels(
     budgets: config.budgets,
     providers,
     usage: store.usage,
+    readImage: (sha256) => blobs.read(sha256),
     estimateTokens: estimatePromptTokens,
     clock,
     random: Math.random,

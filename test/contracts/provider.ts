@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 
 import type { ModelMessage, ToolDefinition } from "../../src/domain/model.ts";
+import type { BlobPart } from "../../src/domain/part.ts";
 import type { Provider, ProviderRequest } from "../../src/models/provider.ts";
 
 const tools: readonly ToolDefinition[] = ["shell", "read_file", "write_file"].map((name) => ({
@@ -14,7 +15,9 @@ function request(model: string, messages: readonly ModelMessage[]): ProviderRequ
 }
 
 const talk: ModelMessage = { role: "user", text: "hello" };
-const twoReads: ModelMessage = { role: "user", text: "read /tmp/a.txt\nread /tmp/b.txt" };
+const twoReads: Extract<ModelMessage, { role: "user" }> = { role: "user", text: "read /tmp/a.txt\nread /tmp/b.txt" };
+
+const image: BlobPart = { kind: "image", blob: "ab".repeat(32), mimeType: "image/png", bytes: 9, name: "cat.png" };
 
 /** What a provider that is opened for the contract must do when asked. */
 export interface ContractSubject extends AsyncDisposable {
@@ -86,6 +89,30 @@ export function testProvider(name: string, open: () => Promise<ContractSubject>)
       expect(answer.stop).toBe("end");
       expect(answer.text).toContain("content 0");
       expect(answer.text).toContain("content 1");
+    });
+
+    test("images in what people said and in results do no harm, whether their bytes are there or not", async () => {
+      await using subject = await open();
+      const options = { signal: new AbortController().signal };
+      const asked = await subject.provider.complete(request(subject.model, [twoReads]), options);
+      const results = asked.toolCalls.map(({ id: callId }, index) => ({
+        callId,
+        parts: [{ kind: "text", text: `content ${index}` } as const, image],
+        isError: false,
+      }));
+      const messages: readonly ModelMessage[] = [
+        { role: "user", parts: [{ kind: "text", text: twoReads.text ?? "" }, image] },
+        { role: "assistant", text: asked.text, toolCalls: asked.toolCalls },
+        { role: "tool", results },
+      ];
+
+      for (const images of [new Map([[image.blob, Buffer.from("a picture")]]), undefined]) {
+        const answer = await subject.provider.complete({ ...request(subject.model, messages), images }, options);
+
+        expect(answer.stop).toBe("end");
+        expect(answer.text).toContain("content 0");
+        expect(answer.text).toContain("content 1");
+      }
     });
 
     test("a call that is aborted before it begins ends with the reason for it", async () => {

@@ -1,6 +1,7 @@
 import { describe } from "vitest";
 
 import { testAuditIndex } from "./store-audit-index.ts";
+import { testBlobs } from "./store-blobs.ts";
 import { testChannelState } from "./store-channel-state.ts";
 import { testChatIdentity } from "./store-chat-identity.ts";
 import { testEvents } from "./store-events.ts";
@@ -32,6 +33,7 @@ export function storeContract(name: string, open: OpenStore): void {
     "chats of one name": testChatIdentity,
     outbox: testOutbox,
     retention: testRetention,
+    blobs: testBlobs,
     "channel state": testChannelState,
     budgets: testBudgets,
     "execution points": testExecutionPoints,

@@ -37,6 +37,7 @@ export function containerParts(overrides: Partial<HotContainerParts>): HotContai
       return {
         send: async () => 1,
         setFrozen: () => undefined,
+        takeFile: async () => ({ ok: false, reason: "missing" }) as const,
         removeFiles: async () => undefined,
         [Symbol.asyncDispose]: async () => undefined,
       };

@@ -1,14 +1,10 @@
-import type { HostPayload } from "../../../src/protocol/messages.ts";
+import type { AgentToolResult, HostPayload } from "../../../src/protocol/messages.ts";
 import type { AnnouncedTool, ToolOutput } from "../../../src/protocol/tools.ts";
 
 export type ModelResponse = Extract<HostPayload, { type: "model-response" | "model-failure" }>;
 export type ToolCall = Extract<HostPayload, { type: "model-response" }>["toolCalls"][number];
 
-export interface ToolResult {
-  readonly callId: string;
-  readonly output: string;
-  readonly isError: boolean;
-}
+export type ToolResult = Readonly<AgentToolResult>;
 
 /** What an engine has of the host during one turn. All of it rejects once the turn is cancelled. */
 export interface TurnHost {

@@ -1,7 +1,9 @@
 import type * as z from "zod";
 
 import { parseToolInput, ToolError } from "../../../src/protocol/tools.ts";
+import type { FilePart } from "../../../src/protocol/messages.ts";
 import type { ToolFacts, ToolOutput } from "../../../src/protocol/tools.ts";
+import type { ResultFiles } from "../result-files.ts";
 import type { PersistentShell } from "../shell/persistent-shell.ts";
 import type { ToolOutputFolder } from "../tool-output-folder.ts";
 import type { PathBase } from "./paths.ts";
@@ -14,8 +16,15 @@ export interface ContainerPlace {
   readonly outputs: ToolOutputFolder;
   /** Where the paths that the model gives begin. */
   readonly paths: PathBase;
+  /** Takes what a result refers to. */
+  readonly files: Pick<ResultFiles, "add">;
   /** Of programs that a tool starts. */
   readonly environment: Readonly<Record<string, string>>;
+}
+
+/** The result of a call in the container: text, and what comes behind it. */
+export interface ContainerToolOutput extends ToolOutput {
+  readonly parts?: FilePart[] | undefined;
 }
 
 /** Aborted when the turn is cancelled or the tool has run out of time; a tool then ends soon, whatever it returns. */
@@ -32,13 +41,13 @@ export interface ContainerTool extends ToolFacts {
   /** Changes nothing, so that calls next to each other may run at the same time. */
   readonly readsOnly: boolean;
   /** Throws ToolError for input that does not fit, and what the tool throws. */
-  run(input: unknown, place: CallPlace): Promise<string | ToolOutput>;
+  run(input: unknown, place: CallPlace): Promise<string | ContainerToolOutput>;
 }
 
 /** What the author of a tool writes. `run` gets input that fits, and throws ToolError with words for the model. */
 interface ContainerToolDefinition<Schema extends z.ZodObject> extends ToolFacts<Schema> {
   readonly readsOnly: boolean;
-  run(input: z.infer<Schema>, place: CallPlace): Promise<string | ToolOutput>;
+  run(input: z.infer<Schema>, place: CallPlace): Promise<string | ContainerToolOutput>;
 }
 
 export function defineContainerTool<Schema extends z.ZodObject>(

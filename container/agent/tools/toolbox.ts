@@ -7,7 +7,7 @@ import { fitToolOutput } from "../text.ts";
 import { toError } from "../to-error.ts";
 import { resolvePath } from "./paths.ts";
 import { isForModel } from "./tool.ts";
-import type { ContainerPlace, ContainerTool } from "./tool.ts";
+import type { ContainerPlace, ContainerTool, ContainerToolOutput } from "./tool.ts";
 
 /** A last resort: tools cut their output themselves, and say in a line of their own what is missing. */
 const maxOutputChars = limits.toolOutputChars + 1_500;
@@ -25,7 +25,7 @@ export interface CallContext {
 /** A tool of a turn, for any input. `run` never rejects. */
 export interface RunnableTool {
   readonly readsOnly: boolean;
-  run(input: unknown, context: CallContext): Promise<ToolOutput>;
+  run(input: unknown, context: CallContext): Promise<ContainerToolOutput>;
 }
 
 interface ToolboxParts {
@@ -59,8 +59,8 @@ export class Toolbox {
       readsOnly,
       run: async (input, context) => {
         try {
-          const { output, isError } = await run(input, context);
-          return { output: fitToolOutput(output, maxOutputChars), isError };
+          const result = await run(input, context);
+          return { ...result, output: fitToolOutput(result.output, maxOutputChars) };
         } catch (thrown) {
           return { output: fitToolOutput(this.#wordsFor(name, toError(thrown), context)), isError: true };
         }
@@ -87,7 +87,7 @@ export class Toolbox {
       const signal = AbortSignal.any([cancelled, expired.signal]);
       try {
         const running = tool.run(input, { ...this.#parts.place, signal });
-        const result = toToolOutput(await Promise.race([running, overdue.promise]));
+        const result = toToolOutput<ContainerToolOutput>(await Promise.race([running, overdue.promise]));
         if (!expired.signal.aborted || cancelled.aborted) return result;
         const { output } = timedOut(tool.name, timeoutSeconds);
         return result.output.includes(output) ? result : { output: `${result.output}\n[${output}]`, isError: true };

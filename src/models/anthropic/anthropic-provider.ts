@@ -1,13 +1,13 @@
 import Anthropic, { APIConnectionError, APIError } from "@anthropic-ai/sdk";
 
 import type { ModelAnswer } from "../../domain/model.ts";
-import { estimateTextTokens } from "../../lib/text-tokens.ts";
 import type { ProviderPorts } from "../define-provider.ts";
 import type { VendorSettings } from "../vendor-settings.ts";
 import { brokenConnection, refusal } from "../failures.ts";
 import { ProviderError } from "../provider.ts";
 import type { OnDelta, OnUsage, Provider, ProviderRequest } from "../provider.ts";
 import { createTransport } from "../transport.ts";
+import { estimateInputTokens } from "../wire.ts";
 import { AnthropicAnswer } from "./anthropic-answer.ts";
 import { toAnthropicRequest } from "./anthropic-request.ts";
 
@@ -46,7 +46,7 @@ export class AnthropicProvider implements Provider {
     const answer = new AnthropicAnswer({
       vendor: this.name,
       onDelta: options.onDelta,
-      estimatedInput: () => estimateTextTokens(JSON.stringify(body)),
+      estimatedInput: () => estimateInputTokens(request, toAnthropicRequest),
     });
     try {
       const stream = await this.#client.messages.create(body, { signal: options.signal });

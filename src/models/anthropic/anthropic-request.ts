@@ -1,13 +1,14 @@
 import type Anthropic from "@anthropic-ai/sdk";
 
-import type { ToolCall, ToolDefinition, ToolResult } from "../../domain/model.ts";
+import type { ToolCall, ToolDefinition } from "../../domain/model.ts";
 import { ProviderError } from "../provider.ts";
 import type { ProviderRequest } from "../provider.ts";
-import { outputText, textOrNothing, toWireMessages, wellFormedJson } from "../wire.ts";
-import type { WireMessage } from "../wire.ts";
+import { textOrNothing, toBase64, toWireMessages, wellFormedJson } from "../wire.ts";
+import type { WireMessage, WirePart, WireResult } from "../wire.ts";
 
 type MessageParam = { role: "user" | "assistant"; content: Block[] };
-type Block = Anthropic.TextBlockParam | Anthropic.ToolUseBlockParam | Anthropic.ToolResultBlockParam;
+type ContentBlock = Anthropic.TextBlockParam | Anthropic.ImageBlockParam;
+type Block = ContentBlock | Anthropic.ToolUseBlockParam | Anthropic.ToolResultBlockParam;
 
 const cacheMark = { type: "ephemeral" } as const;
 
@@ -36,7 +37,7 @@ export function toAnthropicRequest(request: ProviderRequest): Anthropic.MessageC
 
 function toMessages(request: ProviderRequest): MessageParam[] {
   const messages: MessageParam[] = [];
-  for (const message of toWireMessages(request.messages)) {
+  for (const message of toWireMessages(request)) {
     const role = message.role === "assistant" ? "assistant" : "user";
     const last = messages.at(-1);
     if (last?.role === role) last.content.push(...toBlocks(message));
@@ -49,7 +50,7 @@ function toMessages(request: ProviderRequest): MessageParam[] {
 }
 
 function toBlocks(message: WireMessage): Block[] {
-  if (message.role === "user") return message.texts.map((text) => ({ type: "text", text }));
+  if (message.role === "user") return message.parts.map(toContent);
   if (message.role === "tool") return message.results.map(toResult);
   const text: Block[] = message.text === undefined ? [] : [{ type: "text", text: message.text }];
   return [...text, ...message.toolCalls.map(toCall)];
@@ -59,9 +60,16 @@ function toCall(call: ToolCall): Anthropic.ToolUseBlockParam {
   return { type: "tool_use", id: call.id, name: call.name, input: toInput(call.input) };
 }
 
-function toResult(result: ToolResult): Anthropic.ToolResultBlockParam {
-  const error = result.isError ? { is_error: true } : {};
-  return { type: "tool_result", tool_use_id: result.callId, content: outputText(result), ...error };
+function toResult({ callId, parts, isError }: WireResult): Anthropic.ToolResultBlockParam {
+  const [first] = parts;
+  const content = parts.length === 1 && first?.kind === "text" ? first.text : parts.map(toContent);
+  return { type: "tool_result", tool_use_id: callId, content, ...(isError ? { is_error: true } : {}) };
+}
+
+function toContent(part: WirePart): ContentBlock {
+  if (part.kind === "text") return { type: "text", text: part.text };
+  const media_type = part.mimeType as Anthropic.Base64ImageSource["media_type"];
+  return { type: "image", source: { type: "base64", media_type, data: toBase64(part.data) } };
 }
 
 function toInput(input: unknown): unknown {

@@ -1,4 +1,5 @@
 import type { ModelAnswer, ModelMessage, ToolDefinition, ToolResult } from "../../domain/model.ts";
+import { describeParts, partsOf } from "../../domain/part.ts";
 import { estimateTextTokens } from "../../lib/text-tokens.ts";
 import { ProviderError } from "../provider.ts";
 import type { OnDelta, OnUsage, Provider, ProviderRequest } from "../provider.ts";
@@ -102,7 +103,8 @@ function resultsAfter(message: HeardMessage, messages: readonly ModelMessage[]):
 }
 
 function answerTo(call: ScriptedCall, results: ReadonlyMap<string, ToolResult>, isSeveral: boolean): string {
-  const output = results.get(call.id)?.output ?? `The tool ${call.name} is not available here.`;
+  const result = results.get(call.id);
+  const output = result ? describeParts(partsOf(result)) : `The tool ${call.name} is not available here.`;
   const shown = output.trim() === "" ? "(no output)" : output;
   return isSeveral ? `${call.header}\n${shown}` : shown;
 }

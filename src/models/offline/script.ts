@@ -1,4 +1,6 @@
 import type { ToolCall } from "../../domain/model.ts";
+import type { UserContent } from "../../domain/part.ts";
+import { partsOf } from "../../domain/part.ts";
 import type { ModelMessage } from "../../domain/model.ts";
 import { unescapeText } from "../../lib/markup.ts";
 
@@ -25,12 +27,19 @@ export function newMessages(messages: readonly ModelMessage[]): HeardMessage[] {
   const heard = new Map<string, HeardMessage>();
   for (const [position, message] of messages.entries()) {
     if (position <= answered || message.role !== "user") continue;
-    for (const { id, text } of readMessages(message.text, position)) {
+    for (const { id, text } of readMessages(textOf(message), position)) {
       heard.delete(id);
       heard.set(id, { id, text, position });
     }
   }
   return [...heard.values()];
+}
+
+/** Images are nothing to it. */
+function textOf(message: UserContent): string {
+  return partsOf(message)
+    .map((part) => (part.kind === "text" ? part.text : ""))
+    .join("");
 }
 
 const block = /<messages(?: for="([^"]*)")?[^>]*>([\s\S]*?)<\/messages>/g;

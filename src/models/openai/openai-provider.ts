@@ -1,13 +1,13 @@
 import OpenAI, { APIConnectionError, APIError, NotFoundError } from "openai";
 
 import type { ModelAnswer } from "../../domain/model.ts";
-import { estimateTextTokens } from "../../lib/text-tokens.ts";
 import { brokenConnection, refusal } from "../failures.ts";
 import type { ProviderPorts } from "../define-provider.ts";
 import type { VendorSettings } from "../vendor-settings.ts";
 import { ProviderError } from "../provider.ts";
 import type { OnDelta, OnUsage, Provider, ProviderRequest } from "../provider.ts";
 import { createTransport } from "../transport.ts";
+import { estimateInputTokens } from "../wire.ts";
 import { OpenAiAnswer } from "./openai-answer.ts";
 import { adapt, firstDialect, toOpenAiRequest } from "./openai-request.ts";
 import type { Dialect } from "./openai-request.ts";
@@ -83,7 +83,7 @@ export class OpenAiProvider implements Provider {
     const answer = new OpenAiAnswer({
       vendor: this.name,
       onDelta: options.onDelta,
-      estimatedInput: () => estimateTextTokens(JSON.stringify(body)),
+      estimatedInput: () => estimateInputTokens(request, (same) => toOpenAiRequest(same, dialect)),
     });
     try {
       const stream = await this.#client.chat.completions.create(body, { signal: options.signal });

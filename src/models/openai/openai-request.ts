@@ -1,10 +1,10 @@
 import type OpenAI from "openai";
 
-import type { ToolCall, ToolResult } from "../../domain/model.ts";
+import type { ToolCall } from "../../domain/model.ts";
 import { ProviderError } from "../provider.ts";
 import type { ProviderRequest } from "../provider.ts";
-import { outputText, textOrNothing, toWireMessages, wellFormedJson } from "../wire.ts";
-import type { WireMessage } from "../wire.ts";
+import { textOrNothing, toBase64, toWireMessages, wellFormedJson } from "../wire.ts";
+import type { WireMessage, WirePart, WireResult } from "../wire.ts";
 
 type Message = OpenAI.ChatCompletionMessageParam;
 
@@ -66,7 +66,7 @@ export function toOpenAiRequest(
 }
 
 function toMessages(request: ProviderRequest): Message[] {
-  const conversation = toWireMessages(request.messages).flatMap(toMessage);
+  const conversation = withShownImages(toWireMessages(request)).flatMap(toMessage);
   if (conversation.length === 0) throw new ProviderError("invalid", "There is no message to send to the model.");
   const system = request.system.map(textOrNothing).filter((text) => text !== undefined);
   // One system message: the chat templates of several open models take no second one.
@@ -74,7 +74,7 @@ function toMessages(request: ProviderRequest): Message[] {
 }
 
 function toMessage(message: WireMessage): Message[] {
-  if (message.role === "user") return [{ role: "user", content: message.texts.join("\n\n") }];
+  if (message.role === "user") return [{ role: "user", content: toContent(message.parts) }];
   if (message.role === "tool") return message.results.map(toResult);
   const calls = message.toolCalls.length > 0 ? { tool_calls: message.toolCalls.map(toCall) } : {};
   return [{ role: "assistant", content: message.text ?? null, ...calls }];
@@ -88,7 +88,44 @@ function toCall(call: ToolCall): OpenAI.ChatCompletionMessageFunctionToolCall {
   };
 }
 
-function toResult(result: ToolResult): OpenAI.ChatCompletionToolMessageParam {
-  const output = outputText(result);
-  return { role: "tool", tool_call_id: result.callId, content: result.isError ? `Error: ${output}` : output };
+/** Without images it is one text, which every server of this format takes. */
+function toContent(parts: readonly WirePart[]): string | OpenAI.ChatCompletionContentPart[] {
+  const texts = parts.flatMap((part) => (part.kind === "text" ? [part.text] : []));
+  if (texts.length === parts.length) return texts.join("\n\n");
+  return parts.map((part) =>
+    part.kind === "text"
+      ? { type: "text", text: part.text }
+      : { type: "image_url", image_url: { url: `data:${part.mimeType};base64,${toBase64(part.data)}` } },
+  );
+}
+
+function toResult({ callId, parts, isError }: WireResult): OpenAI.ChatCompletionToolMessageParam {
+  const texts = parts.map((part) => (part.kind === "text" ? part.text : imageBelow));
+  const output = texts.join("\n");
+  return { role: "tool", tool_call_id: callId, content: isError ? `Error: ${output}` : output };
+}
+
+const imageBelow = "[an image, shown below]";
+
+/**
+ * Puts the images of tool results into a user's message behind the results: a tool's message holds text only
+ * (`ChatCompletionToolMessageParam.content` in the SDK is a string or parts of text;
+ * https://platform.openai.com/docs/api-reference/chat/create). What a user said then is of the same message.
+ */
+function withShownImages(messages: readonly WireMessage[]): WireMessage[] {
+  const merged: WireMessage[] = [];
+  for (const message of messages) {
+    const last = merged.at(-1);
+    if (message.role === "user" && last?.role === "user")
+      merged[merged.length - 1] = { role: "user", parts: [...last.parts, ...message.parts] };
+    else merged.push(message);
+    const parts = message.role === "tool" ? message.results.flatMap(toShown) : [];
+    if (parts.length > 0) merged.push({ role: "user", parts });
+  }
+  return merged;
+}
+
+function toShown({ callId, parts }: WireResult): WirePart[] {
+  const images = parts.filter(({ kind }) => kind === "image");
+  return images.length === 0 ? [] : [{ kind: "text", text: `[from the result of the call ${callId}]` }, ...images];
 }

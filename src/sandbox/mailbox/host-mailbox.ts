@@ -1,7 +1,7 @@
 import type { Logger } from "pino";
 
 import { AppError } from "../../lib/app-error.ts";
-import { HostileFolder } from "../../lib/open-hostile-file.ts";
+import { type HostileCopy, HostileFolder } from "../../lib/open-hostile-file.ts";
 import type { AgentMessage, HostPayload } from "../../protocol/messages.ts";
 import { makeMailboxFolders, removeMailboxFolders } from "./folders.ts";
 import { MailboxReader } from "./reader.ts";
@@ -97,6 +97,11 @@ export class HostMailbox implements AsyncDisposable {
   async send(payload: HostPayload): Promise<number> {
     if (this.#closed) throw new AppError("container_lost", `The mailbox of ${this.#folder} is closed.`);
     return this.#writer.send(payload);
+  }
+
+  /** Takes a file that a result refers to away from the agent, to a new one of ours. */
+  async takeFile(name: string, target: string, maxBytes: number): Promise<HostileCopy> {
+    return this.#reader.files.take(name, target, maxBytes);
   }
 
   /** Whether the agent is frozen, and need not be looked after. */

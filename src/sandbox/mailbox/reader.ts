@@ -6,7 +6,8 @@ import { limits } from "../../protocol/limits.ts";
 import { decodeMessage, messageFileId, temporaryFilePattern } from "../../protocol/mailbox-file.ts";
 import { agentMessage } from "../../protocol/messages.ts";
 import type { AgentMessage } from "../../protocol/messages.ts";
-import { messageFileName } from "../../protocol/paths.ts";
+import { filesFolder, messageFileName } from "../../protocol/paths.ts";
+import { ResultFiles } from "./result-files.ts";
 import { printableName } from "./rejected.ts";
 import type { RejectedMessages } from "./rejected.ts";
 
@@ -38,6 +39,8 @@ const restMs = 5;
  */
 export class MailboxReader implements AsyncDisposable {
   readonly #options: MailboxReaderOptions;
+  /** What the agent's results refer to. */
+  readonly files: ResultFiles;
   /** Entries that could not be removed: counted once, then left. */
   readonly #stuck = new Set<string>();
   #handled = 0;
@@ -51,6 +54,7 @@ export class MailboxReader implements AsyncDisposable {
 
   constructor(options: MailboxReaderOptions) {
     this.#options = options;
+    this.files = new ResultFiles(options.folder, options.containerUid);
   }
 
   /** The highest id that has been handled or refused. */
@@ -69,6 +73,7 @@ export class MailboxReader implements AsyncDisposable {
 
   /** Can this entry be something to look at? One that was handled only goes. */
   isNews(name: string): boolean {
+    if (name === filesFolder) return false;
     return (messageFileId(name) ?? Infinity) > this.#handled && !temporaryFilePattern.test(name);
   }
 
@@ -147,6 +152,7 @@ export class MailboxReader implements AsyncDisposable {
     const ids: number[] = [];
     for (const name of names) {
       const id = messageFileId(name.toString("latin1"));
+      if (name.toString("latin1") === filesFolder) continue;
       if (id === undefined) await this.#strange(name);
       else if (id > this.#handled) ids.push(id);
       else await folder.remove(name);
@@ -210,6 +216,10 @@ export class MailboxReader implements AsyncDisposable {
     const { names } = await this.#options.folder.list(limits.files);
     let bytes = 0;
     for (const name of names) bytes += await this.#options.folder.bytesOnDisk(name);
+    const files = await this.files.usage();
+    if (!files.inOrder)
+      return this.#end(`its folder ${filesFolder} holds more than ${limits.resultFiles} entries, or no files`);
+    bytes += files.bytes;
     if (bytes > quotaBytes) this.#end(`${bytes} bytes in its mailbox; the cap is ${quotaBytes}`);
   }
 }

@@ -1,5 +1,6 @@
 import type { HotContainer as HotContainerView } from "../../domain/session.ts";
 import type { LimitCounters, LimitHit } from "../../domain/limit.ts";
+import type { HostileCopy } from "../../lib/open-hostile-file.ts";
 import { AppError } from "../../lib/app-error.ts";
 import type { AgentMessage, AgentPayload, HostPayload, ProbeReport } from "../../protocol/messages.ts";
 import { describeExit, hitsBetween } from "./container-limits.ts";
@@ -17,6 +18,8 @@ export interface Mailbox extends AsyncDisposable {
   send(payload: HostPayload): Promise<number>;
   /** Whether its agent is frozen: nothing comes from it then. */
   setFrozen(isFrozen: boolean): void;
+  /** Takes a file that a result refers to away from the agent, to a new one of ours. */
+  takeFile(name: string, target: string, maxBytes: number): Promise<HostileCopy>;
   removeFiles(): Promise<unknown>;
 }
 
@@ -204,6 +207,12 @@ export class HotContainer {
   async send(payload: HostPayload): Promise<void> {
     if (this.#state === "closing") return;
     await this.#mailbox?.send(payload);
+  }
+
+  /** Takes a file that a result of its agent refers to, to a new one of ours. */
+  async takeFile(name: string, target: string, maxBytes: number): Promise<HostileCopy> {
+    if (this.#state === "closing" || !this.#mailbox) return { ok: false, reason: "missing" };
+    return this.#mailbox.takeFile(name, target, maxBytes);
   }
 
   /** Ends it. Later calls wait for the first one. */

@@ -4,17 +4,34 @@ import type { ToldFacts } from "../../domain/conversation.ts";
 import { protectedByDefault, type Group, type MountRequest } from "../../domain/group.ts";
 import type { OutgoingFile, OutgoingReaction, Quote, Sender, StoredAttachment } from "../../domain/message.ts";
 import type { ToolDefinition, ToolResult } from "../../domain/model.ts";
+import type { BlobPart, Part } from "../../domain/part.ts";
 import type { StepBody, TurnTimes } from "../../domain/turn.ts";
 import type { ReplyTarget } from "../../domain/work.ts";
 import { AppError } from "../../lib/app-error.ts";
 
 const count = z.number().min(0);
 
-const toolResult: z.ZodType<ToolResult> = z.strictObject({
-  callId: z.string(),
-  output: z.string(),
-  isError: z.boolean(),
-});
+const blobPart = <Kind extends BlobPart["kind"]>(kind: Kind) =>
+  z.strictObject({
+    kind: z.literal(kind),
+    blob: z.string().regex(/^[0-9a-f]{64}$/),
+    mimeType: z.string(),
+    bytes: count,
+    name: z.string().optional(),
+  });
+
+const part: z.ZodType<Part> = z.discriminatedUnion("kind", [
+  z.strictObject({ kind: z.literal("text"), text: z.string() }),
+  blobPart("image"),
+  blobPart("audio"),
+  blobPart("file"),
+]);
+
+// What is text alone is kept as text: so it always was, and it is what nearly all steps are.
+const toolResult: z.ZodType<ToolResult> = z.union([
+  z.strictObject({ callId: z.string(), output: z.string(), isError: z.boolean() }),
+  z.strictObject({ callId: z.string(), parts: z.array(part), isError: z.boolean() }),
+]);
 
 const answer = z.strictObject({
   text: z.string(),
@@ -24,10 +41,13 @@ const answer = z.strictObject({
   model: z.string(),
 });
 
-const stepBody: z.ZodType<StepBody> = z.discriminatedUnion("kind", [
-  z.strictObject({ kind: z.literal("user"), text: z.string() }),
-  z.strictObject({ kind: z.literal("model"), answer, denied: z.array(toolResult) }),
-  z.strictObject({ kind: z.literal("tools"), results: z.array(toolResult) }),
+const stepBody: z.ZodType<StepBody> = z.union([
+  z.discriminatedUnion("kind", [
+    z.strictObject({ kind: z.literal("user"), text: z.string() }),
+    z.strictObject({ kind: z.literal("model"), answer, denied: z.array(toolResult) }),
+    z.strictObject({ kind: z.literal("tools"), results: z.array(toolResult) }),
+  ]),
+  z.strictObject({ kind: z.literal("user"), parts: z.array(part) }),
 ]);
 
 const quote: z.ZodType<Quote> = z.strictObject({
@@ -40,7 +60,9 @@ const quote: z.ZodType<Quote> = z.strictObject({
 const attachment: z.ZodType<StoredAttachment> = z.strictObject({
   kind: z.enum(["image", "audio", "video", "document"]),
   name: z.string().optional(),
-  file: z.strictObject({ path: z.string(), mimeType: z.string(), bytes: count }).optional(),
+  file: z
+    .strictObject({ path: z.string(), mimeType: z.string(), bytes: count, sha256: z.string().optional() })
+    .optional(),
   failure: z.string().optional(),
 });
 const attachments = z.array(attachment);

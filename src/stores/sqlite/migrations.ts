@@ -330,6 +330,24 @@ const offeredTools = [
 
 /* Whose message an id names, whoever sent it. */
 const messageIds = [`create index messages_by_id on messages (channel, chat, id)`];
+/*
+ * Which steps refer to which blobs. A row for each reference, made and removed with its step: there is no count that could be
+ * wrong, and a blob that a step refers to cannot be forgotten.
+ */
+const blobs = [
+  `create table blobs (
+     sha256 text primary key,
+     bytes integer not null,
+     mime_type text not null,
+     created_at integer not null
+   ) strict, without rowid`,
+  `create table blob_references (
+     step integer not null references steps (seq) on delete cascade,
+     sha256 text not null references blobs (sha256),
+     primary key (step, sha256)
+   ) strict, without rowid`,
+  `create index blob_references_by_blob on blob_references (sha256)`,
+];
 
 /** Every migration by name; names sort in the order in which they run, and a name that was released is never changed. */
 export const migrations: Readonly<Record<string, Migration>> = {
@@ -350,6 +368,7 @@ export const migrations: Readonly<Record<string, Migration>> = {
   "0015-conversation-prompts": { up: (database: Kysely<Tables>) => run(database, conversationPrompts) },
   "0016-offered-tools": { up: (database: Kysely<Tables>) => run(database, offeredTools) },
   "0017-message-ids": { up: (database: Kysely<Tables>) => run(database, messageIds) },
+  "0018-blobs": { up: (database: Kysely<Tables>) => run(database, blobs) },
 };
 
 async function run(database: Kysely<Tables>, statements: readonly string[]): Promise<void> {

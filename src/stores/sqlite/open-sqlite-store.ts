@@ -8,6 +8,7 @@ import { Migrator } from "kysely/migration";
 import { AppError, toError } from "../../lib/app-error.ts";
 import type { Store } from "../store.ts";
 import { SqliteAuditIndex } from "./audit-index.ts";
+import { SqliteBlobs } from "./blobs.ts";
 import { SqliteChannelState } from "./channel-state.ts";
 import { SqliteChats } from "./chats.ts";
 import { Database, storeFailure } from "./database.ts";
@@ -58,6 +59,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
     turns: new SqliteTurns(database),
     work: new SqliteWork(database),
     interventions: new SqliteInterventions(database),
+    blobs: new SqliteBlobs(database),
     outbox: new SqliteOutbox(database),
     channelState: new SqliteChannelState(database),
     usage: new SqliteUsage(database),

@@ -239,6 +239,18 @@ interface ExecutionPointTable {
   readonly change: "added" | "changed" | "removed";
 }
 
+interface BlobTable {
+  readonly sha256: string;
+  readonly bytes: number;
+  readonly mime_type: string;
+  readonly created_at: number;
+}
+
+interface BlobReferenceTable {
+  readonly step: number;
+  readonly sha256: string;
+}
+
 /** Tables as the newest migration leaves them. */
 export interface Tables {
   readonly messages: MessageTable;
@@ -257,6 +269,8 @@ export interface Tables {
   readonly work: WorkTable;
   readonly conversation_prompts: ConversationPromptTable;
   readonly steps: StepTable;
+  readonly blobs: BlobTable;
+  readonly blob_references: BlobReferenceTable;
   readonly outbox: OutboxTable;
   readonly channel_state: ChannelStateTable;
   readonly usage_days: UsageDayTable;

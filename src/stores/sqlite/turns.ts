@@ -3,9 +3,11 @@ import { sql, type Transaction } from "kysely";
 import type { ToldFacts } from "../../domain/conversation.ts";
 import type { Lease } from "../../domain/lease.ts";
 import type { OutgoingMessage } from "../../domain/message.ts";
+import { blobsOf } from "../../domain/turn.ts";
 import type { PacedTurn, Step, Turn } from "../../domain/turn.ts";
 import { AppError } from "../../lib/app-error.ts";
 import type { NewStep, TurnStore } from "../store.ts";
+import { referToBlobs } from "./blobs.ts";
 import type { Database } from "./database.ts";
 import { parseReplyTarget, parseStepBody, parseTexts, parseTimes } from "./json-columns.ts";
 import { insertOutgoing } from "./outbox.ts";
@@ -241,6 +243,7 @@ async function appendStep(transaction: Transaction<Tables>, turn: Row<"turns">, 
     })
     .returningAll()
     .executeTakeFirstOrThrow();
+  await referToBlobs(transaction, row, blobsOf(step.body));
   return toStep(row);
 }
 

@@ -4,7 +4,7 @@ import type { ModelScript, ModelServer, ModelServerRequest, ScriptedAnswer, Wire
 interface WireBlock {
   readonly type: string;
   readonly text?: string;
-  readonly content?: string;
+  readonly content?: string | readonly WireBlock[];
 }
 interface WireMessage {
   readonly role: "user" | "assistant";
@@ -40,12 +40,18 @@ export function startAnthropicServer(script: ModelScript): Promise<ModelServer> 
 function splitMessage({ role, content }: WireMessage): ModelServerRequest["messages"][number][] {
   const results = content
     .filter((block) => block.type === "tool_result")
-    .map((block) => ({ role: "tool" as const, text: block.content ?? "" }));
+    .map((block) => ({ role: "tool" as const, text: textOf(block.content ?? "") }));
   const text = content
     .filter((block) => block.type === "text")
     .map((block) => block.text ?? "")
     .join("\n\n");
   return text === "" && role === "user" ? results : [...results, { role, text }];
+}
+
+/** Images are named only: what they are is in the request's body. */
+function textOf(content: string | readonly WireBlock[]): string {
+  if (typeof content === "string") return content;
+  return content.map((block) => (block.type === "text" ? (block.text ?? "") : `(${block.type})`)).join("\n");
 }
 
 function streamAnswer(answer: ScriptedAnswer, request: ModelServerRequest): { pieces: string[]; end: string[] } {

@@ -3,7 +3,7 @@ import type { ModelScript, ModelServer, ModelServerRequest, ScriptedAnswer, Wire
 
 interface WireMessage {
   readonly role: "system" | "user" | "assistant" | "tool";
-  readonly content: string | null;
+  readonly content: string | null | readonly { readonly type: string; readonly text?: string }[];
   readonly tool_calls?: readonly unknown[];
 }
 
@@ -15,8 +15,8 @@ const format: WireFormat = {
     const messages = body["messages"] as readonly WireMessage[];
     const tools = (body["tools"] ?? []) as readonly { function: { name: string } }[];
     return {
-      system: messages.find(({ role }) => role === "system")?.content ?? "",
-      messages: messages.flatMap(({ role, content }) => (role === "system" ? [] : [{ role, text: content ?? "" }])),
+      system: textOf(messages.find(({ role }) => role === "system")?.content ?? null),
+      messages: messages.flatMap(({ role, content }) => (role === "system" ? [] : [{ role, text: textOf(content) }])),
       tools: tools.map((tool) => tool.function.name),
     };
   },
@@ -29,6 +29,12 @@ const format: WireFormat = {
 /** A server that speaks the Chat Completions format as OpenAI does, and answers as the script says. */
 export function startOpenAiServer(script: ModelScript): Promise<ModelServer> {
   return startModelServer(format, script);
+}
+
+/** Images are named only: what they are is in the request's body. */
+function textOf(content: WireMessage["content"]): string {
+  if (content === null || typeof content === "string") return content ?? "";
+  return content.map(({ type, text }) => (type === "text" ? (text ?? "") : `(${type})`)).join("\n\n");
 }
 
 function streamAnswer(answer: ScriptedAnswer, request: ModelServerRequest): { pieces: string[]; end: string[] } {

@@ -23,6 +23,7 @@ export interface AppRigOptions {
   readonly moreGroups?: number;
   readonly whatsapp?: object;
   readonly config?: object;
+  readonly models?: object;
   /** Somebody still has to link the account. */
   readonly unlinked?: boolean;
 }
@@ -80,6 +81,7 @@ export class AppRig implements AsyncDisposable {
           ...(options.main ? { main: { ...mainGroup, chat: `${whatsapp.bot.lid}@lid` } } : {}),
         },
         config: { channels: { http: {}, whatsapp: settings }, ...options.config },
+        ...(options.models && { models: options.models }),
         variables: { NODE_EXTRA_CA_CERTS: whatsapp.caFile },
       }),
     );

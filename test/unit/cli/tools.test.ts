@@ -32,6 +32,7 @@ test("tools list says which tools there are and which are offered, without a hos
     "send_file",
     "send_message",
     "shell",
+    "view_image",
     "write_file",
   ]);
   expect(listed).toContainEqual({
@@ -43,6 +44,13 @@ test("tools list says which tools there are and which are offered, without a hos
   });
   expect(listed).toContainEqual(
     expect.objectContaining({ name: "send_file", offered: false, reason: "the policy denies it" }),
+  );
+  expect(listed).toContainEqual(
+    expect.objectContaining({
+      name: "view_image",
+      offered: false,
+      reason: "no model of the route can be shown images",
+    }),
   );
   expect(listed).toContainEqual(
     expect.objectContaining({ name: "react", offered: true, reason: "where the channel has reactions" }),

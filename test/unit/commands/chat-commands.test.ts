@@ -37,7 +37,7 @@ async function stopAs(name: string): Promise<{ notices: string[]; hostNote: stri
   const last = (await store.turns.steps("t")).at(-1)?.body;
   return {
     notices: (await store.outbox.unsent(10)).map(({ text }) => text),
-    hostNote: last?.kind === "user" ? last.text : "",
+    hostNote: last?.kind === "user" ? (last.text ?? "") : "",
     reason: (await store.turns.get("t"))?.reason,
   };
 }

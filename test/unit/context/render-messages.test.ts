@@ -3,11 +3,19 @@ import { expect, test } from "vitest";
 
 import { renderMessages } from "../../../src/context/render-messages.ts";
 import { LocalTime } from "../../../src/context/time-zone.ts";
+import { toUserContent } from "../../../src/domain/part.ts";
 import type { StoredMessage } from "../../../src/domain/message.ts";
 import { storedMessage } from "./messages.ts";
 
 function render(messages: readonly StoredMessage[], { omitted = 0, timeZone = "America/New_York" } = {}): string {
-  return renderMessages({ messages, omitted, agentName: "crab", timeZone: new LocalTime(timeZone), idOf: String });
+  const parts = renderMessages({
+    messages,
+    omitted,
+    agentName: "crab",
+    timeZone: new LocalTime(timeZone),
+    idOf: String,
+  });
+  return toUserContent(parts).text ?? "";
 }
 
 test("the model sees who said what, when in its time zone, and what is for it", () => {

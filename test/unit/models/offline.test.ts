@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { renderMessages } from "../../../src/context/render-messages.ts";
 import type { StoredMessage } from "../../../src/domain/message.ts";
 import type { ModelAnswer, ModelMessage, ToolDefinition } from "../../../src/domain/model.ts";
+import { toUserContent } from "../../../src/domain/part.ts";
 import { openProvider } from "../../../src/models/catalog.ts";
 import type { ProviderRequest } from "../../../src/models/provider.ts";
 import { storedMessage } from "../context/messages.ts";
@@ -16,14 +17,14 @@ const tools: readonly ToolDefinition[] = ["shell", "read_file", "write_file"].ma
 
 /** What members said, as the host shows it to the model. */
 function said(...messages: readonly Partial<StoredMessage>[]): ModelMessage {
-  const text = renderMessages({
+  const parts = renderMessages({
     messages: messages.map(storedMessage),
     omitted: 0,
     agentName: "crab",
     timeZone: new LocalTime("UTC"),
     idOf: String,
   });
-  return { role: "user", text };
+  return { role: "user", ...toUserContent(parts) };
 }
 
 async function complete(

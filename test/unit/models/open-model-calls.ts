@@ -30,6 +30,8 @@ interface Setting {
   readonly capabilities?: Readonly<Record<string, CapabilityOverride>>;
   readonly budgets?: { perGroup?: Limits; total?: Limits };
   readonly wait?: Wait;
+  /** By SHA-256. */
+  readonly images?: ReadonlyMap<string, Uint8Array>;
   readonly publish?: ModelCallsParts["publish"];
 }
 type Limits = { tokensPerDay?: number; usdPerDay?: number };
@@ -74,6 +76,7 @@ export async function openModelCalls(setting: Setting): Promise<OpenedModelCalls
     budgets: { perGroup: setting.budgets?.perGroup ?? {}, total: setting.budgets?.total ?? {} },
     providers: openProviders(models),
     usage: store.usage,
+    readImage: async (sha256) => setting.images?.get(sha256) ?? Promise.reject(new Error("there is no such image")),
     estimateTokens: estimatePromptTokens,
     clock,
     random: () => 0.5,

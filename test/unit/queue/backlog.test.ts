@@ -10,6 +10,8 @@ import { mainSessionOf, SessionQueue } from "../../../src/queue/session-queue.ts
 import { openGroupRegistry } from "../../../src/intake/group-registry.ts";
 import { routerLimits } from "../../../src/intake/limits.ts";
 import { createRouter } from "../../../src/intake/router.ts";
+import type { StoredAttachment } from "../../../src/domain/message.ts";
+import type { BlobPart } from "../../../src/domain/part.ts";
 import { collectIntake } from "../../../src/turns/turn-intake.ts";
 import type { Store } from "../../../src/stores/store.ts";
 import { openTestStore } from "../../support/open-test-store.ts";
@@ -28,11 +30,19 @@ function heapMb(): number {
   return process.memoryUsage().heapUsed / 1024 / 1024;
 }
 
+const noImages = new Map<StoredAttachment, BlobPart>();
+
 /** A turn as the store sees it, without a container and a model. */
 async function answer(store: Store, group: string): Promise<boolean> {
   const session = await store.sessions.open(`main:fake:${group}`, group);
-  const parts = { store, render: () => "", estimateTokens: () => 1, clock: systemClock };
-  const intake = await collectIntake(parts, chatOf(group), () => session);
+  const parts = {
+    store,
+    render: () => [],
+    imagesOf: async () => noImages,
+    estimateTokens: () => 1,
+    clock: systemClock,
+  };
+  const intake = await collectIntake(parts, { ...chatOf(group), model: undefined }, () => session);
   if (!intake) return false;
   const id = randomUUID();
   await store.turns.begin({ id, session: session.id, group, conversation: 1, ...byMessage, at: 1 }, intake.step);

@@ -37,6 +37,7 @@ test("records, sends of the mailbox and sends of a channel are told apart by wha
   const mailbox = {
     send: async ({ type }: { type: string }) => done.push(type),
     setFrozen: () => undefined,
+    takeFile: async () => ({ ok: false, reason: "missing" }) as const,
     removeFiles: async () => undefined,
     [Symbol.asyncDispose]: async () => undefined,
   };

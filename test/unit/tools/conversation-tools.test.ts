@@ -18,13 +18,14 @@ function tool(name: string, more: { description?: string; channelTrait?: "reacti
 function host(
   sessions: SessionStore,
   tools: readonly HostTool[],
-  can: { reactions?: boolean; tools?: boolean } = {},
+  can: { reactions?: boolean; tools?: boolean; vision?: boolean } = {},
 ): ConversationTools {
   return new ConversationTools({
     registry: new ToolRegistry(tools),
     sessions,
     channelCan: () => can.reactions ?? true,
     callsTools: () => can.tools ?? true,
+    seesImages: () => can.vision ?? true,
   });
 }
 

@@ -7,7 +7,12 @@ import type { HostTool } from "../../../src/tools/define-tool.ts";
 import { ToolRegistry } from "../../../src/tools/registry.ts";
 import type { Audience } from "../../../src/tools/registry.ts";
 
-const everything: Audience = { policy: { default: "allow", tools: {} }, channelCan: () => true, modelCallsTools: true };
+const everything: Audience = {
+  policy: { default: "allow", tools: {} },
+  channelCan: () => true,
+  modelCallsTools: true,
+  modelSees: true,
+};
 const plainChannel: Partial<Audience> = { channelCan: () => false };
 const namesFor = (audience: Partial<Audience>): string[] =>
   new ToolRegistry(builtInTools).offer({ ...everything, ...audience }).map(({ name }) => name);
@@ -32,6 +37,7 @@ test("a tool that is denied whatever it is called with is not offered", () => {
 test("reactions are offered only where the channel has them, and models that cannot call tools get none", () => {
   expect(namesFor({}).filter((name) => !namesFor(plainChannel).includes(name))).toEqual(["react"]);
   expect(namesFor({ modelCallsTools: false })).toEqual([]);
+  expect(namesFor({ modelSees: false })).toEqual(namesFor({}).filter((name) => name !== "view_image"));
 });
 
 test("two tools of one name are refused, and so is one that no agent could be told of", () => {
@@ -68,6 +74,7 @@ test("a tool gets what it says it needs, and nothing else", async () => {
     redact: (text: string) => text,
     send: async () => undefined,
     keepFile: async () => Promise.reject(new Error("not asked for")),
+    keepImage: async () => Promise.reject(new Error("not asked for")),
     lastMessage: async () => undefined,
   };
 

@@ -1,0 +1,23 @@
+/** What is known of a content that steps refer to. Its bytes are a file of the home's; see `BlobFolder`. */
+export interface KnownBlob {
+  readonly sha256: string;
+  readonly bytes: number;
+  readonly mimeType: string;
+  /** When the first step referred to it, milliseconds since 1970. */
+  readonly createdAt: number;
+  /** How many steps refer to it. */
+  readonly references: number;
+}
+
+/**
+ * Who refers to which contents. A step that is stored refers to its blobs from the same transaction on, and no more from the
+ * one on that removes it.
+ */
+export interface BlobStore {
+  /** Those of these contents that are known, in no order. One that is not may be removed. */
+  known(sha256s: readonly string[]): Promise<KnownBlob[]>;
+  /** Bytes of all contents that steps of this group refer to, each counted once. */
+  bytesOf(group: string): Promise<number>;
+  /** Forgets those to which no step refers and which are from before then, at most `limit`. Returns how many. */
+  forget(before: number, limit: number): Promise<number>;
+}

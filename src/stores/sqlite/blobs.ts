@@ -1,0 +1,70 @@
+import { sql, type Transaction } from "kysely";
+
+import type { BlobPart } from "../../domain/part.ts";
+import type { BlobStore, KnownBlob } from "../blob-store.ts";
+import type { Database } from "./database.ts";
+import type { Row, Tables } from "./tables.ts";
+
+export class SqliteBlobs implements BlobStore {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  async known(sha256s: readonly string[]): Promise<KnownBlob[]> {
+    const rows = await this.#database.read((kysely) =>
+      kysely
+        .selectFrom("blobs")
+        .selectAll()
+        .select(sql<number>`(select count(*) from blob_references r where r.sha256 = blobs.sha256)`.as("references"))
+        .where(sql<boolean>`sha256 in (select value from json_each(${JSON.stringify(sha256s)}))`)
+        .execute(),
+    );
+    return rows.map(({ mime_type, created_at, ...row }) => ({ ...row, mimeType: mime_type, createdAt: created_at }));
+  }
+
+  async bytesOf(group: string): Promise<number> {
+    const { rows } = await this.#database.read((kysely) =>
+      sql<{ bytes: number }>`
+        select coalesce(sum(bytes), 0) as bytes from blobs where sha256 in (
+          select blob_references.sha256 from blob_references
+          join steps on steps.seq = blob_references.step
+          join sessions on sessions.id = steps.session
+          where sessions.group_name = ${group})`.execute(kysely),
+    );
+    return rows[0]?.bytes ?? 0;
+  }
+
+  forget(before: number, limit: number): Promise<number> {
+    return this.#database.writeSoon(async (transaction) => {
+      const { numAffectedRows = 0n } = await sql`
+        delete from blobs where sha256 in (
+          select sha256 from blobs
+          where created_at < ${before} and sha256 not in (select sha256 from blob_references) limit ${limit})`.execute(
+        transaction,
+      );
+      return Number(numAffectedRows);
+    });
+  }
+}
+
+/** Notes inside the caller's transaction that a step refers to these; nothing is to do for a step of text. */
+export async function referToBlobs(
+  transaction: Transaction<Tables>,
+  step: Pick<Row<"steps">, "seq" | "at">,
+  blobs: readonly BlobPart[],
+): Promise<void> {
+  for (const { blob: sha256, bytes, mimeType } of blobs) {
+    await transaction
+      .insertInto("blobs")
+      .values({ sha256, bytes, mime_type: mimeType, created_at: step.at })
+      .onConflict((conflict) => conflict.doNothing())
+      .execute();
+    await transaction
+      .insertInto("blob_references")
+      .values({ step: step.seq, sha256 })
+      .onConflict((conflict) => conflict.doNothing())
+      .execute();
+  }
+}

@@ -1,0 +1,47 @@
+import type { ToolResult } from "../domain/model.ts";
+import type { BlobPart, Part } from "../domain/part.ts";
+import { blobsPerStep, describePart, imageBytes, isBlob } from "../domain/part.ts";
+import type { AgentToolResult } from "../protocol/messages.ts";
+import type { HotContainer } from "../sandbox/pool/hot-container.ts";
+import type { TurnParts } from "./turn-parts.ts";
+
+/**
+ * The agent's results as they are stored, with what their tools show: what they refer to in the mailbox is taken from there
+ * and kept. What cannot be kept, or is beyond what one step may have, is told in words.
+ */
+export async function takeResultParts(
+  results: readonly AgentToolResult[],
+  from: {
+    readonly group: string;
+    readonly container: Pick<HotContainer, "takeFile"> | undefined;
+    readonly keepImage: TurnParts["keepImage"];
+    /** What a tool of the host shows behind its result. */
+    readonly shownBy: (callId: string) => readonly Part[];
+  },
+): Promise<ToolResult[]> {
+  const taken: ToolResult[] = [];
+  let left = blobsPerStep;
+  for (const { callId, output, isError, parts: files = [] } of results) {
+    const parts: Part[] = [{ kind: "text", text: output }];
+    for (const { file, name } of files) {
+      const image = left > 0 ? await take(from, file, name) : `at most ${blobsPerStep} can be shown at once`;
+      if (typeof image !== "string") left -= 1;
+      parts.push(typeof image === "string" ? { kind: "text", text: `[an image cannot be shown: ${image}]` } : image);
+    }
+    for (const part of from.shownBy(callId)) {
+      if (isBlob(part)) left -= 1;
+      parts.push(isBlob(part) && left < 0 ? { kind: "text", text: describePart(part) } : part);
+    }
+    taken.push(parts.length === 1 ? { callId, output, isError } : { callId, parts, isError });
+  }
+  return taken;
+}
+
+async function take(
+  { group, container, keepImage }: Parameters<typeof takeResultParts>[1],
+  file: string,
+  name: string,
+): Promise<BlobPart | string> {
+  if (!container) return "its container is gone";
+  return keepImage({ group, name, copy: (target) => container.takeFile(file, target, imageBytes) });
+}

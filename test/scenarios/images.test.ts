@@ -1,0 +1,91 @@
+import { createHash } from "node:crypto";
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+
+import { expect, test } from "vitest";
+
+import { jsonLines } from "../support/crabpot.ts";
+import { startModelHost } from "../support/model-host.ts";
+import type { ModelServerRequest } from "../support/model-servers/model-server.ts";
+
+const png = Buffer.from("\x89PNG\r\n\x1a\n and the rest of a plot", "latin1");
+const sha256 = createHash("sha256").update(png).digest("hex");
+const seeing = { capabilities: { "gpt/test-model": { vision: true } } };
+const dataUrl = { type: "image_url", image_url: { url: `data:image/png;base64,${png.toString("base64")}` } };
+
+function conversationOf(request: ModelServerRequest | undefined): readonly { role: string; content: unknown }[] {
+  const body = request?.body as { messages: { role: string; content: unknown }[] } | undefined;
+  return body?.messages ?? [];
+}
+
+test("the agent looks at a plot of its own, and the model is shown the same in all prompts that follow", async () => {
+  const calls = [
+    { name: "shell", input: { command: `echo ${png.toString("base64")} | base64 -d > plot.png` } },
+    { name: "view_image", input: { path: "plot.png" } },
+  ];
+  await using running = await startModelHost(
+    ({ messages, lastText }) => {
+      if (lastText.includes("again")) return { text: "Still there." };
+      const call = calls[messages.filter(({ role }) => role === "tool").length];
+      return call ? { toolCalls: [call] } : { text: "A line that goes up." };
+    },
+    { models: seeing },
+  );
+  const { host, model } = running;
+
+  expect((await host.ask("family", "@crab draw a plot")).text).toContain("A line that goes up.");
+  await host.end("SIGKILL");
+  await host.boot();
+  expect((await host.ask("family", "@crab again")).text).toContain("Still there.");
+
+  const [, , third, fourth] = model.requests.map(conversationOf);
+  expect(third?.at(-2)).toMatchObject({
+    role: "tool",
+    content: `/workspace/group/plot.png (image/png, ${png.length} bytes):\n[an image, shown below]`,
+  });
+  expect(third?.at(-1)).toEqual({
+    role: "user",
+    content: [{ type: "text", text: expect.stringMatching(/^\[from the result of the call \S+\]$/) }, dataUrl],
+  });
+  expect(fourth?.slice(0, third?.length)).toEqual(third);
+
+  expect((await readFile(join(host.home, "blobs", sha256.slice(0, 2), sha256))).equals(png)).toBe(true);
+  const [turn] = jsonLines((await host.cli("turns", "list", "--json")).stdout).slice(-1);
+  const shown = (await host.cli("turns", "show", String(turn?.["id"]))).stdout;
+  expect(shown).toContain(`[image: plot.png, image/png, ${png.length} bytes, ${sha256.slice(0, 12)}]`);
+  const mail = await readdir(join(host.home, "sessions"), { recursive: true });
+  expect(mail.filter((name) => /\/files\/./.test(name))).toEqual([]);
+});
+
+test("a model that cannot see is not offered to look at images", async () => {
+  await using running = await startModelHost(() => ({ text: "Hello." }));
+
+  await running.host.ask("family", "@crab hello");
+
+  expect(running.model.requests[0]?.tools).toContain("read_file");
+  expect(running.model.requests[0]?.tools).not.toContain("view_image");
+});
+
+test("a tool of the host shows an image that never goes through the container", async () => {
+  const program = join(import.meta.dirname, "../fixtures/tools/camera-host.ts");
+  const calls = [png.toString("latin1"), "no picture"].map((picture) => ({ name: "camera", input: { picture } }));
+  await using running = await startModelHost(
+    ({ messages }) => {
+      const call = calls[messages.filter(({ role }) => role === "tool").length];
+      return call ? { toolCalls: [call] } : { text: "Nice." };
+    },
+    { models: seeing, program },
+  );
+  const { host, model } = running;
+
+  expect((await host.ask("family", "@crab smile")).text).toContain("Nice.");
+
+  const messages = conversationOf(model.requests.at(-1));
+  expect(messages.filter(({ role }) => role === "tool").map(({ content }) => content)).toEqual([
+    "Click!\n[an image, shown below]",
+    "Error: The image picture.png cannot be shown: it is no JPEG, PNG, GIF or WebP image.",
+  ]);
+  expect(
+    messages.find(({ role, content }) => role === "user" && JSON.stringify(content).includes("[from"))?.content,
+  ).toEqual(expect.arrayContaining([dataUrl]));
+});
