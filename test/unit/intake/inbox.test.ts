@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { link, lstat, mkdir, readdir, readFile, rename, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
@@ -54,7 +55,12 @@ test("a file of a member lies in the group's inbox under a name of ours, of the 
     {
       kind: "image",
       name: "../../evil.exe",
-      file: { path: "/workspace/group/inbox/20260115T123005-1.png", mimeType: "image/png", bytes: png.length },
+      file: {
+        path: "/workspace/group/inbox/20260115T123005-1.png",
+        mimeType: "image/png",
+        bytes: png.length,
+        sha256: createHash("sha256").update(png).digest("hex"),
+      },
     },
     {
       kind: "document",
