@@ -39,7 +39,7 @@ async function openWhatsApp(): Promise<ChannelDriver> {
       if (channel.state().state !== "closed") {
         const last = said.at(-1) ?? "";
         // It may be closed meanwhile, and then it acknowledges nothing more.
-        await expect.poll(() => received(last) || channel.state().state === "closed").toBe(true);
+        await expect.poll(async () => (await received(last)) || channel.state().state === "closed").toBe(true);
       }
       return Promise.all(said.map(received));
     },
