@@ -14,7 +14,7 @@ export async function editInstructions(stage: Stage, group: StageGroup, text: st
   await rename(`${file}.edited`, file);
 }
 
-/** Has other instructions while `action` runs. */
+/** Has other instructions while `action` runs, in a conversation that begins with them. */
 export async function withInstructions<Result>(
   stage: Stage,
   { group, text }: { readonly group: StageGroup; readonly text: string },
@@ -23,6 +23,7 @@ export async function withInstructions<Result>(
   const kept = await readFile(join(stage.groupFolder(group), "AGENTS.md"), "utf8");
   await editInstructions(stage, group, text);
   try {
+    await stage.ask(group, "/new");
     return await action();
   } finally {
     await editInstructions(stage, group, kept);
@@ -39,7 +40,7 @@ export async function attackDuringEdit(
 ): Promise<InContainer> {
   const folder = stage.groupFolder("red");
   const wait = `cd /workspace/group; (touch waits; until rm AGENTS.md; do sleep 0.01; done; ${strike}; touch struck) >/dev/null 2>&1 & sleep 0.1`;
-  const more = Array.from({ length: rounds }, () => "sleep 0.2");
+  const more = Array.from({ length: rounds }, (_, index) => `sleep 0.2 # ${index}`);
   const turn = stage.shell("red", wait, "cd /workspace/group; until [ -e struck ]; do sleep 0.05; done", ...more);
   await untilThere(folder, "waits");
   await editInstructions(stage, "red", text);
