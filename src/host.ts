@@ -1,4 +1,5 @@
 import { startApp } from "./wiring/host.ts";
+import { logLevel } from "./wiring/reload.ts";
 import type { App } from "./wiring/host.ts";
 import { type Adapters, withBuiltInAdapters } from "./config/adapters.ts";
 import { readEnvironment } from "./config/environment.ts";
@@ -9,6 +10,7 @@ import { systemClock } from "./lib/clock.ts";
 import type { EgressOverrides } from "./sandbox/egress/doors.ts";
 import { listenForSignals } from "./lib/listen-for-signals.ts";
 import { createLogger } from "./lib/logger.ts";
+import { Redaction } from "./lib/redaction.ts";
 import { readVersion } from "./lib/version.ts";
 import { lockHome } from "./stores/catalog.ts";
 
@@ -39,15 +41,18 @@ export async function run(options: RunOptions): Promise<number> {
   await using held = new AsyncDisposableStack();
   held.use(await lockHome(home.paths.root, { pid: process.pid, startedAt: systemClock.now() }));
   const interactive = options.console && process.stdin.isTTY && process.stdout.isTTY;
+  const redaction = new Redaction(loaded.secrets);
   const logger = createLogger({
-    level: options.console && loaded.config.log.level === "info" ? "warn" : loaded.config.log.level,
+    level: logLevel(loaded.config, options.console),
     output: process.stderr,
     format: process.stderr.isTTY ? "pretty" : "json",
     file: home.paths.hostLog,
-    secrets: loaded.secrets,
+    redact: redaction.redact,
   });
   for (const announcement of loaded.announcements) process.stderr.write(`crabpot: ${announcement}\n`);
-  using signals = listenForSignals();
+  let running: App | undefined;
+  // What changes while the host starts is found when it begins to watch the files.
+  using signals = listenForSignals(() => void running?.reload());
   const { json } = options;
   const streams = { input: process.stdin, output: process.stdout, error: process.stderr };
   const app = await startApp({
@@ -57,9 +62,11 @@ export async function run(options: RunOptions): Promise<number> {
     version: await readVersion(environment.checkout),
     clock: systemClock,
     logger,
+    redaction,
     console: options.console ? { ...streams, json, interactive } : undefined,
     egress: options.egress,
   });
+  running = app;
   try {
     await waitForTheEnd(app, interactive, signals.received);
   } finally {

@@ -1,5 +1,8 @@
-/** The first signal resolves `received`; the second one ends the process at once, as if it had been killed. */
-export function listenForSignals(): Disposable & { readonly received: Promise<void> } {
+/**
+ * The first signal resolves `received`; the second one ends the process at once, as if it had been killed. With `hungUp`,
+ * SIGHUP is none of them: it calls that.
+ */
+export function listenForSignals(hungUp?: () => void): Disposable & { readonly received: Promise<void> } {
   const first = Promise.withResolvers<void>();
   let count = 0;
   const onSignal = (): void => {
@@ -7,12 +10,15 @@ export function listenForSignals(): Disposable & { readonly received: Promise<vo
     first.resolve();
     if (count > 1) process.exit(130);
   };
-  const names = ["SIGTERM", "SIGINT", "SIGHUP"] as const;
+  const names = ["SIGTERM", "SIGINT"] as const;
   for (const name of names) process.on(name, onSignal);
+  const onHangup = hungUp ?? onSignal;
+  process.on("SIGHUP", onHangup);
   return {
     received: first.promise,
     [Symbol.dispose]: () => {
       for (const name of names) process.off(name, onSignal);
+      process.off("SIGHUP", onHangup);
     },
   };
 }

@@ -13,8 +13,6 @@ export interface ConversationToolsParts {
   readonly registry: ToolRegistry;
   readonly sessions: Pick<SessionStore, "offerTools">;
   readonly channelCan: (channel: string, ability: ChannelAbility) => boolean;
-  /** Can some model of this route call tools? */
-  readonly callsTools: (route: string | undefined) => boolean;
 }
 
 /** The tools of one turn. */
@@ -47,12 +45,17 @@ export class ConversationTools {
     this.#parts = parts;
   }
 
-  async of(group: Group, turn: { readonly session: string; readonly conversation: number }): Promise<TurnTools> {
-    const { registry, channelCan, callsTools } = this.#parts;
+  /** `modelCallsTools`: can some model of the turn's route? */
+  async of(
+    group: Group,
+    turn: { readonly session: string; readonly conversation: number },
+    modelCallsTools: boolean,
+  ): Promise<TurnTools> {
+    const { registry, channelCan } = this.#parts;
     const audience: Audience = {
       policy: group.policy,
       channelCan: (ability) => channelCan(group.channel, ability),
-      modelCallsTools: callsTools(group.model),
+      modelCallsTools,
     };
     const offered = await this.#offered(turn, audience);
     const names = offered.map(({ name }) => name);

@@ -21,13 +21,16 @@ import { createInterventions } from "./interventions.ts";
 import type { Interventions } from "./interventions.ts";
 import { createAnswers } from "./onboarding.ts";
 import { Patience } from "./patience.ts";
+import { openReloader } from "./reload.ts";
 import { createReplyFormats } from "./replies.ts";
 import { Retention } from "./retention.ts";
 import { createSigns } from "./signs.ts";
 import { createTurns } from "./turns.ts";
+import { openProviderSet } from "./turn-settings.ts";
 import type { IntakeState } from "../channels/channel.ts";
 import type { HostConsole } from "../channels/define-channel.ts";
 import { hasTrait } from "../config/adapters.ts";
+import type { ConfigReloader } from "../config/config-reloader.ts";
 import { paceLimits } from "../config/groups.ts";
 import { Outbox } from "../delivery/outbox.ts";
 import type { SignsOfLife } from "../delivery/signs-of-life.ts";
@@ -42,8 +45,6 @@ import { toError } from "../lib/app-error.ts";
 import { isSessionOf, mainSessionKey } from "../domain/session.ts";
 import { DueWork } from "../queue/due-work.ts";
 import { mainSessionOf, SessionQueue } from "../queue/session-queue.ts";
-import { openProviders } from "../models/catalog.ts";
-import type { Provider } from "../models/provider.ts";
 import type { GroupRegistry } from "../intake/group-registry.ts";
 import { TurnPace } from "../intake/turn-pace.ts";
 import { removeStaleMailboxes } from "../sandbox/mailbox/folders.ts";
@@ -64,6 +65,8 @@ export interface App extends AsyncDisposable {
   readonly inputEnded: Promise<void>;
   /** Resolves when nothing waits, runs or has to be sent. */
   settled(): Promise<void>;
+  /** Reads the files of the configuration again. Never rejects. */
+  reload(): Promise<void>;
   /** Takes nothing more in and lets running turns end; those that are not done by then go on at the next start. */
   drain(deadlineMs: number): Promise<void>;
 }
@@ -109,7 +112,7 @@ export async function startApp(options: AppOptions): Promise<App> {
   const pace = createPace(context);
   const runner = createTurns(patient, containers, {
     pace,
-    providers: providersOf(context, stack),
+    providers: openProviderSet(context, stack),
     deliver: () => outbox.wake(),
     workAdded: () => live.dueWork?.changed(),
     keepFile: (group, path) => files.keep(group, path),
@@ -133,13 +136,19 @@ export async function startApp(options: AppOptions): Promise<App> {
   await interventions.afterAbsence(groups);
   const shared = { groups, queue, dueWork, outbox, interventions, doors };
   const accept = await createIntake(context, stack, { ...shared, guard, pace, state: intake });
-  const operations = createHostOperations(context, { ...shared, containers, intake, chats });
+  const { pool } = containers;
+  const { loaded, console } = options;
+  const reloader = openReloader(context, stack, {
+    ...{ ...shared, folders, loaded, pool, chats, tell },
+    hasConsole: console !== undefined,
+  });
+  const operations = createHostOperations(context, { ...shared, containers, intake, chats, reloader });
   stack.use(await openControl(context, operations));
   await openDoors(context, doors, { accept, outbox, chats, alert: createAlert(context, { groups, doors, outbox }) });
   stack.use(createRetention(context));
   await resume(context, groups, { queue, dueWork });
   outbox.wake();
-  return finishApp(stack.move(), { doors, queue, outbox, live, patience });
+  return finishApp(stack.move(), { doors, queue, outbox, live, patience, reloader });
 }
 
 function subscribe(
@@ -160,16 +169,18 @@ function createPace(context: AppContext): TurnPace {
   return new TurnPace({ turns: store.turns, limitsOf: (group) => paceLimits(context, group), clock });
 }
 
-function providersOf({ config, adapters }: AppContext, stack: AsyncDisposableStack): ReadonlyMap<string, Provider> {
-  const providers = openProviders(config.models, adapters.providers);
-  for (const provider of providers.values()) stack.use(provider);
-  return providers;
-}
-
 function createRetention(context: AppContext): Retention {
-  const { store, events } = context.config;
-  const eventDays = events.retentionDays;
-  return new Retention({ ...context, days: store.retentionDays, eventDays, keepNewest: messagesPerStep });
+  const { config } = context;
+  return new Retention({
+    ...context,
+    get days() {
+      return config.store.retentionDays;
+    },
+    get eventDays() {
+      return config.events.retentionDays;
+    },
+    keepNewest: messagesPerStep,
+  });
 }
 
 function createOutbox({ store, logger, clock, publish }: AppContext, { channels }: Doors): Outbox {
@@ -207,8 +218,16 @@ function metricSources(
 }
 
 function createGuard({ home, config, store, publish, clock, logger }: Omit<AppContext, "metrics">): IntakeGuard {
-  const reserveBytes = config.intake.reserveMb * mebibyte;
-  return new IntakeGuard({ folder: home.paths.root, reserveBytes, store, publish, clock, logger });
+  return new IntakeGuard({
+    folder: home.paths.root,
+    get reserveBytes() {
+      return config.intake.reserveMb * mebibyte;
+    },
+    store,
+    publish,
+    clock,
+    logger,
+  });
 }
 
 function createQueue(
@@ -304,11 +323,19 @@ async function readiness({ engine }: Containers, intake: IntakeState): Promise<R
 
 function finishApp(
   owned: AsyncDisposableStack,
-  parts: { doors: Doors; queue: SessionQueue; outbox: Outbox; live: Live; patience: Patience },
+  parts: {
+    doors: Doors;
+    queue: SessionQueue;
+    outbox: Outbox;
+    live: Live;
+    patience: Patience;
+    reloader: ConfigReloader;
+  },
 ): App {
   const { doors, queue, outbox, live, patience } = parts;
   return {
     inputEnded: doors.inputEnded,
+    reload: () => parts.reloader.reloadSoon(),
     settled: async () => {
       await queue.idle();
       await outbox.idle();

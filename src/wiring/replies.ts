@@ -14,7 +14,7 @@ const redactionsPerDay = 3;
 /** Characters of a vendor's key that nobody guesses. */
 const unguessable = 20;
 
-type ReplyContext = Pick<AppContext, "config" | "adapters" | "publish" | "logger" | "home" | "clock">;
+type ReplyContext = Pick<AppContext, "live" | "adapters" | "publish" | "logger" | "home" | "clock">;
 
 /**
  * What goes to a chat, and whether it may. From an agent's words secrets of its own group are taken, and vendors' keys, which
@@ -26,18 +26,14 @@ export function createReplyFormats(
   context: ReplyContext,
   tell: TellOperator,
 ): Pick<TurnParts, "formatReply" | "formatNotice"> {
-  const secrets = secretsOf(context.config, context.adapters);
-  const redactAll = createReplyRedaction(secrets.map(({ value }) => value));
-  const rules = new Map<string, GroupRules>();
-  const rulesOf = (group: string): GroupRules => {
-    const known = rules.get(group) ?? rulesFor(group, secrets);
-    rules.set(group, known);
-    return known;
-  };
+  const { live, adapters } = context;
+  let all = allRules(secretsOf(live.current, adapters));
+  // What was a secret stays one: it may be in a conversation, or still be accepted somewhere.
+  live.onChange(() => (all = allRules([...all.secrets, ...secretsOf(live.current, adapters)])));
   const alarm = new SecretAlarm(context, tell);
   return {
     formatReply: (text, scope) => {
-      const { redactOwn, findOthers, others } = rulesOf(scope.group.name);
+      const { redactOwn, findOthers, others } = all.of(scope.group.name);
       const said = formatReply(text);
       if (findOthers(said).count > 0) alarm.shown(said, others, scope);
       const redacted = redactOwn(said);
@@ -46,11 +42,28 @@ export function createReplyFormats(
     },
     formatNotice: (text, scope) => {
       // Where the home is concerns nobody in a chat; the reason of a failure may name it.
-      const redacted = redactAll(formatReply(text).replaceAll(context.home.paths.root, "(home)"));
+      const redacted = all.redact(formatReply(text).replaceAll(context.home.paths.root, "(home)"));
       if (redacted.count > 0) alarm.redacted(redacted.count, scope);
       return redacted.text;
     },
   };
+}
+
+interface AllRules {
+  readonly secrets: readonly ConfiguredSecret[];
+  readonly redact: (text: string) => Redacted;
+  readonly of: (group: string) => GroupRules;
+}
+
+function allRules(found: readonly ConfiguredSecret[]): AllRules {
+  const secrets = [...new Map(found.map((secret) => [JSON.stringify([secret.path, secret.value]), secret])).values()];
+  const rules = new Map<string, GroupRules>();
+  const of = (group: string): GroupRules => {
+    const known = rules.get(group) ?? rulesFor(group, secrets);
+    rules.set(group, known);
+    return known;
+  };
+  return { secrets, redact: createReplyRedaction(secrets.map(({ value }) => value)), of };
 }
 
 function isVendors({ use }: ConfiguredSecret): boolean {

@@ -4,6 +4,7 @@ import { expect, test } from "vitest";
 import type { OperatorNotice } from "../../../src/wiring/alerts.ts";
 import type { NewEvent } from "../../../src/events/event.ts";
 import { createReplyFormats } from "../../../src/wiring/replies.ts";
+import { LiveConfig } from "../../../src/config/live-config.ts";
 import { checkConfig } from "../../../src/config/load.ts";
 import { prepareHome } from "../../../src/config/home.ts";
 import type { TurnScope } from "../../../src/turns/turn-parts.ts";
@@ -43,7 +44,7 @@ async function formats(now: () => number = () => 0) {
   const logger = pino({ level: "error" }, { write: (line: string) => void errors.push(line) });
   const clock = { now } as Parameters<typeof createReplyFormats>[0]["clock"];
   const { formatReply, formatNotice } = createReplyFormats(
-    { ...checked.loaded, home, publish, logger, clock },
+    { ...checked.loaded, live: new LiveConfig(checked.loaded.config), home, publish, logger, clock },
     (notice) => void notices.push(notice),
   );
   const scope = { group: someGroup("family"), session: { id: "s" }, turn: { id: "t" } } as TurnScope;
