@@ -26,6 +26,13 @@ export interface ConfigReloaderParts {
   readonly logger: Logger;
 }
 
+/** What reading the files has brought to light. */
+interface Findings {
+  readonly configFaults: readonly ConfigFault[];
+  readonly mountsFault: string | undefined;
+  readonly restart: readonly string[];
+}
+
 /** Trouble of the machine, such as a full disk, is over some time, and the file does not change once more. */
 const retryMs = 5_000;
 
@@ -71,7 +78,8 @@ export class ConfigReloader implements AsyncDisposable {
   /** Where config.yaml differs from what runs; changes nothing. */
   async diff(): Promise<ConfigDifferences> {
     const check = await this.#parts.readConfig();
-    if (!check.ok) return { faults: describeAll(check.faults), differences: [] };
+    if (!check.ok)
+      return { faults: describeAll({ configFaults: check.faults, mountsFault: undefined }), differences: [] };
     const { now, restart } = planChange(this.#parts.running(), check.loaded.config);
     const differences = [
       ...now.map((path) => ({ path, applies: "now" }) as const),
@@ -107,7 +115,7 @@ export class ConfigReloader implements AsyncDisposable {
 
   /** Returns what keeps a valid file from being applied, such as a link in place of a group's folder. */
   async #apply(change: ConfigChange, loaded: LoadedConfig): Promise<readonly ConfigFault[]> {
-    const { state, restart = [] } = this.#state;
+    const { state, restart } = this.#state;
     if (change.now.length === 0 && isSame(change.restart, restart) && state !== "invalid") return [];
     try {
       await this.#parts.apply(change, loaded);
@@ -118,33 +126,24 @@ export class ConfigReloader implements AsyncDisposable {
     }
   }
 
-  async #note({
-    configFaults,
-    mountsFault,
-    restart,
-  }: {
-    readonly configFaults: readonly ConfigFault[];
-    readonly mountsFault: string | undefined;
-    readonly restart: readonly string[];
-  }): Promise<void> {
+  async #note(found: Findings): Promise<void> {
     const before = this.#state;
-    const faults = describeAll(configFaults);
-    if (mountsFault !== undefined) faults.push(`mounts.json: ${mountsFault}`);
-    const hasNewFaults = !isSame(faults, before.faults ?? []);
-    const hasNewRestart = !isSame(restart, before.restart ?? []);
+    const faults = describeAll(found);
+    const hasNewFaults = !isSame(faults, before.faults);
+    const hasNewRestart = !isSame(found.restart, before.restart);
     if (!hasNewFaults && !hasNewRestart) return;
-    if (hasNewFaults && faults.length > 0) {
-      const paths = configFaults.map(({ path }) => (path === "" ? "config.yaml" : path));
-      if (mountsFault !== undefined) paths.push("mounts.json");
-      await this.#parts.publish({ type: "config.refused", actor: "host", data: { paths } });
-      this.#tellRefused(faults, paths);
-    }
-    const state = faults.length > 0 ? "invalid" : restart.length > 0 ? "restart-needed" : "applied";
-    const since = this.#parts.clock.now();
-    this.#state = { state, since, ...(faults.length > 0 && { faults }), ...(restart.length > 0 && { restart }) };
+    if (hasNewFaults && faults.length > 0) await this.#refuse(found, faults);
+    this.#state = stateOf(faults, found.restart, this.#parts.clock.now());
     if (faults.length === 0 && before.state === "invalid") this.#tellMended();
-    if (hasNewRestart && restart.length > 0)
-      this.#parts.logger.warn({ restart }, `needs a restart: ${restart.join(", ")}`);
+    const { restart } = this.#state;
+    if (restart && hasNewRestart) this.#parts.logger.warn({ restart }, `needs a restart: ${restart.join(", ")}`);
+  }
+
+  async #refuse({ configFaults, mountsFault }: Findings, faults: readonly string[]): Promise<void> {
+    const paths = configFaults.map(({ path }) => (path === "" ? "config.yaml" : path));
+    if (mountsFault !== undefined) paths.push("mounts.json");
+    await this.#parts.publish({ type: "config.refused", actor: "host", data: { paths } });
+    this.#tellRefused(faults, paths);
   }
 
   #tellRefused(faults: readonly string[], paths: readonly string[]): void {
@@ -171,10 +170,16 @@ function faultsOf(check: ConfigCheck): readonly ConfigFault[] {
   return check.ok ? [] : check.faults;
 }
 
-function describeAll(faults: readonly ConfigFault[]): string[] {
-  return faults.map((fault) => `config.yaml: ${describeFault(fault)}`);
+function stateOf(faults: readonly string[], restart: readonly string[], since: number): ConfigState {
+  const state = faults.length > 0 ? "invalid" : restart.length > 0 ? "restart-needed" : "applied";
+  return { state, since, ...(faults.length > 0 && { faults }), ...(restart.length > 0 && { restart }) };
 }
 
-function isSame(one: readonly string[], other: readonly string[]): boolean {
+function describeAll({ configFaults, mountsFault }: Pick<Findings, "configFaults" | "mountsFault">): string[] {
+  const faults = configFaults.map((fault) => `config.yaml: ${describeFault(fault)}`);
+  return mountsFault === undefined ? faults : [...faults, `mounts.json: ${mountsFault}`];
+}
+
+function isSame(one: readonly string[], other: readonly string[] = []): boolean {
   return one.length === other.length && one.every((text, index) => text === other[index]);
 }

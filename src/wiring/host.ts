@@ -125,8 +125,7 @@ export async function startApp(options: AppOptions): Promise<App> {
   });
   const chats = stack.use(new ChatBook(context, groups));
   const answer = createAnswers(context, { groups, folders, chats });
-  const work = { runner, outbox, pool: containers.pool, pace, answer };
-  const interventions = createInterventions(context, work);
+  const interventions = createInterventions(context, { runner, outbox, pool: containers.pool, pace, answer });
   const signs = stack.use(createSigns(groups, doors));
   const engineWait = stack.use(
     await openEngineWait(context, { groups, containers, mayWait: options.console === undefined }),
@@ -136,12 +135,7 @@ export async function startApp(options: AppOptions): Promise<App> {
   await interventions.afterAbsence(groups);
   const shared = { groups, queue, dueWork, outbox, interventions, doors };
   const accept = await createIntake(context, stack, { ...shared, guard, pace, state: intake });
-  const { pool } = containers;
-  const { loaded, console } = options;
-  const reloader = openReloader(context, stack, {
-    ...{ ...shared, folders, loaded, pool, chats, tell },
-    hasConsole: console !== undefined,
-  });
+  const reloader = openReloader(context, stack, { ...shared, ...options, folders, containers, chats, tell });
   const operations = createHostOperations(context, { ...shared, containers, intake, chats, reloader });
   stack.use(await openControl(context, operations));
   await openDoors(context, doors, { accept, outbox, chats, alert: createAlert(context, { groups, doors, outbox }) });

@@ -21,8 +21,9 @@ import type { Interventions } from "./interventions.ts";
 export interface ReloadParts extends Groups {
   /** What the host was started with. */
   readonly loaded: Pick<LoadedConfig, "fromFile" | "announcements">;
-  readonly hasConsole: boolean;
-  readonly pool: Pick<SessionPool, "endOutdated">;
+  /** Whoever sits at it; undefined: nobody. */
+  readonly console: object | undefined;
+  readonly containers: { readonly pool: Pick<SessionPool, "endOutdated"> };
   readonly chats: Pick<ChatBook, "registered">;
   readonly interventions: Pick<Interventions, "catchUp">;
   readonly queue: Pick<SessionQueue, "wake">;
@@ -37,14 +38,14 @@ export function logLevel({ log }: Pick<Config, "log">, hasConsole: boolean): Con
 /** Lets changed files take effect in the running host, by itself and when it is asked to. */
 export function openReloader(context: AppContext, stack: AsyncDisposableStack, parts: ReloadParts): ConfigReloader {
   const { live, home, publish, clock, logger } = context;
-  followLogLevel(context, parts.hasConsole);
+  followLogLevel(context, parts.console !== undefined);
   const reloader = stack.use(
     new ConfigReloader({
       running: () => live.current,
       readConfig: createReader(context, parts.loaded.fromFile),
       readMounts: () => mountsFault(context),
       apply: createApply(context, parts),
-      reviewContainers: () => parts.pool.endOutdated((name) => parts.groups.byName(name)),
+      reviewContainers: () => parts.containers.pool.endOutdated((name) => parts.groups.byName(name)),
       publish,
       tell: (text) => parts.tell({ text }),
       clock,
