@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { ProviderSet } from "../../../src/models/provider-set.ts";
 import type { Provider } from "../../../src/models/provider.ts";
 
-const settings = (key: string) => ({ providers: { gpt: { kind: "openai", key } }, timeoutSeconds: 1 });
+const settingsOf = (key: string) => ({ providers: { gpt: { kind: "openai", key } }, timeoutSeconds: 1 });
 
 /** Providers that note when they are opened and ended. */
 function openSet() {
@@ -22,7 +22,7 @@ function openSet() {
     };
   };
   const onFault = (error: unknown): void => void events.push(String(error));
-  return { events, set: new ProviderSet({ open, onFault }, settings("one")) };
+  return { events, set: new ProviderSet({ open, onFault }, settingsOf("one")) };
 }
 
 const one = 'gpt {"kind":"openai","key":"one"}';
@@ -33,8 +33,8 @@ test("a provider whose settings change ends when the last turn that has it lets 
   const [turn, other] = [set.hold(), set.hold()];
   const before = turn.byName.get("gpt");
 
-  set.configure(settings("two"));
-  set.configure(settings("two"));
+  set.configure(settingsOf("two"));
+  set.configure(settingsOf("two"));
   const later = set.hold();
   turn[Symbol.dispose]();
   turn[Symbol.dispose]();
@@ -51,7 +51,7 @@ test("a provider whose settings change ends when the last turn that has it lets 
 test("one that nobody has ends at once, and one that is gone from the configuration is gone for new turns", async () => {
   const { set, events } = openSet();
 
-  set.configure({ ...settings("one"), providers: {} });
+  set.configure({ ...settingsOf("one"), providers: {} });
   using held = set.hold();
 
   expect(events).toEqual([`opened ${one}`, `ended ${one}`]);
