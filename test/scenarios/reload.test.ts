@@ -190,7 +190,7 @@ test("a running turn ends with what it began with, also in a group that is remov
     delete config["groups"]?.["leaving"];
     Object.assign(config["models"] ?? {}, { routes: { main: ["gpt/other-model"] }, timeoutSeconds: 100 });
   });
-  await host.cli("config", "apply");
+  await expect.poll(() => eventsOf(host, "config.applied")).toHaveLength(1);
   for (const group of ["family", "leaving"]) await writeFile(join(host.home, "groups", group, "go"), "");
   const replies = await Promise.all(asked.map(({ id }) => host.replyTo(id)));
   const next = await host.ask("family", "@crab quick");
