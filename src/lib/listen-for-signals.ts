@@ -1,6 +1,8 @@
+import { closeSync, openSync } from "node:fs";
+
 /**
  * The first signal resolves `received`; the second one ends the process at once, as if it had been killed. With `hungUp`,
- * SIGHUP is none of them: it calls that.
+ * SIGHUP is none of them and calls that, unless it comes because the terminal of this process has been closed.
  */
 export function listenForSignals(hungUp?: () => void): Disposable & { readonly received: Promise<void> } {
   const first = Promise.withResolvers<void>();
@@ -12,7 +14,7 @@ export function listenForSignals(hungUp?: () => void): Disposable & { readonly r
   };
   const names = ["SIGTERM", "SIGINT"] as const;
   for (const name of names) process.on(name, onSignal);
-  const onHangup = hungUp ?? onSignal;
+  const onHangup = (): void => (hungUp && !hasLostTerminal() ? hungUp() : onSignal());
   process.on("SIGHUP", onHangup);
   return {
     received: first.promise,
@@ -21,6 +23,17 @@ export function listenForSignals(hungUp?: () => void): Disposable & { readonly r
       process.off("SIGHUP", onHangup);
     },
   };
+}
+
+function hasLostTerminal(): boolean {
+  const { stdin, stdout, stderr } = process;
+  if (![stdin, stdout, stderr].some(({ isTTY }) => isTTY)) return false;
+  try {
+    closeSync(openSync("/dev/tty", "r"));
+    return false;
+  } catch {
+    return true;
+  }
 }
 
 /** Ends the process in a moment, even if something that was left in the middle still waits. */

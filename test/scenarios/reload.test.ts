@@ -97,7 +97,7 @@ test("policy, trigger, budget and groups count from the next turn on; what needs
   // The host may have noticed before it was asked.
   expect(applied.stdout).toContain("needs a restart: gateway.names\n");
   const [told] = await eventsOf(host, "config.applied");
-  expect((told?.["changed"] as string[]).toSorted()).toEqual([
+  expect(((told ?? {})["changed"] as string[]).toSorted()).toEqual([
     "groups.family.trigger",
     "groups.fresh",
     "groups.other",
