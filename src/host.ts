@@ -1,5 +1,6 @@
 import { startHost } from "./wiring/host.ts";
 import type { Host } from "./wiring/host.ts";
+import { logLevel } from "./wiring/reload.ts";
 import type { Interception } from "./wiring/interception.ts";
 import { type Adapters, withBuiltInAdapters } from "./config/adapters.ts";
 import { readEnvironment } from "./config/environment.ts";
@@ -10,6 +11,7 @@ import { systemClock } from "./lib/clock.ts";
 import type { EgressOverrides } from "./sandbox/egress/doors.ts";
 import { listenForSignals } from "./lib/listen-for-signals.ts";
 import { createLogger } from "./lib/logger.ts";
+import { Redaction } from "./lib/redaction.ts";
 import { readVersion } from "./lib/version.ts";
 import { lockHome } from "./stores/catalog.ts";
 
@@ -41,15 +43,18 @@ export async function run(options: RunOptions): Promise<number> {
   await using held = new AsyncDisposableStack();
   held.use(await lockHome(home.paths.root, { pid: process.pid, startedAt: systemClock.now() }));
   const interactive = options.console && process.stdin.isTTY && process.stdout.isTTY;
+  const redaction = new Redaction(loaded.secrets);
   const logger = createLogger({
-    level: options.console && loaded.config.log.level === "info" ? "warn" : loaded.config.log.level,
+    level: logLevel(loaded.config, options.console),
     output: process.stderr,
     format: process.stderr.isTTY ? "pretty" : "json",
     file: home.paths.hostLog,
-    secrets: loaded.secrets,
+    redact: redaction.redact,
   });
   for (const announcement of loaded.announcements) process.stderr.write(`crabpot: ${announcement}\n`);
-  using signals = listenForSignals();
+  let running: Host | undefined;
+  // What changes while the host starts is found when it begins to watch the files.
+  using signals = listenForSignals(() => void running?.reload());
   const { json } = options;
   const streams = { input: process.stdin, output: process.stdout, error: process.stderr };
   const stopped = new AbortController();
@@ -63,12 +68,14 @@ export async function run(options: RunOptions): Promise<number> {
         version: await readVersion(environment.checkout),
         clock: systemClock,
         logger,
+        redaction,
         console: options.console ? { ...streams, json, interactive } : undefined,
         egress: options.egress,
         interception: options.interception,
       },
       stopped.signal,
     );
+    running = host;
     try {
       await waitForTheEnd(host, interactive, signals.received);
     } finally {

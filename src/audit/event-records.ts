@@ -21,6 +21,8 @@ export const auditRecords: { readonly [Type in EventType]: Audited<Type> } = {
   "host.started": "host-start",
   "host.stopped": "host-stop",
   "config.loaded": "config-loaded",
+  "config.applied": "config-loaded",
+  "config.refused": "config-refused",
   "engine.judged": "engine-judged",
   "store.pruned": "store-pruned",
   "channel.changed": "channel-state",

@@ -5,6 +5,7 @@ export type AuditType =
   | "host-stop"
   | "store-pruned"
   | "config-loaded"
+  | "config-refused"
   | "engine-judged"
   | "channel-state"
   | "control-request"

@@ -49,6 +49,7 @@ export interface OutgoingMessages {
 
 /** What a channel is opened with besides its settings. */
 export interface ChannelPorts {
+  /** Read it when it is needed: it may change while the host runs. */
   readonly assistantName: string;
   /** Id of this home, 16 hex digits. */
   readonly instance: string;

@@ -5,6 +5,7 @@ import { createInterface } from "node:readline";
 import type { HostEvent } from "../events/event.ts";
 import type { EventQuery } from "../events/read-events.ts";
 import type { LoginEvent } from "../channels/channel.ts";
+import type { ConfigDifferences, ReloadReport } from "../domain/config-state.ts";
 import type { Chat, Group } from "../domain/group.ts";
 import type {
   ChannelView,
@@ -38,6 +39,14 @@ export class ControlClient {
 
   status(): Promise<HostStatus> {
     return this.#ask("GET", "/status");
+  }
+
+  applyConfig(): Promise<ReloadReport> {
+    return this.#ask("POST", "/config/apply");
+  }
+
+  diffConfig(): Promise<ConfigDifferences> {
+    return this.#ask("GET", "/config/diff");
   }
 
   listGroups(): Promise<GroupView[]> {

@@ -29,6 +29,7 @@ function describeStatus(status: HostStatus): [string, string | number | undefine
     ["host", `crabpot ${status.version}, pid ${status.pid}, home ${status.home}`],
     ["up", `${formatDuration(status.uptimeSeconds * 1000)}, since ${formatTime(status.startedAt)} UTC`],
     ["intake", status.intake.open ? "open" : `stopped: ${status.intake.reason ?? ""}`],
+    ["config", describeConfig(status.config)],
     ["engine", `${status.engine.ok ? "" : "not reachable: "}${status.engine.detail}`],
     ["models", status.models.join(", ")],
     ...status.channels.map((channel): [string, string] => [
@@ -43,6 +44,12 @@ function describeStatus(status: HostStatus): [string, string | number | undefine
     ["outbox", `${outbox.unsent} unsent, ${outbox.uncertain} of them uncertain, ${outbox.dead} given up`],
     ["today", `${today.calls} model calls, ${today.tokens} tokens, $${today.usd.toFixed(2)}`],
   ];
+}
+
+function describeConfig({ state, since, faults = [], restart = [] }: HostStatus["config"]): string {
+  const at = `since ${formatTime(since)} UTC`;
+  if (state === "invalid") return `not usable ${at}: ${faults.join("; ")}`;
+  return state === "applied" ? `applied ${at}` : `needs a restart ${at}: ${restart.join(", ")}`;
 }
 
 function describeMost(max: number | null): string {

@@ -57,9 +57,32 @@ export async function checkConfig(
   try {
     return checkText(await readTrustedFile(file), variables, adapters);
   } catch (error) {
-    if (!(error instanceof AppError)) throw error;
-    return { ok: false, faults: [{ path: "", detail: error.message, fix: error.fix }] };
+    return unreadable(error);
   }
+}
+
+/** The same for a host that runs. A file that is gone or empty is a fault there: an editor is in the middle of its work, or it was lost. */
+export async function checkChangedConfig(
+  file: string,
+  variables: EnvironmentVariables,
+  { adapters, fromFile }: Pick<LoadedConfig, "adapters" | "fromFile">,
+): Promise<ConfigCheck> {
+  try {
+    const text = await readTrustedFile(file);
+    if (text === undefined ? fromFile : text.trim() === "") {
+      const detail = text === undefined ? "It is gone." : "It is empty.";
+      const fix = "Write it again; {} alone means the default of every setting.";
+      return { ok: false, faults: [{ path: "", detail, fix }] };
+    }
+    return checkText(text, variables, adapters);
+  } catch (error) {
+    return unreadable(error);
+  }
+}
+
+function unreadable(error: unknown): ConfigCheck {
+  if (!(error instanceof AppError)) throw error;
+  return { ok: false, faults: [{ path: "", detail: error.message, fix: error.fix }] };
 }
 
 function checkText(text: string | undefined, variables: EnvironmentVariables, adapters: Adapters): ConfigCheck {

@@ -40,6 +40,20 @@ const wholeText = 1_000_000;
 const routes: readonly Route<never>[] = [
   route({ method: "GET", path: "/status", operation: "status", parameters: nothing, run: (host) => host.status() }),
   route({
+    method: "POST",
+    path: "/config/apply",
+    operation: "config.apply",
+    parameters: nothing,
+    run: (host) => host.applyConfig(),
+  }),
+  route({
+    method: "GET",
+    path: "/config/diff",
+    operation: "config.diff",
+    parameters: nothing,
+    run: (host) => host.diffConfig(),
+  }),
+  route({
     method: "GET",
     path: "/groups",
     operation: "groups.list",

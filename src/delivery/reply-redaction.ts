@@ -38,7 +38,10 @@ export interface ReplyFormats {
 }
 
 interface RedactionParts {
-  readonly secrets: readonly KnownSecret[];
+  /** Those that there are now. */
+  readonly secrets: () => readonly KnownSecret[];
+  /** Calls it when they have changed. */
+  readonly onChange: (changed: () => void) => void;
   /** The home's folder, which is nobody's business in a chat. */
   readonly homeFolder: string;
   readonly tell: TellOperator;
@@ -54,18 +57,13 @@ interface RedactionParts {
  * members do not see it. In the host's own words nothing is left.
  */
 export function createReplyFormats(parts: RedactionParts): ReplyFormats {
-  const { secrets, homeFolder } = parts;
-  const redactAll = createReplyRedaction(secrets.map(({ value }) => value));
-  const rules = new Map<string, GroupRules>();
-  const rulesOf = (group: string): GroupRules => {
-    const known = rules.get(group) ?? rulesFor(group, secrets);
-    rules.set(group, known);
-    return known;
-  };
+  let all = allRules(parts.secrets());
+  // What was a secret stays one: it may be in a conversation, or still be accepted somewhere.
+  parts.onChange(() => (all = allRules([...all.secrets, ...parts.secrets()])));
   const alarm = new SecretAlarm(parts);
   return {
     formatReply: (text, scope) => {
-      const { redactOwn, findOthers, others } = rulesOf(scope.group.name);
+      const { redactOwn, findOthers, others } = all.of(scope.group.name);
       const said = formatReply(text);
       if (findOthers(said).count > 0) alarm.shown(said, others, scope);
       const redacted = redactOwn(said);
@@ -74,11 +72,28 @@ export function createReplyFormats(parts: RedactionParts): ReplyFormats {
     },
     formatNotice: (text, scope) => {
       // Where the home is concerns nobody in a chat; the reason of a failure may name it.
-      const redacted = redactAll(formatReply(text).replaceAll(homeFolder, "(home)"));
+      const redacted = all.redact(formatReply(text).replaceAll(parts.homeFolder, "(home)"));
       if (redacted.count > 0) alarm.redacted(redacted.count, scope);
       return redacted.text;
     },
   };
+}
+
+interface AllRules {
+  readonly secrets: readonly KnownSecret[];
+  readonly redact: (text: string) => Redacted;
+  readonly of: (group: string) => GroupRules;
+}
+
+function allRules(found: readonly KnownSecret[]): AllRules {
+  const secrets = [...new Map(found.map((secret) => [JSON.stringify([secret.path, secret.value]), secret])).values()];
+  const rules = new Map<string, GroupRules>();
+  const of = (group: string): GroupRules => {
+    const known = rules.get(group) ?? rulesFor(group, secrets);
+    rules.set(group, known);
+    return known;
+  };
+  return { secrets, redact: createReplyRedaction(secrets.map(({ value }) => value)), of };
 }
 
 function isVendors({ use }: KnownSecret): boolean {

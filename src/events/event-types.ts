@@ -7,6 +7,8 @@ export const eventTypes = {
   "host.started": "the host begins to work",
   "host.stopped": "it has ended in good order",
   "config.loaded": "with which configuration it works",
+  "config.applied": "a changed configuration holds, before it does",
+  "config.refused": "a changed file cannot be used",
   "engine.judged": "what the container engine is, and what is wrong with it",
   "store.pruned": "what was too old was removed from the store",
   "channel.changed": "a channel is connected, or is not any more",

@@ -22,6 +22,15 @@ export interface EventData {
   };
   "host.stopped": Nothing;
   "config.loaded": { readonly sha256: string; readonly fromFile: boolean };
+  /** A changed config.yaml holds. Paths of the settings that changed, and of those that need a restart; never their values. */
+  "config.applied": {
+    readonly sha256: string;
+    readonly fromFile: boolean;
+    readonly changed: readonly string[];
+    readonly restart: readonly string[];
+  };
+  /** A changed file cannot be used. Paths of the settings that are wrong, or names of files. */
+  "config.refused": { readonly paths: readonly string[] };
   "engine.judged": {
     readonly kind: string;
     readonly version: string;

@@ -46,14 +46,14 @@ const fileNameChars = 256;
  */
 export class DayBudgets {
   readonly #store: Pick<Store["intake"], "ofDay">;
-  readonly #budgets: { readonly group: DayBudget; readonly member: DayBudget };
+  readonly #budgets: () => { readonly group: DayBudget; readonly member: DayBudget };
   readonly #clock: Pick<Clock, "now">;
   readonly #used = new Map<string, Promise<Used>>();
   #day = "";
 
   constructor(
     store: Pick<Store["intake"], "ofDay">,
-    budgets: { readonly group: DayBudget; readonly member: DayBudget },
+    budgets: () => { readonly group: DayBudget; readonly member: DayBudget },
     clock: Pick<Clock, "now">,
   ) {
     this.#store = store;
@@ -72,7 +72,7 @@ export class DayBudgets {
       accounts.map(async (account) => ({
         account,
         used: await this.#usedBy(day, account),
-        allowed: this.#budgets[account.kind],
+        allowed: this.#budgets()[account.kind],
         more: isCommand ? { messages: forCommands[account.kind], bytes: forCommands.bytes } : noMore,
       })),
     );

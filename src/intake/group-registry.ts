@@ -19,8 +19,19 @@ export interface GroupRegistry {
   add(group: NewGroup, options?: { readonly adopt?: boolean }): Promise<Group>;
   /** Returns what was removed. Throws `not_found`, or `conflict` for a group of the configuration. */
   remove(name: string): Promise<Group>;
+  /**
+   * Puts these in the place of the groups of the configuration; stored groups are served or shadowed anew. Calls `commit`
+   * before it, and what that returned in the moment of the change. One that rejects changes nothing.
+   */
+  reconfigure(configured: readonly Group[], commit: () => Promise<() => void>): Promise<GroupsChanged>;
   /** Stored groups that are not served: the configuration has since taken their name or chat, or their folder is another chat's by now. */
   readonly shadowed: readonly Group[];
+}
+
+/** Which groups there were not, or not any more, in the same chat. */
+export interface GroupsChanged {
+  readonly added: readonly Group[];
+  readonly removed: readonly Group[];
 }
 
 export interface GroupRegistryParts {
@@ -36,12 +47,7 @@ export interface GroupRegistryParts {
 
 /** Reads the stored groups once; only this registry may change them afterwards. */
 export async function openGroupRegistry(parts: GroupRegistryParts): Promise<GroupRegistry> {
-  const groups = new Map(parts.configured.map((group) => [group.name, group]));
-  const shadowed: Group[] = [];
-  for (const stored of await parts.store.list()) {
-    if (conflictWith(stored, groups) || (await parts.isLost?.(stored))) shadowed.push(stored);
-    else groups.set(stored.name, stored);
-  }
+  const { groups, shadowed } = await withStored(parts, parts.configured, await parts.store.list());
   const inOrder = createInOrder();
   return {
     shadowed,
@@ -49,8 +55,43 @@ export async function openGroupRegistry(parts: GroupRegistryParts): Promise<Grou
     byName: (name) => groups.get(name),
     list: () => [...groups.values()].toSorted((one, other) => (one.name < other.name ? -1 : 1)),
     add: (group, { adopt = false } = {}) => inOrder("", () => addGroup(parts, groups, { ...group, adopt })),
-    remove: (name) => removeGroup(parts, { groups, shadowed }, name),
+    remove: (name) => inOrder("", () => removeGroup(parts, { groups, shadowed }, name)),
+    reconfigure: (configured, commit) =>
+      inOrder("", async () => {
+        const known = [...groups.values(), ...shadowed].filter(({ origin }) => origin === "store");
+        const next = await withStored(parts, configured, known);
+        const changeMore = await commit();
+        const before = new Map(groups);
+        groups.clear();
+        for (const [name, group] of next.groups) groups.set(name, group);
+        shadowed.splice(0, shadowed.length, ...next.shadowed);
+        changeMore();
+        return { added: notIn(before, groups), removed: notIn(groups, before) };
+      }),
   };
+}
+
+/** The groups of the configuration, and of those that were added at run time the ones that it leaves room for. */
+async function withStored(
+  parts: Pick<GroupRegistryParts, "isLost">,
+  configured: readonly Group[],
+  stored: readonly Group[],
+): Promise<{ readonly groups: Map<string, Group>; readonly shadowed: Group[] }> {
+  const groups = new Map(configured.map((group) => [group.name, group]));
+  const shadowed: Group[] = [];
+  for (const group of stored) {
+    if (conflictWith(group, groups) || (await parts.isLost?.(group))) shadowed.push(group);
+    else groups.set(group.name, group);
+  }
+  return { groups, shadowed };
+}
+
+/** Those of `groups` that `others` has not in the same chat. */
+function notIn(others: ReadonlyMap<string, Group>, groups: ReadonlyMap<string, Group>): Group[] {
+  return [...groups.values()].filter(({ name, channel, chat }) => {
+    const other = others.get(name);
+    return other?.channel !== channel || other.chat !== chat;
+  });
 }
 
 function findGroup(
@@ -86,7 +127,7 @@ async function removeGroup(
   const group = groups.get(name) ?? shadowed.find((stored) => stored.name === name);
   if (group?.origin === "config") {
     throw new AppError("conflict", `Group "${name}" comes from config.yaml and cannot be removed at run time.`, {
-      fix: `remove "${name}" below "groups" in config.yaml and restart`,
+      fix: `remove "${name}" below "groups" in config.yaml`,
     });
   }
   if (!group) throw new AppError("not_found", `There is no group "${name}".`, { fix: "crabpot groups list" });

@@ -59,9 +59,9 @@ export class IntakeLimits {
 
   constructor(parts: LimitParts) {
     this.#parts = parts;
-    const { perSenderPerMinute, perGroupPerDay, perMemberPerDay } = parts.limits;
-    this.#rate = new SenderRate(perSenderPerMinute, parts.clock);
-    this.#days = new DayBudgets(parts.store.intake, { group: perGroupPerDay, member: perMemberPerDay }, parts.clock);
+    const budgets = () => ({ group: parts.limits.perGroupPerDay, member: parts.limits.perMemberPerDay });
+    this.#rate = new SenderRate(() => parts.limits.perSenderPerMinute, parts.clock);
+    this.#days = new DayBudgets(parts.store.intake, budgets, parts.clock);
   }
 
   /** Whether this message can be taken now. One that is stored already is never refused. */

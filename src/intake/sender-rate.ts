@@ -16,11 +16,11 @@ interface Allowance {
  * passed. A sender is a group and a stable id.
  */
 export class SenderRate {
-  readonly #perMinute: number;
+  readonly #perMinute: () => number;
   readonly #clock: Clock;
   readonly #allowances = new Map<string, Allowance>();
 
-  constructor(perMinute: number, clock: Clock) {
+  constructor(perMinute: () => number, clock: Clock) {
     this.#perMinute = perMinute;
     this.#clock = clock;
   }
@@ -29,7 +29,7 @@ export class SenderRate {
   waitS(sender: string): number {
     const now = this.#clock.monotonic();
     const restoredAt = Math.max(this.#allowances.get(sender)?.restoredAt ?? 0, now);
-    return Math.max(0, restoredAt + minuteMs / this.#perMinute - now - minuteMs) / 1000;
+    return Math.max(0, restoredAt + minuteMs / this.#perMinute() - now - minuteMs) / 1000;
   }
 
   count(sender: string): void {
@@ -39,7 +39,7 @@ export class SenderRate {
     const from = isCalm ? now : known.restoredAt;
     this.#allowances.delete(sender);
     this.#allowances.set(sender, {
-      restoredAt: from + minuteMs / this.#perMinute,
+      restoredAt: from + minuteMs / this.#perMinute(),
       told: !isCalm && known.told,
     });
     const [quietest] = this.#allowances.keys();

@@ -41,7 +41,7 @@ interface Pace {
   /** Those of the last hour, oldest first, by id. */
   readonly turns: Map<string, PacedTurn>;
   /** As many of them as the limits ask about. */
-  readonly most: number;
+  most: number;
   readonly loaded: Promise<void>;
   resting: Resting | undefined;
   /** Earlier turns are no part of a loop: somebody else has spoken since. */
@@ -98,6 +98,7 @@ export class TurnPace {
     if (limits.turnsPerHour === 0 && limits.loopTurns === 0) return free;
     const pace = this.#groups.get(group.name) ?? this.#open(group.name, limits);
     await pace.loaded;
+    pace.most = Math.max(pace.most, mostTurns(limits));
     const { clock } = this.#parts;
     forgetOld(pace, clock.now());
     const { resting } = pace;
@@ -132,11 +133,11 @@ export class TurnPace {
     return resting && ms > 0 ? { limit: resting.limit, ms } : undefined;
   }
 
-  #open(group: string, { turnsPerHour, loopTurns }: PaceLimits): Pace {
+  #open(group: string, limits: PaceLimits): Pace {
     const turns = new Map<string, PacedTurn>();
     const since = this.#parts.clock.now() - hourMs;
-    const most = Math.max(turnsPerHour, loopTurns + 1);
-    const window = { since, limit: most, detailed: loopTurns + 1 };
+    const most = mostTurns(limits);
+    const window = { since, limit: most, detailed: limits.loopTurns + 1 };
     const load = async (): Promise<void> => {
       for (const turn of await this.#parts.turns.pace(group, window)) turns.set(turn.id, turn);
     };
@@ -189,6 +190,11 @@ export class TurnPace {
     });
     return isLoop ? { limit: "loop", allowed, ms: this.#restMs(pace), senders } : undefined;
   }
+}
+
+/** So many turns have to be remembered to judge by these limits. */
+function mostTurns({ turnsPerHour, loopTurns }: PaceLimits): number {
+  return Math.max(turnsPerHour, loopTurns + 1);
 }
 
 const free: PaceVerdict = { held: undefined, rest: undefined, wakes: false };

@@ -1,5 +1,10 @@
-/** The first signal resolves `received`; the second one ends the process at once, as if it had been killed. */
-export function listenForSignals(): Disposable & { readonly received: Promise<void> } {
+import { closeSync, openSync } from "node:fs";
+
+/**
+ * The first signal resolves `received`; the second one ends the process at once, as if it had been killed. With `hungUp`,
+ * SIGHUP is none of them and calls that, unless it comes because the terminal of this process has been closed.
+ */
+export function listenForSignals(hungUp?: () => void): Disposable & { readonly received: Promise<void> } {
   const first = Promise.withResolvers<void>();
   let count = 0;
   const onSignal = (): void => {
@@ -7,14 +12,28 @@ export function listenForSignals(): Disposable & { readonly received: Promise<vo
     first.resolve();
     if (count > 1) process.exit(130);
   };
-  const names = ["SIGTERM", "SIGINT", "SIGHUP"] as const;
+  const names = ["SIGTERM", "SIGINT"] as const;
   for (const name of names) process.on(name, onSignal);
+  const onHangup = (): void => (hungUp && !hasLostTerminal() ? hungUp() : onSignal());
+  process.on("SIGHUP", onHangup);
   return {
     received: first.promise,
     [Symbol.dispose]: () => {
       for (const name of names) process.off(name, onSignal);
+      process.off("SIGHUP", onHangup);
     },
   };
+}
+
+function hasLostTerminal(): boolean {
+  const { stdin, stdout, stderr } = process;
+  if (![stdin, stdout, stderr].some(({ isTTY }) => isTTY)) return false;
+  try {
+    closeSync(openSync("/dev/tty", "r"));
+    return false;
+  } catch {
+    return true;
+  }
 }
 
 /** Ends the process in a moment, even if something that was left in the middle still waits. */

@@ -19,12 +19,12 @@ export interface LoggerOptions {
   readonly format: "pretty" | "json";
   /** Also written there as JSON lines, with one rotation (`<file>.1`); its folder must exist. */
   readonly file?: string | undefined;
-  /** Values that are replaced wherever they turn up. */
-  readonly secrets: readonly string[];
+  /** Takes secrets out of a line. */
+  readonly redact: (text: string) => string;
 }
 
 /**
- * The host's logger. Values under keys such as `apiKey`, `token` or `authorization`, and the secrets given, never reach
+ * The host's logger. Values under keys such as `apiKey`, `token` or `authorization`, and what `redact` takes out, never reach
  * the log, whatever they are part of; an error is logged with message, code and stack only, because vendors' errors carry requests
  * with headers. Control and bidi characters are escaped, so that a chat cannot forge lines or steer a terminal.
  */
@@ -36,9 +36,8 @@ export function createLogger(options: LoggerOptions): Logger {
     ignore: "pid,hostname",
     singleLine: true,
   });
-  const redact = createRedaction(options.secrets);
   const write = (raw: string): void => {
-    const line = escapeJson(redact(raw.trimEnd()));
+    const line = escapeJson(options.redact(raw.trimEnd()));
     file?.append(line);
     options.output.write(options.format === "json" ? `${line}\n` : toPretty(makeVisible(JSON.parse(line))));
   };
@@ -55,15 +54,6 @@ export function createLogger(options: LoggerOptions): Logger {
     },
     { write },
   );
-}
-
-/** Replaces secrets, also in the form that JSON or a URL gives them. Very short ones are left: they would mangle every line. */
-export function createRedaction(secrets: readonly string[]): (text: string) => string {
-  const forms = secrets
-    .filter((secret) => secret.length >= 4)
-    .flatMap((secret) => [secret, JSON.stringify(secret).slice(1, -1), encodeURIComponent(secret)]);
-  const longestFirst = [...new Set(forms)].toSorted((one, other) => other.length - one.length);
-  return (text) => longestFirst.reduce((line, form) => line.replaceAll(form, "[redacted]"), text);
 }
 
 const secretKey = /^(x-)?(api[-_]?key|.*token|authorization|proxy-authorization|password|secret|cookie|set-cookie)$/i;

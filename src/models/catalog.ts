@@ -26,17 +26,7 @@ export async function openProvider(
   return definition.open(settings, { name, silenceMs, clock });
 }
 
-/** All providers of the configuration, by name; each is opened when it is needed, or a moment after the start. The caller disposes them. */
-export function openProviders(
-  models: {
-    readonly providers: Readonly<Record<string, ProviderSettings>>;
-    readonly timeoutSeconds: number;
-  },
-  definitions: readonly ProviderDefinition[] = providerDefinitions,
-): ReadonlyMap<string, Provider> {
-  const options = { silenceMs: models.timeoutSeconds * 1000, definitions };
-  const entries = Object.entries(models.providers).map(
-    ([name, settings]) => [name, new LateProvider(name, () => openProvider(name, settings, options))] as const,
-  );
-  return new Map(entries);
+/** The same, opened when it is needed, or a moment later. The caller disposes it. */
+export function openLateProvider(name: string, settings: ProviderSettings, options: OpenOptions = {}): Provider {
+  return new LateProvider(name, () => openProvider(name, settings, options));
 }

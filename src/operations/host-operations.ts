@@ -1,4 +1,5 @@
 import type { ChannelState, LoginEvent, LoginOptions } from "../channels/channel.ts";
+import type { ConfigDifferences, ConfigState, ReloadReport } from "../domain/config-state.ts";
 import type { BudgetLimits, Chat, ChatRequest, Group, GroupFolder, ToolPolicy } from "../domain/group.ts";
 import { readEvents } from "../events/read-events.ts";
 import type { StoredMessage } from "../domain/message.ts";
@@ -79,6 +80,11 @@ export interface OperationParts {
   readonly engine: () => Promise<EngineView>;
   readonly waitingGroups: () => number;
   readonly intake: () => HostStatus["intake"];
+  readonly config: {
+    state(): ConfigState;
+    reload(): Promise<ReloadReport>;
+    diff(): Promise<ConfigDifferences>;
+  };
   /** Puts the messages of a turn back in line and wakes its group. Returns how many. */
   readonly requeue: (turn: Turn) => Promise<number>;
   readonly workAdded: () => void;
@@ -90,6 +96,8 @@ export interface OperationParts {
 export function createOperations(parts: OperationParts): Operations {
   return {
     status: () => status(parts),
+    applyConfig: () => parts.config.reload(),
+    diffConfig: () => parts.config.diff(),
     listGroups: () => listGroups(parts),
     addGroup: (group) => addGroup(parts, group),
     removeGroup: (name) => removeGroup(parts, name),
@@ -148,6 +156,7 @@ async function status(parts: OperationParts): Promise<HostStatus> {
     ...facts,
     uptimeSeconds: Math.round((clock.now() - host.startedAt) / 1000),
     intake: parts.intake(),
+    config: parts.config.state(),
     engine,
     channels: parts.channels.map(viewChannel),
     groups: parts.groups.list().length,

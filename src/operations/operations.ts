@@ -1,6 +1,7 @@
 import type { ChannelState, LoginEvent, LoginOptions } from "../channels/channel.ts";
 import type { HostEvent } from "../events/event.ts";
 import type { EventQuery } from "../events/read-events.ts";
+import type { ConfigDifferences, ConfigState, ReloadReport } from "../domain/config-state.ts";
 import type { Chat, Group, Trigger } from "../domain/group.ts";
 import type { ModelUsage, StopReason } from "../domain/model.ts";
 import type { OutboxState, OutgoingMessage } from "../domain/message.ts";
@@ -19,6 +20,8 @@ export interface HostStatus {
   readonly uptimeSeconds: number;
   /** Are messages taken in? If not, why. */
   readonly intake: { readonly open: boolean; readonly code?: string | undefined; readonly reason?: string | undefined };
+  /** What became of the files of the configuration when they were last read. */
+  readonly config: ConfigState;
   readonly assistant: string;
   /** Models of the default route, in the order in which they are tried. */
   readonly models: readonly string[];
@@ -159,6 +162,9 @@ export type WorkView = Work;
 /** What an operator can ask of a running host. Rejects with AppErrors: `not_found`, `conflict`, `bad_input`. */
 export interface Operations {
   status(): Promise<HostStatus>;
+  /** Reads the files of the configuration again and applies what can hold now. An invalid file is an answer, not an error. */
+  applyConfig(): Promise<ReloadReport>;
+  diffConfig(): Promise<ConfigDifferences>;
   listGroups(): Promise<readonly GroupView[]>;
   addGroup(group: NewGroup): Promise<Group>;
   removeGroup(name: string): Promise<void>;

@@ -13,10 +13,6 @@ export interface ConversationToolsParts {
   readonly registry: ToolRegistry;
   readonly sessions: Pick<SessionStore, "offerTools">;
   readonly channelCan: (channel: string, ability: ChannelAbility) => boolean;
-  /** Can some model of this route call tools? */
-  readonly callsTools: (route: string | undefined) => boolean;
-  /** Can some model of this route be shown images? */
-  readonly seesImages: (route: string | undefined) => boolean;
 }
 
 /** The tools of one turn. */
@@ -49,13 +45,18 @@ export class ConversationTools {
     this.#parts = parts;
   }
 
-  async of(group: Group, turn: { readonly session: string; readonly conversation: number }): Promise<TurnTools> {
-    const { registry, channelCan, callsTools, seesImages } = this.#parts;
+  /** `can`: what some model of the turn's route can do. */
+  async of(
+    group: Group,
+    turn: { readonly session: string; readonly conversation: number },
+    can: { readonly callTools: boolean; readonly seeImages: boolean },
+  ): Promise<TurnTools> {
+    const { registry, channelCan } = this.#parts;
     const audience: Audience = {
       policy: group.policy,
       channelCan: (ability) => channelCan(group.channel, ability),
-      modelCallsTools: callsTools(group.model),
-      modelSees: seesImages(group.model),
+      modelCallsTools: can.callTools,
+      modelSees: can.seeImages,
     };
     const offered = await this.#offered(turn, audience);
     const names = offered.map(({ name }) => name);

@@ -60,9 +60,9 @@ export class ActiveTurn implements TurnListener {
     this.#parts = parts;
     this.#hostTools = new HostTools(scope, parts, this.#modelCall.signal);
     this.#resumed = resumed;
-    const limitMs = parts.silenceTimeoutMs;
+    const { silenceTimeoutMs: limitMs, holdMs } = scope.settings;
     this.#silence = new AgentSilence({ limitMs, ping: () => this.#ping(), fell: () => this.#fallSilent() });
-    this.#tools = new ToolsWait({ place: scope.place, holdMs: parts.holdMs, end: () => this.#onHeldTooLong() });
+    this.#tools = new ToolsWait({ place: scope.place, holdMs, end: () => this.#onHeldTooLong() });
     this.#steps = new TurnSteps(parts, scope, resumed ? undefined : scope.firstStep);
   }
 
@@ -80,7 +80,7 @@ export class ActiveTurn implements TurnListener {
     const { group, session, turn, clock } = this.#scope;
     const timeout = setTimeout(() => {
       this.#onTimeout();
-    }, this.#parts.turnTimeoutMs);
+    }, this.#scope.settings.turnTimeoutMs);
     const suspend = (): void => {
       this.#outcome.resolve({ kind: "suspended" });
       this.#suspended.resolve(undefined);
@@ -129,7 +129,7 @@ export class ActiveTurn implements TurnListener {
   }
 
   #onTimeout(): void {
-    const { turnTimeoutMs } = this.#parts;
+    const { turnTimeoutMs } = this.#scope.settings;
     const reason = `It took longer than the ${spokenMinutes(turnTimeoutMs)} that a turn may take.`;
     this.#background(this.#tellLimit({ limit: "turn-time", value: turnTimeoutMs, text: reason }));
     this.cancel({ state: "failed", reason });
@@ -137,7 +137,7 @@ export class ActiveTurn implements TurnListener {
 
   /** Others wait, and there is no other place for them. */
   #onHeldTooLong(): void {
-    const { holdMs } = this.#parts;
+    const { holdMs } = this.#scope.settings;
     const reason = `Its tools had run for ${spokenMinutes(holdMs)}, and other groups were waiting for a place.`;
     this.#background(this.#tellLimit({ limit: "place-time", value: holdMs, text: reason }));
     this.cancel({ state: "failed", reason });
@@ -260,7 +260,7 @@ export class ActiveTurn implements TurnListener {
 
   /** Throws when the turn has taken too many steps, or none that gets it anywhere. */
   async #refuseEndless(): Promise<void> {
-    const hit = (await this.#steps.progress()).limitHit(this.#parts.maxSteps(this.#scope.group));
+    const hit = (await this.#steps.progress()).limitHit(this.#scope.settings.maxSteps(this.#scope.group));
     if (!hit) return;
     await this.#tellLimit(hit);
     throw new AppError("rate_limited", hit.text);
@@ -340,7 +340,7 @@ export class ActiveTurn implements TurnListener {
   }
 
   #fallSilent(): void {
-    void this.#container?.close(`the agent gave no sign of life for ${this.#parts.silenceTimeoutMs} ms`);
+    void this.#container?.close(`the agent gave no sign of life for ${this.#scope.settings.silenceTimeoutMs} ms`);
   }
 
   /** Sends something that the agent must react to at once; an agent that stays silent has lost its container. */

@@ -2,8 +2,7 @@ import { limitImages } from "../context/image-limit.ts";
 import { toModelMessages } from "../context/model-messages.ts";
 import { estimatePromptTokens } from "../context/tokens.ts";
 import { planWindow } from "../context/window.ts";
-import type { BudgetLimits } from "../domain/group.ts";
-import type { ModelAnswer, ModelMessage, ToolDefinition } from "../domain/model.ts";
+import type { ModelAnswer, ToolDefinition } from "../domain/model.ts";
 import type { Session } from "../domain/session.ts";
 import type { SessionStore, TurnStore } from "../stores/store.ts";
 import type { ConversationPrompts } from "./conversation-prompts.ts";
@@ -14,19 +13,6 @@ export interface AskModelParts {
   readonly store: {
     readonly turns: Pick<TurnStore, "history">;
     readonly sessions: Pick<SessionStore, "setWindowStart">;
-  };
-  readonly models: {
-    complete(call: {
-      readonly group: string;
-      readonly route: string | undefined;
-      readonly groupBudget: BudgetLimits;
-      readonly system: readonly string[];
-      readonly messages: readonly ModelMessage[];
-      readonly tools: readonly ToolDefinition[];
-      readonly inputTokens: number;
-      readonly signal: AbortSignal;
-    }): Promise<ModelAnswer>;
-    promptTokens(route: string | undefined): number;
   };
   readonly toolsOf: (scope: TurnScope) => Promise<{ readonly definitions: readonly ToolDefinition[] }>;
   readonly prompts: Pick<ConversationPrompts, "systemOf" | "renew">;
@@ -39,6 +25,7 @@ export function createAskModel(parts: AskModelParts): (scope: TurnScope, signal:
   const windowStarts = new WeakMap<Session, number>();
   return async (scope, signal) => {
     const { turn, group, session, clock } = scope;
+    const { models } = scope.settings;
     const windowStart = windowStarts.get(session) ?? session.windowStart;
     const [{ definitions: tools }, history] = await Promise.all([
       parts.toolsOf(scope),
@@ -46,7 +33,7 @@ export function createAskModel(parts: AskModelParts): (scope: TurnScope, signal:
     ]);
     const known = await parts.prompts.systemOf(scope, history[0]?.at ?? turn.startedAt);
     const fixedTokens = (system: readonly string[]): number => estimatePromptTokens({ system, messages: [], tools });
-    const budgetTokens = parts.models.promptTokens(group.model) - fixedTokens(known);
+    const budgetTokens = models.promptTokens(group.model) - fixedTokens(known);
     const window = planWindow({ steps: history, windowStart, budgetTokens });
     const steps = limitImages(window.steps);
     const isCut = window.windowStart !== windowStart;
@@ -57,7 +44,7 @@ export function createAskModel(parts: AskModelParts): (scope: TurnScope, signal:
     // The prompt changes from its beginning anyway, and notes of earlier changes may be gone with what was cut.
     const system = isCut ? await parts.prompts.renew(scope, window.steps[0]?.at ?? turn.startedAt) : known;
     clock.enter("model");
-    const answer = await parts.models.complete({
+    const answer = await models.complete({
       group: group.name,
       route: group.model,
       groupBudget: group.budget,

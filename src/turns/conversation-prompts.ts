@@ -3,7 +3,6 @@ import { isDeepStrictEqual } from "node:util";
 
 import { describeChanges } from "../context/changes.ts";
 import { systemPrompt } from "../context/system-prompt.ts";
-import type { LocalTime } from "../context/time-zone.ts";
 import type { ConversationPrompt, ToldFacts } from "../domain/conversation.ts";
 import type { Access, Chat, Group } from "../domain/group.ts";
 import type { Session } from "../domain/session.ts";
@@ -14,21 +13,17 @@ import type { TurnScope } from "./turn-parts.ts";
 
 /** What the prompts are made of: all of it may change while a conversation goes on. */
 export interface PromptSources {
-  readonly agentName: string;
-  readonly timeZone: LocalTime;
   /** The group's AGENTS.md; empty when there is none. */
   readonly instructionsOf: (group: Group, session: Session) => Promise<string>;
   /** Folders as the group's agent sees them. */
   readonly foldersOf: (group: Group) => readonly { readonly path: string; readonly access: Access }[];
   /** What its platform says of the group's chat. */
   readonly chatOf: (group: Group) => Promise<Chat | undefined>;
-  /** Places that its containers can reach, as `host:port`. */
-  readonly networkFor: (group: Group) => readonly string[];
   /** What the conversation was offered when it began. */
   readonly toolsOf: (scope: TurnScope) => Promise<Pick<TurnTools, "definitions">>;
 }
 
-type Scope = Pick<TurnScope, "turn" | "group" | "session">;
+type Scope = Pick<TurnScope, "turn" | "group" | "session" | "settings">;
 
 /**
  * The system prompts of conversations. Each stays as it was first sent; what changes meanwhile is told in a step of its own,
@@ -73,7 +68,7 @@ export class ConversationPrompts {
       tools: definitions.map(({ name }) => name),
       chat: { title: told.title, members: told.members },
       instructions,
-      timeZone: this.#sources.timeZone,
+      timeZone: scope.settings.timeZone,
       startedAt,
     });
     const prompt = { conversation: turn.conversation, system, told };
@@ -106,8 +101,10 @@ export class ConversationPrompts {
   async #facts({
     group,
     session,
-  }: Pick<Scope, "group" | "session">): Promise<{ told: ToldFacts; instructions: string }> {
-    const { agentName, timeZone, instructionsOf, foldersOf, chatOf, networkFor } = this.#sources;
+    settings,
+  }: Pick<Scope, "group" | "session" | "settings">): Promise<{ told: ToldFacts; instructions: string }> {
+    const { instructionsOf, foldersOf, chatOf } = this.#sources;
+    const { agentName, timeZone, networkFor } = settings;
     const [instructions, chat] = await Promise.all([instructionsOf(group, session), chatOf(group)]);
     const told = {
       agentName,

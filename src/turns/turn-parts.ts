@@ -1,12 +1,13 @@
 import type { Logger } from "pino";
 
-import type { Group } from "../domain/group.ts";
+import type { LocalTime } from "../context/time-zone.ts";
+import type { BudgetLimits, Group } from "../domain/group.ts";
 import type { Lease } from "../domain/lease.ts";
 import type { OutgoingDraft, OutgoingFile, StoredAttachment, StoredMessage } from "../domain/message.ts";
 import type { BlobPart, Part } from "../domain/part.ts";
 import type { Publish } from "../events/event.ts";
 import type { Fingerprint } from "../domain/fingerprint.ts";
-import type { ModelAnswer } from "../domain/model.ts";
+import type { ModelAnswer, ModelMessage, ToolDefinition } from "../domain/model.ts";
 import type { Session } from "../domain/session.ts";
 import type { Step, Turn } from "../domain/turn.ts";
 import type { Clock } from "../lib/clock.ts";
@@ -18,6 +19,39 @@ import type { HotContainer, TurnListener } from "../sandbox/pool/hot-container.t
 import type { SessionLeases } from "./session-leases.ts";
 import type { TurnClock } from "./turn-clock.ts";
 
+/** How a turn asks models. */
+export interface TurnModels {
+  complete(call: {
+    readonly group: string;
+    readonly route: string | undefined;
+    readonly groupBudget: BudgetLimits;
+    readonly system: readonly string[];
+    readonly messages: readonly ModelMessage[];
+    readonly tools: readonly ToolDefinition[];
+    readonly inputTokens: number;
+    readonly signal: AbortSignal;
+  }): Promise<ModelAnswer>;
+  promptTokens(route: string | undefined): number;
+}
+
+/** What a turn keeps from its beginning to its end, whatever becomes of the configuration meanwhile. Disposed when the turn has ended. */
+export interface TurnSettings extends Disposable {
+  readonly agentName: string;
+  readonly timeZone: LocalTime;
+  readonly models: TurnModels;
+  /** Can some model of this route call tools? */
+  readonly callsTools: (route: string | undefined) => boolean;
+  /** Places that a group's containers can reach, as `host:port`. */
+  readonly networkFor: (group: Group) => readonly string[];
+  /** How many answers of the model a turn of this group may take; 0: any number. */
+  readonly maxSteps: (group: Group) => number;
+  readonly turnTimeoutMs: number;
+  /** So long may tools of a turn run while others wait and get no place. */
+  readonly holdMs: number;
+  /** Longest silence of an agent during a turn: after a message that it must react to at once, and to pings. */
+  readonly silenceTimeoutMs: number;
+}
+
 /** A turn at work: who it is for, and in which conversation. `lease`: the right to write for its session. */
 export interface TurnScope {
   readonly turn: Turn;
@@ -26,6 +60,7 @@ export interface TurnScope {
   readonly clock: TurnClock;
   readonly place: Place;
   readonly lease: Lease;
+  readonly settings: TurnSettings;
   /** Of a turn that has just begun, what its messages said; undefined when it is gone on with. */
   readonly firstStep?: Step;
 }
@@ -76,8 +111,8 @@ export interface TurnParts {
   readonly estimateTokens: (step: Step["body"]) => number;
   /** What the turn may call, by what its conversation was offered. */
   readonly toolsOf: (scope: TurnScope) => Promise<TurnTools>;
-  /** How many answers of the model a turn of this group may take; 0: any number. */
-  readonly maxSteps: (group: Group) => number;
+  /** Those that hold now, for a turn that begins or is gone on with. */
+  readonly settings: () => TurnSettings;
   /** The answer as it goes to the chat; empty when there is nothing to send. */
   readonly formatReply: (text: string, scope: TurnScope) => string;
   /** The same for words of the host's own, such as why a turn failed. */
@@ -108,11 +143,6 @@ export interface TurnParts {
   readonly ended: (scope: TurnScope) => void;
   readonly clock: Clock;
   readonly logger: Logger;
-  readonly turnTimeoutMs: number;
-  /** So long may tools of a turn run while others wait and get no place. */
-  readonly holdMs: number;
-  /** Longest silence of an agent during a turn: after a message that it must react to at once, and to pings. */
-  readonly silenceTimeoutMs: number;
 }
 
 /** A draft for the group's chat. */

@@ -26,7 +26,7 @@ const attemptsPerTurn = 6;
 const engineRetryMs = { first: 500, most: 15_000 };
 
 /** Where a turn is worked on. */
-type Where = Pick<TurnScope, "group" | "session" | "place" | "lease">;
+type Where = Pick<TurnScope, "group" | "session" | "place" | "lease" | "settings">;
 
 /** Runs turns: at most one per session at a time, which the queue sees to. */
 export class TurnRunner {
@@ -52,7 +52,8 @@ export class TurnRunner {
     if (!held)
       throw new AppError("fenced", `Another host works on session ${session.id}; it is looked at again later.`);
     using lease = held;
-    const where = { group, session, place, lease: lease.lease };
+    using settings = this.#parts.settings();
+    const where = { group, session, place, lease: lease.lease, settings };
     const untilLost = AbortSignal.any([signal, lease.lost]);
     const unfinished = await this.#parts.store.turns.runningIn(session.id);
     if (unfinished) {

@@ -68,7 +68,9 @@ function portsFor(
 ): ChannelPorts {
   const { name, traits, variables = [] } = definition;
   return {
-    assistantName: config.assistant.name,
+    get assistantName() {
+      return config.assistant.name;
+    },
     instance: home.instance,
     state: stateOf(store.channelState, name),
     outgoing: outgoingOf(store.outbox, name),

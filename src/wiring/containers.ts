@@ -128,13 +128,15 @@ function createLauncher(
 ): ContainerLauncher {
   const { config, home, environment, store, logs, publish } = context;
   const { engine, image, egress, instructions } = parts;
-  const { memoryMb, cpus, pids, runtime } = config.sandbox;
   const folders = { groups: home.paths.groups, checkout: environment.checkout };
   return new ContainerLauncher({
     engine,
     image,
     instance: home.instance,
-    sandbox: { memoryMb, cpus, pids, runtime },
+    get sandbox() {
+      const { memoryMb, cpus, pids, runtime } = config.sandbox;
+      return { memoryMb, cpus, pids, runtime };
+    },
     mountContext: {
       homeFolder: environment.userHome,
       crabpotHome: home.paths.root,
@@ -142,7 +144,9 @@ function createLauncher(
       allowlistPath: home.paths.mounts,
       hostUid: hostUid(),
     },
-    groups: configuredGroups(config),
+    get groups() {
+      return configuredGroups(config);
+    },
     groupFolder: async (group, user) => {
       const folder = await ensureGroupFolder(folders, group, user);
       await giveFolderTo(folder, user, hostUid());
@@ -161,7 +165,9 @@ function createLauncher(
 /** `pool` is there by the time that the watch looks for the first time. */
 function createWatch({ config, home, publish, logger }: AppContext, pool: () => SessionPool): WorkspaceWatch {
   return new WorkspaceWatch({
-    limitBytes: config.sandbox.workspaceMb * 1024 * 1024,
+    get limitBytes() {
+      return config.sandbox.workspaceMb * 1024 * 1024;
+    },
     measure: (group, signal) => measureFolder(join(home.paths.groups, group), signal),
     free: async () => {
       const { bavail, bsize, ffree } = await statfs(home.paths.groups);
@@ -219,12 +225,15 @@ function createPool(
     },
     workspaces: watch,
     mounts,
-    limits: {
-      maxHot: config.sessions.maxHot,
-      idleStopMs: config.sessions.idleStopMinutes * 60_000,
-      freezeMs: config.sessions.freezeSeconds * 1000,
-      memoryReserveMb: config.sessions.memoryReserveMb,
-      readyTimeoutMs: config.sessions.silenceTimeoutSeconds * 1000,
+    get limits() {
+      const { maxHot, idleStopMinutes, freezeSeconds, memoryReserveMb, silenceTimeoutSeconds } = config.sessions;
+      return {
+        maxHot,
+        idleStopMs: idleStopMinutes * 60_000,
+        freezeMs: freezeSeconds * 1000,
+        memoryReserveMb,
+        readyTimeoutMs: silenceTimeoutSeconds * 1000,
+      };
     },
     availableMemoryMb,
     now: () => clock.now(),

@@ -4,23 +4,27 @@ import type { BlobFolder } from "../blobs/blob-folder.ts";
 import type { Adapters } from "../config/adapters.ts";
 import type { Environment } from "../config/environment.ts";
 import type { Home } from "../config/home.ts";
+import type { LiveConfig } from "../config/live-config.ts";
 import type { Config } from "../config/schema.ts";
 import type { Fingerprint } from "../domain/fingerprint.ts";
 import type { EventBus } from "../events/event-bus.ts";
 import type { Publish } from "../events/event.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import type { Clock } from "../lib/clock.ts";
+import type { Redaction } from "../lib/redaction.ts";
 import type { SessionLogs } from "../session-logs/session-log.ts";
 import type { Store } from "../stores/store.ts";
 import type { Interception } from "./interception.ts";
 
 /** What nearly every part of the host is made with. */
 export interface AppContext {
+  /** The settings that hold when they are read: whoever needs some later keeps this, and not a section of it. */
   readonly config: Config;
+  /** For those who need one version of it, or have to know when it changes. */
+  readonly live: LiveConfig;
   /** The channels and kinds of providers that the configuration was read with. */
   readonly adapters: Adapters;
-  /** Values that must not be seen in logs, records and chats. */
-  readonly secrets: readonly string[];
+  readonly redaction: Redaction;
   readonly home: Home;
   readonly environment: Environment;
   readonly version: string;

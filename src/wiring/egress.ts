@@ -12,7 +12,9 @@ export function createEgress(context: AppContext, overrides: EgressOverrides | u
     networkOf: (group) => networkOf(config, group),
     publish,
     logger,
-    nameservers: config.sandbox.nameservers,
+    get nameservers() {
+      return config.sandbox.nameservers;
+    },
     now: () => clock.now(),
     overrides,
   });

@@ -18,7 +18,9 @@ export async function openInbox({ config, home, clock, logger }: AppContext): Pr
   return Inbox.open({
     groupsFolder: groups,
     temporaryFolder: incoming,
-    maxBytes: config.intake.attachmentMb * mebibyte,
+    get maxBytes() {
+      return config.intake.attachmentMb * mebibyte;
+    },
     roomFor: async (group) => {
       const usage = await measureFolder(join(groups, group), AbortSignal.timeout(measureMs));
       const left = config.sandbox.workspaceMb * mebibyte - (usage?.bytes ?? Infinity);

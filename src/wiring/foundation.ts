@@ -1,21 +1,21 @@
-import { createHash } from "node:crypto";
-
 import type { Logger } from "pino";
 
 import { auditEntryOf } from "../audit/event-records.ts";
 import { AuditLog } from "../audit/log.ts";
 import type { Environment } from "../config/environment.ts";
 import type { Home } from "../config/home.ts";
+import { LiveConfig } from "../config/live-config.ts";
 import type { LoadedConfig } from "../config/load.ts";
 import { EventBus } from "../events/event-bus.ts";
 import type { NewEvent } from "../events/event.ts";
 import type { Clock } from "../lib/clock.ts";
-import { createRedaction } from "../lib/logger.ts";
+import type { Redaction } from "../lib/redaction.ts";
 import { writeEventLines } from "../session-logs/event-lines.ts";
 import { ClosedLogs } from "../session-logs/closed-logs.ts";
 import { createFloodReport } from "../session-logs/output-floods.ts";
 import { SessionLogs } from "../session-logs/session-log.ts";
 import { mebibyte } from "../lib/bytes.ts";
+import { hashOfConfig } from "../config/config-hash.ts";
 import { openStore } from "../stores/catalog.ts";
 import type { AppContext } from "./context.ts";
 import { openBlobs } from "./files.ts";
@@ -30,6 +30,8 @@ export interface FoundationParts {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly interception?: Interception | undefined;
+  /** Takes secrets out of logs and records; it knows those of `loaded`. */
+  readonly redaction: Redaction;
 }
 
 /** What everything else stands on: state and proof. The first record says who has started, with which configuration. */
@@ -37,8 +39,8 @@ export async function openFoundation(
   parts: FoundationParts,
   stack: AsyncDisposableStack,
 ): Promise<Omit<AppContext, "metrics">> {
-  const { home, loaded, clock, logger, version } = parts;
-  const { config, adapters, secrets } = loaded;
+  const { home, loaded, clock, logger, redaction, version } = parts;
+  const { config, adapters } = loaded;
   const { interception = noInterception } = parts;
   const store = interception.store(stack.use(await openStore({ path: home.paths.database })));
   // The home's lock is held: whoever had leases is dead.
@@ -58,24 +60,25 @@ export async function openFoundation(
     const entry = auditEntryOf(event);
     if (entry) await append(entry);
   };
-  const redact = createRedaction(secrets);
-  const events = stack.use(new EventBus({ store: store.events, record, redact, clock, logger }));
+  const events = stack.use(new EventBus({ store: store.events, record, redact: redaction.redact, clock, logger }));
   const { publish } = events;
   await publish({
     type: "host.started",
     actor: "host",
     data: { version, node: process.version, pid: process.pid, instance: home.instance },
   });
-  const hash = createHash("sha256").update(JSON.stringify(config)).digest("hex");
-  await publish({ type: "config.loaded", actor: "host", data: { sha256: hash, fromFile: loaded.fromFile } });
+  const sha256 = hashOfConfig(config);
+  await publish({ type: "config.loaded", actor: "host", data: { sha256, fromFile: loaded.fromFile } });
   // A store that is put back to how it was before this start is known from now on.
   audit.signSoon();
   const logs = openSessionLogs(parts, { store, publish }, stack);
   events.subscribe("session logs", writeEventLines(logs));
+  const live = new LiveConfig(config);
   return {
-    config,
+    config: live.view,
+    live,
     adapters,
-    secrets,
+    redaction,
     home,
     environment: parts.environment,
     version,

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { hasTrait } from "../config/adapters.ts";
 import { ensureGroupFolder } from "../config/group-folders.ts";
 import { configuredGroups } from "../config/groups.ts";
+import type { Group } from "../domain/group.ts";
 import { type FormerChat, GroupFolders } from "../intake/group-folders.ts";
 import { type GroupRegistry, openGroupRegistry } from "../intake/group-registry.ts";
 import type { AppContext } from "./context.ts";
@@ -19,6 +20,23 @@ export async function openGroups(context: Omit<AppContext, "metrics">): Promise<
   const { config, store, logger } = context;
   const folders = openFolders(context);
   const configured = configuredGroups(config);
+  await takeFolders({ folders, logger }, configured);
+  const groups = await openGroupRegistry({
+    configured,
+    store: store.groups,
+    prepare: (group, adopt) => folders.take(group, adopt),
+    isLost: (group) => folders.isLost(group),
+    hasTypedChats: (channel) => hasTrait(context, channel, "typedChats"),
+  });
+  warnOfShadowed(logger, groups.shadowed);
+  return { groups, folders };
+}
+
+/** Makes the folders of configured groups. */
+export async function takeFolders(
+  { folders, logger }: Pick<Groups, "folders"> & Pick<AppContext, "logger">,
+  configured: readonly Group[],
+): Promise<void> {
   for (const group of configured) {
     const former = await folders.takeConfigured(group);
     if (!former) continue;
@@ -28,20 +46,15 @@ export async function openGroups(context: Omit<AppContext, "metrics">): Promise<
       "config.yaml gives the folder of a group, with all that is in it, to another chat than before",
     );
   }
-  const groups = await openGroupRegistry({
-    configured,
-    store: store.groups,
-    prepare: (group, adopt) => folders.take(group, adopt),
-    isLost: (group) => folders.isLost(group),
-    hasTypedChats: (channel) => hasTrait(context, channel, "typedChats"),
-  });
-  for (const { name } of groups.shadowed) {
+}
+
+export function warnOfShadowed(logger: AppContext["logger"], shadowed: readonly Group[]): void {
+  for (const { name } of shadowed) {
     logger.warn(
       { group: name },
       "a group that was added at run time is not served: config.yaml has taken its name or chat, or its folder has gone to another chat",
     );
   }
-  return { groups, folders };
 }
 
 function openFolders({ store, home, environment, publish }: Omit<AppContext, "metrics">): GroupFolders {

@@ -3,6 +3,7 @@ import { Registry } from "prom-client";
 import { removeUnreferenced } from "../blobs/remove-unreferenced.ts";
 import type { HostConsole } from "../channels/define-channel.ts";
 import { hasTrait } from "../config/adapters.ts";
+import type { ConfigReloader } from "../config/config-reloader.ts";
 import { paceLimits } from "../config/groups.ts";
 import { secretsOf } from "../config/secrets.ts";
 import { startControlServer } from "../control/server.ts";
@@ -19,8 +20,6 @@ import { TurnPace } from "../intake/turn-pace.ts";
 import { mebibyte } from "../lib/bytes.ts";
 import { countEvents } from "../metrics/count-events.ts";
 import { addGauges, createMetrics } from "../metrics/metrics.ts";
-import { openProviders } from "../models/catalog.ts";
-import type { Provider } from "../models/provider.ts";
 import type { Operations } from "../operations/operations.ts";
 import type { GroupRegistry } from "../intake/group-registry.ts";
 import type { EgressOverrides } from "../sandbox/egress/doors.ts";
@@ -43,8 +42,10 @@ import { createInterventions } from "./interventions.ts";
 import { createAnswers } from "./onboarding.ts";
 import { createHostOperations } from "./operations.ts";
 import { createWork, resume } from "./queue.ts";
+import { openReloader } from "./reload.ts";
 import type { Work } from "./queue.ts";
 import { createSigns } from "./signs.ts";
+import { openProviderSet } from "./turn-settings.ts";
 import { createTurns } from "./turns.ts";
 
 export interface HostOptions extends FoundationParts {
@@ -59,6 +60,8 @@ export interface Host extends AsyncDisposable {
   readonly inputEnded: Promise<void>;
   /** Resolves when nothing waits, runs or has to be sent. */
   settled(): Promise<void>;
+  /** Reads the files of the configuration again. Never rejects. */
+  reload(): Promise<void>;
   /**
    * Takes nothing more in, lets running turns end until the signal aborts, ends the containers and closes everything, last the
    * store. Turns that are not done by then go on at the next start.
@@ -97,7 +100,7 @@ export async function startHost(options: HostOptions, signal?: AbortSignal): Pro
   const runner = createTurns(patient, containers, {
     pace,
     deliver,
-    providers: providersOf(context, stack),
+    providers: openProviderSet(context, stack),
     workAdded: () => work.dueWork.changed(),
     keepFile: (group, path) => files.keep(group, path),
     tools: toolsOf(context),
@@ -115,7 +118,9 @@ export async function startHost(options: HostOptions, signal?: AbortSignal): Pro
   signal?.throwIfAborted();
   const shared = { groups, ...work, outbox, interventions, doors };
   const accept = await createIntake(context, stack, { ...shared, guard, pace });
-  const operations = createHostOperations(context, { ...shared, containers, intake: () => guard.state(), chats });
+  const reloader = openReloader(context, stack, { ...shared, ...options, folders, containers, chats, tell });
+  const operated = { ...shared, containers, intake: () => guard.state(), chats, reloader };
+  const operations = createHostOperations(context, operated);
   stack.use(await openControl(context, operations));
   stack.use(createRetention(context));
   addGauges(registry, gaugeSources(context, { guard, containers, work, doors }));
@@ -124,7 +129,7 @@ export async function startHost(options: HostOptions, signal?: AbortSignal): Pro
   await startChannels(doors, { accept, outbox, chats, alert: createAlert(tell) });
   await resume(context, groups, work);
   outbox.wake();
-  return running(stack.move(), { guard, doors, work, outbox, retrying });
+  return running(stack.move(), { guard, doors, work, outbox, retrying, reloader });
 }
 
 /** State, proof, and the way in, as far as it can be had before anything else. */
@@ -177,9 +182,10 @@ function running(
     readonly work: Work;
     readonly outbox: Outbox;
     readonly retrying: RetryingStore;
+    readonly reloader: ConfigReloader;
   },
 ): Host {
-  const { guard, doors, work, outbox, retrying } = parts;
+  const { guard, doors, work, outbox, retrying, reloader } = parts;
   const giveUp = (): void => retrying.giveUp();
   const stop = async (signal: AbortSignal): Promise<void> => {
     guard.close();
@@ -196,6 +202,7 @@ function running(
       await work.queue.idle();
       await outbox.idle();
     },
+    reload: () => reloader.reloadSoon(),
     stop,
     [Symbol.asyncDispose]: () => stop(AbortSignal.abort(new Error("the host is stopping"))),
   };
@@ -212,27 +219,33 @@ function openControl({ home, logger, publish }: AppContext, operations: Operatio
   return startControlServer({ socketPath: home.paths.controlSocket, operations, publish, onFault });
 }
 
-function providersOf({ config, adapters }: AppContext, stack: AsyncDisposableStack): ReadonlyMap<string, Provider> {
-  const providers = openProviders(config.models, adapters.providers);
-  for (const provider of providers.values()) stack.use(provider);
-  return providers;
-}
-
 function createRetention(context: AppContext): Retention {
-  const { store, events } = context.config;
-  const eventDays = events.retentionDays;
-  const { clock, blobs: folder } = context;
+  const { config, clock, blobs: folder } = context;
   const removeBlobs = (signal: AbortSignal): Promise<number> =>
     removeUnreferenced({ folder, blobs: context.store.blobs, clock }, signal);
-  return new Retention({ ...context, days: store.retentionDays, eventDays, removeBlobs, keepNewest: messagesPerStep });
+  return new Retention({
+    ...context,
+    get days() {
+      return config.store.retentionDays;
+    },
+    get eventDays() {
+      return config.events.retentionDays;
+    },
+    removeBlobs,
+    keepNewest: messagesPerStep,
+  });
 }
 
-function createFormats(
-  { config, adapters, home, publish, clock, logger }: AppContext,
-  tell: TellOperator,
-): ReplyFormats {
-  const secrets = secretsOf(config, adapters);
-  return createReplyFormats({ secrets, homeFolder: home.paths.root, tell, publish, clock, logger });
+function createFormats({ live, adapters, home, publish, clock, logger }: AppContext, tell: TellOperator): ReplyFormats {
+  return createReplyFormats({
+    secrets: () => secretsOf(live.current, adapters),
+    onChange: (changed) => live.onChange(changed),
+    homeFolder: home.paths.root,
+    tell,
+    publish,
+    clock,
+    logger,
+  });
 }
 
 function createOutbox({ store, logger, clock, publish }: AppContext, { channels }: Doors): Outbox {
@@ -265,8 +278,16 @@ function gaugeSources(
 }
 
 function createGuard({ home, config, store, publish, clock, logger }: Omit<AppContext, "metrics">): IntakeGuard {
-  const reserveBytes = config.intake.reserveMb * mebibyte;
-  return new IntakeGuard({ folder: home.paths.root, reserveBytes, store, publish, clock, logger });
+  return new IntakeGuard({
+    folder: home.paths.root,
+    get reserveBytes() {
+      return config.intake.reserveMb * mebibyte;
+    },
+    store,
+    publish,
+    clock,
+    logger,
+  });
 }
 
 async function readiness(engine: ContainerEngine, guard: IntakeGuard): Promise<Readiness> {

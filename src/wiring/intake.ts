@@ -42,22 +42,14 @@ export async function createIntake(
   const { groups, outbox, guard } = parts;
   const inbox = stack.use(await openInbox(context));
   const timers = stack.use(new Timers());
-  const { autoRegister } = config.intake;
-  const defaults = groupDefaults(config);
   const accept = createRouter({
     registry: groups,
     store,
-    assistantName: config.assistant.name,
+    get assistantName() {
+      return config.assistant.name;
+    },
     intake: () => guard.state(),
-    autoRegister: createAutoRegister({
-      channels: registeringChannels(context),
-      registry: groups,
-      defaults,
-      limits: autoRegister,
-      store,
-      clock,
-      publish,
-    }),
+    autoRegister: createRegistration(context, groups),
     onStranger: createStrangers(context, parts),
     fetchAll: (group, attachments, roomBytes) => inbox.fetchAll(group, attachments, roomBytes),
     pace: parts.pace,
@@ -68,7 +60,9 @@ export async function createIntake(
       await store.outbox.add(draft, clock.now());
       outbox.wake();
     },
-    limits: limitsOf(config.intake),
+    get limits() {
+      return limitsOf(config.intake);
+    },
     clock,
     publish,
   });
@@ -90,6 +84,24 @@ export async function createIntake(
     metrics.messageIn(message.channel, receipt);
     return receipt;
   };
+}
+
+/** Chats become groups by themselves where a channel says so. */
+function createRegistration(context: AppContext, registry: GroupRegistry): ReturnType<typeof createAutoRegister> {
+  const { config, store, clock, publish } = context;
+  return createAutoRegister({
+    channels: registeringChannels(context),
+    registry,
+    get defaults() {
+      return groupDefaults(config);
+    },
+    get limits() {
+      return config.intake.autoRegister;
+    },
+    store,
+    clock,
+    publish,
+  });
 }
 
 /** Those whose settings say that chats become groups by themselves. */

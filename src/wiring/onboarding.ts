@@ -20,7 +20,9 @@ export function createStrangers(
     store,
     onboards: (channel) => hasTrait(context, channel, "onboards"),
     mainGroups: () => parts.groups.list().filter(({ main }) => main),
-    assistantName: config.assistant.name,
+    get assistantName() {
+      return config.assistant.name;
+    },
     randomBelow: randomInt,
     deliver: () => parts.outbox.wake(),
     clock,
@@ -37,8 +39,12 @@ export function createAnswers(
     store,
     registry: groups,
     isNameFree: async (group) => groups.byName(group.name) === undefined && (await folders.isFree(group)),
-    defaults: groupDefaults(config),
-    assistantName: config.assistant.name,
+    get defaults() {
+      return groupDefaults(config);
+    },
+    get assistantName() {
+      return config.assistant.name;
+    },
     added: async (group, { actor, code }) => {
       const { name, channel, chat } = group;
       await publish({ type: "group.added", group: name, actor, data: { name, channel, chat, code } });

@@ -1,3 +1,4 @@
+import type { ConfigReloader } from "../config/config-reloader.ts";
 import { groupDefaults } from "../config/groups.ts";
 import type { Outbox } from "../delivery/outbox.ts";
 import { createOperations } from "../operations/host-operations.ts";
@@ -25,6 +26,7 @@ export interface HostOperationParts {
   readonly intake: () => IntakeState;
   readonly interventions: Pick<Interventions, "catchUp">;
   readonly chats: Pick<ChatBook, "registered">;
+  readonly reloader: Pick<ConfigReloader, "state" | "reload" | "diff">;
 }
 
 /** What the operator can ask for, made of the parts that do it. */
@@ -38,14 +40,22 @@ export function createHostOperations(context: AppContext, parts: HostOperationPa
       home: home.paths.root,
       pid: process.pid,
       startedAt: clock.now(),
-      assistant: config.assistant.name,
-      models: config.models.routes[config.models.default] ?? [],
+      get assistant() {
+        return config.assistant.name;
+      },
+      get models() {
+        return config.models.routes[config.models.default] ?? [];
+      },
       maxHot: config.sessions.maxHot,
     },
     store,
     groups: groupOperations(context, parts),
-    groupDefaults: groupDefaults(config),
-    routes: Object.keys(config.models.routes),
+    get groupDefaults() {
+      return groupDefaults(config);
+    },
+    get routes() {
+      return Object.keys(config.models.routes);
+    },
     pool: containers.pool,
     outbox: parts.outbox,
     channels: doors.channels,
@@ -53,6 +63,7 @@ export function createHostOperations(context: AppContext, parts: HostOperationPa
     engine: () => viewEngine(containers),
     waitingGroups: () => queue.waitingGroups(),
     intake: parts.intake,
+    config: parts.reloader,
     requeue: async (turn) => {
       const count = (await store.messages.requeue(turn.id)) + (await store.work.requeue(turn.id));
       const group = parts.groups.byName(turn.group);

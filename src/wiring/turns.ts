@@ -1,17 +1,13 @@
 import { randomUUID } from "node:crypto";
 
-import { estimatePromptTokens, estimateStepTokens } from "../context/tokens.ts";
+import { estimateStepTokens } from "../context/tokens.ts";
 import { createMessageIds } from "../context/message-ids.ts";
 import { renderMessages } from "../context/render-messages.ts";
 import { LocalTime } from "../context/time-zone.ts";
-import { maxSteps, networkOf } from "../config/groups.ts";
-import { callsTools, seesImages } from "../models/capabilities.ts";
 import { keepImage } from "../blobs/keep-image.ts";
 import { keepMemberImages } from "../blobs/member-images.ts";
-import { createModelCalls } from "../models/model-calls.ts";
-import type { ModelCalls } from "../models/model-calls.ts";
-import type { Provider } from "../models/provider.ts";
-import { waitReally } from "../models/retry.ts";
+import { seesImages } from "../models/capabilities.ts";
+import type { ProviderSet } from "../models/provider-set.ts";
 import type { TurnPace } from "../intake/turn-pace.ts";
 import { ConversationTools } from "../tools/conversation-tools.ts";
 import type { ConversationToolsParts } from "../tools/conversation-tools.ts";
@@ -23,6 +19,7 @@ import type { TurnParts } from "../turns/turn-parts.ts";
 import type { Containers } from "./containers.ts";
 import type { AppContext } from "./context.ts";
 import { roomForBlobs } from "./files.ts";
+import { createTurnSettings } from "./turn-settings.ts";
 
 export function createTurns(
   context: AppContext,
@@ -35,34 +32,35 @@ export function createTurns(
   }: Pick<TurnParts, "deliver" | "workAdded" | "untilWritable" | "keepFile" | "formatReply" | "formatNotice"> & {
     readonly pace: TurnPace;
     readonly tools: Pick<ConversationToolsParts, "registry" | "channelCan">;
-    readonly providers: ReadonlyMap<string, Provider>;
+    readonly providers: ProviderSet;
   },
 ): TurnRunner {
   const { config, store, clock, logger } = context;
-  const agentName = config.assistant.name;
-  const timeZone = new LocalTime(config.timezone);
   const idOf = createMessageIds(context.fingerprint);
-  const toolsOf = createToolsOf(context, tools);
-  const prompts = createPrompts(context, { launcher, instructions, timeZone, toolsOf });
+  const conversationTools = new ConversationTools({ ...tools, sessions: store.sessions });
+  const toolsOf: TurnParts["toolsOf"] = ({ group, turn, settings }) =>
+    conversationTools.of(group, turn, {
+      callTools: settings.callsTools(group.model),
+      seeImages: seesImages(config.models, group.model),
+    });
+  const prompts = createPrompts(context, { launcher, instructions, toolsOf });
   const hasRoom = roomForBlobs(context);
   const leases = new SessionLeases({ leases: store.leases, owner: randomUUID(), clock, logger });
   return new TurnRunner({
     store,
     leases,
     pool,
-    ask: createAskModel({
-      store,
-      models: createModels(context, providers),
-      toolsOf,
-      prompts,
-    }),
+    ask: createAskModel({ store, toolsOf, prompts }),
     changeSince: (scope) => prompts.changeSince(scope),
-    render: (messages, more) => renderMessages({ messages, ...more, agentName, timeZone, idOf }),
+    render: (messages, more) => {
+      const timeZone = new LocalTime(config.timezone);
+      return renderMessages({ messages, ...more, agentName: config.assistant.name, timeZone, idOf });
+    },
     imagesOf: createImagesOf(context),
     keepImage: (image) => keepImage({ blobs: context.blobs, hasRoom }, image),
     estimateTokens: estimateStepTokens,
     toolsOf,
-    maxSteps: (group) => maxSteps(config, group.name),
+    settings: createTurnSettings(context, providers),
     ...work,
     publish: context.publish,
     fingerprint: context.fingerprint,
@@ -73,46 +71,26 @@ export function createTurns(
     ended: ({ turn }) => pace.ended(turn),
     clock,
     logger,
-    turnTimeoutMs: config.sessions.turnTimeoutMinutes * 60_000,
-    holdMs: config.sessions.holdMinutes * 60_000,
-    silenceTimeoutMs: config.sessions.silenceTimeoutSeconds * 1000,
   });
 }
 
 function createPrompts(
   context: AppContext,
-  parts: Pick<PromptSources, "timeZone" | "toolsOf"> & Pick<Containers, "launcher" | "instructions">,
+  parts: Pick<PromptSources, "toolsOf"> & Pick<Containers, "launcher" | "instructions">,
 ): ConversationPrompts {
-  const { config, store, clock } = context;
+  const { store, clock } = context;
   const { instructions } = parts;
   return new ConversationPrompts({
     sessions: store.sessions,
     sources: {
-      agentName: config.assistant.name,
-      timeZone: parts.timeZone,
       toolsOf: parts.toolsOf,
       instructionsOf: (group, session) => instructions.of(group.name, session.id),
       foldersOf: (group) => parts.launcher.foldersOf(group.name),
       chatOf: ({ channel, chat }) => store.chats.get(channel, chat),
-      networkFor: (group) => networkOf(config, group.name).allow,
     },
     estimateTokens: estimateStepTokens,
     now: () => clock.now(),
   });
-}
-
-function createToolsOf(
-  { config, store }: AppContext,
-  parts: Pick<ConversationToolsParts, "registry" | "channelCan">,
-): TurnParts["toolsOf"] {
-  const callsToolsOn = (route: string | undefined): boolean => callsTools(config.models, route);
-  const tools = new ConversationTools({
-    ...parts,
-    sessions: store.sessions,
-    callsTools: callsToolsOn,
-    seesImages: (route) => seesImages(config.models, route),
-  });
-  return ({ group, turn }) => tools.of(group, turn);
 }
 
 /** None where no model of the group's route can see. */
@@ -123,23 +101,4 @@ function createImagesOf(context: AppContext): TurnParts["imagesOf"] {
     if (!seesImages(config.models, group.model)) return new Map();
     return keepMemberImages({ blobs, groupsFolder: home.paths.groups, hasRoom, logger }, group.name, messages);
   };
-}
-
-function createModels(
-  { config, store, blobs, clock, logger, publish }: AppContext,
-  providers: ReadonlyMap<string, Provider>,
-): ModelCalls {
-  return createModelCalls({
-    models: config.models,
-    budgets: config.budgets,
-    providers,
-    usage: store.usage,
-    readImage: (sha256) => blobs.read(sha256),
-    estimateTokens: estimatePromptTokens,
-    clock,
-    random: Math.random,
-    wait: waitReally,
-    logger,
-    publish,
-  });
 }

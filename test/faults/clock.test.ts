@@ -8,6 +8,7 @@ import { startHost } from "../../src/wiring/host.ts";
 import { readEnvironment } from "../../src/config/environment.ts";
 import { prepareHome } from "../../src/config/home.ts";
 import { loadConfig } from "../../src/config/load.ts";
+import { Redaction } from "../../src/lib/redaction.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { crabpot, jsonLines } from "../support/crabpot.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
@@ -28,7 +29,9 @@ test("a clock that is set back by days changes no order, and the audit log still
   let behindMs = 0;
   const clock = { now: () => Date.now() - behindMs, monotonic: () => systemClock.monotonic() };
   const console = { input, output, error: new PassThrough(), json: true, interactive: false };
-  const foundation = { environment, home, loaded, version: "test", clock, logger: pino({ level: "silent" }) };
+  const logger = pino({ level: "silent" });
+  const redaction = new Redaction(loaded.secrets);
+  const foundation = { environment, home, loaded, version: "test", clock, logger, redaction };
 
   const app = await startHost({ ...foundation, console });
   for (const [index, behind] of [0, 3 * day, 1 * day, 5 * day].entries()) {

@@ -118,6 +118,11 @@ export async function startControlledHost(home: string): Promise<ControlledHost>
     engine: () => Promise.resolve({ ok: true, detail: "docker 99" }),
     waitingGroups: () => 0,
     intake: () => ({ open: true }),
+    config: {
+      state: () => ({ state: "applied", since: 0 }),
+      reload: () => Promise.resolve({ changed: [], config: { state: "applied", since: 0 } }),
+      diff: () => Promise.resolve({ faults: [], differences: [] }),
+    },
     requeue: (turn) => store.messages.requeue(turn.id),
     workAdded: () => undefined,
     nextEvent: (signal) => events.next(signal),

@@ -16,6 +16,7 @@ const auditTypes = {
   "host-stop": true,
   "store-pruned": true,
   "config-loaded": true,
+  "config-refused": true,
   "engine-judged": true,
   "channel-state": true,
   "control-request": true,

@@ -13,6 +13,7 @@ import { readEnvironment } from "../../src/config/environment.ts";
 import { prepareHome } from "../../src/config/home.ts";
 import { loadConfig } from "../../src/config/load.ts";
 import { systemClock } from "../../src/lib/clock.ts";
+import { Redaction } from "../../src/lib/redaction.ts";
 import { FakeChannel } from "../fakes/fake-channel.ts";
 import { crabpot, newHome, type CommandResult } from "./crabpot.ts";
 
@@ -46,6 +47,7 @@ export async function openEmbeddedHost(config: object = {}): Promise<EmbeddedHos
       version: "test",
       clock: systemClock,
       logger: pino({ level: "silent" }),
+      redaction: new Redaction(),
       console: undefined,
     }),
   );

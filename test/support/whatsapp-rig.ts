@@ -106,7 +106,7 @@ export class WhatsAppRig implements AsyncDisposable {
       clock: systemClock,
       wait: waitOnTimer,
       random: () => 0.5,
-      logger: createLogger({ level: "debug", output: sink, format: "json", secrets: [] }),
+      logger: createLogger({ level: "debug", output: sink, format: "json", redact: (text) => text }),
     };
     const connector = new WhatsAppConnector({
       ...common,
@@ -116,7 +116,7 @@ export class WhatsAppRig implements AsyncDisposable {
         pacing: { perChatPerSecond: 1_000, perMinute: 100_000 },
         ...settings,
       },
-      assistantName: "crab",
+      assistantName: () => "crab",
       instance: "test",
       state: around(this.store.channelState),
       variables: { NODE_EXTRA_CA_CERTS: this.whatsapp.caFile, ANTHROPIC_API_KEY: "sk-canary" },

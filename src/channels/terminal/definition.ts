@@ -7,8 +7,14 @@ export const terminal = defineChannel({
   name: "terminal",
   config: z.strictObject({}),
   traits: { console: true, inEveryHome: true, typedChats: true, operatorOnly: true, fetchedLater: true },
-  open: async (_settings, { console, assistantName, clock }) => {
+  open: async (_settings, ports) => {
     const { TerminalChannel } = await import("./terminal-channel.ts");
-    return new TerminalChannel({ ...console(), assistantName, clock });
+    return new TerminalChannel({
+      ...ports.console(),
+      get assistantName() {
+        return ports.assistantName;
+      },
+      clock: ports.clock,
+    });
   },
 });

@@ -14,6 +14,6 @@ export const whatsapp = defineChannel({
       : [`channels.whatsapp.webSocketUrl is set: the channel talks to ${webSocketUrl}, not to WhatsApp`],
   open: async (settings, ports) => {
     const { WhatsAppConnector } = await import("./connector.ts");
-    return new WhatsAppConnector({ ...ports, settings });
+    return new WhatsAppConnector({ ...ports, assistantName: () => ports.assistantName, settings });
   },
 });

@@ -18,7 +18,7 @@ import { type Directory, displayOf } from "./directory.ts";
 
 export interface IntakeParts {
   readonly channel: string;
-  readonly assistantName: string;
+  readonly assistantName: () => string;
   readonly accept: AcceptMessage;
   readonly account: () => Account | undefined;
   readonly directory: Directory;
@@ -162,7 +162,7 @@ export class Intake implements AsyncDisposable {
   #nameOf(person: string): string {
     const { account, assistantName, directory } = this.#parts;
     const me = account();
-    return me && isSame(me, person) ? assistantName : (directory.nameOf(person) ?? displayOf(person));
+    return me && isSame(me, person) ? assistantName() : (directory.nameOf(person) ?? displayOf(person));
   }
 
   #toAttachment(media: MediaReference): IncomingAttachment {

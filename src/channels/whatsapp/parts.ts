@@ -6,8 +6,9 @@ import type { WorkerLimits } from "./worker-process.ts";
 /** What the connector is made with. */
 export interface WhatsAppOptions extends Pick<
   ChannelPorts,
-  "assistantName" | "instance" | "state" | "variables" | "clock" | "wait" | "random" | "logger"
+  "instance" | "state" | "variables" | "clock" | "wait" | "random" | "logger"
 > {
+  readonly assistantName: () => string;
   readonly settings: WhatsAppSettings;
   readonly limits?: WorkerLimits | undefined;
 }

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { chmod, mkdir, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { getCACertificates, rootCertificates } from "node:tls";
@@ -47,11 +48,19 @@ export interface DoorPlace {
   readonly certificates: boolean;
 }
 
-/** The ways out of all groups that have one. Each is opened when the first container needs it, and stays until the end. */
+/** An open way out, and what it was opened for. */
+interface OpenDoor extends AsyncDisposable {
+  readonly key: string;
+  readonly place: Promise<DoorPlace>;
+}
+
+/**
+ * The ways out of all groups that have one. Each is opened when the first container needs it, and stays until the end, or until
+ * a container is started after the group's network has changed: then another one takes its place, for all of its containers.
+ */
 export class EgressDoors implements AsyncDisposable {
   readonly #parts: DoorsParts;
-  readonly #open = new Map<string, Promise<DoorPlace>>();
-  readonly #owned = new AsyncDisposableStack();
+  readonly #open = new Map<string, OpenDoor>();
   readonly #isPublic = publicAddressCheck();
   readonly #isPrivate = privateAddressCheck();
   readonly #extra: readonly string[];
@@ -66,25 +75,66 @@ export class EgressDoors implements AsyncDisposable {
   kindOf(group: string): string {
     const { allow, secrets } = this.#parts.networkOf(group);
     if (allow.length === 0) return "none";
-    return secrets.length > 0 || this.#extra.length > 0 ? "door and certificates" : "door";
+    const kind = secrets.length > 0 || this.#extra.length > 0 ? "door and certificates" : "door";
+    return `${kind} ${this.#keyOf(group)}`;
   }
 
   /** Undefined for a group that may not go anywhere. */
   async open(group: string): Promise<DoorPlace | undefined> {
+    const known = this.#open.get(group);
+    const key = this.#keyOf(group);
+    if (known?.key === key) return known.place;
+    this.#open.delete(group);
     const network = this.#parts.networkOf(group);
-    if (network.allow.length === 0) return undefined;
-    const opening = this.#open.get(group) ?? this.#make(group, network);
-    this.#open.set(group, opening);
-    opening.catch(() => this.#open.delete(group));
-    return opening;
+    if (network.allow.length === 0) {
+      await known?.[Symbol.asyncDispose]();
+      return undefined;
+    }
+    const opened = this.#openNext(group, { key, network, before: known });
+    this.#open.set(group, opened);
+    opened.place.catch(() => {
+      if (this.#open.get(group) === opened) this.#open.delete(group);
+    });
+    return opened.place;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await Promise.allSettled(this.#open.values());
-    await this.#owned.disposeAsync();
+    await Promise.all([...this.#open.values()].map((door) => door[Symbol.asyncDispose]()));
   }
 
-  async #make(group: string, network: GroupNetwork): Promise<DoorPlace> {
+  #keyOf(group: string): string {
+    const { networkOf, nameservers } = this.#parts;
+    return createHash("sha256")
+      .update(JSON.stringify([networkOf(group), nameservers]))
+      .digest("hex");
+  }
+
+  /** Both have the same socket, so the one before is closed first; that cuts its connections. */
+  #openNext(
+    group: string,
+    {
+      key,
+      network,
+      before,
+    }: { readonly key: string; readonly network: GroupNetwork; readonly before?: OpenDoor | undefined },
+  ): OpenDoor {
+    const owned = new AsyncDisposableStack();
+    const open = async (): Promise<DoorPlace> => {
+      await before?.[Symbol.asyncDispose]();
+      return this.#make(group, network, owned);
+    };
+    const place = open();
+    return {
+      key,
+      place,
+      [Symbol.asyncDispose]: async () => {
+        await place.catch(() => undefined);
+        await owned.disposeAsync();
+      },
+    };
+  }
+
+  async #make(group: string, network: GroupNetwork, owned: AsyncDisposableStack): Promise<DoorPlace> {
     const { publish, logger, now, overrides } = this.#parts;
     const folder = join(this.#parts.folder, group);
     await mkdir(folder, { recursive: true, mode: 0o755 });
@@ -96,6 +146,7 @@ export class EgressDoors implements AsyncDisposable {
       publish({ type: "egress.judged", group, actor: "agent", data });
     const reflections = new Reflections(limits.maskedAnswers);
     const inspector = await this.#inspect(network, { meter, addresses, reflections, report });
+    if (inspector) owned.use(inspector);
     const certificates = inspector !== undefined || this.#extra.length > 0;
     await this.#placeCertificates(folder, { certificates, ours: inspector !== undefined });
     const door = await EgressDoor.open(
@@ -113,7 +164,7 @@ export class EgressDoors implements AsyncDisposable {
       },
       join(folder, egressDoor.socketName),
     );
-    this.#owned.use(door);
+    owned.use(door);
     return { folder, certificates };
   }
 
@@ -140,7 +191,7 @@ export class EgressDoors implements AsyncDisposable {
     const secrets = network.secrets.map((secret) => ({ ...secret, hosts: secret.hosts.filter(isSafe) }));
     const { now, overrides } = this.#parts;
     const authority = await this.#openAuthority();
-    return this.#owned.use(new Inspector({ ...parts, secrets, authority, trusted: overrides?.trusted, now }));
+    return new Inspector({ ...parts, secrets, authority, trusted: overrides?.trusted, now });
   }
 
   async #openAuthority(): Promise<Authority> {

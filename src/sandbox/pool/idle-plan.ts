@@ -1,9 +1,7 @@
 /** What becomes of a container that nobody uses. */
 export interface IdlePlanParts {
-  /** Until it is frozen; 0: never. */
-  readonly freezeMs: number;
-  /** Until it is ended. */
-  readonly stopMs: number;
+  /** Until it is frozen (0: never), and until it is ended. */
+  readonly times: () => { readonly freezeMs: number; readonly stopMs: number };
   readonly freeze: (session: string) => void;
   readonly stop: (session: string) => void;
 }
@@ -19,7 +17,8 @@ export class IdlePlan {
 
   /** The container is idle from now on. */
   begin(session: string): void {
-    const { freezeMs, stopMs, freeze } = this.#parts;
+    const { times, freeze } = this.#parts;
+    const { freezeMs, stopMs } = times();
     if (freezeMs === 0 || freezeMs >= stopMs) return this.#stopAfter(session, stopMs);
     this.#after(session, freezeMs, () => {
       freeze(session);

@@ -40,6 +40,9 @@ export class SessionPool implements AsyncDisposable {
   readonly #starting = new Map<string, number | undefined>();
   readonly #leftovers: Leftovers;
   readonly #stop = new AbortController();
+  /** Sessions whose containers were busy when the configuration changed. */
+  readonly #doubtful = new Set<string>();
+  #groupOf: ((name: string) => Group | undefined) | undefined;
 
   constructor(parts: PoolParts) {
     this.#parts = parts;
@@ -55,15 +58,16 @@ export class SessionPool implements AsyncDisposable {
       logger: parts.logger,
     });
     this.#idle = new IdlePlan({
-      freezeMs: parts.limits.freezeMs,
-      stopMs: parts.limits.idleStopMs,
+      times: () => ({ freezeMs: parts.limits.freezeMs, stopMs: parts.limits.idleStopMs }),
       freeze: (session) => void this.#freezing.freeze(this.#hot.get(session)),
       stop: (session) => this.#endIdle(session, "it was idle for too long"),
     });
     this.#memory = new MemoryRelief({
       idle: () => this.#idleOnes(),
       availableMb: parts.availableMemoryMb,
-      reserveMb: parts.limits.memoryReserveMb,
+      get reserveMb() {
+        return parts.limits.memoryReserveMb;
+      },
       now: parts.now,
     });
     this.#memoryTimer = setInterval(
@@ -113,6 +117,7 @@ export class SessionPool implements AsyncDisposable {
     this.#parts.mounts.released(session);
     if (hot.state === "idle") this.#idle.begin(session);
     this.#pending.add(this.#endExcess());
+    if (this.#doubtful.delete(session)) this.#pending.add(this.#endIfOutdated(session));
   }
 
   /** Ends the container of a session, busy or not. False when it has none. */
@@ -127,6 +132,19 @@ export class SessionPool implements AsyncDisposable {
   async retire(session: Pick<Session, "id" | "generation">, reason: string): Promise<void> {
     const hot = this.#hot.get(session.id);
     if (hot && isOutdated(hot, session)) await hot.close(reason);
+  }
+
+  /**
+   * Ends the idle containers that their groups would not get any more as things are now, and those of groups that are gone; a
+   * busy one is looked at again when its turn has ended. For a configuration that has changed: what it takes away from a
+   * group must not be had until the group's next turn.
+   */
+  endOutdated(groupOf: (name: string) => Group | undefined): void {
+    this.#groupOf = groupOf;
+    for (const [session, hot] of this.#hot) {
+      if (hot.state === "idle") this.#pending.add(this.#endIfOutdated(session));
+      else this.#doubtful.add(session);
+    }
   }
 
   /**
@@ -282,6 +300,16 @@ export class SessionPool implements AsyncDisposable {
       if (!oldest) break;
       await oldest.close("its place was needed");
     }
+  }
+
+  async #endIfOutdated(session: string): Promise<void> {
+    const hot = this.#hot.get(session);
+    if (!hot) return;
+    const group = this.#groupOf?.(hot.view().group);
+    const isCurrent = group !== undefined && (await this.#parts.launcher.fingerprint(group)) === hot.fingerprint;
+    // One that has got work in between was looked at for it.
+    if (isCurrent || hot.state !== "idle") return;
+    await hot.close(group ? "its configuration changed" : "its group was removed");
   }
 
   #idleOnes(): HotContainer[] {

@@ -9,7 +9,7 @@ import { defineChannel } from "../../../src/channels/define-channel.ts";
 import { type Adapters, hasTrait, withBuiltInAdapters } from "../../../src/config/adapters.ts";
 import { configJsonSchema } from "../../../src/config/json-schema.ts";
 import { checkConfig, describeFault, loadConfig } from "../../../src/config/load.ts";
-import { openProviders } from "../../../src/models/catalog.ts";
+import { openLateProvider } from "../../../src/models/catalog.ts";
 import { defineProvider } from "../../../src/models/define-provider.ts";
 import { FakeChannel } from "../../fakes/fake-channel.ts";
 import { parrot } from "../../fixtures/adapters/parrot-provider.ts";
@@ -124,10 +124,11 @@ test("a provider is opened when it is first needed, and ended with the host", as
     },
   });
   const settings = { kind: "watched" };
-  const providers = openProviders({ providers: { used: settings, idle: settings }, timeoutSeconds: 1 }, [watched]);
+  const used = openLateProvider("used", settings, { definitions: [watched] });
+  const idle = openLateProvider("idle", settings, { definitions: [watched] });
 
-  await providers.get("used")?.check(AbortSignal.timeout(1_000));
-  for (const provider of providers.values()) await provider[Symbol.asyncDispose]();
+  await used.check(AbortSignal.timeout(1_000));
+  for (const provider of [used, idle]) await provider[Symbol.asyncDispose]();
 
   expect(events).toEqual(["opened used", "ended used"]);
 });

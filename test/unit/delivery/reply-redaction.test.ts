@@ -45,7 +45,8 @@ async function formats(now: () => number = () => 0) {
   const clock = { now } as Parameters<typeof createReplyFormats>[0]["clock"];
   const { config: read, adapters } = checked.loaded;
   const { formatReply, formatNotice } = createReplyFormats({
-    secrets: secretsOf(read, adapters),
+    secrets: () => secretsOf(read, adapters),
+    onChange: () => undefined,
     homeFolder: home.paths.root,
     tell: (notice) => void notices.push(notice),
     publish,

@@ -7,6 +7,7 @@ import { expect, test } from "vitest";
 
 import { AppError } from "../../../src/lib/app-error.ts";
 import { createLogger } from "../../../src/lib/logger.ts";
+import { Redaction } from "../../../src/lib/redaction.ts";
 import type { LoggerOptions } from "../../../src/lib/logger.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
@@ -21,7 +22,7 @@ class Memory extends Writable {
 
 function openLog(options: Partial<LoggerOptions> = {}) {
   const output = new Memory();
-  const logger = createLogger({ level: "debug", output, format: "json", secrets: [], ...options });
+  const logger = createLogger({ level: "debug", output, format: "json", redact: (text) => text, ...options });
   return { logger, output };
 }
 
@@ -61,7 +62,7 @@ test("on a terminal, a chat can neither steer the terminal nor forge a line", ()
 });
 
 test("keys and tokens never reach the log, under whatever name and however deep", () => {
-  const { logger, output } = openLog({ secrets: ["s3cr3t-value", 'with"quote'] });
+  const { logger, output } = openLog({ redact: new Redaction(["s3cr3t-value", 'with"quote']).redact });
 
   logger.info({ headers: { Authorization: "Bearer abc" }, list: [{ apiKey: "k1", "x-api-key": "k2" }], tokens: 12 });
   logger.child({ url: "https://u:s3cr3t-value@host" }).error(new Error("failed with s3cr3t-value"));

@@ -6,7 +6,7 @@ import { estimatePromptTokens } from "../../../src/context/tokens.ts";
 import { AppError } from "../../../src/lib/app-error.ts";
 import type { Clock } from "../../../src/lib/clock.ts";
 import type { CapabilityOverride } from "../../../src/models/capabilities.ts";
-import { openProviders } from "../../../src/models/catalog.ts";
+import { openLateProvider } from "../../../src/models/catalog.ts";
 import { createModelCalls } from "../../../src/models/model-calls.ts";
 import type { ModelCall, ModelCalls, ModelCallsParts } from "../../../src/models/model-calls.ts";
 import type { NewEvent } from "../../../src/events/event.ts";
@@ -74,7 +74,12 @@ export async function openModelCalls(setting: Setting): Promise<OpenedModelCalls
   const calls = createModelCalls({
     models,
     budgets: { perGroup: setting.budgets?.perGroup ?? {}, total: setting.budgets?.total ?? {} },
-    providers: openProviders(models),
+    providers: new Map(
+      Object.entries(models.providers).map(([name, settings]) => [
+        name,
+        openLateProvider(name, settings, { silenceMs: models.timeoutSeconds * 1000 }),
+      ]),
+    ),
     usage: store.usage,
     readImage: async (sha256) => setting.images?.get(sha256) ?? Promise.reject(new Error("there is no such image")),
     estimateTokens: estimatePromptTokens,

@@ -14,18 +14,19 @@ function tool(name: string, more: { description?: string; channelTrait?: "reacti
   return defineTool({ ...fixed, name, description: "", input: z.strictObject({}), run: async () => "", ...more });
 }
 
+/** A model that can do everything. */
+const able = { callTools: true, seeImages: true };
+
 /** One life of a host with these tools. */
 function host(
   sessions: SessionStore,
   tools: readonly HostTool[],
-  can: { reactions?: boolean; tools?: boolean; vision?: boolean } = {},
+  can: { reactions?: boolean } = {},
 ): ConversationTools {
   return new ConversationTools({
     registry: new ToolRegistry(tools),
     sessions,
     channelCan: () => can.reactions ?? true,
-    callsTools: () => can.tools ?? true,
-    seesImages: () => can.vision ?? true,
   });
 }
 
@@ -40,10 +41,10 @@ test("the bytes of a conversation's tools outlast an upgrade of the host; the ne
   const before = [tool("dice", { description: "Old words." }), tool("gone")];
   const after = [tool("dice", { description: "New words." }), tool("new")];
 
-  const first = await host(sessions, before).of(family, { session, conversation: 1 });
+  const first = await host(sessions, before).of(family, { session, conversation: 1 }, able);
   const upgraded = host(sessions, after);
-  const second = await upgraded.of(family, { session, conversation: 1 });
-  const next = await upgraded.of(family, { session, conversation: 2 });
+  const second = await upgraded.of(family, { session, conversation: 1 }, able);
+  const next = await upgraded.of(family, { session, conversation: 2 }, able);
 
   expect(JSON.stringify(second.definitions)).toBe(JSON.stringify(first.definitions));
   expect(second.announced.map(({ name }) => name)).toEqual(["dice"]);
@@ -65,9 +66,9 @@ test("what a group, its channel or its model loses in a conversation is refused,
   const where = { session, conversation: 1 };
   const strict = { ...family, policy: { default: "allow", tools: { dice: "deny" } } } as const;
 
-  const { definitions } = await host(sessions, tools).of(family, where);
-  const now = await host(sessions, tools, { reactions: false }).of(strict, where);
-  const simple = await host(sessions, tools, { tools: false }).of(family, where);
+  const { definitions } = await host(sessions, tools).of(family, where, able);
+  const now = await host(sessions, tools, { reactions: false }).of(strict, where, able);
+  const simple = await host(sessions, tools).of(family, where, { callTools: false, seeImages: true });
 
   expect(now.definitions).toEqual(definitions);
   expect(now.judge(call("dice"))).toEqual(refused('policy does not allow "dice"'));
@@ -81,10 +82,10 @@ test("a turn of an earlier conversation that is still at work changes nothing fo
   await using opened = await openTestStore();
   const { sessions } = opened.store;
   const { id: session } = await sessions.open("agent:terminal:chat", "family");
-  const newer = await host(sessions, [tool("new")]).of(family, { session, conversation: 2 });
+  const newer = await host(sessions, [tool("new")]).of(family, { session, conversation: 2 }, able);
 
-  await host(sessions, [tool("other")]).of(family, { session, conversation: 1 });
-  const again = await host(sessions, [tool("other")]).of(family, { session, conversation: 2 });
+  await host(sessions, [tool("other")]).of(family, { session, conversation: 1 }, able);
+  const again = await host(sessions, [tool("other")]).of(family, { session, conversation: 2 }, able);
 
   expect(again.definitions).toEqual(newer.definitions);
 });

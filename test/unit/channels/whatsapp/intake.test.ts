@@ -27,7 +27,7 @@ test("a message that is kept out for hours is given up: neither its chat nor its
   const journal = { store: opened.store.channelState, space: "journal" };
   await using intake = new Intake({
     channel: "whatsapp",
-    assistantName: "crab",
+    assistantName: () => "crab",
     accept: async ({ id }) => {
       offered.push(id);
       return id.startsWith("flood") ? lasting : { outcome: "stored", duplicate: false };

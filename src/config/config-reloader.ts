@@ -1,0 +1,185 @@
+import type { Logger } from "pino";
+
+import type { ConfigDifferences, ConfigState, ReloadReport } from "../domain/config-state.ts";
+import type { Publish } from "../events/event.ts";
+import { AppError, isPassing, toError } from "../lib/app-error.ts";
+import type { Clock } from "../lib/clock.ts";
+import { type ConfigChange, planChange } from "./config-change.ts";
+import { describeFault, type ConfigCheck, type LoadedConfig } from "./load.ts";
+import type { ConfigFault } from "./faults.ts";
+import type { Config } from "./schema.ts";
+
+export interface ConfigReloaderParts {
+  readonly running: () => Config;
+  /** config.yaml as it is now; a file that is gone while the host runs is a fault. */
+  readonly readConfig: () => Promise<ConfigCheck>;
+  /** Why mounts.json cannot be used; undefined: it can, or there is none. */
+  readonly readMounts: () => Promise<string | undefined>;
+  /** Puts the change on record and makes it hold. */
+  readonly apply: (change: ConfigChange, loaded: LoadedConfig) => Promise<void>;
+  /** Something outside of config.yaml that containers are made from may have changed. */
+  readonly reviewContainers: () => void;
+  readonly publish: Publish<"config.refused">;
+  /** Says it to the operator in a chat: paths only, never values. */
+  readonly tell: (text: string) => void;
+  readonly clock: Pick<Clock, "now">;
+  readonly logger: Logger;
+}
+
+/** What reading the files has brought to light. */
+interface Findings {
+  readonly configFaults: readonly ConfigFault[];
+  readonly mountsFault: string | undefined;
+  readonly restart: readonly string[];
+}
+
+/** Trouble of the machine, such as a full disk, is over some time, and the file does not change once more. */
+const retryMs = 5_000;
+
+/** Applies what is written in config.yaml while the host runs, one reload at a time. */
+export class ConfigReloader implements AsyncDisposable {
+  readonly #parts: ConfigReloaderParts;
+  #state: ConfigState;
+  #working: Promise<unknown> = Promise.resolve();
+  #next: Promise<ReloadReport> | undefined;
+  #retry: NodeJS.Timeout | undefined;
+  #isOver = false;
+
+  constructor(parts: ConfigReloaderParts) {
+    this.#parts = parts;
+    this.#state = { state: "applied", since: parts.clock.now() };
+  }
+
+  state(): ConfigState {
+    return this.#state;
+  }
+
+  /** Reads the files and applies what can hold now. Those who ask while one is under way share the one after it. */
+  reload(): Promise<ReloadReport> {
+    this.#next ??= this.#after(this.#working, () => {
+      this.#next = undefined;
+      return this.#reload();
+    });
+    return this.#next;
+  }
+
+  /** The same for those who do not wait: never rejects, and tries again where the machine was in trouble. */
+  async reloadSoon(): Promise<void> {
+    clearTimeout(this.#retry);
+    if (this.#isOver) return;
+    try {
+      await this.reload();
+    } catch (error) {
+      this.#parts.logger.error({ err: toError(error) }, "a changed configuration could not be applied; retrying");
+      this.#retry = setTimeout(() => void this.reloadSoon(), retryMs).unref();
+    }
+  }
+
+  /** Where config.yaml differs from what runs; changes nothing. */
+  async diff(): Promise<ConfigDifferences> {
+    const check = await this.#parts.readConfig();
+    if (!check.ok)
+      return { faults: describeAll({ configFaults: check.faults, mountsFault: undefined }), differences: [] };
+    const { now, restart } = planChange(this.#parts.running(), check.loaded.config);
+    const differences = [
+      ...now.map((path) => ({ path, applies: "now" }) as const),
+      ...restart.map((path) => ({ path, applies: "restart" }) as const),
+    ];
+    return { faults: [], differences };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isOver = true;
+    clearTimeout(this.#retry);
+    await this.#working;
+  }
+
+  async #after(before: Promise<unknown>, work: () => Promise<ReloadReport>): Promise<ReloadReport> {
+    const doing = before.then(work);
+    this.#working = doing.catch(() => undefined);
+    return doing;
+  }
+
+  async #reload(): Promise<ReloadReport> {
+    const { readConfig, readMounts, running, reviewContainers } = this.#parts;
+    const check = await readConfig();
+    const mountsFault = await readMounts();
+    const change = check.ok ? planChange(running(), check.loaded.config) : undefined;
+    const configFaults = check.ok && change ? await this.#apply(change, check.loaded) : faultsOf(check);
+    const isUsed = configFaults.length === 0;
+    const restart = (isUsed ? change?.restart : this.#state.restart) ?? [];
+    await this.#note({ configFaults, mountsFault, restart });
+    reviewContainers();
+    return { changed: (isUsed ? change?.now : undefined) ?? [], config: this.#state };
+  }
+
+  /** Returns what keeps a valid file from being applied, such as a link in place of a group's folder. */
+  async #apply(change: ConfigChange, loaded: LoadedConfig): Promise<readonly ConfigFault[]> {
+    const { state, restart } = this.#state;
+    if (change.now.length === 0 && isSame(change.restart, restart) && state !== "invalid") return [];
+    try {
+      await this.#parts.apply(change, loaded);
+      return [];
+    } catch (error) {
+      if (!(error instanceof AppError) || isPassing(error)) throw error;
+      return [{ path: "", detail: error.message, fix: error.fix }];
+    }
+  }
+
+  async #note(found: Findings): Promise<void> {
+    const before = this.#state;
+    const faults = describeAll(found);
+    const hasNewFaults = !isSame(faults, before.faults);
+    const hasNewRestart = !isSame(found.restart, before.restart);
+    if (!hasNewFaults && !hasNewRestart) return;
+    if (hasNewFaults && faults.length > 0) await this.#refuse(found, faults);
+    this.#state = stateOf(faults, found.restart, this.#parts.clock.now());
+    if (faults.length === 0 && before.state === "invalid") this.#tellMended();
+    const { restart } = this.#state;
+    if (restart && hasNewRestart) this.#parts.logger.warn({ restart }, `needs a restart: ${restart.join(", ")}`);
+  }
+
+  async #refuse({ configFaults, mountsFault }: Findings, faults: readonly string[]): Promise<void> {
+    const paths = configFaults.map(({ path }) => (path === "" ? "config.yaml" : path));
+    if (mountsFault !== undefined) paths.push("mounts.json");
+    await this.#parts.publish({ type: "config.refused", actor: "host", data: { paths } });
+    this.#tellRefused(faults, paths);
+  }
+
+  #tellRefused(faults: readonly string[], paths: readonly string[]): void {
+    const { logger, tell } = this.#parts;
+    const isConfig = paths.some((path) => path !== "mounts.json");
+    const effect = isConfig
+      ? "It changes nothing; the settings of before still hold."
+      : "No mount is allowed until then.";
+    const name = isConfig ? "config.yaml" : "mounts.json";
+    logger.error({ faults }, `${name} cannot be used. ${effect}`);
+    const shown = paths.filter((path) => path !== name).slice(0, 5);
+    const where = shown.length > 0 ? ` (${shown.join(", ")})` : "";
+    const how = isConfig ? "`crabpot config check` says what is wrong." : "`crabpot status` says what is wrong.";
+    tell(`${name} was changed and cannot be used${where}. ${effect} ${how}`);
+  }
+
+  #tellMended(): void {
+    this.#parts.logger.info("config.yaml and mounts.json can be used again");
+    this.#parts.tell("The configuration can be used again.");
+  }
+}
+
+function faultsOf(check: ConfigCheck): readonly ConfigFault[] {
+  return check.ok ? [] : check.faults;
+}
+
+function stateOf(faults: readonly string[], restart: readonly string[], since: number): ConfigState {
+  const state = faults.length > 0 ? "invalid" : restart.length > 0 ? "restart-needed" : "applied";
+  return { state, since, ...(faults.length > 0 && { faults }), ...(restart.length > 0 && { restart }) };
+}
+
+function describeAll({ configFaults, mountsFault }: Pick<Findings, "configFaults" | "mountsFault">): string[] {
+  const faults = configFaults.map((fault) => `config.yaml: ${describeFault(fault)}`);
+  return mountsFault === undefined ? faults : [...faults, `mounts.json: ${mountsFault}`];
+}
+
+function isSame(one: readonly string[], other: readonly string[] = []): boolean {
+  return one.length === other.length && one.every((text, index) => text === other[index]);
+}

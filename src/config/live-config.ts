@@ -1,0 +1,31 @@
+import type { Config } from "./schema.ts";
+
+/** The configuration that holds: it is replaced as a whole while the host runs. */
+export class LiveConfig {
+  /** Looks each section up when it is read, so whoever keeps this object never has an old one. */
+  readonly view: Config;
+  readonly #onChange: (() => void)[] = [];
+  #current: Config;
+
+  constructor(first: Config) {
+    this.#current = first;
+    const sections = Object.keys(first) as (keyof Config)[];
+    const properties = sections.map((section) => [section, { enumerable: true, get: () => this.#current[section] }]);
+    this.view = Object.defineProperties({}, Object.fromEntries(properties) as PropertyDescriptorMap) as Config;
+  }
+
+  /** As it is now; it does not change. */
+  get current(): Config {
+    return this.#current;
+  }
+
+  replace(next: Config): void {
+    this.#current = next;
+    for (const changed of this.#onChange) changed();
+  }
+
+  /** Calls `changed`, which must not throw, right after each change. */
+  onChange(changed: () => void): void {
+    this.#onChange.push(changed);
+  }
+}

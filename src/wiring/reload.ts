@@ -1,0 +1,123 @@
+import { lstat } from "node:fs/promises";
+
+import type { ConfigChange } from "../config/config-change.ts";
+import { hashOfConfig } from "../config/config-hash.ts";
+import { ConfigReloader } from "../config/config-reloader.ts";
+import { ConfigWatch } from "../config/config-watch.ts";
+import { configuredGroups } from "../config/groups.ts";
+import { checkChangedConfig, type ConfigCheck, type LoadedConfig } from "../config/load.ts";
+import type { Config } from "../config/schema.ts";
+import type { Group } from "../domain/group.ts";
+import { toError } from "../lib/app-error.ts";
+import { mainSessionOf, type SessionQueue } from "../queue/session-queue.ts";
+import { readAllowlist } from "../sandbox/mounts/allowlist.ts";
+import type { SessionPool } from "../sandbox/pool/pool.ts";
+import type { TellOperator } from "../delivery/operator-notices.ts";
+import type { ChatBook } from "../intake/chat-book.ts";
+import { type AppContext, hostUid } from "./context.ts";
+import { type Groups, takeFolders, warnOfShadowed } from "./groups.ts";
+import type { Interventions } from "./interventions.ts";
+
+export interface ReloadParts extends Groups {
+  /** What the host was started with. */
+  readonly loaded: Pick<LoadedConfig, "fromFile" | "announcements">;
+  /** Whoever sits at it; undefined: nobody. */
+  readonly console: object | undefined;
+  readonly containers: { readonly pool: Pick<SessionPool, "endOutdated"> };
+  readonly chats: Pick<ChatBook, "registered">;
+  readonly interventions: Pick<Interventions, "catchUp">;
+  readonly queue: Pick<SessionQueue, "wake">;
+  readonly tell: TellOperator;
+}
+
+/** How much is logged. Who sits at a console sees the chat and what is wrong, and the rest only if it was asked for. */
+export function logLevel({ log }: Pick<Config, "log">, hasConsole: boolean): Config["log"]["level"] {
+  return hasConsole && log.level === "info" ? "warn" : log.level;
+}
+
+/** Lets changed files take effect in the running host, by itself and when it is asked to. */
+export function openReloader(context: AppContext, stack: AsyncDisposableStack, parts: ReloadParts): ConfigReloader {
+  const { live, home, publish, clock, logger } = context;
+  followLogLevel(context, parts.console !== undefined);
+  const reloader = stack.use(
+    new ConfigReloader({
+      running: () => live.current,
+      readConfig: createReader(context, parts.loaded.fromFile),
+      readMounts: () => mountsFault(context),
+      apply: createApply(context, parts),
+      reviewContainers: () => parts.containers.pool.endOutdated((name) => parts.groups.byName(name)),
+      publish,
+      tell: (text) => parts.tell({ text }),
+      clock,
+      logger,
+    }),
+  );
+  const files = [home.paths.config, home.paths.mounts];
+  stack.use(new ConfigWatch({ files, changed: () => void reloader.reloadSoon(), logger }));
+  return reloader;
+}
+
+/** A file that was there once has to stay there. */
+function createReader({ home, environment, adapters }: AppContext, isThere: boolean): () => Promise<ConfigCheck> {
+  let fromFile = isThere;
+  return async () => {
+    const check = await checkChangedConfig(home.paths.config, environment.variables, { adapters, fromFile });
+    if (check.ok) ({ fromFile } = check.loaded);
+    return check;
+  };
+}
+
+async function mountsFault({ home, environment }: AppContext): Promise<string | undefined> {
+  const path = home.paths.mounts;
+  if ((await lstat(path).catch(() => undefined)) === undefined) return undefined;
+  const allowlist = await readAllowlist({ path, homeFolder: environment.userHome, hostUid: hostUid() });
+  return allowlist.state === "unusable" ? allowlist.reason : undefined;
+}
+
+function createApply(
+  context: AppContext,
+  parts: ReloadParts,
+): (change: ConfigChange, loaded: LoadedConfig) => Promise<void> {
+  const { live, redaction, publish, logger } = context;
+  const said = new Set(parts.loaded.announcements);
+  return async ({ effective, now: changed, restart }, { secrets, announcements, fromFile }) => {
+    // Before anything uses them, and also those that wait for a restart.
+    redaction.add(secrets);
+    const configured = configuredGroups(effective);
+    await takeFolders({ folders: parts.folders, logger }, configured);
+    const shadowed = new Set(parts.groups.shadowed);
+    const { added } = await parts.groups.reconfigure(configured, async () => {
+      const data = { sha256: hashOfConfig(effective), fromFile, changed, restart };
+      await publish({ type: "config.applied", actor: "operator", data });
+      return () => live.replace(effective);
+    });
+    logger.info({ changed, restart }, "a changed configuration is applied");
+    warnOfShadowed(
+      logger,
+      parts.groups.shadowed.filter((group) => !shadowed.has(group)),
+    );
+    for (const announcement of announcements) if (!said.has(announcement)) logger.warn(announcement);
+    for (const announcement of announcements) said.add(announcement);
+    for (const group of added) await welcome(context, parts, group);
+  };
+}
+
+/** A group of this name may have been here before and may have left something unanswered. */
+async function welcome({ logger }: AppContext, parts: ReloadParts, group: Group): Promise<void> {
+  try {
+    await parts.chats.registered(group);
+    await parts.interventions.catchUp(group);
+  } catch (error) {
+    logger.error({ err: toError(error), group: group.name }, "what waits in a new group could not be looked at");
+  }
+  parts.queue.wake(mainSessionOf(group));
+}
+
+function followLogLevel({ live, logger }: AppContext, hasConsole: boolean): void {
+  let level = logLevel(live.current, hasConsole);
+  live.onChange(() => {
+    const wanted = logLevel(live.current, hasConsole);
+    if (wanted !== level) logger.level = wanted;
+    level = wanted;
+  });
+}

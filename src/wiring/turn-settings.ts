@@ -1,0 +1,70 @@
+import { maxSteps, networkOf } from "../config/groups.ts";
+import type { Config } from "../config/schema.ts";
+import { LocalTime } from "../context/time-zone.ts";
+import { estimatePromptTokens } from "../context/tokens.ts";
+import { callsTools } from "../models/capabilities.ts";
+import { createModelCalls, type ModelCalls } from "../models/model-calls.ts";
+import type { Provider } from "../models/provider.ts";
+import { ProviderSet } from "../models/provider-set.ts";
+import { openLateProvider } from "../models/catalog.ts";
+import { waitReally } from "../models/retry.ts";
+import { toError } from "../lib/app-error.ts";
+import type { TurnSettings } from "../turns/turn-parts.ts";
+import type { AppContext } from "./context.ts";
+
+/** The providers of the configuration, which follow its changes. */
+export function openProviderSet({ live, adapters, logger }: AppContext, stack: AsyncDisposableStack): ProviderSet {
+  const providers = stack.use(
+    new ProviderSet(
+      {
+        open: (name, settings, silenceMs) =>
+          openLateProvider(name, settings, { silenceMs, definitions: adapters.providers }),
+        onFault: (error) => logger.warn({ err: toError(error) }, "a model provider could not be closed in good order"),
+      },
+      live.current.models,
+    ),
+  );
+  live.onChange(() => providers.configure(live.current.models));
+  return providers;
+}
+
+/** What turns get that begin now. */
+export function createTurnSettings(context: AppContext, providers: ProviderSet): () => TurnSettings {
+  return () => {
+    const config = context.live.current;
+    const held = providers.hold();
+    const { sessions } = config;
+    return {
+      agentName: config.assistant.name,
+      timeZone: new LocalTime(config.timezone),
+      models: createModels(context, config, held.byName),
+      callsTools: (route) => callsTools(config.models, route),
+      networkFor: (group) => networkOf(config, group.name).allow,
+      maxSteps: (group) => maxSteps(config, group.name),
+      turnTimeoutMs: sessions.turnTimeoutMinutes * 60_000,
+      holdMs: sessions.holdMinutes * 60_000,
+      silenceTimeoutMs: sessions.silenceTimeoutSeconds * 1000,
+      [Symbol.dispose]: () => held[Symbol.dispose](),
+    };
+  };
+}
+
+function createModels(
+  { store, blobs, clock, logger, publish }: AppContext,
+  { models, budgets }: Config,
+  providers: ReadonlyMap<string, Provider>,
+): ModelCalls {
+  return createModelCalls({
+    models,
+    budgets,
+    providers,
+    usage: store.usage,
+    readImage: (sha256) => blobs.read(sha256),
+    estimateTokens: estimatePromptTokens,
+    clock,
+    random: Math.random,
+    wait: waitReally,
+    logger,
+    publish,
+  });
+}

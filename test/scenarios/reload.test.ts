@@ -1,0 +1,305 @@
+import { chmod, mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+
+import { expect, test } from "vitest";
+import { parse, stringify } from "yaml";
+
+import { jsonLines } from "../support/crabpot.ts";
+import { TestHost } from "../support/host.ts";
+import { startModelHost } from "../support/model-host.ts";
+
+type Settings = Record<string, Record<string, unknown>>;
+
+interface ConfigStatus {
+  readonly state: string;
+  readonly faults?: readonly string[];
+  readonly restart?: readonly string[];
+}
+
+/** What an operator has written, changed by an editor that replaces the file. */
+async function edit(host: TestHost, change: (config: Settings) => void): Promise<void> {
+  const file = join(host.home, "config.yaml");
+  const config = parse(await readFile(file, "utf8")) as Settings;
+  change(config);
+  await replace(file, stringify(config));
+}
+
+async function replace(file: string, text: string): Promise<void> {
+  await writeFile(`${file}.new`, text, { mode: 0o600 });
+  await rename(`${file}.new`, file);
+}
+
+/** A group that may reach one place, with a secret for it. */
+function withSecret(value: string): object {
+  const hosts = ["api.example:443"];
+  return { network: { allow: hosts }, secrets: { API: { value, hosts } } };
+}
+
+async function statusOf(host: TestHost): Promise<ConfigStatus> {
+  const { stdout } = await host.cli("status", "--json");
+  return (jsonLines(stdout)[0] as unknown as { config: ConfigStatus }).config;
+}
+
+async function eventsOf(host: TestHost, type: string): Promise<Record<string, unknown>[]> {
+  const { stdout } = await host.cli("events", "tail", "--after", "0", "--type", type, "--json");
+  return jsonLines(stdout).map(({ data }) => data as Record<string, unknown>);
+}
+
+test("a changed route is used by the next turn", async () => {
+  await using running = await startModelHost(({ model }) => ({ text: `by ${model}` }));
+  const { host } = running;
+
+  const before = await host.ask("family", "@crab hello");
+  await edit(host, ({ models = {} }) => Object.assign(models, { routes: { main: ["gpt/other-model"] } }));
+  await expect.poll(() => eventsOf(host, "config.applied")).toHaveLength(1);
+  const after = await host.ask("family", "@crab hello");
+
+  expect([before.text, after.text]).toEqual(["by test-model", "by other-model"]);
+  expect(await eventsOf(host, "config.applied")).toMatchObject([{ changed: ["models.routes.main"], restart: [] }]);
+  expect(await statusOf(host)).toMatchObject({ state: "applied" });
+});
+
+test("policy, trigger, budget and groups count from the next turn on; what needs a restart is named, and the rest of the file holds", async () => {
+  await using running = await startModelHost(
+    ({ messages }) => {
+      const done = messages.at(-1);
+      return done?.role === "tool"
+        ? { text: done.text }
+        : { toolCalls: [{ name: "shell", input: { command: "echo ran" } }] };
+    },
+    { groups: { family: {}, other: {}, poor: {} } },
+  );
+  const { host } = running;
+  const before = await host.ask("family", "@crab go");
+  await host.ask("other", "@crab go");
+
+  await edit(host, (config) => {
+    const { family, poor } = config["groups"] as Settings;
+    config["groups"] = {
+      family: { ...family, trigger: "always" },
+      poor: { ...poor, budget: { tokensPerDay: 1 } },
+      fresh: { channel: "http", chat: "fresh" },
+    };
+    config["policy"] = { tools: { shell: "deny" } };
+    config["gateway"] = { ...config["gateway"], names: ["crab.example"] };
+  });
+  const applied = await host.cli("config", "apply");
+  const denied = await host.ask("family", "not to anybody");
+  const added = await host.ask("fresh", "@crab go");
+  const refused = await host.ask("poor", "@crab go");
+  const gone = await host.say("other", "@crab go");
+
+  expect(before.text).toMatch(/^ran/);
+  expect(denied.text).toContain('policy does not allow "shell"');
+  expect(added.text).toContain('policy does not allow "shell"');
+  expect(refused.text).toContain("The day's budget is used up");
+  expect(gone.status).not.toBe(202);
+  // The host may have noticed before it was asked.
+  expect(applied.stdout).toContain("needs a restart: gateway.names\n");
+  const [told] = await eventsOf(host, "config.applied");
+  expect(((told ?? {})["changed"] as string[]).toSorted()).toEqual([
+    "groups.family.trigger",
+    "groups.fresh",
+    "groups.other",
+    "groups.poor.budget",
+    "policy.tools.shell",
+  ]);
+  expect(told).toMatchObject({ restart: ["gateway.names"] });
+  expect(await statusOf(host)).toMatchObject({ state: "restart-needed", restart: ["gateway.names"] });
+  expect(host.output.join("")).toContain("needs a restart: gateway.names");
+  const diff = await host.cli("config", "diff", "--json");
+  expect(jsonLines(diff.stdout)).toEqual([{ path: "gateway.names", applies: "restart" }]);
+});
+
+test("a file that cannot be used changes nothing and is told once, and so is its end", async () => {
+  await using host = await TestHost.start({ groups: { family: {}, home: { main: true } } });
+  const file = join(host.home, "config.yaml");
+  const good = await readFile(file, "utf8");
+  const notices = async () => (await host.replies()).filter(({ kind }) => kind === "notice").map(({ text }) => text);
+  await host.cli("config", "apply");
+
+  await replace(file, `${good}\nmodles: {}\n`);
+  await expect
+    .poll(() => statusOf(host))
+    .toMatchObject({ state: "invalid", faults: [expect.stringMatching(/^config.yaml: modles: unknown key/)] });
+  const again = await host.cli("config", "apply");
+  const meanwhile = await host.ask("family", "@crab run echo still here");
+  await chmod(file, 0o666);
+  const open = await host.cli("config", "apply");
+  await rm(file);
+  await expect.poll(() => statusOf(host)).toMatchObject({ faults: ["config.yaml: It is gone."] });
+  await replace(file, good);
+  await expect.poll(() => statusOf(host)).toEqual({ state: "applied", since: expect.any(Number) as number });
+
+  expect(again).toMatchObject({ code: 1, stdout: expect.stringContaining("modles: unknown key") as string });
+  expect(open.stdout).toContain("can be written by other users");
+  expect(meanwhile.text).toContain("still here");
+  expect((await eventsOf(host, "config.refused")).map(({ paths }) => paths)).toEqual([
+    ["modles"],
+    ["config.yaml"],
+    ["config.yaml"],
+  ]);
+  await expect
+    .poll(notices)
+    .toEqual([
+      expect.stringMatching(/^config.yaml was changed and cannot be used \(modles\)/),
+      expect.stringContaining("cannot be used"),
+      expect.stringContaining("cannot be used"),
+      "The configuration can be used again.",
+    ]);
+  const { stdout } = await host.cli("audit", "tail", "--lines", "100", "--json");
+  expect(jsonLines(stdout).filter(({ type }) => type === "config-refused")).toHaveLength(3);
+  expect(host.output.join("").match(/config.yaml cannot be used/g)).toHaveLength(3);
+});
+
+test("files that are written in steps, and again and again, end with what was written last", async () => {
+  await using host = await TestHost.start();
+  const file = join(host.home, "config.yaml");
+  const good = await readFile(file, "utf8");
+  await host.cli("config", "apply");
+  const name = async (): Promise<unknown> =>
+    (jsonLines((await host.cli("status", "--json")).stdout)[0] ?? {})["assistant"];
+
+  await writeFile(file, "");
+  await writeFile(file, `${good}\nassistant: { name: `);
+  await writeFile(file, `${good}\nassistant: { name: twosteps }\n`);
+  await expect.poll(name).toBe("twosteps");
+  const refusedSoFar = await eventsOf(host, "config.refused");
+  for (let index = 1; index <= 100; index += 1) await replace(file, `${good}\nassistant: { name: edit${index} }\n`);
+  await expect.poll(name).toBe("edit100");
+
+  expect(refusedSoFar).toEqual([]);
+  expect((await eventsOf(host, "config.applied")).length).toBeLessThan(12);
+  expect(await statusOf(host)).toMatchObject({ state: "applied" });
+});
+
+test("a running turn ends with what it began with, also in a group that is removed meanwhile", async () => {
+  const waits = "until [ -e /workspace/group/go ]; do sleep 0.1; done; echo on";
+  await using running = await startModelHost(
+    ({ toolOutputs, model, lastText }) =>
+      toolOutputs.length > 0 || lastText.includes("quick")
+        ? { text: `by ${model}` }
+        : { toolCalls: [{ name: "shell", input: { command: waits } }] },
+    { groups: { family: {}, leaving: {} } },
+  );
+  const { host, model } = running;
+  const asked = [await host.say("family", "@crab go"), await host.say("leaving", "@crab go")];
+  await expect.poll(() => model.requests.length).toBe(2);
+
+  await edit(host, (config) => {
+    delete config["groups"]?.["leaving"];
+    Object.assign(config["models"] ?? {}, { routes: { main: ["gpt/other-model"] }, timeoutSeconds: 100 });
+  });
+  await expect.poll(() => eventsOf(host, "config.applied")).toHaveLength(1);
+  for (const group of ["family", "leaving"]) await writeFile(join(host.home, "groups", group, "go"), "");
+  const replies = await Promise.all(asked.map(({ id }) => host.replyTo(id)));
+  const next = await host.ask("family", "@crab quick");
+  const refused = await host.say("leaving", "@crab quick");
+
+  expect(replies.map(({ text }) => text)).toEqual(["by test-model", "by test-model"]);
+  expect(next.text).toBe("by other-model");
+  expect(refused.status).not.toBe(202);
+  await expect.poll(() => host.containers()).toHaveLength(1);
+});
+
+test("a secret that is added is redacted, and the container gets the new way out; so is the one that it replaces", async () => {
+  await using host = await TestHost.start();
+  const [first, second] = ["first-canary-5f0e7d", "second-canary-9ab14c"];
+  const set = async (value: string): Promise<void> => {
+    await edit(host, (config) => Object.assign(config["groups"]?.["family"] ?? {}, withSecret(value)));
+    await host.cli("config", "apply");
+  };
+  await host.ask("family", "@crab run echo hello");
+  const before = await host.containers();
+
+  await set(first);
+  const hidden = await host.ask("family", `@crab run echo ${first}; ls /run`);
+  await set(second);
+  const both = await host.ask("family", `@crab run echo ${first} ${second}`);
+
+  expect(hidden.text).toContain("[redacted]");
+  expect([hidden.text, both.text].join()).not.toMatch(/canary/);
+  expect(await host.containers()).not.toEqual(before);
+  expect(await host.containers()).toHaveLength(1);
+  expect(JSON.stringify(await eventsOf(host, "config.applied"))).not.toContain("canary");
+});
+
+test("mounts and size of a container change with the next turn; a mounts.json that cannot be used takes all mounts and is told", async () => {
+  await using host = await TestHost.start({ groups: { family: {}, home: { main: true } } });
+  const folder = join(dirname(host.home), "docs");
+  await mkdir(folder);
+  await writeFile(join(folder, "page"), "a page\n");
+  const allowed = JSON.stringify({ roots: [{ path: folder, access: "ro" }] });
+  const read = async () => (await host.ask("family", "@crab run cat /workspace/extra/docs/page")).text;
+  const without = await read();
+
+  await replace(join(host.home, "mounts.json"), allowed);
+  await edit(host, (config) => {
+    Object.assign(config["groups"]?.["family"] ?? {}, { mounts: [{ source: folder, target: "docs" }] });
+    config["sandbox"] = { pids: 99 };
+  });
+  await expect.poll(() => eventsOf(host, "config.applied")).toHaveLength(1);
+  const before = await host.containers();
+  const withMount = await read();
+  const after = await host.containers();
+  await replace(join(host.home, "mounts.json"), "{");
+  await expect
+    .poll(() => statusOf(host))
+    .toMatchObject({ state: "invalid", faults: [expect.stringMatching(/^mounts.json: /)] });
+  const spoilt = await read();
+  await replace(join(host.home, "mounts.json"), allowed);
+  await expect.poll(() => statusOf(host)).toMatchObject({ state: "applied" });
+
+  expect(after).toHaveLength(1);
+  expect(before).not.toContain(after[0]);
+  expect(without).not.toContain("a page");
+  expect(withMount).toMatch(/^a page/);
+  expect(spoilt).not.toContain("a page");
+  expect(await read()).toContain("a page");
+});
+
+test("SIGHUP makes the host read its files and does not end it; many reloads leave nothing open", async () => {
+  await using host = await TestHost.start();
+  const open = async () => (await readdir(`/proc/${host.pid}/fd`)).length;
+  const watches = async (): Promise<number> => {
+    const texts = (await readdir(`/proc/${host.pid}/fdinfo`)).map((fd) =>
+      readFile(`/proc/${host.pid}/fdinfo/${fd}`, "utf8").catch(() => ""),
+    );
+    return (await Promise.all(texts)).join("").match(/^inotify/gm)?.length ?? 0;
+  };
+  await host.ask("family", "@crab run echo one");
+  await edit(host, (config) => (config["assistant"] = { name: "first" }));
+  await expect.poll(() => eventsOf(host, "config.applied")).toHaveLength(1);
+  const before = [await open(), await watches()];
+
+  for (let index = 0; index < 50; index += 1) {
+    await edit(host, (config) => (config["models"] = { timeoutSeconds: 100 + index }));
+    if (index % 2 === 0) process.kill(host.pid, "SIGHUP");
+    await expect.poll(() => eventsOf(host, "config.applied"), { interval: 5 }).toHaveLength(2 + index);
+  }
+
+  expect(host.isRunning).toBe(true);
+  expect((await host.ask("family", "@first run echo two")).text).toContain("two");
+  const [fds = 0, watched] = before;
+  expect(Math.abs((await open()) - fds)).toBeLessThan(4);
+  expect(await watches()).toBe(watched);
+});
+
+test("a host that kill -9 ends in the middle of a change works with the changed file at its next start", async () => {
+  for (const at of ["before:record.config-loaded#2", "after:record.config-loaded#2"]) {
+    await using host = await TestHost.prepare();
+    host.launch({ CRABPOT_CRASH_AT: at });
+    await host.isReadyWithin(60_000);
+    await host.ask("family", "@crab run echo one");
+
+    await edit(host, (config) => {
+      config["assistant"] = { name: "claw" };
+      config["groups"] = { ...config["groups"], fresh: { channel: "http", chat: "fresh" } };
+    });
+    await expect.poll(() => host.isRunning).toBe(false);
+    await host.boot();
+
+    expect((await host.ask("fresh", "@claw run echo two")).text).toContain("two");
+    expect((await host.cli("audit", "verify")).code).toBe(0);
+  }
+});
