@@ -1,14 +1,14 @@
 // First: see there.
-import { options, probeOutput } from "./beginning.ts";
+import { options, probeOutput } from "./preload.ts";
 
 import { existsSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 
 import { toError } from "./to-error.ts";
-import { egressDoor } from "../../src/protocol/paths.ts";
-import { StandardEngine } from "./engines/standard.ts";
+import { egressProxy } from "../../src/protocol/paths.ts";
+import { StandardLoop } from "./loops/standard.ts";
 import { startForwarder } from "./forwarder.ts";
-import { AgentLoop } from "./loop.ts";
+import { TurnDispatcher } from "./turn-dispatcher.ts";
 import { AgentMailbox } from "./mailbox.ts";
 import { readProbeReport } from "./probe.ts";
 import { PersistentShell } from "./shell/persistent-shell.ts";
@@ -35,8 +35,8 @@ async function runAgent(): Promise<number> {
   };
   const mailbox = new AgentMailbox({
     ...options,
-    onMessage: (payload) => loop.accept(payload),
-    isBusy: () => loop.isBusy,
+    onMessage: (payload) => dispatcher.accept(payload),
+    isBusy: () => dispatcher.isBusy,
     onFailure: fail,
     log,
   });
@@ -44,8 +44,8 @@ async function runAgent(): Promise<number> {
   const { home, environment } = options;
   const paths = { home, workingDirectory: () => shell.workingDirectory };
   const toolbox = new Toolbox({ tools: containerTools, place: { shell, outputs, paths, environment }, log });
-  const loop = new AgentLoop({
-    engine: new StandardEngine(toolbox),
+  const dispatcher = new TurnDispatcher({
+    loop: new StandardLoop(toolbox),
     send: (payload) => mailbox.send(payload),
     onFailure: fail,
     onShutdown: () => end(0),
@@ -53,7 +53,7 @@ async function runAgent(): Promise<number> {
   for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, () => end(0));
   try {
     if (existsSync(options.egressSocket)) {
-      await startForwarder({ port: egressDoor.port, socketPath: options.egressSocket });
+      await startForwarder({ port: egressProxy.port, socketPath: options.egressSocket });
     }
     await mailbox.send({ type: "ready", probe: readProbeReport(await probeOutput) });
     mailbox.listen();

@@ -9,7 +9,7 @@ import type { ConfigFault } from "./faults.ts";
 import { formatPath } from "./faults.ts";
 import type { Config } from "./schema.ts";
 
-/** What no single value can be blamed for: names that lead nowhere, chats that are given twice, doors without a lock. */
+/** What no single value can be blamed for: names that lead nowhere, chats that are given twice, a server that anybody may use. */
 export function crossCheck(config: Config, adapters: Adapters): ConfigFault[] {
   return [
     ...checkModels(config),

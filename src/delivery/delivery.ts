@@ -5,7 +5,7 @@ import type { OutboxState, OutgoingMessage } from "../domain/message.ts";
 import type { Publish } from "../events/event.ts";
 import { toError } from "../lib/app-error.ts";
 import type { Clock } from "../lib/clock.ts";
-import type { Wait } from "../lib/wait.ts";
+import type { Sleep } from "../lib/sleep.ts";
 import type { OutboxStore } from "../stores/store.ts";
 import { deliveryRetry, retryDelayMs } from "./backoff.ts";
 import { withDeadline } from "./deadline.ts";
@@ -40,7 +40,7 @@ export interface DeliveryParts {
   readonly publish: Publish<"delivery.accepted" | "delivery.confirmed" | "delivery.failed">;
   readonly logger: Logger;
   readonly clock: Pick<Clock, "now">;
-  readonly wait: Wait;
+  readonly wait: Sleep;
   /** A number in 0..1, for spreading retries. */
   readonly random: () => number;
 }

@@ -4,7 +4,7 @@ import type { Channel } from "../channels/channel.ts";
 import type { OutgoingMessage } from "../domain/message.ts";
 import { AppError, toError } from "../lib/app-error.ts";
 import type { Clock } from "../lib/clock.ts";
-import { type Wait, waitOnTimer } from "../lib/wait.ts";
+import { type Sleep, sleep } from "../lib/sleep.ts";
 import type { OutboxStore } from "../stores/store.ts";
 import { Delivery, type DeliveryParts, type OutgoingChannel } from "./delivery.ts";
 import { expiresAt } from "./expiry.ts";
@@ -24,7 +24,7 @@ export interface OutboxParts {
   readonly publish: DeliveryParts["publish"];
   readonly logger: Logger;
   readonly clock: Pick<Clock, "now">;
-  readonly wait?: Wait;
+  readonly wait?: Sleep;
   /** A number in 0..1, for spreading retries. */
   readonly random?: () => number;
 }
@@ -42,7 +42,7 @@ interface ChatLine {
  */
 export class Outbox implements AsyncDisposable {
   readonly #parts: OutboxParts;
-  readonly #wait: Wait;
+  readonly #wait: Sleep;
   readonly #delivery: Delivery;
   readonly #lines = new Map<string, ChatLine>();
   /** Rows that are in a line. */
@@ -64,7 +64,7 @@ export class Outbox implements AsyncDisposable {
   #sweep: NodeJS.Timeout | undefined;
 
   constructor(parts: OutboxParts) {
-    const { wait = waitOnTimer, random = Math.random } = parts;
+    const { wait = sleep, random = Math.random } = parts;
     this.#parts = parts;
     this.#wait = wait;
     this.#delivery = new Delivery({ ...parts, wait, random }, (name) => this.#openChannel(name), this.#stop.signal);

@@ -6,7 +6,7 @@ import type { Logger } from "pino";
 
 import type { OutgoingFile, OutgoingMessage } from "../domain/message.ts";
 import { AppError, toError } from "../lib/app-error.ts";
-import { spokenBytes } from "../lib/bytes.ts";
+import { formatBytes } from "../lib/bytes.ts";
 import type { Clock } from "../lib/clock.ts";
 import { HostileFolder, type HostileRefusal } from "../lib/open-hostile-file.ts";
 import { containerPaths } from "../protocol/paths.ts";
@@ -46,7 +46,7 @@ const refusals: Readonly<Record<HostileRefusal, string>> = {
   "foreign-owner": "it belongs to somebody else",
   "odd-mode": "its mode is odd",
   "writable-by-others": "others can write to it",
-  "too-large": `it is larger than ${spokenBytes(fileBytes)}`,
+  "too-large": `it is larger than ${formatBytes(fileBytes)}`,
   unreadable: "it cannot be read",
 };
 
@@ -139,7 +139,7 @@ export class OutgoingFiles implements AsyncDisposable {
     if (kept + fileBytes <= groupBytes) return fileBytes;
     throw new AppError(
       "too_large",
-      `No file can be sent for now: copies of ${spokenBytes(kept)} are kept until they are delivered, for a day at most.`,
+      `No file can be sent for now: copies of ${formatBytes(kept)} are kept until they are delivered, for a day at most.`,
     );
   }
 

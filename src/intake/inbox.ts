@@ -7,10 +7,10 @@ import type { Logger } from "pino";
 
 import type { IncomingAttachment, StoredAttachment } from "../domain/message.ts";
 import { AppError, isPassing, toError } from "../lib/app-error.ts";
-import { spokenBytes } from "../lib/bytes.ts";
+import { formatBytes } from "../lib/bytes.ts";
 import type { Clock } from "../lib/clock.ts";
 import { HostileFolder } from "../lib/open-hostile-file.ts";
-import { rejectAt } from "../lib/wait.ts";
+import { rejectAt } from "../lib/reject-at.ts";
 import { containerPaths } from "../protocol/paths.ts";
 import { type FileType, sniffedBytes, sniffFileType } from "../lib/file-type.ts";
 
@@ -119,7 +119,7 @@ export class Inbox implements Disposable {
     if (bytes > maxBytes || maxBytes === 0) throw tooLarge(maxBytes);
     const room = Math.floor(await this.#parts.roomFor(group));
     if (room <= 0 || bytes > room) {
-      throw new AppError("too_large", `the group's folder has no room for it (${spokenBytes(Math.max(0, room))} left)`);
+      throw new AppError("too_large", `the group's folder has no room for it (${formatBytes(Math.max(0, room))} left)`);
     }
     return Math.min(maxBytes, room);
   }
@@ -200,5 +200,5 @@ function describe(error: Error): string {
 const sentEnough = new AppError("too_large", "members have sent as many files today as they may");
 
 function tooLarge(limit: number): AppError {
-  return new AppError("too_large", `it is larger than ${spokenBytes(limit)}`);
+  return new AppError("too_large", `it is larger than ${formatBytes(limit)}`);
 }

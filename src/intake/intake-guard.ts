@@ -6,7 +6,7 @@ import type { IntakeState } from "../channels/channel.ts";
 import type { Publish } from "../events/event.ts";
 import { AppError, isPassing, toError } from "../lib/app-error.ts";
 import type { Clock } from "../lib/clock.ts";
-import { waitOnTimer } from "../lib/wait.ts";
+import { sleep } from "../lib/sleep.ts";
 import type { Store } from "../stores/store.ts";
 import { mebibyte } from "../lib/bytes.ts";
 
@@ -83,7 +83,7 @@ export class IntakeGuard implements Disposable {
         if (!isPassing(error)) return;
         this.failed(error);
       }
-      await waitOnTimer(lookEveryMs, signal);
+      await sleep(lookEveryMs, signal);
     }
   }
 

@@ -31,7 +31,7 @@ interface News {
 }
 
 /** A message may be stored with this charge, or why not. */
-export type Admission = Reservation | { readonly granted: false; readonly receipt: Receipt };
+export type IntakeDecision = Reservation | { readonly granted: false; readonly receipt: Receipt };
 
 interface LimitParts {
   readonly store: {
@@ -65,7 +65,7 @@ export class IntakeLimits {
   }
 
   /** Whether this message can be taken now. One that is stored already is never refused. */
-  async admit(group: Group, message: IncomingMessage, state: MessageState): Promise<Admission> {
+  async reserve(group: Group, message: IncomingMessage, state: MessageState): Promise<IntakeDecision> {
     const now = this.#tooFast(group, message) ?? (state === "waiting" ? await this.#tooMany(group) : undefined);
     if (now) return this.#refuse(group, message, () => now);
     const reserved = await this.#days.reserve(group, message, state === "handled");

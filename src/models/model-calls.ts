@@ -5,6 +5,7 @@ import type { ModelAnswer, ModelMessage, ModelUsage, ToolDefinition } from "../d
 import type { Publish } from "../events/event.ts";
 import { AppError } from "../lib/app-error.ts";
 import type { Clock } from "../lib/clock.ts";
+import type { Sleep } from "../lib/sleep.ts";
 import { defaultTotalUsd, reserveBudget } from "./budget.ts";
 import type { Reservation, UsageLedger } from "./budget.ts";
 import { capabilityOf, costUsd, outputTokensOf } from "./capabilities.ts";
@@ -13,7 +14,6 @@ import { withoutEchoes } from "./echoes.ts";
 import { ProviderError } from "./provider.ts";
 import type { OnDelta, Provider } from "./provider.ts";
 import { backoffMs } from "./retry.ts";
-import type { Wait } from "./retry.ts";
 
 export interface ModelCall {
   readonly group: string;
@@ -59,7 +59,7 @@ export interface ModelCallsParts {
   readonly estimateTokens: (prompt: Pick<ModelCall, "system" | "messages" | "tools">) => number;
   readonly clock: Clock;
   readonly random: () => number;
-  readonly wait: Wait;
+  readonly wait: Sleep;
   readonly logger: Logger;
   /** Awaited, so that what is going to be done is on record before it is done. */
   readonly publish: Publish<"model.requested" | "model.responded">;

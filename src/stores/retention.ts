@@ -4,7 +4,7 @@ import type { Publish } from "../events/event.ts";
 import { toError } from "../lib/app-error.ts";
 import type { Clock } from "../lib/clock.ts";
 import { utcDay } from "../lib/utc-day.ts";
-import { type Wait, waitOnTimer } from "../lib/wait.ts";
+import { type Sleep, sleep } from "../lib/sleep.ts";
 import type { PrunedWindow } from "../stores/retention-store.ts";
 import type { Store } from "../stores/store.ts";
 
@@ -18,7 +18,7 @@ export interface RetentionParts {
   readonly publish: Publish<"store.pruned">;
   readonly clock: Pick<Clock, "now">;
   readonly logger: Logger;
-  readonly wait?: Wait;
+  readonly wait?: Sleep;
 }
 
 /** How many rows were pruned, by what they are. */
@@ -47,13 +47,13 @@ const intakeDays = 2;
 /** Takes what is too old out of the store, every few hours, in small pieces. What fails is tried again the next time. */
 export class Retention implements AsyncDisposable {
   readonly #parts: RetentionParts;
-  readonly #wait: Wait;
+  readonly #wait: Sleep;
   readonly #stop = new AbortController();
   readonly #running: Promise<void>;
 
   constructor(parts: RetentionParts) {
     this.#parts = parts;
-    this.#wait = parts.wait ?? waitOnTimer;
+    this.#wait = parts.wait ?? sleep;
     this.#running = this.#run();
   }
 

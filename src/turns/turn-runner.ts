@@ -7,7 +7,7 @@ import type { Turn } from "../domain/turn.ts";
 import type { Cause, ReplyTarget } from "../domain/work.ts";
 import { AppError, isPassing, toError } from "../lib/app-error.ts";
 import { plainSentence } from "../lib/plain-words.ts";
-import { waitOnTimer } from "../lib/wait.ts";
+import { sleep } from "../lib/sleep.ts";
 import type { Place } from "../domain/place.ts";
 import { ActiveTurn } from "./active-turn.ts";
 import type { Outcome } from "./active-turn.ts";
@@ -206,7 +206,7 @@ export class TurnRunner {
           { reason: error.message, retryInMs: delayMs },
           "the container engine is away; the turn waits",
         );
-        await waitOnTimer(delayMs, signal);
+        await sleep(delayMs, signal);
         if (signal.aborted) return { kind: "suspended" };
         if (active.cancelled) return { kind: "ended", state: active.cancelled.state, text: active.cancelled.reason };
       }

@@ -10,7 +10,7 @@ import { type DayBudget, type RouterLimits, routerLimits } from "../intake/limit
 import { createRouter } from "../intake/router.ts";
 import type { TurnPace } from "../intake/turn-pace.ts";
 import type { AppContext } from "./context.ts";
-import type { Doors } from "./doors.ts";
+import type { Entrances } from "./entrances.ts";
 import { openInbox } from "./files.ts";
 import type { IntakeGuard } from "../intake/intake-guard.ts";
 import type { Interventions } from "./interventions.ts";
@@ -24,7 +24,7 @@ export interface IntakeParts {
   readonly outbox: Outbox;
   readonly guard: IntakeGuard;
   readonly interventions: Interventions;
-  readonly doors: Doors;
+  readonly entrances: Entrances;
   readonly pace: TurnPace;
 }
 

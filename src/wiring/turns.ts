@@ -9,7 +9,7 @@ import { callsTools } from "../models/capabilities.ts";
 import { createModelCalls } from "../models/model-calls.ts";
 import type { ModelCalls } from "../models/model-calls.ts";
 import type { Provider } from "../models/provider.ts";
-import { waitReally } from "../models/retry.ts";
+import { sleep } from "../lib/sleep.ts";
 import type { TurnPace } from "../intake/turn-pace.ts";
 import { ConversationTools } from "../tools/conversation-tools.ts";
 import type { ConversationToolsParts } from "../tools/conversation-tools.ts";
@@ -116,7 +116,7 @@ function createModels(
     estimateTokens: estimatePromptTokens,
     clock,
     random: Math.random,
-    wait: waitReally,
+    wait: sleep,
     logger,
     publish,
   });

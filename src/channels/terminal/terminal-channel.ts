@@ -5,7 +5,7 @@ import { createColors } from "picocolors";
 
 import type { IncomingMessage, OutgoingMessage, Sign } from "../../domain/message.ts";
 import { toError } from "../../lib/app-error.ts";
-import { spokenBytes } from "../../lib/bytes.ts";
+import { formatBytes } from "../../lib/bytes.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { visible } from "../../lib/visible.ts";
 import type { AcceptMessage, Channel, ChannelEvents, ChannelState, Receipt } from "../channel.ts";
@@ -154,7 +154,7 @@ export class TerminalChannel implements Channel {
     }
     const paint = kind === "reply" ? this.#colors.cyan : this.#colors.yellow;
     const said =
-      file === undefined ? text : `[file: ${visible(file.name)}, ${spokenBytes(file.bytes)}, ${file.path}] ${text}`;
+      file === undefined ? text : `[file: ${visible(file.name)}, ${formatBytes(file.bytes)}, ${file.path}] ${text}`;
     return `${paint(`${group}/${this.#parts.assistantName}:`)} ${formatText(said.trimEnd())}\n`;
   }
 

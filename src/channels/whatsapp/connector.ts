@@ -9,7 +9,7 @@ import {
 import { AccountState } from "./account-state.ts";
 import type { StartOrder, TrustedRoot } from "./calls.ts";
 import { WhatsAppConnection } from "./connection.ts";
-import { notLinked } from "./ends.ts";
+import { notLinked } from "./disconnects.ts";
 import { linkAccount } from "./linking.ts";
 import { Pacing } from "./pacing.ts";
 import type { WhatsAppOptions, WhatsAppParts } from "./parts.ts";

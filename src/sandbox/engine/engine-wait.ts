@@ -1,7 +1,7 @@
 import type { Logger } from "pino";
 
 import { AppError, toError } from "../../lib/app-error.ts";
-import { waitOnTimer } from "../../lib/wait.ts";
+import { sleep } from "../../lib/sleep.ts";
 
 const retryMs = 1_000;
 
@@ -57,7 +57,7 @@ export class EngineWait implements AsyncDisposable {
   async #tryOn(): Promise<void> {
     const { signal } = this.#stop;
     for (let told = ""; ;) {
-      await waitOnTimer(retryMs, signal);
+      await sleep(retryMs, signal);
       if (signal.aborted) return;
       try {
         await this.#parts.prepare();

@@ -2,7 +2,7 @@ import { once } from "node:events";
 
 import type { Group } from "../../domain/group.ts";
 import type { LimitHit } from "../../domain/limit.ts";
-import type { HotContainer as HotContainerView, Session } from "../../domain/session.ts";
+import type { HotContainerView, Session } from "../../domain/session.ts";
 import { AppError, toError } from "../../lib/app-error.ts";
 import { HotContainer } from "./hot-container.ts";
 import type { HotContainerParts, TurnListener } from "./hot-container.ts";

@@ -7,7 +7,7 @@ import { ConnectionEnd } from "../../../src/channels/channel.ts";
 import { SupervisedChannel } from "../../../src/channels/supervisor.ts";
 import { unconnected } from "../../../src/channels/unconnected.ts";
 import { systemClock } from "../../../src/lib/clock.ts";
-import { waitOnTimer } from "../../../src/lib/wait.ts";
+import { sleep } from "../../../src/lib/sleep.ts";
 import { byName, reply, testChannel } from "../../contracts/channel.ts";
 import { FakeChannel } from "../../fakes/fake-channel.ts";
 import { FakePlatform } from "../../fakes/fake-platform.ts";
@@ -35,7 +35,7 @@ describe("a supervised channel that needs no connection", () => {
   testChannel(
     async () => {
       const inner = new FakeChannel();
-      const parts = { clock: systemClock, wait: waitOnTimer, random: Math.random, logger: pino({ level: "silent" }) };
+      const parts = { clock: systemClock, wait: sleep, random: Math.random, logger: pino({ level: "silent" }) };
       const channel = new OpenedChannel(unconnected(inner), parts);
       return {
         ...byName,

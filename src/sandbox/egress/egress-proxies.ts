@@ -5,10 +5,10 @@ import { getCACertificates, rootCertificates } from "node:tls";
 import type { Logger } from "pino";
 
 import type { GroupNetwork } from "../../domain/egress.ts";
-import { egressDoor } from "../../protocol/paths.ts";
+import { egressProxy } from "../../protocol/paths.ts";
 import { openAuthority } from "./authority.ts";
 import type { Authority } from "./authority.ts";
-import { EgressDoor } from "./door.ts";
+import { EgressProxy } from "./egress-proxy.ts";
 import { groupResolver } from "./group-resolver.ts";
 import { Inspector } from "./inspector.ts";
 import { defaultEgressLimits, EgressMeter } from "./meter.ts";
@@ -19,14 +19,14 @@ import { Reflections } from "./reflections.ts";
 import type { Publish } from "../../events/event.ts";
 import type { EgressEvent } from "./replies.ts";
 
-/** What a program that embeds the host may set, and no configuration: with it, doors lead to places that are not public. */
+/** What a program that embeds the host may set, and no configuration: with it, proxies lead to places that are not public. */
 export interface EgressOverrides {
   readonly addresses?: Partial<AddressRules>;
   readonly trusted?: readonly string[];
   readonly limits?: Partial<EgressLimits>;
 }
 
-export interface DoorsParts {
+export interface EgressProxiesParts {
   /** For the sockets; nobody but the host gets in. */
   readonly folder: string;
   readonly keyFolder: string;
@@ -42,22 +42,22 @@ export interface DoorsParts {
 }
 
 /** What a container of the group gets to see. */
-export interface DoorPlace {
+export interface EgressAccess {
   readonly folder: string;
   readonly certificates: boolean;
 }
 
 /** The ways out of all groups that have one. Each is opened when the first container needs it, and stays until the end. */
-export class EgressDoors implements AsyncDisposable {
-  readonly #parts: DoorsParts;
-  readonly #open = new Map<string, Promise<DoorPlace>>();
+export class EgressProxies implements AsyncDisposable {
+  readonly #parts: EgressProxiesParts;
+  readonly #open = new Map<string, Promise<EgressAccess>>();
   readonly #owned = new AsyncDisposableStack();
   readonly #isPublic = publicAddressCheck();
   readonly #isPrivate = privateAddressCheck();
   readonly #extra: readonly string[];
   #authority: Promise<Authority> | undefined;
 
-  constructor(parts: DoorsParts) {
+  constructor(parts: EgressProxiesParts) {
     this.#parts = parts;
     this.#extra = parts.extraAuthorities ?? getCACertificates("extra");
   }
@@ -66,11 +66,11 @@ export class EgressDoors implements AsyncDisposable {
   kindOf(group: string): string {
     const { allow, secrets } = this.#parts.networkOf(group);
     if (allow.length === 0) return "none";
-    return secrets.length > 0 || this.#extra.length > 0 ? "door and certificates" : "door";
+    return secrets.length > 0 || this.#extra.length > 0 ? "proxy and certificates" : "proxy";
   }
 
   /** Undefined for a group that may not go anywhere. */
-  async open(group: string): Promise<DoorPlace | undefined> {
+  async open(group: string): Promise<EgressAccess | undefined> {
     const network = this.#parts.networkOf(group);
     if (network.allow.length === 0) return undefined;
     const opening = this.#open.get(group) ?? this.#make(group, network);
@@ -84,7 +84,7 @@ export class EgressDoors implements AsyncDisposable {
     await this.#owned.disposeAsync();
   }
 
-  async #make(group: string, network: GroupNetwork): Promise<DoorPlace> {
+  async #make(group: string, network: GroupNetwork): Promise<EgressAccess> {
     const { publish, logger, now, overrides } = this.#parts;
     const folder = join(this.#parts.folder, group);
     await mkdir(folder, { recursive: true, mode: 0o755 });
@@ -98,7 +98,7 @@ export class EgressDoors implements AsyncDisposable {
     const inspector = await this.#inspect(network, { meter, addresses, reflections, report });
     const certificates = inspector !== undefined || this.#extra.length > 0;
     await this.#placeCertificates(folder, { certificates, ours: inspector !== undefined });
-    const door = await EgressDoor.open(
+    const proxy = await EgressProxy.open(
       {
         group,
         limits,
@@ -111,9 +111,9 @@ export class EgressDoors implements AsyncDisposable {
         inspector: (destination) => inspector?.open(destination),
         elapsed: () => performance.now(),
       },
-      join(folder, egressDoor.socketName),
+      join(folder, egressProxy.socketName),
     );
-    this.#owned.use(door);
+    this.#owned.use(proxy);
     return { folder, certificates };
   }
 
@@ -150,7 +150,7 @@ export class EgressDoors implements AsyncDisposable {
 
   /** Programs take one file for all: so it holds those that everybody trusts as well. Renamed into place. */
   async #placeCertificates(folder: string, wanted: { certificates: boolean; ours: boolean }): Promise<void> {
-    const path = join(folder, egressDoor.certificatesName);
+    const path = join(folder, egressProxy.certificatesName);
     if (!wanted.certificates) {
       await rm(path, { force: true });
       return;
