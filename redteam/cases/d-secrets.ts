@@ -3,7 +3,7 @@ import { allRefused, pythonAttack } from "../suite/programs.ts";
 import { echoNames, formNames, quickName, slowNames } from "../suite/stage-internet.ts";
 import type { Stage } from "../suite/stage.ts";
 
-/** `get(name, path, …)` asks through the door and gives all that came; `seen` is what had come at the first pause. */
+/** `get(name, path, …)` asks through the proxy and gives all that came; `seen` is what had come at the first pause. */
 const asking = `
 import ssl
 from concurrent.futures import ThreadPoolExecutor

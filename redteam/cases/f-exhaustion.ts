@@ -77,7 +77,7 @@ except RuntimeError: print('stopped at', i)"`,
   },
   {
     id: "F2b",
-    title: "memory by other doors: temporary folders, shared memory, memfd, pipes and sockets full of data",
+    title: "memory in other ways: temporary folders, shared memory, memfd, pipes and sockets full of data",
     from: "container",
     expected: "bounded by the container's memory or the folder's size",
     audit: { type: "tool-call", where: ({ group }) => group === "red" },

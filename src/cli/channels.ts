@@ -46,7 +46,7 @@ export function addChannelsCommand(program: Command, context: CommandContext): v
 function describeEvent(event: LoginEvent): string {
   if ("qr" in event) {
     const picture = renderUnicodeCompact(event.qr, { border: 2 });
-    return `In the app on the phone: Settings, Linked devices, Link a device. Scan this; a new one comes when it is too old.\n${picture}`;
+    return `In the app on the phone: Settings, Linked devices, Link a device. Scan this code; a new one appears when it expires.\n${picture}`;
   }
   if ("pairingCode" in event) return `Type this code into the app: ${event.pairingCode}`;
   return event.detail ?? `The channel is ${event.state}.`;

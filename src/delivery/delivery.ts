@@ -160,10 +160,10 @@ export class Delivery {
     }
     if (!this.#told.has(row.seq)) {
       this.#told.add(row.seq);
-      const fix = `look into the chat, then \`crabpot outbox retry ${row.seq}\` if it is not there`;
+      const fix = `check the chat; if the message is not there, run \`crabpot outbox retry ${row.seq}\``;
       this.#parts.logger.error(
         { ...about(row), reason: message.lastError, fix },
-        "it is not known whether a message arrived; it is not sent again",
+        "could not tell whether a message arrived; not sending it again",
       );
     }
     return "done";
@@ -231,7 +231,7 @@ export class Delivery {
     await this.#store(message, stateAfter[outcome], attempts, error);
     const level = outcome === "dead" || outcome === "expired" ? "error" : "warn";
     if (!good)
-      this.#parts.logger[level]({ err: failure, ...about(row), attempts, outcome }, "a message is not delivered");
+      this.#parts.logger[level]({ err: failure, ...about(row), attempts, outcome }, "a message was not delivered");
     await this.#report(row, attempts, outcome, error);
     return good || outcome === "dead" || outcome === "expired" ? "done" : "again";
   }
@@ -248,7 +248,7 @@ export class Delivery {
     try {
       await this.#parts.publish({ type: eventOf(outcome), group, turn, actor: "host", data });
     } catch (failure) {
-      this.#parts.logger.error({ err: toError(failure), seq }, "a delivery could not be put on record");
+      this.#parts.logger.error({ err: toError(failure), seq }, "a delivery could not be recorded");
     }
   }
 

@@ -88,7 +88,7 @@ export class Outbox implements AsyncDisposable {
   /** The platform confirms that a message which it had accepted arrived. */
   confirm(channel: string, seq: number): void {
     const confirming = this.#delivery.confirm(channel, seq).catch((error: unknown) => {
-      this.#parts.logger.error({ err: toError(error), channel, seq }, "that a message arrived could not be stored");
+      this.#parts.logger.error({ err: toError(error), channel, seq }, "could not store that a message arrived");
     });
     this.#confirming.add(confirming);
     void confirming.then(() => this.#confirming.delete(confirming));
@@ -117,7 +117,7 @@ export class Outbox implements AsyncDisposable {
       try {
         await this.#lineUp();
       } catch (error) {
-        this.#parts.logger.error({ err: toError(error) }, "the outbox cannot be read; it is tried again");
+        this.#parts.logger.error({ err: toError(error) }, "the outbox cannot be read; retrying");
         await this.#wait(storeRetryMs, this.#stop.signal);
         this.#scanAgain = true;
       }

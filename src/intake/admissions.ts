@@ -43,7 +43,7 @@ async function answer(parts: AdmissionParts, pending: PendingCommand): Promise<A
   const code = said.toUpperCase();
   const request = await parts.store.requests.get(code);
   if (!request || more.length > 0) {
-    const what = request ? "A name is one word" : "There is no request with this code";
+    const what = request ? "A name must be one word" : "There is no request with this code";
     return { text: `${what}. Write: /approve CODE [name] or /deny CODE`, outgoing: [] };
   }
   const called = describeChat(request);
@@ -53,11 +53,11 @@ async function answer(parts: AdmissionParts, pending: PendingCommand): Promise<A
   }
   try {
     const group = await makeGroup(parts, request, { name, actor: memberActor(pending.message.sender.id) });
-    const text = `${called} is the group "${group.name}" now. I answer there when I am mentioned.`;
+    const text = `${called} is now the group "${group.name}". I answer there when I am mentioned.`;
     return { text, outgoing: [greeting(parts, group)], settles: { code, as: "approved" } };
   } catch (error) {
     if (!(error instanceof AppError) || isPassing(error)) throw error;
-    return { text: `${called} is no group yet: ${plainSentence(error.message)}`, outgoing: [] };
+    return { text: `${called} is not a group yet: ${plainSentence(error.message)}`, outgoing: [] };
   }
 }
 
@@ -89,7 +89,7 @@ async function wishedName({ isNameFree }: AdmissionParts, wished: GroupChat): Pr
   const fault = groupNameFault(name);
   if (fault !== undefined) throw new AppError("bad_input", `this name ${fault}.`);
   if (await isNameFree(wished)) return name;
-  throw new AppError("conflict", `the name "${name}" is or was that of another group; choose another one.`);
+  throw new AppError("conflict", `the name "${name}" is or was used by another group; choose a different one.`);
 }
 
 async function freeName({ isNameFree }: AdmissionParts, request: ChatRequest): Promise<string> {

@@ -80,7 +80,7 @@ export class Inbox implements Disposable {
     }
     const [next] = attachments.slice(filesPerMessage);
     const more = attachments.length - filesPerMessage;
-    const failure = `there were ${more} more files, and at most ${filesPerMessage} of one message are taken`;
+    const failure = `there were ${more} more files, and at most ${filesPerMessage} per message are accepted`;
     return next ? [...fetched, { kind: next.kind, failure }] : fetched;
   }
 
@@ -156,7 +156,7 @@ export class Inbox implements Disposable {
     if (!known) await folder.moveTo(inboxName, folder, `${inboxName}.moved-${randomUUID()}`);
     if (!known) await folder.makeFolder(inboxName);
     const inbox = known ?? (await folder.openFolder(inboxName));
-    if (!inbox) throw new AppError("conflict", `${containerPaths.group}/${inboxName} is no folder`);
+    if (!inbox) throw new AppError("conflict", `${containerPaths.group}/${inboxName} is not a folder`);
     try {
       await this.#share(folder, inbox);
       return inbox;
@@ -183,7 +183,7 @@ async function settle(
 ): Promise<{ bytes: number; type: FileType }> {
   await using file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW);
   const facts = await file.stat();
-  if (!facts.isFile()) throw new AppError("bad_input", "it is no file");
+  if (!facts.isFile()) throw new AppError("bad_input", "it is not a file");
   if (facts.size > limit) throw tooLarge(limit);
   const head = Buffer.alloc(sniffedBytes);
   const { bytesRead } = await file.read(head, 0, head.length, 0);
@@ -197,7 +197,7 @@ function describe(error: Error): string {
   return error.message.slice(0, reasonChars).toWellFormed();
 }
 
-const sentEnough = new AppError("too_large", "members have sent as many files today as they may");
+const sentEnough = new AppError("too_large", "members have reached today's limit for files");
 
 function tooLarge(limit: number): AppError {
   return new AppError("too_large", `it is larger than ${formatBytes(limit)}`);

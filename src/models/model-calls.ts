@@ -141,7 +141,7 @@ class RouteCall {
       failures.push(outcome);
       this.#parts.logger.warn(
         { group: this.#call.group, model: model.reference, why: outcome.why },
-        "a model did not answer",
+        "model call failed",
       );
     }
     throw this.#allFailed(failures);
@@ -159,7 +159,7 @@ class RouteCall {
       if (delayMs === undefined) return toFailure(model, outcome, attempt);
       this.#parts.logger.info(
         { model: model.reference, attempt, delayMs, why: outcome.message },
-        "a model call is tried again",
+        "retrying a model call",
       );
       await this.#wait(delayMs);
     }
@@ -259,7 +259,7 @@ class RouteCall {
   #allFailed(failures: readonly Failure[]): AppError {
     const list = failures.map(({ model, why }) => `${model}: ${why}`).join("; ");
     if (failures.every(({ isTooLong }) => isTooLong))
-      return new AppError("context_too_large", `The conversation does not fit into any model of the route. ${list}.`);
+      return new AppError("context_too_large", `The conversation does not fit in any model of the route. ${list}.`);
     return new AppError("model_unavailable", `No model answered. ${list}.`);
   }
 }

@@ -66,7 +66,7 @@ export class ClosedLogs implements AsyncDisposable {
     try {
       await work();
     } catch (error) {
-      this.#parts.logger.error({ err: toError(error) }, "closed logs could not be put on record");
+      this.#parts.logger.error({ err: toError(error) }, "closed logs could not be recorded");
     }
   }
 

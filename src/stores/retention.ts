@@ -84,7 +84,7 @@ export class Retention implements AsyncDisposable {
     try {
       await publish({ type: "store.pruned", actor: "host", data: { ...counts } });
     } catch (error) {
-      logger.error({ err: toError(error), ...counts }, "it could not be put on record that old texts were removed");
+      logger.error({ err: toError(error), ...counts }, "could not record that old texts were removed");
     }
   }
 

@@ -24,7 +24,7 @@ export interface TurnScope {
   readonly clock: TurnClock;
   readonly place: Place;
   readonly lease: Lease;
-  /** Of a turn that has just begun, what its messages said; undefined when it is gone on with. */
+  /** Of a turn that has just begun, what its messages said; undefined when resuming. */
   readonly firstStep?: Step;
 }
 

@@ -204,7 +204,7 @@ function createPool(
         onRejected: (reason) => {
           const data = { reason, generation };
           publish({ type: "mailbox.violated", group, session, actor: "agent", data }).catch((error: unknown) =>
-            logger.error({ error }, "a violation could not be put on record"),
+            logger.error({ error }, "a violation could not be recorded"),
           );
         },
         logger,

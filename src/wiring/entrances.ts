@@ -58,7 +58,7 @@ export async function buildEntrances(
 
 function recordRefusal({ publish, logger }: AppContext, refusal: HttpRefusal): void {
   publish({ type: "http.refused", actor: addressActor(refusal.address), data: { ...refusal } }).catch(
-    (error: unknown) => logger.error({ error }, "a refused request could not be put on record"),
+    (error: unknown) => logger.error({ error }, "a refused request could not be recorded"),
   );
 }
 
@@ -98,7 +98,7 @@ function createStateRecorder({ publish, logger }: AppContext, stack: AsyncDispos
     try {
       await publish({ type: "channel.changed", actor: "host", data: { channel, state, detail } });
     } catch (error) {
-      logger.error({ err: toError(error), channel }, "the state of a channel could not be put on record");
+      logger.error({ err: toError(error), channel }, "the state of a channel could not be recorded");
     }
   };
   return (channel, state) => {

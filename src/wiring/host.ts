@@ -42,7 +42,7 @@ import { createInterventions } from "./interventions.ts";
 import { createAnswers } from "./onboarding.ts";
 import { createHostOperations } from "./operations.ts";
 import { createWork, resume } from "./queue.ts";
-import type { Work } from "./queue.ts";
+import type { WorkQueue } from "./queue.ts";
 import { createSigns } from "./signs.ts";
 import { createTurns } from "./turns.ts";
 
@@ -109,7 +109,7 @@ export async function startHost(options: HostOptions, signal?: AbortSignal): Pro
   const signs = stack.use(createSigns(groups, entrances));
   const mayWait = options.console === undefined;
   const engineWait = stack.use(await openEngineWait(context, { groups, containers, mayWait }));
-  const work: Work = createWork(context, stack, { groups, runner, interventions, signs, engineWait });
+  const work: WorkQueue = createWork(context, stack, { groups, runner, interventions, signs, engineWait });
   await interventions.afterAbsence(groups);
   signal?.throwIfAborted();
   const shared = { groups, ...work, outbox, interventions, entrances };
@@ -173,7 +173,7 @@ function running(
   parts: {
     readonly guard: IntakeGuard;
     readonly entrances: Entrances;
-    readonly work: Work;
+    readonly work: WorkQueue;
     readonly outbox: Outbox;
     readonly retrying: RetryingStore;
   },
@@ -246,7 +246,7 @@ function gaugeSources(
   parts: {
     readonly guard: IntakeGuard;
     readonly containers: Awaited<ReturnType<typeof openContainers>>;
-    readonly work: Work;
+    readonly work: WorkQueue;
     readonly entrances: Entrances;
   },
 ): Parameters<typeof addGauges>[1] {

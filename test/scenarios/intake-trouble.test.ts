@@ -71,7 +71,7 @@ test("a turn whose steps find no room on the disk waits, and goes on where it wa
   await expect.poll(() => model.requests.length).toBe(1);
   await disk.fill(0);
   answer.resolve();
-  await expect.poll(() => host.output.join("")).toContain("it is tried again");
+  await expect.poll(() => host.output.join("")).toContain("retrying");
   const refused = await host.say("family", "@crab and this", { id: "two" });
   await disk.free();
   const reply = await host.replyTo("one");

@@ -25,7 +25,9 @@ export class WhatsAppConnector implements Connector {
 
   constructor(options: WhatsAppOptions) {
     const { settings, clock, random, logger } = options;
-    const remark = isTestServer(settings) ? `test server ${settings.webSocketUrl}: nobody checks who it is` : undefined;
+    const remark = isTestServer(settings)
+      ? `test server ${settings.webSocketUrl}: its identity is not verified`
+      : undefined;
     if (remark !== undefined) logger.warn({ channel: this.name }, `this is not WhatsApp but a ${remark}`);
     const pacing = new Pacing(settings.pacing, clock, random);
     this.#parts = { ...options, channel: this.name, remark, pacing };

@@ -113,7 +113,7 @@ export class Intake implements AsyncDisposable {
         }
         await wait(Math.min(longestRetryMs, retryMs * 2 ** Math.min(failures, 6)), this.#stop.signal);
       } catch (error) {
-        logger.warn({ err: toError(error) }, "a message could not be handed over; it is tried again");
+        logger.warn({ err: toError(error) }, "a message could not be handed over; retrying");
         await wait(Math.min(longestRetryMs, storeRetryMs * 2 ** Math.min(failures, 6)), this.#stop.signal);
       }
     }

@@ -100,11 +100,11 @@ export class WhatsAppOutlet {
   async #sendOne(order: SendOrder, signal: AbortSignal): Promise<void> {
     const { pacing, wait, sent, logger } = this.#parts;
     await wait(pacing.take(order.chat), signal);
-    if (signal.aborted) throw new SendError("it was not its turn in time", { retryAfterMs: 1_000 });
+    if (signal.aborted) throw new SendError("its turn did not come in time", { retryAfterMs: 1_000 });
     const failure = sendError(await this.#relay(order, signal));
     if (failure) throw failure;
     await sent.accepted(order.id).catch((error: unknown) => {
-      logger.warn({ err: toError(error) }, "that a part of a message was accepted could not be stored");
+      logger.warn({ err: toError(error) }, "could not store that part of a message was accepted");
     });
   }
 

@@ -92,7 +92,7 @@ export async function checkDisk(paths: HomePaths): Promise<CheckResult> {
   const fix = `Free some space on the file system of ${folder} (see: df -h ${folder}).`;
   if (freeBytes < leastFreeBytes) return bad("disk", `Only ${free}.`, fix);
   if (files > 0 && ffree < 1_000) return bad("disk", `Only ${ffree} more files fit for ${paths.root}.`, fix);
-  return good("disk", freeBytes < comfortableFreeBytes ? `${free}: that is not much.` : `${free}.`);
+  return good("disk", freeBytes < comfortableFreeBytes ? `${free}: that is low.` : `${free}.`);
 }
 
 async function nearestExisting(path: string): Promise<string> {

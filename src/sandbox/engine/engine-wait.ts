@@ -33,7 +33,10 @@ export class EngineWait implements AsyncDisposable {
     } catch (error) {
       const isAway = error instanceof AppError && error.code === "engine_unavailable";
       if (!isAway || !parts.mayWait) throw error;
-      parts.logger.warn({ reason: error.message, fix: error.fix }, "the container engine is away; turns wait for it");
+      parts.logger.warn(
+        { reason: error.message, fix: error.fix },
+        "the container engine is unavailable; turns wait for it",
+      );
       wait.#trying = wait.#tryOn();
     }
     return wait;
@@ -61,7 +64,7 @@ export class EngineWait implements AsyncDisposable {
       if (signal.aborted) return;
       try {
         await this.#parts.prepare();
-        this.#parts.logger.info("the container engine is there; turns go on");
+        this.#parts.logger.info("the container engine is available again; turns continue");
         return this.#ready.resolve();
       } catch (error) {
         const { message } = toError(error);

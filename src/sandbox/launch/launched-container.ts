@@ -178,7 +178,7 @@ const nothingSeen: MountSighting = {
 };
 
 function endedEarly(name: string): AppError {
-  return new AppError("container_lost", `Container ${name} ended before it could be looked at.`);
+  return new AppError("container_lost", `Container ${name} ended before it could be inspected.`);
 }
 
 const removedExit: ContainerExit = { code: 137, oomKilled: false };

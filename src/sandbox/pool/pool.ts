@@ -44,9 +44,7 @@ export class SessionPool implements AsyncDisposable {
   constructor(parts: PoolParts) {
     this.#parts = parts;
     this.#freezing = new Freezing(parts);
-    this.#pending = new PendingWork((error) =>
-      parts.logger.error({ error }, "a container could not be ended in good order"),
-    );
+    this.#pending = new PendingWork((error) => parts.logger.error({ error }, "a container could not be ended cleanly"));
     this.#leftovers = new Leftovers({
       found: () => parts.launcher.found(),
       inUse: ({ session, generation }) =>

@@ -164,10 +164,10 @@ test("approving is done once however often it is carried out, and never gives a 
   expect(bad.map(({ text }) => text)).toEqual([
     expect.stringContaining("no request with this code"),
     expect.stringContaining("use at most 64 lower case letters"),
-    expect.stringContaining("is or was that of another group"),
+    expect.stringContaining("is or was used by another group"),
   ]);
   expect(first).toMatchObject({
-    text: '"Bowling" on fake is the group "bowling-2" now. I answer there when I am mentioned.',
+    text: '"Bowling" on fake is now the group "bowling-2". I answer there when I am mentioned.',
     settles: { code, as: "approved" },
     outgoing: [{ group: "bowling-2", chat: "g1@x.us", text: expect.stringContaining("@crab") }],
   });
