@@ -183,7 +183,7 @@ find /tmp -maxdepth 1 -name 'i*' -delete; echo done`,
     id: "F8",
     title: "a hundred tool calls at once, and answers that call unknown tools for ever",
     from: "container",
-    expected: "the surplus is refused; the turn is given up",
+    expected: "the surplus is refused; the turn ends",
     audit: { type: "tool-denied", where: ({ group }) => group === "red" },
     hostStaysAwake: true,
     attempt: async (stage) => {

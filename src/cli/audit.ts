@@ -23,7 +23,7 @@ export function addAuditCommand(program: Command, context: CommandContext): void
   addVerifyCommand(audit, context);
 
   addLeaf(audit, "tail", "the newest records")
-    .option("--group <name>", "only about this group")
+    .option("--group <name>", "only this group")
     .option("--lines <count>", "how many", parseCount, 20)
     .action(async (options: { group?: string; lines: number }, command: Command) => {
       const records = await Array.fromAsync(
@@ -44,7 +44,7 @@ export function addAuditCommand(program: Command, context: CommandContext): void
     });
 
   addLeaf(audit, "export", "records as JSON lines, oldest first")
-    .option("--group <name>", "only about this group")
+    .option("--group <name>", "only this group")
     .option("--since <time>", "only since this time, such as 2026-01-31 or 2026-01-31T12:00Z", parseTime)
     .action(async (options: { group?: string; since?: number }, command: Command) => {
       const output = context.outputOf(command);

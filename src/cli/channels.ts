@@ -26,7 +26,7 @@ export function addChannelsCommand(program: Command, context: CommandContext): v
   );
 
   addLeaf(channels, "login <name>", "link a channel to an account, where it needs one")
-    .option("--phone <number>", "link by a code for this phone number, not by a picture")
+    .option("--phone <number>", "link with a code for this phone number, not with a QR code")
     .action(async (name: string, { phone }: { phone?: string }, command: Command) => {
       const output = context.outputOf(command);
       let last: LoginEvent | undefined;

@@ -29,7 +29,7 @@ export function addOutboxCommand(program: Command, context: CommandContext): voi
 
 function addListCommand(outbox: Command, context: CommandContext): void {
   addLeaf(outbox, "list", "sent and pending messages, newest first")
-    .option("--group <name>", "only of this group")
+    .option("--group <name>", "only this group")
     .addOption(new Option("--state <state>", "only in this state").choices(states))
     .option("--limit <count>", "how many", parseCount, 20)
     .action(async (options: { group?: string; state?: string; limit: number }, command: Command) => {

@@ -37,7 +37,7 @@ export function addTurnsCommand(program: Command, context: CommandContext): void
 
 function addListCommand(turns: Command, context: CommandContext): void {
   addLeaf(turns, "list", "turns, newest first")
-    .option("--group <name>", "only of this group")
+    .option("--group <name>", "only this group")
     .addOption(new Option("--state <state>", "only in this state").choices(["running", "done", "failed", "cancelled"]))
     .option("--limit <count>", "how many", parseCount, 20)
     .action(async (options: { group?: string; state?: string; limit: number }, command: Command) => {

@@ -43,7 +43,7 @@ export function addWorkCommand(program: Command, context: CommandContext): void 
 
 function addListCommand(work: Command, context: CommandContext): void {
   addLeaf(work, "list", "work other than messages, newest first")
-    .option("--group <name>", "only of this group")
+    .option("--group <name>", "only this group")
     .addOption(new Option("--state <state>", "only in this state").choices(states))
     .option("--limit <count>", "how many", parseCount, 20)
     .action(async (options: { group?: string; state?: string; limit: number }, command: Command) => {

@@ -41,7 +41,7 @@ export const eventTypes = {
   "secret.said": "an agent said a secret that it has no access to",
   "delivery.accepted": "the platform has a message",
   "delivery.confirmed": "it says that the message arrived",
-  "delivery.failed": "an attempt failed, or the message was given up",
+  "delivery.failed": "an attempt failed, or the message is dead",
   "mounts.judged": "what a container gets to see of the machine",
   "mount.refused": "a mount may not be used any more",
   "secrets.appeared": "what looks like secrets is in a mount now",

@@ -6,7 +6,7 @@ export const whatsAppSettings = z.strictObject({
     .string()
     .regex(/^\d{6,15}$/, "the account's number, digits only, with the country code")
     .optional()
-    .describe("Link by a code that is typed on the phone, not by a picture."),
+    .describe("Link with a code that is typed on the phone, not with a QR code."),
   readReceipts: z.boolean().default(true).describe("Members see that what the agent answers was read."),
   pacing: z
     .strictObject({
