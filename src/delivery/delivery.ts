@@ -12,7 +12,7 @@ import { withDeadline } from "./deadline.ts";
 import { expiresAt } from "./expiry.ts";
 
 const answerDeadlineMs = 60_000;
-/** Until the store is tried again after it failed. */
+/** Until the store is retried after it failed. */
 const storeRetryMs = 2_000;
 const errorChars = 500;
 /** Longer than any message lives, and what a timer can hold. */

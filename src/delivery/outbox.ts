@@ -12,7 +12,7 @@ import { expiresAt } from "./expiry.ts";
 const pageRows = 100;
 /** Rows that are kept in memory at most; the rest stays in the store until there is room. */
 const heldRows = 400;
-/** Until the store is tried again after it failed. */
+/** Until the store is retried after it failed. */
 const storeRetryMs = 2_000;
 /** Longest time until what waits for its channel is looked through for what has expired: clocks can be set. */
 const longestSweepMs = 3_600_000;

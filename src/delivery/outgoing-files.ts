@@ -52,7 +52,7 @@ const refusals: Readonly<Record<HostileRefusal, string>> = {
 
 /**
  * Files that agents send: copied once, as they are at that moment, into a folder of the host's, and read from there as often
- * as it takes. The agent owns the folder that they come from, so no link is followed and nothing that is no file is opened.
+ * as it takes. The agent owns the folder that they come from, so no link is followed and nothing that is not a file is opened.
  * A copy is named by its content and removed when no message needs it any more.
  */
 export class OutgoingFiles implements AsyncDisposable {

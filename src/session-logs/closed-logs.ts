@@ -61,7 +61,7 @@ export class ClosedLogs implements AsyncDisposable {
     await this.#working;
   }
 
-  /** What fails is tried again when the next log is closed, and at the next start. */
+  /** What fails is retried when the next log is closed, and at the next start. */
   async #attempt(work: () => Promise<void>): Promise<void> {
     try {
       await work();

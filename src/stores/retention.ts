@@ -44,7 +44,7 @@ const dayMs = 24 * 3_600_000;
 const usageDays = 400;
 const intakeDays = 2;
 
-/** Takes what is too old out of the store, every few hours, in small pieces. What fails is tried again the next time. */
+/** Takes what is too old out of the store, every few hours, in small pieces. What fails is retried the next time. */
 export class Retention implements AsyncDisposable {
   readonly #parts: RetentionParts;
   readonly #wait: Sleep;

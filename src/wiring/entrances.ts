@@ -62,7 +62,7 @@ function recordRefusal({ publish, logger }: AppContext, refusal: HttpRefusal): v
   );
 }
 
-/** Begins to take messages in. A channel that cannot be opened is tried again by itself and touches no other. */
+/** Begins to take messages in. A channel that cannot be opened is retried automatically and touches no other. */
 export async function startChannels(
   entrances: Entrances,
   parts: {
