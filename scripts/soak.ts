@@ -46,7 +46,7 @@ const seed = Number(values.seed ?? Math.floor(Math.random() * 2 ** 31));
 const enough = new AbortController();
 for (const signal of ["SIGINT", "SIGTERM"]) {
   process.once(signal, () => {
-    say("enough: no more is sent, what was sent is checked (once more to end at once)");
+    say("stopping: checking what was sent (once more to end at once)");
     enough.abort();
   });
 }

@@ -8,7 +8,7 @@ import type { EnvironmentVariables } from "./config/environment.ts";
 import { prepareHome } from "./config/home.ts";
 import { loadConfig } from "./config/load.ts";
 import { systemClock } from "./lib/clock.ts";
-import type { EgressOverrides } from "./sandbox/egress/doors.ts";
+import type { EgressOverrides } from "./sandbox/egress/egress-proxies.ts";
 import { listenForSignals } from "./lib/listen-for-signals.ts";
 import { createLogger } from "./lib/logger.ts";
 import { Redaction } from "./lib/redaction.ts";

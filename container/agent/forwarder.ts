@@ -11,9 +11,9 @@ const maxConnections = 128;
  */
 export async function startForwarder(place: { readonly port: number; readonly socketPath: string }): Promise<Server> {
   const server = createServer({ allowHalfOpen: true, pauseOnConnect: true }, (client) => {
-    const door = connect({ path: place.socketPath, allowHalfOpen: true });
-    join(client, door);
-    join(door, client);
+    const proxy = connect({ path: place.socketPath, allowHalfOpen: true });
+    join(client, proxy);
+    join(proxy, client);
     client.resume();
   });
   server.maxConnections = maxConnections;

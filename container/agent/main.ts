@@ -1,14 +1,14 @@
 // First: see there.
-import { options, probeOutput } from "./beginning.ts";
+import { options, probeOutput } from "./preload.ts";
 
 import { existsSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 
 import { toError } from "./to-error.ts";
-import { egressDoor } from "../../src/protocol/paths.ts";
-import { StandardEngine } from "./engines/standard.ts";
+import { egressProxy } from "../../src/protocol/paths.ts";
+import { StandardLoop } from "./loops/standard.ts";
 import { startForwarder } from "./forwarder.ts";
-import { AgentLoop } from "./loop.ts";
+import { TurnDispatcher } from "./turn-dispatcher.ts";
 import { AgentMailbox } from "./mailbox.ts";
 import { readProbeReport } from "./probe.ts";
 import { PersistentShell } from "./shell/persistent-shell.ts";
@@ -36,8 +36,8 @@ async function runAgent(): Promise<number> {
   };
   const mailbox = new AgentMailbox({
     ...options,
-    onMessage: (payload) => loop.accept(payload),
-    isBusy: () => loop.isBusy,
+    onMessage: (payload) => dispatcher.accept(payload),
+    isBusy: () => dispatcher.isBusy,
     onFailure: fail,
     log,
   });
@@ -45,9 +45,10 @@ async function runAgent(): Promise<number> {
   const files = new ResultFiles(options.toHost);
   const { home, environment } = options;
   const paths = { home, workingDirectory: () => shell.workingDirectory };
-  const toolbox = new Toolbox({ tools: containerTools, place: { shell, outputs, paths, files, environment }, log });
-  const loop = new AgentLoop({
-    engine: new StandardEngine(toolbox),
+  const place = { shell, outputs, paths, files, environment };
+  const toolbox = new Toolbox({ tools: containerTools, place, log });
+  const dispatcher = new TurnDispatcher({
+    loop: new StandardLoop(toolbox),
     onTurnStart: () => files.clear(),
     send: (payload) => mailbox.send(payload),
     onFailure: fail,
@@ -56,7 +57,7 @@ async function runAgent(): Promise<number> {
   for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, () => end(0));
   try {
     if (existsSync(options.egressSocket)) {
-      await startForwarder({ port: egressDoor.port, socketPath: options.egressSocket });
+      await startForwarder({ port: egressProxy.port, socketPath: options.egressSocket });
     }
     await mailbox.send({ type: "ready", probe: readProbeReport(await probeOutput) });
     mailbox.listen();

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 
-import { agentEnvironment, containerPaths, egressDoor, mailboxFolders } from "../../src/protocol/paths.ts";
+import { agentEnvironment, containerPaths, egressProxy, mailboxFolders } from "../../src/protocol/paths.ts";
 
 export interface AgentOptions {
   readonly generation: number;
@@ -38,7 +38,7 @@ export function readOptions(parameters: readonly string[], variables: NodeJS.Pro
     workspace: values.workspace ?? containerPaths.group,
     home,
     probe: values.probe ?? containerPaths.probe,
-    egressSocket: join(containerPaths.egress, egressDoor.socketName),
+    egressSocket: join(containerPaths.egress, egressProxy.socketName),
     inContainer: Object.keys(values).length === 0,
     rescanMs: Number(variables[agentEnvironment.rescanMs]) || undefined,
     environment: toolEnvironment(variables, home),

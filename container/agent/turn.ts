@@ -2,7 +2,7 @@ import { toError } from "./to-error.ts";
 import { limits } from "../../src/protocol/limits.ts";
 import type { AgentPayload, HostPayload } from "../../src/protocol/messages.ts";
 import type { AnnouncedTool, ToolOutput } from "../../src/protocol/tools.ts";
-import type { Engine, ModelResponse, ToolResult, TurnHost } from "./engines/engine.ts";
+import type { AgentLoop, ModelResponse, ToolResult, TurnHost } from "./loops/agent-loop.ts";
 import { fitToolOutput } from "./text.ts";
 
 export type TurnStart = Extract<HostPayload, { type: "turn-start" }>;
@@ -13,7 +13,7 @@ const resultBytes = limits.messageBytes - 64 * 1024;
 /** Tools that have not ended this long after a cancel are left to themselves. */
 const cancelWaitMs = 3_000;
 
-/** One turn as the agent works on it: connects the engine with what the host sends for this turn. */
+/** One turn as the agent works on it: connects the loop with what the host sends for this turn. */
 export class Turn implements TurnHost {
   readonly id: string;
   readonly tools: readonly AnnouncedTool[];
@@ -39,8 +39,8 @@ export class Turn implements TurnHost {
   }
 
   /** Works until there is an end to tell the host. Never rejects. */
-  async run(engine: Engine): Promise<TurnEnd> {
-    const work = engine.runTurn(this);
+  async run(loop: AgentLoop): Promise<TurnEnd> {
+    const work = loop.runTurn(this);
     try {
       const { outcome, text } = await this.#unlessCancelled(work);
       return this.#end(outcome, text);

@@ -131,7 +131,7 @@ os.unlink("own"); os.rmdir("ownhooks"); print("done")`;
   {
     id: "A22",
     title:
-      "what else runs on the host by itself: husky, direnv, npm, editors, a .git file, hooks of a nested repository",
+      "what else runs on the host automatically: husky, direnv, npm, editors, a .git file, hooks of a nested repository",
     from: "container",
     expected: "each is on record with its path",
     audit: { type: "execution-point", where: ({ data }) => data["path"] === "sub/.git/hooks/post-checkout" },

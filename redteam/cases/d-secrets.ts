@@ -3,7 +3,7 @@ import { allRefused, pythonAttack } from "../suite/programs.ts";
 import { echoNames, formNames, quickName, slowNames } from "../suite/stage-internet.ts";
 import type { Stage } from "../suite/stage.ts";
 
-/** `get(name, path, …)` asks through the door and gives all that came; `seen` is what had come at the first pause. */
+/** `get(name, path, …)` asks through the proxy and gives all that came; `seen` is what had come at the first pause. */
 const asking = `
 import ssl
 from concurrent.futures import ThreadPoolExecutor
@@ -121,7 +121,7 @@ for index, way in enumerate(ways):
   echoAttack({
     id: "D22",
     title: "asking on after answers that were masked, one after the other and at once",
-    expected: "after three the host is closed to the group",
+    expected: "after three the host is blocked for the group",
     audit: record("barred", "reflects", echoNames.three),
     judge: noPartOf,
     program: `
@@ -174,7 +174,7 @@ print("refused" if answer.endswith(b"without") else "OPEN", answer)`,
     id: "D26",
     title: "forty names whose server never answers, looked up at once, beside another group's name",
     from: "container",
-    expected: "the other group is answered meanwhile; the forty fail by themselves",
+    expected: "the other group is answered meanwhile; the forty fail on their own",
     hostStaysAwake: true,
     audit: record("failed", "dns"),
     attempt: async (stage) => {

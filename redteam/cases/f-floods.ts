@@ -147,7 +147,7 @@ export const attacks: readonly Attack[] = [
   },
   {
     id: "F22",
-    title: "a new group for each message, where names become groups by themselves",
+    title: "a new group for each message, where names become groups automatically",
     from: "chat",
     expected: "so many a day and no more, with a reason; names of devices never; groups that are there are served",
     audit: ownLog,

@@ -58,7 +58,7 @@ export const attacks: readonly Attack[] = [
   },
   {
     id: "F14",
-    title: "inputs of calls that are no JSON, deep, with keys that change prototypes, of megabytes, of other types",
+    title: "inputs of calls that are not JSON, deep, with keys that change prototypes, of megabytes, of other types",
     from: "container",
     expected: "refused as errors of the call; the host stays awake",
     audit: failedAnswer,
@@ -81,8 +81,7 @@ export const attacks: readonly Attack[] = [
   },
   {
     id: "F15",
-    title:
-      "answers that are no answers: broken events, wrong types, negative and infinite usage, no end, nothing at all",
+    title: "malformed answers: broken events, wrong types, negative and infinite usage, no end, nothing at all",
     from: "container",
     expected: "each is a failure of the model that the chat is told of, or an answer; never a crash",
     audit: { type: "model-response", where: ({ group }) => group === "red" },

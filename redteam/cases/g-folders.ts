@@ -78,7 +78,7 @@ export const attacks: readonly Attack[] = [
   },
   {
     id: "G13",
-    title: "names of other chats' folders, written to where every name becomes a group by itself",
+    title: "names of other chats' folders, written to where every name becomes a group automatically",
     from: "chat",
     expected: "409, and nothing of the other chat is told; a fresh name becomes a group",
     audit: ownLog,

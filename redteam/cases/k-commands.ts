@@ -21,7 +21,7 @@ const documents: readonly (readonly [string, string | Uint8Array])[] = [
 export const attacks: readonly Attack[] = [
   {
     id: "K9",
-    title: "configurations that multiply, refer to themselves, run programs, change prototypes, are no text",
+    title: "configurations that multiply, refer to themselves, run programs, change prototypes, are not text",
     from: "program",
     expected: "refused in words within seconds",
     audit: { none: "the host is not started, so nobody writes a log; exit codes and words are the evidence" },

@@ -71,7 +71,7 @@ export const attacks: readonly Attack[] = [
   },
   {
     id: "K2",
-    title: "unknown keys, wrong types, dangerous values: network host, no limits, doors without a token",
+    title: "unknown keys, wrong types, dangerous values: network host, no limits, servers without a token",
     from: "program",
     expected: "the host does not start, and names the key",
     audit: notRunning,
@@ -81,7 +81,7 @@ export const attacks: readonly Attack[] = [
         ["privileged", withConfig({ ...good, sandbox: { privileged: true } })],
         ["network host", withConfig({ ...good, sandbox: { network: "host" } })],
         ["no limit", withConfig({ ...good, sandbox: { pids: -1 } })],
-        ["open door", withConfig({ ...good, gateway: { host: "0.0.0.0" } })],
+        ["open server", withConfig({ ...good, gateway: { host: "0.0.0.0" } })],
         ["name with options", withConfig({ ...good, groups: { "--privileged": { channel: "terminal", chat: "x" } } })],
       ]),
   },

@@ -86,7 +86,7 @@ const exchanges: readonly Change[] = [
   ["the log is a link to another file", async ({ file }) => replaceBy(file, () => symlink("/etc/passwd", file))],
   ["the log is a folder", async ({ file }) => replaceBy(file, () => mkdir(file))],
   ["a line of thirty megabytes", async ({ file }) => appendFile(file, `${"x".repeat(30_000_000)}\n`)],
-  ["NULs and bytes that are no text", async ({ file }) => appendFile(file, new Uint8Array([0, 0, 0xff, 0xfe, 10]))],
+  ["NULs and bytes that are not text", async ({ file }) => appendFile(file, new Uint8Array([0, 0, 0xff, 0xfe, 10]))],
 ];
 
 async function replaceBy(file: string, make: () => Promise<unknown>): Promise<void> {

@@ -7,7 +7,7 @@ import type { CommandEnd, Playground } from "./host.ts";
 import type { Stage } from "./stage.ts";
 
 /** For attacks on a host of their own, with another configuration or files: the attack looks at that host's log itself. */
-export const ownLog = { none: "a host of its own is attacked, and the attack looks for the record in its log" };
+export const ownLog = { none: "a throwaway host is attacked, and the attack looks for the record in its log" };
 
 /** What is said in a chat. */
 interface OwnWords {

@@ -32,7 +32,7 @@ export function allRefused(output: string): Evidence {
   const refused = output.match(/^refused /gm)?.length ?? 0;
   const isDone = /^done$/m.test(output);
   if (open.length > 0) return { seen: open.join("; "), holds: false };
-  if (!isDone) return { seen: `the program did not come to its end: ${output.slice(-200)}`, holds: false };
+  if (!isDone) return { seen: `the program did not finish: ${output.slice(-200)}`, holds: false };
   return { seen: `${refused} refused`, holds: true };
 }
 

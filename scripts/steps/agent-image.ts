@@ -68,7 +68,7 @@ async function bundleAgent(checkoutFolder: string): Promise<Uint8Array> {
     logLevel: "silent",
   });
   const [bundle] = result.outputFiles;
-  if (!bundle) throw new AppError("setup_required", "esbuild gave no bundle of container/agent/main.ts.");
+  if (!bundle) throw new AppError("setup_required", "esbuild produced no bundle of container/agent/main.ts.");
   return bundle.contents;
 }
 

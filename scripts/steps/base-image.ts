@@ -39,7 +39,7 @@ async function pulledAsWanted(context: SetupContext, reference: string): Promise
   try {
     return await pulled(context, reference);
   } catch (cause) {
-    const words = `CRABPOT_BASE_IMAGE cannot be had. ${toError(cause).message}`;
+    const words = `CRABPOT_BASE_IMAGE could not be obtained. ${toError(cause).message}`;
     throw new AppError("setup_required", words, {
       cause,
       fix: `docker pull ${reference}; or unset CRABPOT_BASE_IMAGE`,

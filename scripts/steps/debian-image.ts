@@ -112,7 +112,7 @@ async function applyUpdates(root: string, { main, security }: Mirrors): Promise<
     await run(["chroot", root, "apt-get", "update"]);
     await run(["chroot", root, "apt-get", "upgrade", "-y"]);
   } catch (thrown) {
-    say(`base image: goes without the latest security updates: ${toError(thrown).message}`);
+    say(`base image: continuing without the latest security updates: ${toError(thrown).message}`);
   }
 }
 

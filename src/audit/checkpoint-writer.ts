@@ -64,7 +64,7 @@ export class CheckpointWriter implements AsyncDisposable {
     this.#late = true;
   }
 
-  /** Signs the newest record. Never rejects: a note that could not be written is tried again after the same time. */
+  /** Signs the newest record. Never rejects: a note that could not be written is retried after the same time. */
   async sign(): Promise<void> {
     const { logger } = this.#parts;
     clearTimeout(this.#timer);

@@ -5,7 +5,7 @@ import type * as z from "zod";
 import type { OutgoingMessage } from "../domain/message.ts";
 import { AppError } from "../lib/app-error.ts";
 import type { Clock } from "../lib/clock.ts";
-import type { Wait } from "../lib/wait.ts";
+import type { Sleep } from "../lib/sleep.ts";
 import type { ChannelStateStore } from "../stores/store.ts";
 import type { Channel, Connector } from "./channel.ts";
 
@@ -59,7 +59,7 @@ export interface ChannelPorts {
   /** Those variables of the environment that the definition names. */
   readonly variables: Readonly<Record<string, string | undefined>>;
   readonly clock: Clock;
-  readonly wait: Wait;
+  readonly wait: Sleep;
   /** A number in 0..1. */
   readonly random: () => number;
   readonly logger: Logger;

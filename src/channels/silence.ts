@@ -1,6 +1,6 @@
 import { toError } from "../lib/app-error.ts";
 import type { Clock } from "../lib/clock.ts";
-import type { Wait } from "../lib/wait.ts";
+import type { Sleep } from "../lib/sleep.ts";
 import type { Connection } from "./channel.ts";
 
 export interface SilenceLimits {
@@ -11,10 +11,10 @@ export interface SilenceLimits {
 
 /** Notices when a platform has fallen silent for good. A quiet chat is no dead link. */
 export class Silence {
-  readonly #parts: { readonly clock: Clock; readonly wait: Wait; readonly limits: SilenceLimits };
+  readonly #parts: { readonly clock: Clock; readonly wait: Sleep; readonly limits: SilenceLimits };
   #lastHeard = 0;
 
-  constructor(parts: { readonly clock: Clock; readonly wait: Wait; readonly limits: SilenceLimits }) {
+  constructor(parts: { readonly clock: Clock; readonly wait: Sleep; readonly limits: SilenceLimits }) {
     this.#parts = parts;
   }
 

@@ -1,7 +1,7 @@
 import type { Logger } from "pino";
 
 import type { Clock } from "../lib/clock.ts";
-import type { Wait } from "../lib/wait.ts";
+import type { Sleep } from "../lib/sleep.ts";
 import { type ReconnectLimits, reconnectLimits } from "./reconnect.ts";
 import type { SilenceLimits } from "./silence.ts";
 
@@ -22,7 +22,7 @@ export const supervisorLimits: SupervisorLimits = {
 
 export interface SupervisorParts {
   readonly clock: Clock;
-  readonly wait: Wait;
+  readonly wait: Sleep;
   /** A number in 0..1. */
   readonly random: () => number;
   readonly logger: Logger;

@@ -85,7 +85,7 @@ export class SupervisedChannel implements Channel {
   async *login(signal: AbortSignal, options: LoginOptions = {}): AsyncGenerator<LoginEvent> {
     const leave = AbortSignal.any([signal, this.#stop.signal]);
     await this.#firstTry(leave);
-    if (this.#linking) throw new AppError("conflict", `Somebody is linking the channel ${this.name} already.`);
+    if (this.#linking) throw new AppError("conflict", `The channel ${this.name} is already being linked.`);
     if (!this.#isActive && !leave.aborted && this.#accept) {
       yield* this.#link(leave, options);
       await this.#firstTry(leave);
@@ -154,14 +154,11 @@ export class SupervisedChannel implements Channel {
       this.#isActive = false;
       this.#change(state, end.message);
       const level = isAlarm ? "error" : "warn";
-      this.#parts.logger[level]({ ...facts, state }, "a channel is off and needs somebody to look at it");
+      this.#parts.logger[level]({ ...facts, state }, "channel stopped; operator action needed");
       return undefined;
     }
     this.#change(state, `${end.message}; next try in ${Math.round(delayMs / 100) / 10} s, ${failures} failed in a row`);
-    this.#parts.logger.warn(
-      { ...facts, retryInMs: Math.round(delayMs) },
-      "a channel is not connected; it is tried again",
-    );
+    this.#parts.logger.warn({ ...facts, retryInMs: Math.round(delayMs) }, "a channel is not connected; retrying");
     return delayMs;
   }
 
@@ -214,7 +211,7 @@ export class SupervisedChannel implements Channel {
     await this.#parts.wait(connectMs, settled);
     if (settled.aborted) return;
     attempt.abort(new Error(`not connected within ${connectMs} ms`));
-    this.#change("connecting", "an attempt takes too long and is being ended");
+    this.#change("connecting", "an attempt is taking too long; ending it");
   }
 
   async #close(connection: Connection): Promise<void> {

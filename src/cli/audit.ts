@@ -23,7 +23,7 @@ export function addAuditCommand(program: Command, context: CommandContext): void
   addVerifyCommand(audit, context);
 
   addLeaf(audit, "tail", "the newest records")
-    .option("--group <name>", "only about this group")
+    .option("--group <name>", "only this group")
     .option("--lines <count>", "how many", parseCount, 20)
     .action(async (options: { group?: string; lines: number }, command: Command) => {
       const records = await Array.fromAsync(
@@ -44,8 +44,8 @@ export function addAuditCommand(program: Command, context: CommandContext): void
     });
 
   addLeaf(audit, "export", "records as JSON lines, oldest first")
-    .option("--group <name>", "only about this group")
-    .option("--since <time>", "only from this time on, such as 2026-01-31 or 2026-01-31T12:00Z", parseTime)
+    .option("--group <name>", "only this group")
+    .option("--since <time>", "only since this time, such as 2026-01-31 or 2026-01-31T12:00Z", parseTime)
     .action(async (options: { group?: string; since?: number }, command: Command) => {
       const output = context.outputOf(command);
       for await (const record of readAudit({ folder: context.paths.audit, ...options })) output.object(record);
@@ -53,7 +53,7 @@ export function addAuditCommand(program: Command, context: CommandContext): void
 }
 
 function addVerifyCommand(audit: Command, context: CommandContext): void {
-  addLeaf(audit, "verify", "find out whether the log is as it was written; exit 1 if not")
+  addLeaf(audit, "verify", "check that the log was not changed; exit 1 if it was")
     .option("--public-key <file>", "a copy of keys/audit-ed25519.pub that was kept elsewhere")
     .option(
       "--anchor <seq:hash>",
@@ -72,7 +72,7 @@ function addVerifyCommand(audit: Command, context: CommandContext): void {
 
 function showResult(output: Output, result: VerifyResult): void {
   const { records, outputs } = result;
-  const logs = outputs === 0 ? "" : `, and ${outputs} closed logs of containers are as they were`;
+  const logs = outputs === 0 ? "" : `, and ${outputs} closed container logs are unchanged`;
   if (result.ok) output.line(`The audit log is intact: ${records} records${logs}.`, "good");
   else {
     const isChain = (result.firstBadSeq ?? 0) > records;

@@ -26,7 +26,7 @@ export function addChannelsCommand(program: Command, context: CommandContext): v
   );
 
   addLeaf(channels, "login <name>", "link a channel to an account, where it needs one")
-    .option("--phone <number>", "link by a code for this phone number, not by a picture")
+    .option("--phone <number>", "link with a code for this phone number, not with a QR code")
     .action(async (name: string, { phone }: { phone?: string }, command: Command) => {
       const output = context.outputOf(command);
       let last: LoginEvent | undefined;
@@ -46,7 +46,7 @@ export function addChannelsCommand(program: Command, context: CommandContext): v
 function describeEvent(event: LoginEvent): string {
   if ("qr" in event) {
     const picture = renderUnicodeCompact(event.qr, { border: 2 });
-    return `In the app on the phone: Settings, Linked devices, Link a device. Scan this; a new one comes when it is too old.\n${picture}`;
+    return `In the app on the phone: Settings, Linked devices, Link a device. Scan this code; a new one appears when it expires.\n${picture}`;
   }
   if ("pairingCode" in event) return `Type this code into the app: ${event.pairingCode}`;
   return event.detail ?? `The channel is ${event.state}.`;

@@ -21,12 +21,12 @@ const entries: Readonly<Record<string, Entry>> = {
     load: async () => (await import("./status.ts")).addStatusCommand,
   },
   doctor: {
-    summary: "check everything that has to be right",
+    summary: "check the installation",
     load: async () => (await import("./doctor.ts")).addDoctorCommand,
   },
   groups: { summary: "list, add or remove groups", load: async () => (await import("./groups.ts")).addGroupsCommand },
   chats: { summary: "chats that were seen", load: async () => (await import("./chats.ts")).addChatsCommand },
-  mounts: { summary: "judge a group's mounts", load: async () => (await import("./mounts.ts")).addMountsCommand },
+  mounts: { summary: "check a group's mounts", load: async () => (await import("./mounts.ts")).addMountsCommand },
   sessions: {
     summary: "list sessions, stop containers",
     load: async () => (await import("./sessions.ts")).addSessionsCommand,
@@ -38,7 +38,7 @@ const entries: Readonly<Record<string, Entry>> = {
     load: async () => (await import("./work.ts")).addWorkCommand,
   },
   outbox: {
-    summary: "list messages on their way out, send given up ones again",
+    summary: "list outgoing messages, retry failed ones",
     load: async () => (await import("./outbox.ts")).addOutboxCommand,
   },
   events: { summary: "what happens, event by event", load: async () => (await import("./events.ts")).addEventsCommand },
@@ -50,7 +50,7 @@ const entries: Readonly<Record<string, Entry>> = {
   },
   config: { summary: "check the configuration", load: async () => (await import("./config.ts")).addConfigCommand },
   redteam: {
-    summary: "attack a host of its own, to see that everything is contained",
+    summary: "attack a throwaway host, to check that everything is contained",
     load: async () => (await import("./redteam.ts")).addRedteamCommand,
   },
   version: {

@@ -21,7 +21,7 @@ export function addConfigCommand(program: Command, context: CommandContext): voi
       if (check.ok) {
         const { announcements, fromFile } = check.loaded;
         if (output.json) output.object({ ok: true, file, fromFile, announcements });
-        output.line(fromFile ? `${file} is good.` : `${file} does not exist; the defaults apply.`, "good");
+        output.line(fromFile ? `${file} is valid.` : `${file} does not exist; the defaults apply.`, "good");
         for (const announcement of announcements) output.line(announcement);
         return;
       }

@@ -186,10 +186,14 @@ function toConnectionError(error: Error): Error {
     });
   }
   const running = code !== "ENOENT" && code !== "ECONNREFUSED" && code !== "ENOTDIR";
-  return new AppError("no_host", running ? `The host broke off: ${error.message}.` : "No host is running.", {
-    cause: error,
-    fix: "Start one with `npm start`, or set CRABPOT_HOME to the home of the one that runs.",
-  });
+  return new AppError(
+    "no_host",
+    running ? `The host closed the connection: ${error.message}.` : "No host is running.",
+    {
+      cause: error,
+      fix: "Start one with `npm start`, or set CRABPOT_HOME to the home of the one that runs.",
+    },
+  );
 }
 
 async function readText(stream: AsyncIterable<Buffer>): Promise<string> {

@@ -5,8 +5,8 @@ import { addLeaf } from "./context.ts";
 import { createChecks } from "./doctor/checks.ts";
 
 export function addDoctorCommand(program: Command, context: CommandContext): void {
-  addLeaf(program, "doctor", "check everything that has to be right; exit 1 if something is not")
-    .option("--deep", "also attack a host of its own with the quick part of the red-team suite")
+  addLeaf(program, "doctor", "check the installation; exit 1 if something is wrong")
+    .option("--deep", "also attack a throwaway host with the quick part of the red-team suite")
     .action(async (options: { deep?: boolean }, command: Command) => {
       const output = context.outputOf(command);
       for await (const { check, ok, detail, fix } of createChecks(context, options.deep === true)) {

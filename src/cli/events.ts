@@ -23,8 +23,8 @@ export function addEventsCommand(program: Command, context: CommandContext): voi
   const events = program.command("events").description("everything that happens, as it happens");
   addLeaf(events, "tail", `the newest ${newestShown} events`)
     .option("--after <number>", "all that are kept after this one instead; 0: from the first one on", parseNumber)
-    .option("--type <type>", "only of this type, such as turn.ended or turn.*")
-    .option("--group <name>", "only of this group")
+    .option("--type <type>", "only this type, such as turn.ended or turn.*")
+    .option("--group <name>", "only this group")
     .option("--follow", "wait for more")
     .action(async ({ follow = false, ...query }: Options, command: Command) => {
       const output = context.outputOf(command);

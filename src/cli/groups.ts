@@ -32,9 +32,9 @@ export function addGroupsCommand(program: Command, context: CommandContext): voi
   addLeaf(groups, "add <name>", "register a chat as a group; its folder gets this name")
     .requiredOption("--channel <channel>", "the channel that the chat is on")
     .requiredOption("--chat <chat>", "the chat's id, as `crabpot chats` shows it")
-    .addOption(new Option("--trigger <when>", "what is for the agent").choices(["mention", "always"]))
+    .addOption(new Option("--trigger <when>", "which messages the agent answers").choices(["mention", "always"]))
     .option("--main", "your own group: needs no mention")
-    .option("--model <route>", "the route of models that answers")
+    .option("--model <route>", "the model route that answers")
     .option("--adopt", "take the folder of this name although it is another chat's")
     .action(
       async (

@@ -9,7 +9,7 @@ import type { Output } from "./output.ts";
 
 export function addLogsCommand(program: Command, context: CommandContext): void {
   addLeaf(program, "logs", "what the host, the agents and their containers logged")
-    .option("--group <name>", "only about this group")
+    .option("--group <name>", "only this group")
     .option("--lines <count>", "how many of the newest lines", parseCount, 200)
     .option("--follow", "wait for more")
     .action(async (options: { group?: string; lines: number; follow?: boolean }, command: Command) => {

@@ -10,7 +10,7 @@ import type { CommandContext } from "./context.ts";
 import { addLeaf } from "./context.ts";
 
 export function addMountsCommand(program: Command, context: CommandContext): void {
-  const mounts = program.command("mounts").description("judge a group's mounts");
+  const mounts = program.command("mounts").description("check a group's mounts");
 
   addLeaf(
     mounts,

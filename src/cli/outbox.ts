@@ -13,23 +13,23 @@ const states = ["queued", "sending", "accepted", "delivered", "uncertain", "dead
 const shownChars = 60;
 
 export function addOutboxCommand(program: Command, context: CommandContext): void {
-  const outbox = program.command("outbox").description("list messages on their way out, send given up ones again");
+  const outbox = program.command("outbox").description("list outgoing messages, retry failed ones");
   addListCommand(outbox, context);
 
-  addLeaf(outbox, "retry [seq]", "put a given up (dead) or uncertain message back in line, as new")
-    .option("--all-dead", "all that were given up")
+  addLeaf(outbox, "retry [seq]", "queue a dead or uncertain message again, as new")
+    .option("--all-dead", "all dead messages")
     .action(async (seq: string | undefined, options: { allDead?: boolean }, command: Command) => {
       const answer = await context.host.retryOutbox(whatToRetry(seq, options.allDead === true));
       const output = context.outputOf(command);
       const { length } = answer.retried;
       if (output.json) output.object(answer);
-      output.line(`${length} ${length === 1 ? "message is" : "messages are"} back in line.`);
+      output.line(`${length} ${length === 1 ? "message is" : "messages are"} queued again.`);
     });
 }
 
 function addListCommand(outbox: Command, context: CommandContext): void {
-  addLeaf(outbox, "list", "messages that went out or should, the newest first")
-    .option("--group <name>", "only of this group")
+  addLeaf(outbox, "list", "sent and pending messages, newest first")
+    .option("--group <name>", "only this group")
     .addOption(new Option("--state <state>", "only in this state").choices(states))
     .option("--limit <count>", "how many", parseCount, 20)
     .action(async (options: { group?: string; state?: string; limit: number }, command: Command) => {
@@ -61,7 +61,7 @@ function contentOf({ text, file, reaction, pruned }: OutboxView): string {
 
 function whatToRetry(seq: string | undefined, allDead: boolean): { readonly seq: number } | { readonly allDead: true } {
   if (allDead === (seq !== undefined)) {
-    throw new AppError("usage", "Say which message is to be retried: its number, or --all-dead.");
+    throw new AppError("usage", "Say which message to retry: its number, or --all-dead.");
   }
   if (seq === undefined) return { allDead: true };
   if (!/^[1-9]\d{0,14}$/.test(seq)) throw new AppError("usage", `"${seq}" is not the number of a message.`);

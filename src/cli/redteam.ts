@@ -11,10 +11,10 @@ import type { Output } from "./output.ts";
 const cellChars = 60;
 
 export function addRedteamCommand(program: Command, context: CommandContext): void {
-  addLeaf(program, "redteam", "attack a host of its own with everything that is known; exit 1 if one attack succeeds")
+  addLeaf(program, "redteam", "attack a throwaway host with every known attack; exit 1 if one succeeds")
     .option("--only <ids>", "families and attacks, such as A,B3")
-    .option("--quick", "only the part that `doctor --deep` plays")
-    .option("--list", "say which attacks there are and play none")
+    .option("--quick", "only the part that `doctor --deep` runs")
+    .option("--list", "list the attacks and run none")
     .action(async (options: RedteamOptions, command: Command) => {
       const output = context.outputOf(command);
       const all = await loadAttacks();
@@ -80,7 +80,7 @@ function summarize(output: Output, verdicts: readonly Verdict[]): void {
       { title: "audit", of: ({ audit }) => shorten(audit, cellChars) },
       { title: "verdict", of: ({ verdict }) => verdict },
     ],
-    "No attack was played.",
+    "No attack was run.",
   );
   output.line("");
   output.line("Not covered, and why:", "bold");

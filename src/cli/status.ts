@@ -41,7 +41,7 @@ function describeStatus(status: HostStatus): [string, string | number | undefine
     ["containers", `${containers.hot} hot, ${containers.busy} busy, ${describeMost(containers.max)}`],
     ["turns", `${turns.running} running, ${turns.waitingGroups} groups waiting`],
     ["waiting", describeWaiting(waiting)],
-    ["outbox", `${outbox.unsent} unsent, ${outbox.uncertain} of them uncertain, ${outbox.dead} given up`],
+    ["outbox", `${outbox.unsent} unsent, ${outbox.uncertain} of them uncertain, ${outbox.dead} dead`],
     ["today", `${today.calls} model calls, ${today.tokens} tokens, $${today.usd.toFixed(2)}`],
   ];
 }

@@ -25,7 +25,7 @@ export function addTurnsCommand(program: Command, context: CommandContext): void
       else showReport(output, report);
     });
 
-  addLeaf(turns, "retry <turn>", "put the messages of a failed turn back in line").action(
+  addLeaf(turns, "retry <turn>", "queue the messages of a failed turn again").action(
     async (id: string, _options: object, command: Command) => {
       const answer = await context.host.retryTurn(id);
       const output = context.outputOf(command);
@@ -36,8 +36,8 @@ export function addTurnsCommand(program: Command, context: CommandContext): void
 }
 
 function addListCommand(turns: Command, context: CommandContext): void {
-  addLeaf(turns, "list", "turns, the newest first")
-    .option("--group <name>", "only of this group")
+  addLeaf(turns, "list", "turns, newest first")
+    .option("--group <name>", "only this group")
     .addOption(new Option("--state <state>", "only in this state").choices(["running", "done", "failed", "cancelled"]))
     .option("--limit <count>", "how many", parseCount, 20)
     .action(async (options: { group?: string; state?: string; limit: number }, command: Command) => {
@@ -106,7 +106,7 @@ function showReport(output: Output, report: TurnReport): void {
   }
   if (report.executionPoints.length === 0) return;
   output.line("");
-  output.line("Look at these before you use the folders on the host, where programs run them by themselves:", "bad");
+  output.line("Check these before you use the folders on the host, where programs run them automatically:", "bad");
   for (const { change, kind, target, path } of report.executionPoints) {
     output.line(`  ${change}  ${kind}  ${target}/${path}`);
   }

@@ -31,7 +31,7 @@ export function addWorkCommand(program: Command, context: CommandContext): void 
       output.line(`The agent of group ${group} has it: work ${added.id}.`);
     });
 
-  addLeaf(work, "drop <id>", "give up work that no turn has begun").action(
+  addLeaf(work, "drop <id>", "drop work that no turn has begun").action(
     async (id: string, _options: object, command: Command) => {
       const answer = await context.host.dropWork(id);
       const output = context.outputOf(command);
@@ -42,8 +42,8 @@ export function addWorkCommand(program: Command, context: CommandContext): void 
 }
 
 function addListCommand(work: Command, context: CommandContext): void {
-  addLeaf(work, "list", "work other than messages, the newest first")
-    .option("--group <name>", "only of this group")
+  addLeaf(work, "list", "work other than messages, newest first")
+    .option("--group <name>", "only this group")
     .addOption(new Option("--state <state>", "only in this state").choices(states))
     .option("--limit <count>", "how many", parseCount, 20)
     .action(async (options: { group?: string; state?: string; limit: number }, command: Command) => {

@@ -67,5 +67,5 @@ export function parseYaml(text: string): ParsedYaml {
 }
 
 function failed(detail: string): ParsedYaml {
-  return { value: {}, faults: [{ path: "", detail: `this is not good YAML: ${detail}` }] };
+  return { value: {}, faults: [{ path: "", detail: `this is not valid YAML: ${detail}` }] };
 }

@@ -9,7 +9,7 @@ import type { ConfigFault } from "./faults.ts";
 import { formatPath } from "./faults.ts";
 import type { Config } from "./schema.ts";
 
-/** What no single value can be blamed for: names that lead nowhere, chats that are given twice, doors without a lock. */
+/** What no single value can be blamed for: names that lead nowhere, chats that are given twice, a server that anybody may use. */
 export function crossCheck(config: Config, adapters: Adapters): ConfigFault[] {
   return [
     ...checkModels(config),
@@ -48,7 +48,7 @@ export function providerOf(reference: string): string {
   return reference.slice(0, reference.indexOf("/"));
 }
 
-const tooPlain = `has fewer than ${shortestForm} letters and digits; it could not be told from other text in an answer`;
+const tooPlain = `has fewer than ${shortestForm} letters and digits; it could not be told apart from other text in an answer`;
 
 function checkGroups({ groups, channels, models }: Config): ConfigFault[] {
   const faults: ConfigFault[] = [];
@@ -66,7 +66,7 @@ function checkGroups({ groups, channels, models }: Config): ConfigFault[] {
     const place = JSON.stringify([group.channel, group.chat]);
     const other = places.get(place);
     if (other !== undefined) {
-      const detail = `chat "${group.chat}" of channel ${group.channel} is already that of group ${other}`;
+      const detail = `chat "${group.chat}" of channel ${group.channel} already belongs to group ${other}`;
       faults.push({ path: formatPath(["groups", name, "chat"]), detail });
     }
     places.set(place, name);

@@ -55,7 +55,7 @@ function describeValue(issue: z.core.$ZodIssue, value: unknown): string {
     case "invalid_union":
       return wrongKind(issue, value);
     case "invalid_key":
-      return `is no good name: ${issue.issues.map((inner) => inner.message).join("; ")}`;
+      return `is not a valid name: ${issue.issues.map((inner) => inner.message).join("; ")}`;
     case "too_small":
       return bound(issue.origin, "at least", Number(issue.minimum));
     case "too_big":

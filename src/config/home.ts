@@ -112,7 +112,7 @@ function hasCode(error: unknown, code: string): boolean {
 export async function requireRealFolder(folder: string): Promise<void> {
   const found = await lstat(folder);
   if (found.isDirectory()) return;
-  throw new AppError("setup_required", `${folder} is not a folder of its own (a link or a file is in its place).`, {
+  throw new AppError("setup_required", `${folder} is not a real folder (it is a link or a file).`, {
     fix: `Move it away: mv ${folder} ${folder}.old`,
   });
 }

@@ -47,7 +47,7 @@ export const limits = z
     loopTurns: turns
       .default(60)
       .describe(
-        "So many turns in a row, each within 5 s of the one before and by the same few senders, are a loop; 0: never.",
+        "This many turns in a row, each within 5 s of the one before and by the same few senders, count as a loop; 0: never.",
       ),
     maxSteps: turns.default(100).describe("Answers of the model in one turn; 0: no limit."),
   })
@@ -71,6 +71,6 @@ export const store = z
     retentionDays: z
       .strictObject({ messages: days.default(365), turns: days.default(365), replies: days.default(90) })
       .prefault({})
-      .describe("How long texts are kept that nothing needs any more; 0: for ever."),
+      .describe("How long texts that are no longer needed are kept; 0: for ever."),
   })
   .prefault({});

@@ -95,7 +95,13 @@ function modelsOf(adapters: Adapters) {
       .max(3600)
       .default(300)
       .describe("Longest silence of a provider before a call counts as failed."),
-    attempts: z.number().int().min(1).max(10).default(4).describe("Tries per model before the next one of the route."),
+    attempts: z
+      .number()
+      .int()
+      .min(1)
+      .max(10)
+      .default(4)
+      .describe("Attempts per model before the next one of the route is tried."),
   });
 }
 
@@ -167,7 +173,7 @@ const sessions = z
       .min(0)
       .max(86_400)
       .default(30)
-      .describe("An idle container is paused after so long and goes on with the next message; 0: never."),
+      .describe("An idle container is paused after this time and resumes with the next message; 0: never."),
     memoryReserveMb: z
       .number()
       .min(0)
@@ -187,11 +193,11 @@ const sessions = z
     turnTimeoutMinutes: positive.default(60),
     holdMinutes: positive
       .default(5)
-      .describe("So long may the tools of a turn run while other groups wait and get no place; then it ends."),
+      .describe("How long the tools of a turn may run while other groups wait for a place; then the turn ends."),
     silenceTimeoutSeconds: positive
       .max(3600)
       .default(60)
-      .describe("An agent that gives no sign of life for so long, at its start or during a turn, is replaced."),
+      .describe("An agent that gives no sign of life for this long, at its start or during a turn, is replaced."),
     catchUpMinutes: minutes
       .default(60)
       .describe("Messages that are older than this when the host starts are not answered; one notice says so."),

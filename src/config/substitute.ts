@@ -36,6 +36,7 @@ export function substitute(input: unknown, variables: EnvironmentVariables): Sub
 }
 
 function variableProblem(name: string, variables: EnvironmentVariables): string | undefined {
-  if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) return `"\${${name}}" names no environment variable; write $\${ for \${`;
+  if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name))
+    return `"\${${name}}" is not the name of an environment variable; write $\${ for \${`;
   return variables[name] ? undefined : `the environment variable ${name} is not set`;
 }

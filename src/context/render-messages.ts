@@ -1,7 +1,7 @@
 import type { Quote, StoredAttachment, StoredMessage } from "../domain/message.ts";
 import type { BlobPart, Part } from "../domain/part.ts";
 import { cutMiddle } from "../lib/cut-middle.ts";
-import { spokenBytes } from "../lib/bytes.ts";
+import { formatBytes } from "../lib/bytes.ts";
 import { escapeAttribute, escapeText } from "../lib/markup.ts";
 import type { MessageIds } from "./message-ids.ts";
 import type { LocalTime } from "./time-zone.ts";
@@ -72,7 +72,7 @@ function textPart(text: string): Part {
 function renderAttachment({ kind, name, file, failure }: StoredAttachment): string {
   const called = name === undefined ? "" : `, called "${renderText(name, maxAttributeChars)}"`;
   const what = file
-    ? `${escapeText(file.path)} (${spokenBytes(file.bytes)}, ${escapeText(file.mimeType)}${called})`
+    ? `${escapeText(file.path)} (${formatBytes(file.bytes)}, ${escapeText(file.mimeType)}${called})`
     : `could not be fetched: ${renderText(failure ?? "unknown", maxAttributeChars)}${called}`;
   return `<attachment kind="${kind}">${what}</attachment>`;
 }

@@ -7,7 +7,7 @@ const maxInstructionChars = 32_000;
 const shownMembers = 50;
 const nameChars = 60;
 
-export interface Place {
+export interface PromptFacts {
   readonly agentName: string;
   readonly group: string;
   /** Folders as they appear in the container. */
@@ -29,20 +29,20 @@ export interface Place {
  * The system prompt in two sections: what stays the same for all conversations of the group, then what belongs to this one. It
  * has no current time, so that it is the same bytes for each call of a conversation; times stand on the messages.
  */
-export function systemPrompt(place: Place): readonly string[] {
+export function systemPrompt(place: PromptFacts): readonly string[] {
   const stable = [identity(place), rules(place), instructions(place)].filter((section) => section !== "");
   const about = [aboutChat(place), conversation(place)].filter((section) => section !== "");
   return [stable.join("\n\n"), about.join("\n\n")];
 }
 
-function identity({ agentName, group }: Place): string {
+function identity({ agentName, group }: PromptFacts): string {
   return [
     "# Who you are",
     `You are ${agentName}, an AI agent in the chat group "${group}". You are a program, not a person, and you say so when asked. You work in a container of your own: a Linux machine with a shell, which belongs to this group alone.`,
   ].join("\n");
 }
 
-function rules({ agentName, folders, tools, network = [] }: Place): string {
+function rules({ agentName, folders, tools, network = [] }: PromptFacts): string {
   return [
     "# Where you are",
     "You have these folders:",
@@ -63,7 +63,7 @@ function networkRule(network: readonly string[]): string {
   return `There is no network but for https (TLS) to ${network.join(", ")}, by way of the proxy that the environment names; curl, git, pip, npm and node use it by themselves. Other places are refused; the operator can allow them.`;
 }
 
-function instructions({ instructions: text }: Place): string {
+function instructions({ instructions: text }: PromptFacts): string {
   if (text.trim() === "") return "";
   return [
     "# What this group wants from you",
@@ -80,7 +80,7 @@ export function instructionsElement(text: string): string {
 }
 
 /** Names are people's own words: they stand in an element that they cannot leave, on one line each. */
-function aboutChat({ chat }: Place): string {
+function aboutChat({ chat }: PromptFacts): string {
   const { title = "", members = [] } = chat ?? {};
   if (title === "" && members.length === 0) return "";
   const shown = members.slice(0, shownMembers).map((name) => `<member>${shortName(name)}</member>`);
@@ -99,7 +99,7 @@ function shortName(name: string): string {
   return escapeAttribute(Array.from(name).slice(0, nameChars).join(""));
 }
 
-function conversation({ timeZone, startedAt }: Place): string {
+function conversation({ timeZone, startedAt }: PromptFacts): string {
   const date = timeZone.at(startedAt).slice(0, 10);
   return `# This conversation\nIt began on ${date}. Times are in the time zone ${timeZone.zone}.`;
 }

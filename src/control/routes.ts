@@ -237,7 +237,10 @@ export function addControlRoutes(server: FastifyInstance, parts: RouteParts): vo
     });
   }
   server.setNotFoundHandler((request) => {
-    throw new AppError("not_found", `The host knows no ${request.method} ${request.url}; is it of another version?`);
+    throw new AppError(
+      "not_found",
+      `The host does not know ${request.method} ${request.url}; is it a different version?`,
+    );
   });
   server.setErrorHandler((thrown, _request, reply) => {
     const error = toError(thrown);

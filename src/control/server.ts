@@ -53,7 +53,7 @@ async function requireVacant(path: string): Promise<void> {
   const found = await lstat(path).catch(() => undefined);
   if (found === undefined) return;
   if (!found.isSocket()) {
-    throw new AppError("setup_required", `${path} should be the control socket and is something else.`, {
+    throw new AppError("setup_required", `${path} should be the control socket, but is something else.`, {
       fix: `Move it away: mv ${path} ${path}.old`,
     });
   }

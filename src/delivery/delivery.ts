@@ -5,14 +5,14 @@ import type { OutboxState, OutgoingMessage } from "../domain/message.ts";
 import type { Publish } from "../events/event.ts";
 import { toError } from "../lib/app-error.ts";
 import type { Clock } from "../lib/clock.ts";
-import type { Wait } from "../lib/wait.ts";
+import type { Sleep } from "../lib/sleep.ts";
 import type { OutboxStore } from "../stores/store.ts";
 import { deliveryRetry, retryDelayMs } from "./backoff.ts";
 import { withDeadline } from "./deadline.ts";
 import { expiresAt } from "./expiry.ts";
 
 const answerDeadlineMs = 60_000;
-/** Until the store is tried again after it failed. */
+/** Until the store is retried after it failed. */
 const storeRetryMs = 2_000;
 const errorChars = 500;
 /** Longer than any message lives, and what a timer can hold. */
@@ -40,7 +40,7 @@ export interface DeliveryParts {
   readonly publish: Publish<"delivery.accepted" | "delivery.confirmed" | "delivery.failed">;
   readonly logger: Logger;
   readonly clock: Pick<Clock, "now">;
-  readonly wait: Wait;
+  readonly wait: Sleep;
   /** A number in 0..1, for spreading retries. */
   readonly random: () => number;
 }
@@ -160,10 +160,10 @@ export class Delivery {
     }
     if (!this.#told.has(row.seq)) {
       this.#told.add(row.seq);
-      const fix = `look into the chat, then \`crabpot outbox retry ${row.seq}\` if it is not there`;
+      const fix = `check the chat; if the message is not there, run \`crabpot outbox retry ${row.seq}\``;
       this.#parts.logger.error(
         { ...about(row), reason: message.lastError, fix },
-        "it is not known whether a message arrived; it is not sent again",
+        "could not tell whether a message arrived; not sending it again",
       );
     }
     return "done";
@@ -231,7 +231,7 @@ export class Delivery {
     await this.#store(message, stateAfter[outcome], attempts, error);
     const level = outcome === "dead" || outcome === "expired" ? "error" : "warn";
     if (!good)
-      this.#parts.logger[level]({ err: failure, ...about(row), attempts, outcome }, "a message is not delivered");
+      this.#parts.logger[level]({ err: failure, ...about(row), attempts, outcome }, "a message was not delivered");
     await this.#report(row, attempts, outcome, error);
     return good || outcome === "dead" || outcome === "expired" ? "done" : "again";
   }
@@ -248,7 +248,7 @@ export class Delivery {
     try {
       await this.#parts.publish({ type: eventOf(outcome), group, turn, actor: "host", data });
     } catch (failure) {
-      this.#parts.logger.error({ err: toError(failure), seq }, "a delivery could not be put on record");
+      this.#parts.logger.error({ err: toError(failure), seq }, "a delivery could not be recorded");
     }
   }
 

@@ -14,20 +14,20 @@ export function createEventNotices(logger: Logger, tell: TellOperator): (event: 
   const notices: { readonly [Type in EventType]?: (event: HostEvent<Type>) => void } = {
     "setuid.removed": (event) => {
       const places = event.data.files.map(({ folder, path }) => `${folder}/${path}`);
-      warn(event, `setuid or setgid was taken away from ${named(places, event.data.count)}`);
+      warn(event, `setuid or setgid was removed from ${named(places, event.data.count)}`);
     },
     "execution-points.counted": (event) => noticeExecutionPoints(event, (text) => warn(event, text), tell),
     "secrets.appeared": (event) => {
       const places = event.data.secrets.map(({ target, path }) => `${target}/${path}`);
       warn(
         event,
-        `what looks like secrets has appeared where the agent can read it: ${named(places, event.data.count)}`,
+        `files that look like secrets have appeared where the agent can read them: ${named(places, event.data.count)}`,
       );
     },
     "mount.refused": (event) => {
       const { group, data } = event;
       warn(event, data.refused);
-      tell({ text: `Group ${group} does not get one of its mounts any more: ${plainSentence(data.refused)}` });
+      tell({ text: `Group ${group} has lost one of its mounts: ${plainSentence(data.refused)}` });
     },
     "instructions.changed": ({ group, data }) =>
       logger.warn({ group, ...data }, "a group's instructions have changed since its last turn"),
@@ -44,11 +44,11 @@ function noticeExecutionPoints(
   const files = count === 1 ? "a file" : `${count} files`;
   const about = turn === undefined ? `crabpot logs --group ${group}` : `crabpot turns show ${turn}`;
   tell({
-    text: `The agent of group ${group} has changed ${files} in a mounted folder that programs of yours may run by themselves. Look before you work there: ${about}`,
+    text: `The agent of group ${group} has changed ${files} in a mounted folder that your programs may run automatically. Check before you work there: ${about}`,
     hiddenFrom: group,
   });
   const places = first.map(({ target, path, change }) => `${target}/${path} (${change})`);
-  warn(`look before you use these on the host, where programs run them by themselves: ${named(places, count)}`);
+  warn(`check these before you use them on the host, where programs run them automatically: ${named(places, count)}`);
 }
 
 function noticeEgress(
@@ -58,9 +58,9 @@ function noticeEgress(
   if (verdict === "masked") logger.warn({ group, ...destination }, "a secret was sent back, and was masked");
   if (verdict !== "barred") return;
   const place = `${destination?.host ?? ""}:${destination?.port ?? 0}`;
-  logger.error({ group, ...destination }, "a destination has sent secrets back and is closed to this group");
+  logger.error({ group, ...destination }, "a destination has sent secrets back and is blocked for this group");
   tell({
-    text: `${place} has sent a secret of group ${group} back several times, so it is closed to that group until crabpot is started again. Bind the secret to the methods and paths that need it: docs/egress.md.`,
+    text: `${place} has sent back a secret of group ${group} several times, so it is blocked for that group until crabpot restarts. Bind the secret to the methods and paths that need it: docs/egress.md.`,
   });
 }
 

@@ -4,7 +4,7 @@ import type { Channel } from "../channels/channel.ts";
 import type { OutgoingMessage } from "../domain/message.ts";
 import { AppError, toError } from "../lib/app-error.ts";
 import type { Clock } from "../lib/clock.ts";
-import { type Wait, waitOnTimer } from "../lib/wait.ts";
+import { type Sleep, sleep } from "../lib/sleep.ts";
 import type { OutboxStore } from "../stores/store.ts";
 import { Delivery, type DeliveryParts, type OutgoingChannel } from "./delivery.ts";
 import { expiresAt } from "./expiry.ts";
@@ -12,7 +12,7 @@ import { expiresAt } from "./expiry.ts";
 const pageRows = 100;
 /** Rows that are kept in memory at most; the rest stays in the store until there is room. */
 const heldRows = 400;
-/** Until the store is tried again after it failed. */
+/** Until the store is retried after it failed. */
 const storeRetryMs = 2_000;
 /** Longest time until what waits for its channel is looked through for what has expired: clocks can be set. */
 const longestSweepMs = 3_600_000;
@@ -24,7 +24,7 @@ export interface OutboxParts {
   readonly publish: DeliveryParts["publish"];
   readonly logger: Logger;
   readonly clock: Pick<Clock, "now">;
-  readonly wait?: Wait;
+  readonly wait?: Sleep;
   /** A number in 0..1, for spreading retries. */
   readonly random?: () => number;
 }
@@ -42,7 +42,7 @@ interface ChatLine {
  */
 export class Outbox implements AsyncDisposable {
   readonly #parts: OutboxParts;
-  readonly #wait: Wait;
+  readonly #wait: Sleep;
   readonly #delivery: Delivery;
   readonly #lines = new Map<string, ChatLine>();
   /** Rows that are in a line. */
@@ -64,7 +64,7 @@ export class Outbox implements AsyncDisposable {
   #sweep: NodeJS.Timeout | undefined;
 
   constructor(parts: OutboxParts) {
-    const { wait = waitOnTimer, random = Math.random } = parts;
+    const { wait = sleep, random = Math.random } = parts;
     this.#parts = parts;
     this.#wait = wait;
     this.#delivery = new Delivery({ ...parts, wait, random }, (name) => this.#openChannel(name), this.#stop.signal);
@@ -88,7 +88,7 @@ export class Outbox implements AsyncDisposable {
   /** The platform confirms that a message which it had accepted arrived. */
   confirm(channel: string, seq: number): void {
     const confirming = this.#delivery.confirm(channel, seq).catch((error: unknown) => {
-      this.#parts.logger.error({ err: toError(error), channel, seq }, "that a message arrived could not be stored");
+      this.#parts.logger.error({ err: toError(error), channel, seq }, "could not store that a message arrived");
     });
     this.#confirming.add(confirming);
     void confirming.then(() => this.#confirming.delete(confirming));
@@ -117,7 +117,7 @@ export class Outbox implements AsyncDisposable {
       try {
         await this.#lineUp();
       } catch (error) {
-        this.#parts.logger.error({ err: toError(error) }, "the outbox cannot be read; it is tried again");
+        this.#parts.logger.error({ err: toError(error) }, "the outbox cannot be read; retrying");
         await this.#wait(storeRetryMs, this.#stop.signal);
         this.#scanAgain = true;
       }

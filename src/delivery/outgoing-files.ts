@@ -6,7 +6,7 @@ import type { Logger } from "pino";
 
 import type { OutgoingFile, OutgoingMessage } from "../domain/message.ts";
 import { AppError, toError } from "../lib/app-error.ts";
-import { spokenBytes } from "../lib/bytes.ts";
+import { formatBytes } from "../lib/bytes.ts";
 import type { Clock } from "../lib/clock.ts";
 import { HostileFolder, type HostileRefusal } from "../lib/open-hostile-file.ts";
 import { containerPaths } from "../protocol/paths.ts";
@@ -41,18 +41,18 @@ const refusals: Readonly<Record<HostileRefusal, string>> = {
   missing: "there is no such file",
   "bad-name": "its name cannot be used",
   link: "it is a link",
-  "not-a-file": "it is no regular file",
-  "hard-linked": "it has a second name (a hard link); send a copy of it",
+  "not-a-file": "it is not a regular file",
+  "hard-linked": "it has a hard link; send a copy of it",
   "foreign-owner": "it belongs to somebody else",
-  "odd-mode": "its mode is odd",
+  "odd-mode": "it has unusual permissions",
   "writable-by-others": "others can write to it",
-  "too-large": `it is larger than ${spokenBytes(fileBytes)}`,
+  "too-large": `it is larger than ${formatBytes(fileBytes)}`,
   unreadable: "it cannot be read",
 };
 
 /**
  * Files that agents send: copied once, as they are at that moment, into a folder of the host's, and read from there as often
- * as it takes. The agent owns the folder that they come from, so no link is followed and nothing that is no file is opened.
+ * as it takes. The agent owns the folder that they come from, so no link is followed and nothing that is not a file is opened.
  * A copy is named by its content and removed when no message needs it any more.
  */
 export class OutgoingFiles implements AsyncDisposable {
@@ -108,7 +108,7 @@ export class OutgoingFiles implements AsyncDisposable {
 
   #sweepLater(): void {
     this.#sweeping = this.sweep().catch((error: unknown) => {
-      this.#parts.logger.warn({ err: toError(error) }, "copies of sent files could not be removed; it is tried again");
+      this.#parts.logger.warn({ err: toError(error) }, "copies of sent files could not be removed; retrying");
     });
   }
 
@@ -122,7 +122,7 @@ export class OutgoingFiles implements AsyncDisposable {
     let folder = opened.use(await HostileFolder.open(join(this.#parts.groupsFolder, group)));
     for (const name of names.slice(0, -1)) {
       const next = await folder.openFolder(name);
-      if (!next) throw refused(path, `${name} is no folder, or a link`);
+      if (!next) throw refused(path, `${name} is not a folder, or is a link`);
       folder = opened.use(next);
     }
     const copied = await folder.copyFile(names.at(-1) ?? "", temporary, { maxBytes });
@@ -139,7 +139,7 @@ export class OutgoingFiles implements AsyncDisposable {
     if (kept + fileBytes <= groupBytes) return fileBytes;
     throw new AppError(
       "too_large",
-      `No file can be sent for now: copies of ${spokenBytes(kept)} are kept until they are delivered, for a day at most.`,
+      `No file can be sent for now: ${formatBytes(kept)} of files are waiting to be delivered, for a day at most.`,
     );
   }
 
@@ -161,7 +161,7 @@ function namesOf(path: string): string[] {
   if (names.length === 0) {
     throw refused(path, `only files below ${containerPaths.group} can be sent; copy it there and send the copy`);
   }
-  if (names.length > foldersDeep) throw refused(path, "it lies too deep");
+  if (names.length > foldersDeep) throw refused(path, "it is nested too deeply");
   return names;
 }
 

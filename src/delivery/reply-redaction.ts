@@ -134,14 +134,14 @@ class SecretAlarm {
     const group = scope.group.name;
     this.#parts.logger.error(
       { group, turn: scope.turn.id },
-      "a known secret was about to be sent to a chat; it was taken out",
+      "a known secret was about to be sent to a chat; it was removed",
     );
     const about = { group, session: scope.session.id, turn: scope.turn.id };
     this.#publish({ type: "reply.redacted", ...about, actor: "host", data: { count } });
     const before = this.#redactions.get(group) ?? 0;
     this.#redactions.set(group, before + count);
     if (before > redactionsPerDay || before + count <= redactionsPerDay) return;
-    const text = `The agent of group ${group} was about to send secrets ${before + count} times today; they were taken out. Somebody may be trying out values: look at the records of type redaction.`;
+    const text = `The agent of group ${group} was about to send secrets ${before + count} times today; they were removed. Somebody may be guessing values: see the records of type redaction.`;
     this.#parts.tell({ text });
   }
 
@@ -155,7 +155,7 @@ class SecretAlarm {
     const found = secrets.filter(({ value }) => createReplyRedaction([value])(text).count > 0).map(({ path }) => path);
     this.#parts.logger.error(
       { group, turn: scope.turn.id, found },
-      "an agent said a secret that it cannot know from here; the text was sent as it is",
+      "an agent said a secret that it has no access to; the text was sent unchanged",
     );
     const about = { group, session: scope.session.id, turn: scope.turn.id };
     this.#publish({ type: "secret.said", actor: "host", data: { ...about, count: found.length, found } });
@@ -171,7 +171,7 @@ class SecretAlarm {
   #publish(event: NewEvent<"reply.redacted" | "secret.said">): void {
     const { publish, logger } = this.#parts;
     publish(event).catch((error: unknown) =>
-      logger.error({ error: toError(error) }, "a redaction could not be put on record"),
+      logger.error({ error: toError(error) }, "a redaction could not be recorded"),
     );
   }
 

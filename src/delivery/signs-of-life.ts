@@ -1,5 +1,5 @@
 import type { Sign } from "../domain/message.ts";
-import { type Wait, waitOnTimer } from "../lib/wait.ts";
+import { type Sleep, sleep } from "../lib/sleep.ts";
 
 /** What a group is doing for somebody; undefined: nothing. */
 export type Activity = "waiting" | "running" | undefined;
@@ -7,7 +7,7 @@ export type Activity = "waiting" | "running" | undefined;
 export interface SignsOfLifeParts {
   /** Shows a sign in a group's chat. May take as long as it likes, and fail. */
   readonly show: (group: string, sign: Sign) => Promise<void>;
-  readonly wait?: Wait;
+  readonly wait?: Sleep;
 }
 
 /** People who get an answer within this time are not bothered. */
@@ -29,14 +29,14 @@ interface Waiting {
  */
 export class SignsOfLife implements Disposable {
   readonly #parts: SignsOfLifeParts;
-  readonly #wait: Wait;
+  readonly #wait: Sleep;
   readonly #waiting = new Map<string, Waiting>();
   /** Groups in which a sign is on its way, with the one that is to follow it. */
   readonly #showing = new Map<string, Sign | undefined>();
 
   constructor(parts: SignsOfLifeParts) {
     this.#parts = parts;
-    this.#wait = parts.wait ?? waitOnTimer;
+    this.#wait = parts.wait ?? sleep;
   }
 
   /** The group does this from now on. */

@@ -48,7 +48,7 @@ export interface Session {
 }
 
 /** What the operator sees of a session's container. */
-export interface HotContainer {
+export interface HotContainerView {
   readonly session: string;
   readonly group: string;
   readonly generation: number;

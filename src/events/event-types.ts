@@ -5,7 +5,7 @@ import type { EventType } from "./event.ts";
 /** Every type of event, and what it tells. */
 export const eventTypes = {
   "host.started": "the host begins to work",
-  "host.stopped": "it has ended in good order",
+  "host.stopped": "it has stopped cleanly",
   "config.loaded": "with which configuration it works",
   "config.applied": "a changed configuration holds, before it does",
   "config.refused": "a changed file cannot be used",
@@ -17,20 +17,20 @@ export const eventTypes = {
   "http.refused": "a request over HTTP was refused",
   "message.received": "a message of a group is stored, and what was decided about it",
   "command.given": "a chat command, before it is carried out",
-  "intake.stopped": "nothing is taken in any more",
-  "intake.resumed": "messages are taken in again",
+  "intake.stopped": "messages are no longer accepted",
+  "intake.resumed": "messages are accepted again",
   "admission.requested": "a chat asks to become a group",
   "chat.left": "the account is not in a chat any more",
   "group.added": "a chat became a group",
   "group.removed": "a group was removed",
-  "folder.adopted": "a folder goes to another chat than before",
-  "instructions.changed": "a group's AGENTS.md is another one than at its last turn",
+  "folder.adopted": "a folder is given to a different chat",
+  "instructions.changed": "a group's AGENTS.md has changed since its last turn",
   "file.refused": "a file of a group is not used",
   "limit.reached": "a limit of the intake, a container or a turn was reached",
-  "turn.started": "a turn begins, or goes on after a restart",
+  "turn.started": "a turn begins, or resumes after a restart",
   "turn.ended": "how a turn ended, and what it waited for",
-  "model.requested": "a model is asked, before it is",
-  "model.responded": "how one try came out",
+  "model.requested": "a model is about to be asked",
+  "model.responded": "how one attempt ended",
   "tool.called": "the model calls a tool, before the agent gets the call",
   "tool.denied": "a call that may not run",
   "tool.returned": "a tool's result has arrived, before the model sees it",
@@ -39,19 +39,19 @@ export const eventTypes = {
   "agent.overstepped": "the agent asked for what the model had not asked for",
   "mailbox.violated": "a message of the agent was refused",
   "egress.judged": "a way out was asked for, or closed",
-  "reply.redacted": "secrets were taken out of a reply",
-  "secret.said": "an agent said a secret that it cannot know",
+  "reply.redacted": "secrets were removed from a reply",
+  "secret.said": "an agent said a secret that it has no access to",
   "delivery.accepted": "the platform has a message",
   "delivery.confirmed": "it says that the message arrived",
-  "delivery.failed": "an attempt failed, or the message was given up",
+  "delivery.failed": "an attempt failed, or the message is dead",
   "mounts.judged": "what a container gets to see of the machine",
   "mount.refused": "a mount may not be used any more",
   "secrets.appeared": "what looks like secrets is in a mount now",
-  "setuid.removed": "setuid bits were taken away in a mount",
-  "execution-point.changed": "a file that programs of the host run by themselves has changed",
+  "setuid.removed": "setuid bits were removed in a mount",
+  "execution-point.changed": "a file that programs on the host run automatically has changed",
   "execution-points.counted": "how many did, after them",
-  "container.created": "a container is made, before it is",
-  "container.started": "it is started, before it is",
+  "container.created": "a container is about to be created",
+  "container.started": "it is about to be started",
   "container.attested": "it is what was asked for, and ready",
   "container.adopted": "one of an earlier start is taken over",
   "container.frozen": "it is paused until the next message",
@@ -60,7 +60,7 @@ export const eventTypes = {
   "container.stopped": "it has ended, or is being ended",
   "container.removed": "one that nobody used was removed",
   "container-output.closed": "a session's log is full and was closed",
-  "container-output.pruned": "an old log is removed, before it is",
+  "container-output.pruned": "an old log is about to be removed",
 } as const satisfies Record<EventType, string>;
 
 const names = Object.keys(eventTypes) as EventType[];
@@ -73,7 +73,7 @@ export function matchTypes(pattern: string): readonly EventType[] {
   if (found.length > 0) return found;
   const patterns = [...names, ...new Set(names.map((name) => `${name.split(".")[0]}.*`))];
   const similar = nearest(pattern, patterns);
-  throw new AppError("bad_input", `There is no type of event "${pattern}".`, {
+  throw new AppError("bad_input", `There is no event type "${pattern}".`, {
     fix: similar === undefined ? "see the table in docs/events.md" : `did you mean "${similar}"?`,
   });
 }

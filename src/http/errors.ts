@@ -34,7 +34,7 @@ export function createErrorHandler(
     const code = codes[status];
     if (code !== undefined) return reply.code(status).send(requestError(code, error));
     logger.error({ err: error, route: request.routeOptions.url }, "a request failed unexpectedly");
-    return reply.code(500).send(errorBody("internal", "The host could not do this. Its log says why."));
+    return reply.code(500).send(errorBody("internal", "The request failed. The host's log says why."));
   };
 }
 

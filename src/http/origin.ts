@@ -17,11 +17,12 @@ export function createOriginCheck(own: { readonly host: string; readonly names: 
   return (request) => {
     const hosts = valuesOf(request, "host");
     const [host = ""] = hosts;
-    if (hosts.length !== 1) return { status: 400, message: `A request names one Host, not ${hosts.length}.` };
+    if (hosts.length !== 1)
+      return { status: 400, message: `A request must name exactly one Host, not ${hosts.length}.` };
     const name = nameOf(host);
     if (name === undefined || !(isAddress(name) || known.has(name))) {
       const message =
-        "This host does not go by the name in the Host header. Ask for its address, or add the name to gateway.names in config.yaml.";
+        "This host is not known by the name in the Host header. Use its address, or add the name to gateway.names in config.yaml.";
       return { status: 421, message };
     }
     const origins = valuesOf(request, "origin");
@@ -29,7 +30,7 @@ export function createOriginCheck(own: { readonly host: string; readonly names: 
     const isForeign =
       origins.some((origin) => !isOrigin(origin, host)) ||
       sites.some((site) => site !== "same-origin" && site !== "none");
-    return isForeign ? { status: 403, message: "Pages of other places may not ask here." } : undefined;
+    return isForeign ? { status: 403, message: "Requests from other origins are not allowed." } : undefined;
   };
 }
 

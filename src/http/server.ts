@@ -118,7 +118,7 @@ function buildServer(parts: GatewayParts): FastifyInstance {
   });
   server.setErrorHandler(onError);
   server.setNotFoundHandler(async (_request, reply) =>
-    reply.code(404).send(errorBody("not_found", "There is no such address here.")),
+    reply.code(404).send(errorBody("not_found", "There is nothing at this address.")),
   );
   addHealthRoutes(server, parts.ready);
   server.get("/metrics", async (_request, reply) => {

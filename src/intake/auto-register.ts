@@ -83,6 +83,6 @@ async function refuse(
 function notByItself(channel: string, chat: string): AppError {
   return new AppError(
     "conflict",
-    `"${chat}" does not become a group by itself: a folder or messages of another chat have this name. The operator can hand them over: crabpot groups add ${chat} --channel ${channel} --chat ${chat} --adopt`,
+    `"${chat}" does not become a group automatically: a folder or messages of another chat have this name. The operator can hand them over: crabpot groups add ${chat} --channel ${channel} --chat ${chat} --adopt`,
   );
 }

@@ -138,10 +138,10 @@ async function removeGroup(
 
 /** Why this group cannot stand beside the others; undefined when it can. */
 function conflictWith(added: NewGroup, groups: ReadonlyMap<string, Group>): string | undefined {
-  if (groups.has(added.name)) return `There is a group "${added.name}" already.`;
+  if (groups.has(added.name)) return `Group "${added.name}" already exists.`;
   for (const group of groups.values()) {
     if (group.channel === added.channel && group.chat === added.chat) {
-      return `The chat "${added.chat}" on channel ${added.channel} belongs to group "${group.name}" already.`;
+      return `The chat "${added.chat}" on channel ${added.channel} already belongs to group "${group.name}".`;
     }
   }
   return undefined;

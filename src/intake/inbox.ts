@@ -7,10 +7,10 @@ import type { Logger } from "pino";
 
 import type { IncomingAttachment, StoredAttachment } from "../domain/message.ts";
 import { AppError, isPassing, toError } from "../lib/app-error.ts";
-import { spokenBytes } from "../lib/bytes.ts";
+import { formatBytes } from "../lib/bytes.ts";
 import type { Clock } from "../lib/clock.ts";
 import { HostileFolder } from "../lib/open-hostile-file.ts";
-import { rejectAt } from "../lib/wait.ts";
+import { rejectAt } from "../lib/reject-at.ts";
 import { containerPaths } from "../protocol/paths.ts";
 import { imageBytes, imageTypes } from "../domain/part.ts";
 import { digestOfFile } from "../lib/file-digest.ts";
@@ -82,7 +82,7 @@ export class Inbox implements Disposable {
     }
     const [next] = attachments.slice(filesPerMessage);
     const more = attachments.length - filesPerMessage;
-    const failure = `there were ${more} more files, and at most ${filesPerMessage} of one message are taken`;
+    const failure = `there were ${more} more files, and at most ${filesPerMessage} per message are accepted`;
     return next ? [...fetched, { kind: next.kind, failure }] : fetched;
   }
 
@@ -121,7 +121,7 @@ export class Inbox implements Disposable {
     if (bytes > maxBytes || maxBytes === 0) throw tooLarge(maxBytes);
     const room = Math.floor(await this.#parts.roomFor(group));
     if (room <= 0 || bytes > room) {
-      throw new AppError("too_large", `the group's folder has no room for it (${spokenBytes(Math.max(0, room))} left)`);
+      throw new AppError("too_large", `the group's folder has no room for it (${formatBytes(Math.max(0, room))} left)`);
     }
     return Math.min(maxBytes, room);
   }
@@ -158,7 +158,7 @@ export class Inbox implements Disposable {
     if (!known) await folder.moveTo(inboxName, folder, `${inboxName}.moved-${randomUUID()}`);
     if (!known) await folder.makeFolder(inboxName);
     const inbox = known ?? (await folder.openFolder(inboxName));
-    if (!inbox) throw new AppError("conflict", `${containerPaths.group}/${inboxName} is no folder`);
+    if (!inbox) throw new AppError("conflict", `${containerPaths.group}/${inboxName} is not a folder`);
     try {
       await this.#share(folder, inbox);
       return inbox;
@@ -185,7 +185,7 @@ async function settle(
 ): Promise<{ bytes: number; type: FileType; sha256: string | undefined }> {
   await using file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW);
   const facts = await file.stat();
-  if (!facts.isFile()) throw new AppError("bad_input", "it is no file");
+  if (!facts.isFile()) throw new AppError("bad_input", "it is not a file");
   if (facts.size > limit) throw tooLarge(limit);
   const head = Buffer.alloc(sniffedBytes);
   const { bytesRead } = await file.read(head, 0, head.length, 0);
@@ -201,8 +201,8 @@ function describe(error: Error): string {
   return error.message.slice(0, reasonChars).toWellFormed();
 }
 
-const sentEnough = new AppError("too_large", "members have sent as many files today as they may");
+const sentEnough = new AppError("too_large", "members have reached today's limit for files");
 
 function tooLarge(limit: number): AppError {
-  return new AppError("too_large", `it is larger than ${spokenBytes(limit)}`);
+  return new AppError("too_large", `it is larger than ${formatBytes(limit)}`);
 }

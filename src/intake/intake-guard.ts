@@ -6,7 +6,7 @@ import type { IntakeState } from "../channels/channel.ts";
 import type { Publish } from "../events/event.ts";
 import { AppError, isPassing, toError } from "../lib/app-error.ts";
 import type { Clock } from "../lib/clock.ts";
-import { waitOnTimer } from "../lib/wait.ts";
+import { sleep } from "../lib/sleep.ts";
 import type { Store } from "../stores/store.ts";
 import { mebibyte } from "../lib/bytes.ts";
 
@@ -83,7 +83,7 @@ export class IntakeGuard implements Disposable {
         if (!isPassing(error)) return;
         this.failed(error);
       }
-      await waitOnTimer(lookEveryMs, signal);
+      await sleep(lookEveryMs, signal);
     }
   }
 
@@ -97,12 +97,12 @@ export class IntakeGuard implements Disposable {
     const { clock, logger, publish } = this.#parts;
     this.#trouble = trouble;
     this.#since = clock.monotonic();
-    logger.error({ code: trouble.code }, `nothing is taken in: ${trouble.reason}`);
+    logger.error({ code: trouble.code }, `no messages are accepted: ${trouble.reason}`);
     this.#tryLater();
     if (trouble.code === "audit-failed") return;
     const data = { code: trouble.code, reason: trouble.reason };
     publish({ type: "intake.stopped", actor: "host", data }).catch((error: unknown) =>
-      logger.warn({ err: toError(error) }, "that the intake was stopped could not be put on record"),
+      logger.warn({ err: toError(error) }, "could not record that the intake was stopped"),
     );
   }
 
@@ -116,7 +116,7 @@ export class IntakeGuard implements Disposable {
     if (this.#isOver) return;
     this.#trouble = trouble;
     if (trouble) this.#tryLater();
-    else this.#parts.logger.info("messages are taken in again");
+    else this.#parts.logger.info("messages are accepted again");
   }
 
   async #writeTrouble(): Promise<Trouble | undefined> {
@@ -146,7 +146,7 @@ export class IntakeGuard implements Disposable {
       const { bavail, bsize } = statfsSync(this.#parts.folder);
       return bavail * bsize;
     } catch (error) {
-      this.#parts.logger.warn({ err: toError(error) }, "it cannot be seen how full the disk is");
+      this.#parts.logger.warn({ err: toError(error) }, "could not read free disk space");
       return Number.POSITIVE_INFINITY;
     }
   }

@@ -31,7 +31,7 @@ interface News {
 }
 
 /** A message may be stored with this charge, or why not. */
-export type Admission = Reservation | { readonly granted: false; readonly receipt: Receipt };
+export type IntakeDecision = Reservation | { readonly granted: false; readonly receipt: Receipt };
 
 interface LimitParts {
   readonly store: {
@@ -45,7 +45,7 @@ interface LimitParts {
 }
 
 /**
- * How much is taken in: so many messages a minute of one sender in a group, so much a day of a group and of a member, so many
+ * How much is taken in: so many messages a minute from one sender in a group, so much a day of a group and of a member, so many
  * that wait in a group, so many that wait in all. What is refused was not acknowledged, so its sender still has it; the chat is
  * told once per flood, of a day's limit once a day.
  */
@@ -65,7 +65,7 @@ export class IntakeLimits {
   }
 
   /** Whether this message can be taken now. One that is stored already is never refused. */
-  async admit(group: Group, message: IncomingMessage, state: MessageState): Promise<Admission> {
+  async reserve(group: Group, message: IncomingMessage, state: MessageState): Promise<IntakeDecision> {
     const now = this.#tooFast(group, message) ?? (state === "waiting" ? await this.#tooMany(group) : undefined);
     if (now) return this.#refuse(group, message, () => now);
     const reserved = await this.#days.reserve(group, message, state === "handled");
@@ -102,9 +102,9 @@ export class IntakeLimits {
     const { perSenderPerMinute: allowed } = this.#parts.limits;
     const waitS = this.#rate.waitS(keyOf(group, message));
     if (waitS === 0) return undefined;
-    const text = `${quotedName(message.sender.name)} writes more than ${allowed} messages a minute here. What is beyond that is not taken.`;
+    const text = `${quotedName(message.sender.name)} writes more than ${allowed} messages a minute here. Extra messages are rejected.`;
     const news = this.#rate.isNews(keyOf(group, message)) ? { text, limit: "messages-per-sender", allowed } : undefined;
-    const reason = `more than ${allowed} messages a minute of one sender`;
+    const reason = `more than ${allowed} messages a minute from one sender`;
     return { code: "sender-rate", reason, retryAfterS: Math.max(1, Math.ceil(waitS)), news };
   }
 
@@ -112,15 +112,15 @@ export class IntakeLimits {
     const { waitingPerGroup, waitingTotal, retryAfterS } = this.#parts.limits;
     const { messages } = this.#parts.store;
     if (await this.#boundOf(group).isReached(waitingPerGroup, () => messages.waitingCount(group))) {
-      const text = `${waitingPerGroup} messages are waiting for an answer here. Until that number has gone down, further ones are not taken.`;
+      const text = `${waitingPerGroup} messages are waiting for an answer here. New messages are rejected until the backlog clears.`;
       const news = this.#isNews(group) ? { text, limit: "waiting-messages", allowed: waitingPerGroup } : undefined;
-      const reason = `${waitingPerGroup} messages of this group wait for an answer already`;
+      const reason = `${waitingPerGroup} messages of this group are already waiting for an answer`;
       return { code: "queue-full", reason, retryAfterS, news };
     }
     if (await this.#waiting.isReached(waitingTotal, () => messages.waitingTotal(waitingTotal))) {
-      const text = `Too many messages are waiting for an answer, in all groups together. Until that number has gone down, further ones are not taken.`;
+      const text = `Too many messages are waiting for an answer, in all groups together. New messages are rejected until the backlog clears.`;
       const news = this.#isNews(group) ? { text, limit: "waiting-total", allowed: waitingTotal } : undefined;
-      const reason = `${waitingTotal} messages of all groups wait for an answer already`;
+      const reason = `${waitingTotal} messages of all groups are already waiting for an answer`;
       return { code: "all-queues-full", reason, retryAfterS, news };
     }
     this.#toldGroups.delete(group.name);
@@ -135,7 +135,7 @@ export class IntakeLimits {
     const key = account.kind === "group" ? "intake.perGroupPerDay" : "intake.perMemberPerDay";
     return {
       code: "daily-limit",
-      reason: `this ${account.kind} has sent as much today (UTC) as one may (${what === "bytes" ? "megabytes" : what} of ${key})`,
+      reason: `this ${account.kind} has reached its limit for today, UTC (${what === "bytes" ? "megabytes" : what} of ${key})`,
       retryAfterS: secondsLeftInUtcDay(now),
       lasting: true,
       news: isNews ? news : undefined,
@@ -151,7 +151,7 @@ export class IntakeLimits {
     const allowed = what === "messages" ? budget.messages : Math.round((budget.bytes / mebibyte) * 1000) / 1000;
     if (what === "attachmentBytes") {
       const megabytes = budget.attachmentBytes / mebibyte;
-      const text = `${who} has sent as many files today as one ${isGroup ? "group" : "member"} may (${megabytes} MB). Until 00:00 UTC I get the messages without their files.`;
+      const text = `${who} has reached today's limit for files (${megabytes} MB per ${isGroup ? "group" : "member"}). Until 00:00 UTC I get messages without their files.`;
       return { text, limit, allowed: megabytes };
     }
     const much = what === "messages" ? `many messages today as one` : `much text today as one`;

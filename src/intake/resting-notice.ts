@@ -4,8 +4,8 @@ import type { Rest } from "./turn-pace.ts";
 export function restingNotice({ limit, allowed, ms }: Pick<Rest, "limit" | "allowed" | "ms">): string {
   const pause = describeMinutes(ms);
   return limit === "loop"
-    ? `I have been set to work ${allowed} times in a row without a pause, which looks like programs that answer each other. I stop answering for ${pause} and only read along; a message to me from anybody else ends the pause.`
-    : `I have been set to work ${allowed} times within an hour, which is as often as I may be. I stop answering for ${pause} and only read along; what is said meanwhile I know when you ask me then.`;
+    ? `I was called ${allowed} times in a row without a pause, which looks like programs answering each other. I stop answering for ${pause} and only read along; a message to me from anybody else ends the pause.`
+    : `I was called ${allowed} times within an hour, which is the limit. I stop answering for ${pause} and only read along; ask me afterwards, and I will know what was said.`;
 }
 
 /** For `/status`. */

@@ -110,18 +110,18 @@ async function takeIn(
   message: IncomingMessage,
 ): Promise<Receipt> {
   const decision = await decide(parts, group, message);
-  const admission = await limits.admit(group, message, decision.state);
-  if (!admission.granted) return admission.receipt;
+  const reservation = await limits.reserve(group, message, decision.state);
+  if (!reservation.granted) return reservation.receipt;
   let isTaken = false;
   try {
-    const taken = await storeMessage(parts, group, { message, decision, admission });
+    const taken = await storeMessage(parts, group, { message, decision, reservation });
     if (taken === "duplicate") return { outcome: "stored", duplicate: true };
     isTaken = true;
     limits.taken(group, message, taken.state);
     await follow(parts, group, message, taken);
     return { outcome: "stored", duplicate: false };
   } finally {
-    if (!isTaken) admission.giveBack();
+    if (!isTaken) reservation.giveBack();
   }
 }
 
@@ -136,15 +136,15 @@ interface Taken extends Decision {
 async function storeMessage(
   parts: RouterParts,
   group: Group,
-  { message, decision, admission }: { message: IncomingMessage; decision: Decision; admission: Reservation },
+  { message, decision, reservation }: { message: IncomingMessage; decision: Decision; reservation: Reservation },
 ): Promise<Taken | "duplicate"> {
   const { command, argument } = decision;
-  const attachments = command ? [] : await fetchNew(parts, group, { message, roomBytes: admission.fileRoom });
+  const attachments = command ? [] : await fetchNew(parts, group, { message, roomBytes: reservation.fileRoom });
   const at = parts.clock.now();
   const late = decision.state === "waiting" && isLate(parts, group, { sentAt: message.sentAt, at });
   const pace = decision.state === "waiting" && !late ? await parts.pace?.judge(group, message.sender.id) : undefined;
   const state = pace?.held === undefined ? decision.state : "context";
-  const charge = admission.charge(attachments.reduce((sum, { file }) => sum + (file?.bytes ?? 0), 0));
+  const charge = reservation.charge(attachments.reduce((sum, { file }) => sum + (file?.bytes ?? 0), 0));
   const placed = { group: group.name, state, at, command, argument, late, attachments, charge };
   const { seq, duplicate } = await parts.store.messages.insert(message, placed);
   if (duplicate) return "duplicate";

@@ -72,7 +72,7 @@ export class TurnPace {
     this.#parts = parts;
   }
 
-  /** A turn has begun, or is gone on with, with these messages. */
+  /** A turn has begun, or resumed, with these messages. */
   began({ id, group, startedAt }: Turn, messages: readonly StoredMessage[]): void {
     const all = new Set(messages.map(({ sender }) => sender.id));
     const firstAt = messages[0]?.receivedAt;

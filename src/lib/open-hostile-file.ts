@@ -148,7 +148,7 @@ export class HostileFolder implements AsyncDisposable {
 
   /**
    * Copies a regular file with one link, as it is at this moment, to a new file of ours that only we can read. Blocks on
-   * nothing that is no file, and never copies more than `maxBytes`. Rejects when our own file cannot be written.
+   * nothing that is not a file, and never copies more than `maxBytes`. Rejects when our own file cannot be written.
    */
   async copyFile(name: string, target: string, options: HostileReadOptions): Promise<HostileCopy> {
     if (!isEntryName(name)) return { ok: false, reason: "bad-name" };

@@ -46,13 +46,13 @@ export function createMetrics(registry: Registry): Metrics {
   addProcess(registers);
   const messages = new Counter({
     name: "crabpot_messages_in_total",
-    help: "Messages that channels handed over, by what became of them",
+    help: "Messages that channels handed over, by outcome",
     labelNames: ["channel", "outcome"],
     registers,
   });
   const refused = new Counter({
     name: "crabpot_messages_refused_total",
-    help: "Messages that were not taken, by reason",
+    help: "Rejected messages, by reason",
     labelNames: ["channel", "reason"],
     registers,
   });
@@ -65,7 +65,7 @@ export function createMetrics(registry: Registry): Metrics {
   });
   const calls = new Histogram({
     name: "crabpot_model_call_duration_seconds",
-    help: "Calls of models, by outcome",
+    help: "Model calls, by outcome",
     labelNames: ["model", "outcome"],
     buckets: modelSeconds,
     registers,
@@ -78,7 +78,7 @@ export function createMetrics(registry: Registry): Metrics {
   });
   const deliveries = new Counter({
     name: "crabpot_deliveries_total",
-    help: "Attempts to deliver a message, by what came of them",
+    help: "Attempts to deliver a message, by outcome",
     labelNames: ["channel", "outcome"],
     registers,
   });
@@ -103,7 +103,7 @@ export function createMetrics(registry: Registry): Metrics {
 function timePhases(registers: Registry[]): Metrics["turnPhase"] {
   const phases = new Histogram({
     name: "crabpot_turn_phase_seconds",
-    help: "Where the time of turns goes: queue, container, context, model, tools, mailbox, send",
+    help: "Where a turn's time goes: queue, container, context, model, tools, mailbox, send",
     labelNames: ["phase"],
     buckets: phaseSeconds,
     registers,
@@ -137,7 +137,7 @@ export function addGauges(registry: Registry, sources: GaugeSources): void {
   addChannelGauge(registers, sources);
   void new Gauge({
     name: "crabpot_intake_open",
-    help: "1 while messages are taken in, 0 while they are not",
+    help: "1 while messages are accepted, 0 while they are not",
     registers,
     collect() {
       this.set(sources.intakeOpen() ? 1 : 0);
@@ -153,7 +153,7 @@ export function addGauges(registry: Registry, sources: GaugeSources): void {
   });
   void new Gauge({
     name: "crabpot_queue_groups_waiting",
-    help: "Groups that wait for their turn",
+    help: "Groups waiting for their turn",
     registers,
     collect() {
       this.set(sources.groupsWaiting());
@@ -209,7 +209,7 @@ function addLoopLag(registers: Registry[]): void {
 function addHeap(registers: Registry[]): void {
   void new Gauge({
     name: "crabpot_heap_used_bytes",
-    help: "What the host's objects take; rubbish that was not collected yet included",
+    help: "Memory of the host's objects, including garbage not collected yet",
     registers,
     collect() {
       this.set(process.memoryUsage().heapUsed);

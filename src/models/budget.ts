@@ -96,7 +96,7 @@ function exhausted(refusal: BudgetRefusal, { now, isDefaultTotal }: BudgetedCall
     : isDefaultTotal
       ? `The day's budget of all groups together is used up. It is the default of ${defaultTotalUsd} US dollars a day; the operator can set budgets.total.usdPerDay in config.yaml.`
       : `The day's budget of all groups together (${limit}) is used up.`;
-  return new AppError("budget_exhausted", `${which} It starts afresh at ${afresh}.`, {
+  return new AppError("budget_exhausted", `${which} It resets at ${afresh}.`, {
     fix: "Raise the limit under budgets, or under the group's budget, in config.yaml.",
   });
 }

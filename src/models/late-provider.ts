@@ -1,4 +1,4 @@
-import { rememberSuccess } from "../lib/remember-success.ts";
+import { memoize } from "../lib/memoize.ts";
 import type { Provider } from "./provider.ts";
 
 /** After a start, until a vendor's code is loaded though nobody has asked for it yet: the first message should not wait for it. */
@@ -13,7 +13,7 @@ export class LateProvider implements Provider {
 
   constructor(name: string, load: () => Promise<Provider>) {
     this.name = name;
-    this.#load = rememberSuccess(() => (this.#loading = load()));
+    this.#load = memoize(() => (this.#loading = load()));
     this.#preload = setTimeout(() => void this.#load().catch(() => undefined), loadAfterMs).unref();
   }
 

@@ -6,6 +6,7 @@ import type { Publish } from "../events/event.ts";
 import { partsOf } from "../domain/part.ts";
 import { AppError, toError } from "../lib/app-error.ts";
 import type { Clock } from "../lib/clock.ts";
+import type { Sleep } from "../lib/sleep.ts";
 import { defaultTotalUsd, reserveBudget } from "./budget.ts";
 import type { Reservation, UsageLedger } from "./budget.ts";
 import { capabilityOf, costUsd, outputTokensOf } from "./capabilities.ts";
@@ -14,7 +15,6 @@ import { withoutEchoes } from "./echoes.ts";
 import { ProviderError } from "./provider.ts";
 import type { OnDelta, Provider, ProviderRequest } from "./provider.ts";
 import { backoffMs } from "./retry.ts";
-import type { Wait } from "./retry.ts";
 
 export interface ModelCall {
   readonly group: string;
@@ -62,7 +62,7 @@ export interface ModelCallsParts {
   readonly estimateTokens: (prompt: Pick<ModelCall, "system" | "messages" | "tools">) => number;
   readonly clock: Clock;
   readonly random: () => number;
-  readonly wait: Wait;
+  readonly wait: Sleep;
   readonly logger: Logger;
   /** Awaited, so that what is going to be done is on record before it is done. */
   readonly publish: Publish<"model.requested" | "model.responded">;
@@ -144,7 +144,7 @@ class RouteCall {
       failures.push(outcome);
       this.#parts.logger.warn(
         { group: this.#call.group, model: model.reference, why: outcome.why },
-        "a model did not answer",
+        "model call failed",
       );
     }
     throw this.#allFailed(failures);
@@ -172,7 +172,7 @@ class RouteCall {
       if (delayMs === undefined) return toFailure(model, outcome, attempt);
       this.#parts.logger.info(
         { model: model.reference, attempt, delayMs, why: outcome.message },
-        "a model call is tried again",
+        "retrying a model call",
       );
       await this.#wait(delayMs);
     }
@@ -294,7 +294,7 @@ class RouteCall {
   #allFailed(failures: readonly Failure[]): AppError {
     const list = failures.map(({ model, why }) => `${model}: ${why}`).join("; ");
     if (failures.every(({ isTooLong }) => isTooLong))
-      return new AppError("context_too_large", `The conversation does not fit into any model of the route. ${list}.`);
+      return new AppError("context_too_large", `The conversation does not fit in any model of the route. ${list}.`);
     return new AppError("model_unavailable", `No model answered. ${list}.`);
   }
 }

@@ -1,11 +1,4 @@
-import { setTimeout as delay } from "node:timers/promises";
-
 import type { ProviderError, ProviderFailure } from "./provider.ts";
-
-/** Waits; rejects when the signal is aborted. */
-export type Wait = (ms: number, signal: AbortSignal) => Promise<void>;
-
-export const waitReally: Wait = (ms, signal) => delay(ms, undefined, { signal });
 
 const firstBackoffMs = 1_000;
 const longestBackoffMs = 30_000;

@@ -3,7 +3,7 @@ import type { ConfigDifferences, ConfigState, ReloadReport } from "../domain/con
 import type { BudgetLimits, Chat, ChatRequest, Group, GroupFolder, ToolPolicy } from "../domain/group.ts";
 import { readEvents } from "../events/read-events.ts";
 import type { StoredMessage } from "../domain/message.ts";
-import type { HotContainer } from "../domain/session.ts";
+import type { HotContainerView } from "../domain/session.ts";
 import type { Step, Turn } from "../domain/turn.ts";
 import { AppError } from "../lib/app-error.ts";
 import type { Clock } from "../lib/clock.ts";
@@ -71,7 +71,7 @@ export interface OperationParts {
   };
   readonly groupDefaults: { readonly policy: ToolPolicy; readonly budget: BudgetLimits };
   readonly routes: readonly string[];
-  readonly pool: { list(): HotContainer[]; stop(session: string, reason: string): Promise<boolean> };
+  readonly pool: { list(): HotContainerView[]; stop(session: string, reason: string): Promise<boolean> };
   /** Puts messages back in line. Rejects with `conflict` for one that is on its way. */
   readonly outbox: { retry(seqs: readonly number[]): Promise<number[]> };
   readonly channels: readonly OperableChannel[];

@@ -6,7 +6,7 @@ import type { Chat, Group, Trigger } from "../domain/group.ts";
 import type { ModelUsage, StopReason } from "../domain/model.ts";
 import type { OutboxState, OutgoingMessage } from "../domain/message.ts";
 import type { ExecutionPointChange } from "../domain/mount.ts";
-import type { HotContainer, SessionKind } from "../domain/session.ts";
+import type { HotContainerView, SessionKind } from "../domain/session.ts";
 import type { Turn, TurnState, TurnTimes } from "../domain/turn.ts";
 import type { Work, WorkState } from "../domain/work.ts";
 
@@ -90,7 +90,7 @@ export interface SessionView {
   readonly group: string;
   readonly conversation: number;
   readonly generation: number;
-  readonly container: Pick<HotContainer, "name" | "state" | "lastUsedAt"> | undefined;
+  readonly container: Pick<HotContainerView, "name" | "state" | "lastUsedAt"> | undefined;
 }
 
 /** Everything that happened in a turn, in order, texts shortened. */

@@ -40,7 +40,7 @@ export const agentEnvironment = {
  * The way out of a container that has one: a socket of the host's, and the port of the container's own loopback at which
  * the agent makes it reachable for ordinary programs.
  */
-export const egressDoor = {
+export const egressProxy = {
   socketName: "proxy.sock",
   /** Certificates to trust, for groups whose requests get secrets added. */
   certificatesName: "certificates.pem",

@@ -61,12 +61,12 @@ export class ClosedLogs implements AsyncDisposable {
     await this.#working;
   }
 
-  /** What fails is tried again when the next log is closed, and at the next start. */
+  /** What fails is retried when the next log is closed, and at the next start. */
   async #attempt(work: () => Promise<void>): Promise<void> {
     try {
       await work();
     } catch (error) {
-      this.#parts.logger.error({ err: toError(error) }, "closed logs could not be put on record");
+      this.#parts.logger.error({ err: toError(error) }, "closed logs could not be recorded");
     }
   }
 

@@ -14,7 +14,7 @@ const lines: { readonly [Type in EventType]?: (event: HostEvent<Type>) => Said }
   "container.attested": ({ data: { name, elapsedMs } }) => `container ${name} is ready after ${elapsedMs} ms`,
   "container.adopted": ({ data: { name } }) => `container ${name} of an earlier start is taken over`,
   "container.frozen": ({ data: { name } }) => `container ${name} is frozen until the next message`,
-  "container.thawed": ({ data: { name, elapsedMs } }) => `container ${name} goes on after ${elapsedMs} ms`,
+  "container.thawed": ({ data: { name, elapsedMs } }) => `container ${name} resumed after ${elapsedMs} ms`,
   "container.refused": ({ data: { reason } }) => `a container could not be started: ${reason}`,
   "container.stopped": ({ data: { name, reason } }) => `container ${name} is ended: ${reason}`,
   "turn.started": ({ turn, data: { resumed } }) => `turn ${turn} ${resumed ? "goes on" : "begins"}`,
@@ -23,7 +23,7 @@ const lines: { readonly [Type in EventType]?: (event: HostEvent<Type>) => Said }
   "tool.called": ({ data: { name, input } }) => `tool ${name}, input ${JSON.stringify(input)}`,
   "tool.denied": ({ data: { name, reason } }) => `tool ${name} is denied: ${reason}`,
   // What it is at are words of the tool's input, and those stay in the store.
-  "agent.progressed": ({ data: { chars } }) => `the agent is at work (${chars} characters)`,
+  "agent.progressed": ({ data: { chars } }) => `the agent is working (${chars} characters)`,
   "agent.failed": ({ data: { claim } }) => `the agent gave up: ${claim.slice(0, claimChars)}`,
   "agent.overstepped": ({ data: { reason } }) => `the agent overstepped: ${reason}`,
   "mailbox.violated": ({ data: { reason } }) => warning(`a message of the agent was refused: ${reason}`),

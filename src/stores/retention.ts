@@ -4,7 +4,7 @@ import type { Publish } from "../events/event.ts";
 import { toError } from "../lib/app-error.ts";
 import type { Clock } from "../lib/clock.ts";
 import { utcDay } from "../lib/utc-day.ts";
-import { type Wait, waitOnTimer } from "../lib/wait.ts";
+import { type Sleep, sleep } from "../lib/sleep.ts";
 import type { PrunedWindow } from "../stores/retention-store.ts";
 import type { Store } from "../stores/store.ts";
 
@@ -20,7 +20,7 @@ export interface RetentionParts {
   readonly publish: Publish<"store.pruned">;
   readonly clock: Pick<Clock, "now">;
   readonly logger: Logger;
-  readonly wait?: Wait;
+  readonly wait?: Sleep;
 }
 
 /** How many rows were pruned, by what they are. */
@@ -47,16 +47,16 @@ const dayMs = 24 * 3_600_000;
 const usageDays = 400;
 const intakeDays = 2;
 
-/** Takes what is too old out of the store, every few hours, in small pieces. What fails is tried again the next time. */
+/** Takes what is too old out of the store, every few hours, in small pieces. What fails is retried the next time. */
 export class Retention implements AsyncDisposable {
   readonly #parts: RetentionParts;
-  readonly #wait: Wait;
+  readonly #wait: Sleep;
   readonly #stop = new AbortController();
   readonly #running: Promise<void>;
 
   constructor(parts: RetentionParts) {
     this.#parts = parts;
-    this.#wait = parts.wait ?? waitOnTimer;
+    this.#wait = parts.wait ?? sleep;
     this.#running = this.#run();
   }
 
@@ -87,7 +87,7 @@ export class Retention implements AsyncDisposable {
     try {
       await publish({ type: "store.pruned", actor: "host", data: { ...counts } });
     } catch (error) {
-      logger.error({ err: toError(error), ...counts }, "it could not be put on record that old texts were removed");
+      logger.error({ err: toError(error), ...counts }, "could not record that old texts were removed");
     }
   }
 

@@ -1,7 +1,7 @@
 import type { Logger } from "pino";
 
 import { isPassing, toError } from "../lib/app-error.ts";
-import { waitOnTimer } from "../lib/wait.ts";
+import { sleep } from "../lib/sleep.ts";
 import type { Store } from "./store.ts";
 
 const retryMs = { first: 100, most: 2_000 };
@@ -52,7 +52,7 @@ export class RetryingStore {
         if (!isPassing(error) || this.#over.signal.aborted) throw error;
         this.#onTrouble(error);
         this.#logger.debug({ err: toError(error), retryInMs: delayMs }, "retrying");
-        await waitOnTimer(delayMs, this.#over.signal);
+        await sleep(delayMs, this.#over.signal);
       }
     }
   }

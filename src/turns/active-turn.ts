@@ -3,7 +3,7 @@ import type { ModelAnswer, ToolCall, ToolResult } from "../domain/model.ts";
 import type { Part } from "../domain/part.ts";
 import type { Step } from "../domain/turn.ts";
 import { AppError, isPassing, toError } from "../lib/app-error.ts";
-import { spokenMinutes } from "../lib/spoken-minutes.ts";
+import { formatMinutes } from "../lib/format-minutes.ts";
 import { limits } from "../protocol/limits.ts";
 import { refusalOfValue } from "../protocol/mailbox-file.ts";
 import type { AgentPayload, AgentToolResult } from "../protocol/messages.ts";
@@ -130,7 +130,7 @@ export class ActiveTurn implements TurnListener {
 
   #onTimeout(): void {
     const { turnTimeoutMs } = this.#scope.settings;
-    const reason = `It took longer than the ${spokenMinutes(turnTimeoutMs)} that a turn may take.`;
+    const reason = `It took longer than the ${formatMinutes(turnTimeoutMs)} that a turn may take.`;
     this.#background(this.#tellLimit({ limit: "turn-time", value: turnTimeoutMs, text: reason }));
     this.cancel({ state: "failed", reason });
   }
@@ -138,7 +138,7 @@ export class ActiveTurn implements TurnListener {
   /** Others wait, and there is no other place for them. */
   #onHeldTooLong(): void {
     const { holdMs } = this.#scope.settings;
-    const reason = `Its tools had run for ${spokenMinutes(holdMs)}, and other groups were waiting for a place.`;
+    const reason = `Its tools had run for ${formatMinutes(holdMs)}, and other groups were waiting for a place.`;
     this.#background(this.#tellLimit({ limit: "place-time", value: holdMs, text: reason }));
     this.cancel({ state: "failed", reason });
   }

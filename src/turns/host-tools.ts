@@ -99,7 +99,7 @@ export class HostTools {
 
   async #do(call: OpenCall, request: HostToolRequest, tools: TurnTools): Promise<HostToolOutput> {
     const tool = tools.get(call.name);
-    if (tool?.runs !== "host") throw new ToolError(`${call.name} is no tool of the host.`);
+    if (tool?.runs !== "host") throw new ToolError(`${call.name} is not a tool of the host.`);
     if (tool.sends) this.#countSend();
     const expired = AbortSignal.timeout(tool.timeoutSeconds * 1_000);
     const signal = AbortSignal.any([this.#ended, expired]);

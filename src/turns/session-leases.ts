@@ -50,7 +50,7 @@ export class SessionLeases {
     return { lease, lost: lost.signal, [Symbol.dispose]: () => clearInterval(timer) };
   }
 
-  /** A failure is tried again, and the lease is good for a while; whoever gets it meanwhile fences us. */
+  /** A failure is retried, and the lease is good for a while; whoever gets it meanwhile fences us. */
   async #renew({ session, generation }: Lease, lost: AbortController): Promise<void> {
     try {
       const renewed = await this.#claim(session);

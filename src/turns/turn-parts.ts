@@ -61,7 +61,7 @@ export interface TurnScope {
   readonly place: Place;
   readonly lease: Lease;
   readonly settings: TurnSettings;
-  /** Of a turn that has just begun, what its messages said; undefined when it is gone on with. */
+  /** Of a turn that has just begun, what its messages said; undefined when resuming. */
   readonly firstStep?: Step;
 }
 

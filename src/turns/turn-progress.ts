@@ -105,7 +105,7 @@ function alternates(digests: readonly string[]): boolean {
 
 function tooManySteps(answers: number): LimitHit {
   const times = answers === 1 ? "once" : `${answers} times`;
-  const text = `The model was asked ${times}, which is the most for one turn. Write again, and it goes on from there.`;
+  const text = `The model was asked ${times}, the most allowed in one turn. Write again to continue from there.`;
   return { limit: "turn-steps", value: answers, text };
 }
 

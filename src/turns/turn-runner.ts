@@ -7,7 +7,7 @@ import type { Turn } from "../domain/turn.ts";
 import type { Cause, ReplyTarget } from "../domain/work.ts";
 import { AppError, isPassing, toError } from "../lib/app-error.ts";
 import { plainSentence } from "../lib/plain-words.ts";
-import { waitOnTimer } from "../lib/wait.ts";
+import { sleep } from "../lib/sleep.ts";
 import type { Place } from "../domain/place.ts";
 import { ActiveTurn } from "./active-turn.ts";
 import type { Outcome } from "./active-turn.ts";
@@ -19,7 +19,7 @@ import type { NewStep } from "../stores/store.ts";
 import { placeOf } from "./turn-parts.ts";
 import type { TurnParts, TurnScope } from "./turn-parts.ts";
 
-/** A container that dies is replaced so often within one turn. */
+/** Maximum containers per turn: one that dies is replaced until then. */
 const containersPerTurn = 2;
 /** Over all restarts of the host, so that a turn that brings the host down cannot do so for ever. */
 const attemptsPerTurn = 6;
@@ -49,8 +49,7 @@ export class TurnRunner {
     const session = await this.#sessionOf(group, key);
     if (!session) return false;
     const held = await this.#parts.leases.hold(session.id);
-    if (!held)
-      throw new AppError("fenced", `Another host works on session ${session.id}; it is looked at again later.`);
+    if (!held) throw new AppError("fenced", `Another host is working on session ${session.id}; checking again later.`);
     using lease = held;
     using settings = this.#parts.settings();
     const where = { group, session, place, lease: lease.lease, settings };
@@ -170,7 +169,7 @@ export class TurnRunner {
       outcome = await this.#attempt(scope, isResumed, signal);
       isResumed = true;
       if (outcome.kind !== "lost" && outcome.kind !== "troubled") return outcome;
-      logger.warn({ turn: turn.id, reason: outcome.reason }, "a container could not go on with a turn");
+      logger.warn({ turn: turn.id, reason: outcome.reason }, "a container could not continue a turn");
       if (outcome.kind === "lost") lost += 1;
       else await pool.stop(session.id, outcome.reason);
       await this.#parts.untilWritable(signal);
@@ -183,7 +182,7 @@ export class TurnRunner {
     if (this.#working.get(turn.id) === true) return endedMeanwhile;
     const attempts = isResumed ? await this.#parts.store.turns.addAttempt(turn.id, scope.lease) : 1;
     if (attempts > attemptsPerTurn)
-      throw new AppError("container_lost", `It was tried ${attemptsPerTurn} times without getting to an end.`);
+      throw new AppError("container_lost", `It was tried ${attemptsPerTurn} times and never finished.`);
     try {
       return await this.#workWhenEngineAnswers(scope, isResumed, signal);
     } finally {
@@ -205,9 +204,9 @@ export class TurnRunner {
         if (!(error instanceof AppError) || error.code !== "engine_unavailable") throw error;
         this.#parts.logger.warn(
           { reason: error.message, retryInMs: delayMs },
-          "the container engine is away; the turn waits",
+          "the container engine is unavailable; the turn waits",
         );
-        await waitOnTimer(delayMs, signal);
+        await sleep(delayMs, signal);
         if (signal.aborted) return { kind: "suspended" };
         if (active.cancelled) return { kind: "ended", state: active.cancelled.state, text: active.cancelled.reason };
       }

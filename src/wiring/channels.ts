@@ -5,12 +5,12 @@ import type { ChannelDefinition, ChannelPorts, HostConsole, OutgoingMessages } f
 import { SupervisedChannel } from "../channels/supervisor.ts";
 import { unconnected } from "../channels/unconnected.ts";
 import { AppError } from "../lib/app-error.ts";
-import { waitOnTimer } from "../lib/wait.ts";
+import { sleep } from "../lib/sleep.ts";
 import type { ChannelStateStore, Store } from "../stores/store.ts";
 import type { AppContext } from "./context.ts";
 
 /** Where channels get in that need more than a connection of their own. */
-export interface Entrances {
+export interface ChannelResources {
   /** The gateway's routes; undefined: there is no gateway. */
   readonly routes: FastifyInstance | undefined;
   /** Undefined: nobody started the host to talk to it. */
@@ -33,17 +33,17 @@ type ChannelContext = Pick<
 export async function openChannels(
   context: ChannelContext,
   stack: AsyncDisposableStack,
-  entrances: Entrances,
+  resources: ChannelResources,
 ): Promise<RunningChannels> {
   const { clock, logger, interception } = context;
   const channels: Channel[] = [];
   const ends: Promise<void>[] = [];
-  for (const definition of channelsToOpen(context, entrances)) {
+  for (const definition of channelsToOpen(context, resources)) {
     const settings = context.config.channels[definition.name];
-    const opened = stack.use(await definition.open(settings, portsFor(context, definition, entrances)));
+    const opened = stack.use(await definition.open(settings, portsFor(context, definition, resources)));
     if (isChannel(opened) && opened.inputEnded) ends.push(opened.inputEnded);
     const connector = isChannel(opened) ? unconnected(opened) : opened;
-    const supervisor = { clock, logger, wait: waitOnTimer, random: Math.random };
+    const supervisor = { clock, logger, wait: sleep, random: Math.random };
     channels.push(interception.channel(stack.use(new SupervisedChannel(connector, supervisor))));
   }
   const inputEnded = ends.length > 0 ? Promise.all(ends).then(() => undefined) : new Promise<void>(() => undefined);
@@ -51,7 +51,7 @@ export async function openChannels(
 }
 
 /** That of the console last: whoever sits there finds the others at work. */
-function channelsToOpen({ config, adapters }: ChannelContext, { console }: Entrances): ChannelDefinition[] {
+function channelsToOpen({ config, adapters }: ChannelContext, { console }: ChannelResources): ChannelDefinition[] {
   const configured = adapters.channels.filter(({ name }) => Object.hasOwn(config.channels, name));
   const others = configured.filter(({ traits }) => !traits?.console);
   return console ? [...others, ...configured.filter(({ traits }) => traits?.console)] : others;
@@ -64,7 +64,7 @@ function isChannel(opened: Channel | Connector): opened is Channel {
 function portsFor(
   { config, home, environment, store, clock, logger }: ChannelContext,
   definition: ChannelDefinition,
-  { routes, console }: Entrances,
+  { routes, console }: ChannelResources,
 ): ChannelPorts {
   const { name, traits, variables = [] } = definition;
   return {
@@ -76,7 +76,7 @@ function portsFor(
     outgoing: outgoingOf(store.outbox, name),
     variables: Object.fromEntries(variables.map((variable) => [variable, environment.variables[variable]])),
     clock,
-    wait: waitOnTimer,
+    wait: sleep,
     random: Math.random,
     logger,
     routes: () => {

@@ -11,11 +11,11 @@ import { measureFolder } from "../sandbox/workspace/folder-usage.ts";
 import { LateEngine } from "../sandbox/engine/late-engine.ts";
 import { giveFolderTo } from "../sandbox/workspace/folder-owner.ts";
 import { ContainerLauncher } from "../sandbox/launch/launcher.ts";
-import type { EgressDoors, EgressOverrides } from "../sandbox/egress/doors.ts";
+import type { EgressProxies, EgressOverrides } from "../sandbox/egress/egress-proxies.ts";
 import type { ImageFacts } from "../sandbox/launch/spec.ts";
 import { AppError } from "../lib/app-error.ts";
 import { availableMemoryMb } from "../lib/available-memory.ts";
-import { rememberSuccess } from "../lib/remember-success.ts";
+import { memoize } from "../lib/memoize.ts";
 import { HostMailbox } from "../sandbox/mailbox/host-mailbox.ts";
 import { MountWatch } from "../sandbox/pool/mount-watch.ts";
 import { SessionPool } from "../sandbox/pool/pool.ts";
@@ -62,7 +62,7 @@ export async function openContainers(
 ): Promise<Containers> {
   const { environment, home, config } = context;
   const { engine } = parts;
-  const image = rememberSuccess(async () => {
+  const image = memoize(async () => {
     await refuseUnfitEngine(context, engine);
     return findImage(engine, environment.checkout);
   });
@@ -122,7 +122,7 @@ function createLauncher(
   parts: {
     readonly engine: ContainerEngine;
     readonly image: () => Promise<ImageFacts>;
-    readonly egress: EgressDoors;
+    readonly egress: EgressProxies;
     readonly instructions: Instructions;
   },
 ): ContainerLauncher {
@@ -210,7 +210,7 @@ function createPool(
         onRejected: (reason) => {
           const data = { reason, generation };
           publish({ type: "mailbox.violated", group, session, actor: "agent", data }).catch((error: unknown) =>
-            logger.error({ error }, "a violation could not be put on record"),
+            logger.error({ error }, "a violation could not be recorded"),
           );
         },
         logger,

@@ -1,12 +1,12 @@
 import { networkOf } from "../config/groups.ts";
-import { EgressDoors } from "../sandbox/egress/doors.ts";
-import type { EgressOverrides } from "../sandbox/egress/doors.ts";
+import { EgressProxies } from "../sandbox/egress/egress-proxies.ts";
+import type { EgressOverrides } from "../sandbox/egress/egress-proxies.ts";
 import type { AppContext } from "./context.ts";
 
 /** The groups' ways out. */
-export function createEgress(context: AppContext, overrides: EgressOverrides | undefined): EgressDoors {
+export function createEgress(context: AppContext, overrides: EgressOverrides | undefined): EgressProxies {
   const { config, home, logger, clock, publish } = context;
-  return new EgressDoors({
+  return new EgressProxies({
     folder: home.paths.egress,
     keyFolder: home.paths.keys,
     networkOf: (group) => networkOf(config, group),

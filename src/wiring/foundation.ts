@@ -108,7 +108,7 @@ function openSessionLogs(
   const closing = stack.use(
     new ClosedLogs({ folder, sessions: store.sessions, groupBytes, fileBytes, publish, logger }),
   );
-  const onFault = (error: unknown): void => logger.error({ error }, "a flood of output could not be put on record");
+  const onFault = (error: unknown): void => logger.error({ error }, "a flood of output could not be recorded");
   return new SessionLogs(folder, clock, {
     onFlood: createFloodReport({ publish, clock, onFault }),
     onClosed: (session) => closing.closed(session),

@@ -22,7 +22,7 @@ import { countEvents } from "../metrics/count-events.ts";
 import { addGauges, createMetrics } from "../metrics/metrics.ts";
 import type { Operations } from "../operations/operations.ts";
 import type { GroupRegistry } from "../intake/group-registry.ts";
-import type { EgressOverrides } from "../sandbox/egress/doors.ts";
+import type { EgressOverrides } from "../sandbox/egress/egress-proxies.ts";
 import type { ContainerEngine } from "../sandbox/engine/engine.ts";
 import { Retention } from "../stores/retention.ts";
 import { RetryingStore } from "../stores/retrying-store.ts";
@@ -30,8 +30,8 @@ import { ToolRegistry } from "../tools/registry.ts";
 import { messagesPerStep } from "../turns/turn-intake.ts";
 import { openContainers, openEngineLater } from "./containers.ts";
 import type { AppContext } from "./context.ts";
-import { buildDoors, startChannels } from "./doors.ts";
-import type { Doors } from "./doors.ts";
+import { buildEntrances, startChannels } from "./entrances.ts";
+import type { Entrances } from "./entrances.ts";
 import { openEngineWait } from "./engine-wait.ts";
 import { openOutgoingFiles } from "./files.ts";
 import { openFoundation } from "./foundation.ts";
@@ -43,7 +43,7 @@ import { createAnswers } from "./onboarding.ts";
 import { createHostOperations } from "./operations.ts";
 import { createWork, resume } from "./queue.ts";
 import { openReloader } from "./reload.ts";
-import type { Work } from "./queue.ts";
+import type { WorkQueue } from "./queue.ts";
 import { createSigns } from "./signs.ts";
 import { openProviderSet } from "./turn-settings.ts";
 import { createTurns } from "./turns.ts";
@@ -80,11 +80,11 @@ const outboxDrainMs = 5_000;
 export async function startHost(options: HostOptions, signal?: AbortSignal): Promise<Host> {
   await using stack = new AsyncDisposableStack();
   const base = await openBase(options, stack);
-  const { context, guard, doors, registry } = base;
+  const { context, guard, entrances, registry } = base;
   signal?.throwIfAborted();
   const { groups, folders } = await openGroups(context);
-  const outbox = stack.use(createOutbox(context, doors));
-  const tell = tellOperator(context, { groups, outbox, doors });
+  const outbox = stack.use(createOutbox(context, entrances));
+  const tell = tellOperator(context, { groups, outbox, entrances });
   const retrying = new RetryingStore(context.store, {
     logger: context.logger,
     onTrouble: (error) => guard.failed(error),
@@ -110,26 +110,26 @@ export async function startHost(options: HostOptions, signal?: AbortSignal): Pro
   const chats = stack.use(new ChatBook(context, groups));
   const answer = createAnswers(context, { groups, folders, chats });
   const interventions = createInterventions(context, { runner, outbox, pool: containers.pool, pace, answer });
-  const signs = stack.use(createSigns(groups, doors));
+  const signs = stack.use(createSigns(groups, entrances));
   const mayWait = options.console === undefined;
   const engineWait = stack.use(await openEngineWait(context, { groups, containers, mayWait }));
-  const work: Work = createWork(context, stack, { groups, runner, interventions, signs, engineWait });
+  const work: WorkQueue = createWork(context, stack, { groups, runner, interventions, signs, engineWait });
   await interventions.afterAbsence(groups);
   signal?.throwIfAborted();
-  const shared = { groups, ...work, outbox, interventions, doors };
+  const shared = { groups, ...work, outbox, interventions, entrances };
   const accept = await createIntake(context, stack, { ...shared, guard, pace });
   const reloader = openReloader(context, stack, { ...shared, ...options, folders, containers, chats, tell });
   const operated = { ...shared, containers, intake: () => guard.state(), chats, reloader };
   const operations = createHostOperations(context, operated);
   stack.use(await openControl(context, operations));
   stack.use(createRetention(context));
-  addGauges(registry, gaugeSources(context, { guard, containers, work, doors }));
+  addGauges(registry, gaugeSources(context, { guard, containers, work, entrances }));
   guard.open();
   stack.defer(() => guard.close());
-  await startChannels(doors, { accept, outbox, chats, alert: createAlert(tell) });
+  await startChannels(entrances, { accept, outbox, chats, alert: createAlert(tell) });
   await resume(context, groups, work);
   outbox.wake();
-  return running(stack.move(), { guard, doors, work, outbox, retrying, reloader });
+  return running(stack.move(), { guard, entrances, work, outbox, retrying, reloader });
 }
 
 /** State, proof, and the way in, as far as it can be had before anything else. */
@@ -143,13 +143,13 @@ async function openBase(options: HostOptions, stack: AsyncDisposableStack) {
   const context: AppContext = { ...foundation, metrics };
   const engine = openEngineLater(context, stack);
   const ready = (): Promise<Readiness> => readiness(engine, guard);
-  const doors = await buildDoors(context, stack, { console: options.console, registry, ready });
-  return { context, guard, registry, engine, doors };
+  const entrances = await buildEntrances(context, stack, { console: options.console, registry, ready });
+  return { context, guard, registry, engine, entrances };
 }
 
 function tellOperator(
   { store, clock, logger, events }: AppContext,
-  { groups, outbox, doors: { channels } }: { groups: GroupRegistry; outbox: Outbox; doors: Doors },
+  { groups, outbox, entrances: { channels } }: { groups: GroupRegistry; outbox: Outbox; entrances: Entrances },
 ): TellOperator {
   const tell = createTellOperator({ outboxStore: store.outbox, outbox, groups, channels, clock, logger });
   events.subscribe("operator notices", createEventNotices(logger, tell));
@@ -178,14 +178,14 @@ function running(
   owned: AsyncDisposableStack,
   parts: {
     readonly guard: IntakeGuard;
-    readonly doors: Doors;
-    readonly work: Work;
+    readonly entrances: Entrances;
+    readonly work: WorkQueue;
     readonly outbox: Outbox;
     readonly retrying: RetryingStore;
     readonly reloader: ConfigReloader;
   },
 ): Host {
-  const { guard, doors, work, outbox, retrying, reloader } = parts;
+  const { guard, entrances, work, outbox, retrying, reloader } = parts;
   const giveUp = (): void => retrying.giveUp();
   const stop = async (signal: AbortSignal): Promise<void> => {
     guard.close();
@@ -197,7 +197,7 @@ function running(
     await owned.disposeAsync();
   };
   return {
-    inputEnded: doors.inputEnded,
+    inputEnded: entrances.inputEnded,
     settled: async () => {
       await work.queue.idle();
       await outbox.idle();
@@ -248,7 +248,7 @@ function createFormats({ live, adapters, home, publish, clock, logger }: AppCont
   });
 }
 
-function createOutbox({ store, logger, clock, publish }: AppContext, { channels }: Doors): Outbox {
+function createOutbox({ store, logger, clock, publish }: AppContext, { channels }: Entrances): Outbox {
   return new Outbox({
     store: store.outbox,
     channelOf: (name) => channels.find((channel) => channel.name === name),
@@ -263,17 +263,17 @@ function gaugeSources(
   parts: {
     readonly guard: IntakeGuard;
     readonly containers: Awaited<ReturnType<typeof openContainers>>;
-    readonly work: Work;
-    readonly doors: Doors;
+    readonly work: WorkQueue;
+    readonly entrances: Entrances;
   },
 ): Parameters<typeof addGauges>[1] {
-  const { guard, containers, work, doors } = parts;
+  const { guard, containers, work, entrances } = parts;
   return {
     intakeOpen: () => guard.state().open,
     containersHot: () => containers.pool.list().length,
     groupsWaiting: () => work.queue.waitingGroups(),
     outbox: () => store.outbox.counts(),
-    channels: () => doors.channels,
+    channels: () => entrances.channels,
   };
 }
 

@@ -10,7 +10,7 @@ import { type DayBudget, type RouterLimits, routerLimits } from "../intake/limit
 import { createRouter } from "../intake/router.ts";
 import type { TurnPace } from "../intake/turn-pace.ts";
 import type { AppContext } from "./context.ts";
-import type { Doors } from "./doors.ts";
+import type { Entrances } from "./entrances.ts";
 import { openInbox } from "./files.ts";
 import type { IntakeGuard } from "../intake/intake-guard.ts";
 import type { Interventions } from "./interventions.ts";
@@ -24,7 +24,7 @@ export interface IntakeParts {
   readonly outbox: Outbox;
   readonly guard: IntakeGuard;
   readonly interventions: Interventions;
-  readonly doors: Doors;
+  readonly entrances: Entrances;
   readonly pace: TurnPace;
 }
 
@@ -158,7 +158,7 @@ const whileStopping: IntakeState = { open: false, code: "stopping", reason: "the
 /** The trouble was over before it could be told. */
 const whileOpen = { code: "store-failed", reason: "the store cannot be written" } as const;
 
-/** At once; what cannot be carried out now is tried again, and before the group's next turn and at the next start at the latest. */
+/** At once; what cannot be carried out now is retried, and before the group's next turn and at the next start at the latest. */
 async function runCommands({ interventions, guard, queue }: IntakeParts, timers: Timers, group: Group): Promise<void> {
   try {
     await interventions.runCommands(group);

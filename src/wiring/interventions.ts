@@ -6,7 +6,7 @@ import type { Group } from "../domain/group.ts";
 import { mainSessionKey } from "../domain/session.ts";
 import type { Turn } from "../domain/turn.ts";
 import { isPassing } from "../lib/app-error.ts";
-import { Doubt } from "../lib/doubt.ts";
+import { PendingCheck } from "../lib/pending-check.ts";
 import { utcDay } from "../lib/utc-day.ts";
 import type { GroupRegistry } from "../intake/group-registry.ts";
 import type { TurnPace } from "../intake/turn-pace.ts";
@@ -71,8 +71,8 @@ export function createInterventions(context: AppContext, parts: InterventionPart
     estimateTokens: estimateStepTokens,
     clock,
   });
-  const commands = new Doubt();
-  const late = new Doubt();
+  const commands = new PendingCheck();
+  const late = new PendingCheck();
   const runLeftCommands = async (group: Group): Promise<void> => {
     try {
       await commands.settle(group.name, () => carryOut(group));

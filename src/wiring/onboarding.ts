@@ -3,7 +3,7 @@ import { randomInt } from "node:crypto";
 import { hasTrait } from "../config/adapters.ts";
 import { groupDefaults } from "../config/groups.ts";
 import type { Outbox } from "../delivery/outbox.ts";
-import { createApprovals } from "../intake/approvals.ts";
+import { createAdmissions } from "../intake/admissions.ts";
 import type { GroupRegistry } from "../intake/group-registry.ts";
 import { createOnboarding } from "../intake/onboarding.ts";
 import type { ChatBook } from "../intake/chat-book.ts";
@@ -34,8 +34,8 @@ export function createStrangers(
 export function createAnswers(
   { config, store, publish }: AppContext,
   { groups, folders, chats }: Groups & { readonly chats: ChatBook },
-): ReturnType<typeof createApprovals> {
-  return createApprovals({
+): ReturnType<typeof createAdmissions> {
+  return createAdmissions({
     store,
     registry: groups,
     isNameFree: async (group) => groups.byName(group.name) === undefined && (await folders.isFree(group)),

@@ -11,7 +11,7 @@ import type { IntakeState } from "../channels/channel.ts";
 import type { ChatBook } from "../intake/chat-book.ts";
 import type { Containers } from "./containers.ts";
 import type { AppContext } from "./context.ts";
-import type { Doors } from "./doors.ts";
+import type { Entrances } from "./entrances.ts";
 import type { Interventions } from "./interventions.ts";
 
 const engineTimeoutMs = 5_000;
@@ -19,7 +19,7 @@ const engineTimeoutMs = 5_000;
 export interface HostOperationParts {
   readonly groups: GroupRegistry;
   readonly containers: Containers;
-  readonly doors: Doors;
+  readonly entrances: Entrances;
   readonly queue: SessionQueue;
   readonly dueWork: Pick<DueWork, "changed">;
   readonly outbox: Outbox;
@@ -32,7 +32,7 @@ export interface HostOperationParts {
 /** What the operator can ask for, made of the parts that do it. */
 export function createHostOperations(context: AppContext, parts: HostOperationParts): Operations {
   const { config, home, store, clock, version } = context;
-  const { containers, doors, queue } = parts;
+  const { containers, entrances, queue } = parts;
   return createOperations({
     host: {
       version,
@@ -58,7 +58,7 @@ export function createHostOperations(context: AppContext, parts: HostOperationPa
     },
     pool: containers.pool,
     outbox: parts.outbox,
-    channels: doors.channels,
+    channels: entrances.channels,
     isConfigured: (channel) => Object.hasOwn(config.channels, channel),
     engine: () => viewEngine(containers),
     waitingGroups: () => queue.waitingGroups(),

@@ -15,7 +15,7 @@ const turnsAtOnce = 16;
 const failedTurnRetryMs = 5_000;
 
 /** What is due, and who does it. */
-export interface Work {
+export interface WorkQueue {
   readonly queue: SessionQueue;
   readonly dueWork: DueWork;
 }
@@ -31,7 +31,7 @@ export function createWork(
     readonly signs: SignsOfLife;
     readonly engineWait: EngineWait;
   },
-): Work {
+): WorkQueue {
   const { groups, runner, interventions, signs, engineWait } = parts;
   const timers = stack.use(new Timers());
   const queue: SessionQueue = stack.use(
@@ -61,7 +61,11 @@ export function createWork(
 }
 
 /** Goes on with what was unfinished, in the groups that are still registered. */
-export async function resume({ store }: AppContext, groups: GroupRegistry, { queue, dueWork }: Work): Promise<void> {
+export async function resume(
+  { store }: AppContext,
+  groups: GroupRegistry,
+  { queue, dueWork }: WorkQueue,
+): Promise<void> {
   const sessions = new Map((await store.sessions.list()).map((session) => [session.id, session]));
   for (const turn of await store.turns.running()) {
     const session = sessions.get(turn.session);

@@ -7,7 +7,7 @@ import { createModelCalls, type ModelCalls } from "../models/model-calls.ts";
 import type { Provider } from "../models/provider.ts";
 import { ProviderSet } from "../models/provider-set.ts";
 import { openLateProvider } from "../models/catalog.ts";
-import { waitReally } from "../models/retry.ts";
+import { sleep } from "../lib/sleep.ts";
 import { toError } from "../lib/app-error.ts";
 import type { TurnSettings } from "../turns/turn-parts.ts";
 import type { AppContext } from "./context.ts";
@@ -63,7 +63,7 @@ function createModels(
     estimateTokens: estimatePromptTokens,
     clock,
     random: Math.random,
-    wait: waitReally,
+    wait: sleep,
     logger,
     publish,
   });

@@ -180,7 +180,7 @@ function testReplies(open: () => Promise<ChannelDriver>, traits: ContractTraits)
 }
 
 function testEnd(open: () => Promise<ChannelDriver>): void {
-  test("its state is open while it runs and closed after its end, when nothing is taken in any more", async () => {
+  test("its state is open while it runs and closed after its end, when messages are no longer accepted", async () => {
     await using driver = await open();
     const before = driver.channel.state().state;
     const accepted = await collect(driver);

@@ -144,6 +144,6 @@ test("a folder that was exchanged between the judgement and the start is noticed
   const surprises = await sandbox.surprises((body) => body, [{ ...grant, device: "1", inode: "1" }]);
 
   expect(surprises).toEqual([
-    expect.stringMatching(/^Outside: another folder than the one that was judged is mounted at .*project/),
+    expect.stringMatching(/^Outside: a different folder from the one that was checked is mounted at .*project/),
   ]);
 });

@@ -221,7 +221,7 @@ test("the operator hears, in the main group, of a host that keeps sending a toke
   await expect
     .poll(told)
     .toEqual([
-      expect.stringContaining(`${target} has sent a secret of group family back`),
+      expect.stringContaining(`${target} has sent back a secret of group family`),
       expect.stringContaining("groups.office.secrets.API_TOKEN"),
     ]);
   const egress = (await audit(host, "egress")).map(({ verdict, rule }) => `${String(verdict)} ${String(rule)}`);

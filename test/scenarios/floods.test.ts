@@ -56,7 +56,7 @@ test("a bot that answers each answer is stopped and told why, /status says so, a
 
   expect(held).toMatchObject({
     kind: "notice",
-    text: expect.stringMatching(/^I have been set to work 4 times in a row/),
+    text: expect.stringMatching(/^I was called 4 times in a row/),
   });
   expect(status.text).toMatch(/^Not answering for another 1 minute: programs seem to answer each other here\.$/m);
   expect(person.kind).toBe("reply");

@@ -101,7 +101,7 @@ touch .husky/pre-push .vscode/tasks.json sub/.idea/workspace.xml .envrc Makefile
 
   expect(report.stdout).toContain("changed  git-hook  site/.git/hooks/pre-commit");
   expect(await recordsOf(host, "execution-point")).toHaveLength(expected.length + 1);
-  expect((await host.cli("logs", "--group", "family")).stdout).toContain("look before you use these on the host");
+  expect((await host.cli("logs", "--group", "family")).stdout).toContain("check these before you use them on the host");
 });
 
 test("what a turn has left is told of that turn, also when the next one comes at once", async () => {

@@ -35,7 +35,7 @@ test("an unknown chat is silent until it is approved in the main group, and then
 
   expect(JSON.parse(status.stdout)).toMatchObject({ requests: 1 });
   expect(JSON.parse(asked.stdout)).toMatchObject({ title: "Bowling Club", request: { state: "requested", code } });
-  expect(channel.heard("home")[1]).toContain('"Bowling Club" on fake is the group "club" now');
+  expect(channel.heard("home")[1]).toContain('"Bowling Club" on fake is now the group "club"');
   expect(channel.heard("home")[2]).toContain("There is no request with this code");
   expect(channel.heard("bowling@x")[0]).toContain("@crab");
   expect(channel.heard("bowling@x")[1]).toContain("here");

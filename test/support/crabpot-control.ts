@@ -9,7 +9,7 @@ import { configuredGroups, groupDefaults } from "../../src/config/groups.ts";
 import { homePaths } from "../../src/config/home.ts";
 import { configSchema } from "../../src/config/schema.ts";
 import { Outbox } from "../../src/delivery/outbox.ts";
-import type { HotContainer } from "../../src/domain/session.ts";
+import type { HotContainerView } from "../../src/domain/session.ts";
 import { createOperations } from "../../src/operations/host-operations.ts";
 import type { OperableChannel } from "../../src/operations/host-operations.ts";
 import { EventBus } from "../../src/events/event-bus.ts";
@@ -24,9 +24,9 @@ import { byMessage } from "../contracts/store-setup.ts";
 
 /** A pool in memory: what an operator sees of containers, without containers. */
 class MemoryPool {
-  hot: HotContainer[] = [];
+  hot: HotContainerView[] = [];
 
-  list(): HotContainer[] {
+  list(): HotContainerView[] {
     return this.hot;
   }
 

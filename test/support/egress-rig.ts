@@ -9,12 +9,12 @@ import type { TLSSocket } from "node:tls";
 import { pino } from "pino";
 
 import type { GroupNetwork } from "../../src/domain/egress.ts";
-import { EgressDoors } from "../../src/sandbox/egress/doors.ts";
-import type { EgressOverrides } from "../../src/sandbox/egress/doors.ts";
+import { EgressProxies } from "../../src/sandbox/egress/egress-proxies.ts";
+import type { EgressOverrides } from "../../src/sandbox/egress/egress-proxies.ts";
 import type { EgressEvent } from "../../src/sandbox/egress/replies.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
-/** The door of one group, as its containers see it, with all names on the loopback, and what it puts on record. */
+/** The way out of one group, as its containers see it, with all names on the loopback, and what it puts on record. */
 export interface EgressRig extends AsyncDisposable {
   readonly folder: string;
   readonly events: EgressEvent[];
@@ -42,8 +42,8 @@ export async function egressRig(
   const events: EgressEvent[] = [];
   // It stands still: limits of a minute and of a day do not begin anew in the middle of a test.
   const now = Date.now();
-  const doors = stack.use(
-    new EgressDoors({
+  const proxies = stack.use(
+    new EgressProxies({
       folder: path,
       keyFolder: path,
       networkOf: () => ({ allow: [], allowPrivate: [], reflects: [], secrets: [], ...network }),
@@ -57,8 +57,8 @@ export async function egressRig(
       extraAuthorities,
     }),
   );
-  const place = await doors.open("family");
-  if (!place) throw new Error("the group has no door");
+  const place = await proxies.open("family");
+  if (!place) throw new Error("the group has no way out");
   const socketPath = join(place.folder, "proxy.sock");
   const raw = (request: string | Buffer): Socket => {
     const socket = connect({ path: socketPath });

@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 
 import type { Clock } from "../../src/lib/clock.ts";
-import type { Wait } from "../../src/lib/wait.ts";
+import type { Sleep } from "../../src/lib/sleep.ts";
 
 interface Sleeper {
   readonly at: number;
@@ -17,7 +17,7 @@ export class VirtualTime {
 
   readonly clock: Clock = { now: () => this.#now, monotonic: () => this.#now };
 
-  readonly wait: Wait = async (delayMs, signal) => {
+  readonly wait: Sleep = async (delayMs, signal) => {
     if (signal.aborted) return;
     this.waits.push(delayMs);
     const awake = Promise.withResolvers<void>();

@@ -11,7 +11,7 @@ import type { WhatsAppSettings } from "../../src/channels/whatsapp/settings.ts";
 import type { IncomingMessage, OutgoingMessage } from "../../src/domain/message.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { createLogger } from "../../src/lib/logger.ts";
-import { waitOnTimer } from "../../src/lib/wait.ts";
+import { sleep } from "../../src/lib/sleep.ts";
 import type { ChannelStateStore, Store } from "../../src/stores/store.ts";
 import { openTestStore } from "./open-test-store.ts";
 import { type FakeGroup, type FakeUser, type FakeWhatsApp, openFakeWhatsApp } from "./whatsapp/fake-whatsapp.ts";
@@ -104,7 +104,7 @@ export class WhatsAppRig implements AsyncDisposable {
     });
     const common = {
       clock: systemClock,
-      wait: waitOnTimer,
+      wait: sleep,
       random: () => 0.5,
       logger: createLogger({ level: "debug", output: sink, format: "json", redact: (text) => text }),
     };

@@ -2,7 +2,7 @@ import { open } from "node:fs/promises";
 
 import type { AttachmentKind, IncomingAttachment } from "../../domain/message.ts";
 import { AppError } from "../../lib/app-error.ts";
-import { spokenBytes } from "../../lib/bytes.ts";
+import { formatBytes } from "../../lib/bytes.ts";
 import type { MessageBody } from "./requests.ts";
 
 /** A multiple of four, so that each piece can be read by itself; in between, the host gets to other things. */
@@ -33,7 +33,7 @@ async function writeDecoded(
   data: string,
   { path, limitBytes, signal }: { path: string; limitBytes: number; signal: AbortSignal },
 ): Promise<void> {
-  if (decodedBytes(data) > limitBytes) throw new AppError("too_large", `it is larger than ${spokenBytes(limitBytes)}`);
+  if (decodedBytes(data) > limitBytes) throw new AppError("too_large", `it is larger than ${formatBytes(limitBytes)}`);
   await using file = await open(path, "wx", 0o600);
   for (let at = 0; at < data.length; at += pieceChars) {
     signal.throwIfAborted();

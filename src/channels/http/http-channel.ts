@@ -148,7 +148,7 @@ function answer(reply: FastifyReply, { id, group }: MessageBody, receipt: Receip
 
 function answerRefused(reply: FastifyReply, receipt: Extract<Receipt, { outcome: "refused" }>): FastifyReply {
   const { code: why, reason, retryAfterS, stopped } = receipt;
-  const message = `The message was not taken: ${reason}.`;
+  const message = `The message was rejected: ${reason}.`;
   if (!stopped && retryAfterS === 0) return refuse(reply, 413, { code: "too_large", message, reason: why });
   void reply.header("retry-after", Math.ceil(retryAfterS));
   if (stopped) return refuse(reply, 503, { code: "intake_stopped", message, reason: why });

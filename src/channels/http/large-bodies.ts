@@ -23,7 +23,7 @@ export function addPostRoute(
     const parse = scope.getDefaultJsonParser("error", "error");
     scope.removeContentTypeParser("application/json");
     scope.addContentTypeParser<string>("application/json", { parseAs: "string" }, (request, body, done) => {
-      if (hasTooManyValues(body)) done(new AppError("too_large", "The request holds too many values."));
+      if (hasTooManyValues(body)) done(new AppError("too_large", "The request contains too many values."));
       else void parse(request, body, done);
     });
     scope.setErrorHandler<FastifyError>((failure, request) => tellLimit(failure, request));

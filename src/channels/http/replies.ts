@@ -29,9 +29,9 @@ export function asReply({ seq, group, text, inReplyTo, turn, kind, file, reactio
 /** Streams the file of a message. A browser that gets it saves it: nothing in it is ever run or shown. */
 export async function sendFile(reply: FastifyReply, message: OutgoingMessage | undefined): Promise<FastifyReply> {
   const file = message?.file;
-  if (!file) throw new AppError("not_found", "There is no message with a file here.");
+  if (!file) throw new AppError("not_found", "There is no file at this address.");
   const handle = await open(file.path, constants.O_RDONLY | constants.O_NOFOLLOW).catch(() => undefined);
-  if (!handle) throw new AppError("not_found", "The file is not kept any more.");
+  if (!handle) throw new AppError("not_found", "The file is no longer kept.");
   return reply
     .type(file.mimeType)
     .header("content-length", (await handle.stat()).size)

@@ -13,7 +13,7 @@ const replyTo = z.strictObject({
 /** `data` in base64: what it holds is looked at when it is written. */
 const attachment = z.strictObject({
   name: name.optional(),
-  mimeType: z.string().regex(/^[\w.+-]{1,64}\/[\w.+-]{1,128}$/, "must be such as image/png"),
+  mimeType: z.string().regex(/^[\w.+-]{1,64}\/[\w.+-]{1,128}$/, "must look like image/png"),
   data: z.string().min(1),
 });
 
@@ -31,7 +31,7 @@ const messageBody = z
   })
   .refine(({ text, attachments }) => text !== "" || attachments.length > 0, {
     path: ["text"],
-    message: "must not be empty where there are no attachments",
+    message: "must not be empty without attachments",
   });
 
 const longestWaitS = 60;

@@ -5,7 +5,7 @@ import { createColors } from "picocolors";
 
 import type { IncomingMessage, OutgoingMessage, Sign } from "../../domain/message.ts";
 import { toError } from "../../lib/app-error.ts";
-import { spokenBytes } from "../../lib/bytes.ts";
+import { formatBytes } from "../../lib/bytes.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { visible } from "../../lib/visible.ts";
 import type { AcceptMessage, Channel, ChannelEvents, ChannelState, Receipt } from "../channel.ts";
@@ -105,7 +105,7 @@ export class TerminalChannel implements Channel {
   }
 
   readonly #onOutputError = (error: Error): void => {
-    this.#changeState("closed", `the output is gone: ${error.message}`);
+    this.#changeState("closed", `the output was closed: ${error.message}`);
   };
 
   async #read(accept: AcceptMessage): Promise<void> {
@@ -117,7 +117,7 @@ export class TerminalChannel implements Channel {
         this.#screen.prompt();
       }
     } catch (error) {
-      this.#changeState("degraded", `the input is gone: ${toError(error).message}`);
+      this.#changeState("degraded", `the input was closed: ${toError(error).message}`);
     } finally {
       this.#ended.resolve();
     }
@@ -154,7 +154,7 @@ export class TerminalChannel implements Channel {
     }
     const paint = kind === "reply" ? this.#colors.cyan : this.#colors.yellow;
     const said =
-      file === undefined ? text : `[file: ${visible(file.name)}, ${spokenBytes(file.bytes)}, ${file.path}] ${text}`;
+      file === undefined ? text : `[file: ${visible(file.name)}, ${formatBytes(file.bytes)}, ${file.path}] ${text}`;
     return `${paint(`${group}/${this.#parts.assistantName}:`)} ${formatText(said.trimEnd())}\n`;
   }
 
@@ -175,16 +175,16 @@ async function offer(accept: AcceptMessage, message: IncomingMessage): Promise<R
 
 function describeTrouble(receipt: Exclude<Receipt, { outcome: "stored" }>, { chat }: IncomingMessage): string {
   if (receipt.outcome === "unknown-chat") {
-    return `There is no group "${chat}" on the terminal, so this line was not taken. Add the group, or write "main/you: …" in front of the line if it is meant for group main.`;
+    return `There is no group "${chat}" on the terminal, so this line was rejected. Add the group, or start the line with "main/you: …" if it is meant for group main.`;
   }
   const later = receipt.retryAfterS > 0 && receipt.lasting !== true;
-  return `A line for group "${chat}" was not taken: ${receipt.reason}.${later ? " It is tried again." : ""}`;
+  return `A line for group "${chat}" was rejected: ${receipt.reason}.${later ? " Retrying." : ""}`;
 }
 
 function helpText(assistantName: string): string {
   return [
-    `You talk to ${assistantName}. A line goes to group main; "family/anna: hello" is said by anna in group family.`,
-    "/status, /stop and /new are commands; Ctrl-D ends.",
+    `You are talking to ${assistantName}. A line goes to group main; "family/anna: hello" is anna speaking in group family.`,
+    "Commands: /status, /stop, /new. Ctrl-D quits.",
     "",
   ].join("\n");
 }

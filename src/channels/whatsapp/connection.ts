@@ -3,7 +3,7 @@ import { type Connection, type ConnectionEnd, type ConnectionHost } from "../cha
 import { type Account, type Arrival, type GroupFacts, type MediaReference, userOf } from "./arrival.ts";
 import type { EndReport, HostCalls, StartOrder } from "./calls.ts";
 import type { AccountState } from "./account-state.ts";
-import { connectionEnd } from "./ends.ts";
+import { connectionEnd } from "./disconnects.ts";
 import { Intake } from "./intake.ts";
 import { fetchMedia } from "./media.ts";
 import { WhatsAppOutlet } from "./outlet.ts";

@@ -9,7 +9,7 @@ import {
 import { AccountState } from "./account-state.ts";
 import type { StartOrder, TrustedRoot } from "./calls.ts";
 import { WhatsAppConnection } from "./connection.ts";
-import { notLinked } from "./ends.ts";
+import { notLinked } from "./disconnects.ts";
 import { linkAccount } from "./linking.ts";
 import { Pacing } from "./pacing.ts";
 import type { WhatsAppOptions, WhatsAppParts } from "./parts.ts";
@@ -25,7 +25,9 @@ export class WhatsAppConnector implements Connector {
 
   constructor(options: WhatsAppOptions) {
     const { settings, clock, random, logger } = options;
-    const remark = isTestServer(settings) ? `test server ${settings.webSocketUrl}: nobody checks who it is` : undefined;
+    const remark = isTestServer(settings)
+      ? `test server ${settings.webSocketUrl}: its identity is not verified`
+      : undefined;
     if (remark !== undefined) logger.warn({ channel: this.name }, `this is not WhatsApp but a ${remark}`);
     const pacing = new Pacing(settings.pacing, clock, random);
     this.#parts = { ...options, channel: this.name, remark, pacing };
@@ -58,7 +60,7 @@ export class WhatsAppConnector implements Connector {
   /** Everything that has to be closed belongs to a connection. */
   async [Symbol.asyncDispose](): Promise<void> {}
 
-  /** What was loaded is kept; what could not be loaded is tried again. */
+  /** What was loaded is kept; what could not be loaded is retried. */
   async #loadState(): Promise<AccountState> {
     const { state: store, clock } = this.#parts;
     this.#state ??= AccountState.load(store, this.name, clock);

@@ -2,7 +2,7 @@ import type { Logger } from "pino";
 
 import type { IncomingAttachment, IncomingMessage } from "../../domain/message.ts";
 import { toError } from "../../lib/app-error.ts";
-import type { Wait } from "../../lib/wait.ts";
+import type { Sleep } from "../../lib/sleep.ts";
 import type { ChannelStateStore } from "../../stores/store.ts";
 import type { AcceptMessage } from "../channel.ts";
 import {
@@ -28,7 +28,7 @@ export interface IntakeParts {
   readonly fetchMedia: (media: MediaReference, path: string, limitBytes: number, signal: AbortSignal) => Promise<void>;
   /** The host has it. */
   readonly taken: (arrival: Arrival) => void;
-  readonly wait: Wait;
+  readonly wait: Sleep;
   readonly logger: Logger;
 }
 
@@ -113,7 +113,7 @@ export class Intake implements AsyncDisposable {
         }
         await wait(Math.min(longestRetryMs, retryMs * 2 ** Math.min(failures, 6)), this.#stop.signal);
       } catch (error) {
-        logger.warn({ err: toError(error) }, "a message could not be handed over; it is tried again");
+        logger.warn({ err: toError(error) }, "a message could not be handed over; retrying");
         await wait(Math.min(longestRetryMs, storeRetryMs * 2 ** Math.min(failures, 6)), this.#stop.signal);
       }
     }

@@ -8,7 +8,7 @@ import { WorkerProcess } from "./worker-process.ts";
 const linked = 515;
 
 const reasons: Readonly<Record<number, string>> = {
-  408: "nobody linked the account in time; begin again",
+  408: "nobody linked the account in time; start again",
   405: "WhatsApp refuses this client's version; update crabpot, or set channels.whatsapp.version",
 };
 
@@ -23,7 +23,7 @@ export async function* linkAccount(
   const { variables, logger, limits } = parts;
   await using worker = new WorkerProcess({ calls: callsFor(events, state, parts), variables, logger, limits });
   void worker.exited.then((reason) => events.end({ code: 0, reason: reason.message }));
-  const leave = (): void => events.end({ code: 0, reason: "it was given up" });
+  const leave = (): void => events.end({ code: 0, reason: "linking was abandoned" });
   signal.addEventListener("abort", leave);
   if (signal.aborted) leave();
   try {

@@ -34,11 +34,11 @@ async function request(
   hosts: readonly string[],
   signal: AbortSignal,
 ): Promise<ReadableStream<Uint8Array>> {
-  if (!directPath.startsWith("/") || hosts.length === 0) throw new Error("nobody knows where the file is");
+  if (!directPath.startsWith("/") || hosts.length === 0) throw new Error("the file's location is unknown");
   let failure = "";
   for (const host of hosts) {
     const url = new URL(`https://${host}${directPath}`);
-    if (url.host !== host.replace(/:443$/, "")) throw new Error("the file's path is no path");
+    if (url.host !== host.replace(/:443$/, "")) throw new Error("the file's path is malformed");
     try {
       const answer = await fetch(url, { signal, redirect: "error", headers: { origin: "https://web.whatsapp.com" } });
       if (answer.ok && answer.body) return answer.body;

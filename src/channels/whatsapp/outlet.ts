@@ -4,12 +4,12 @@ import type { Logger } from "pino";
 
 import type { OutgoingMessage, Sign } from "../../domain/message.ts";
 import { toError } from "../../lib/app-error.ts";
-import type { Wait } from "../../lib/wait.ts";
+import type { Sleep } from "../../lib/sleep.ts";
 import { SendError } from "../channel.ts";
 import type { Arrival } from "./arrival.ts";
 import type { HostCalls, SendOrder, SendOutcome, WorkerCalls } from "./calls.ts";
 import type { Directory } from "./directory.ts";
-import { sendError } from "./ends.ts";
+import { sendError } from "./disconnects.ts";
 import type { IpcPeer } from "./ipc.ts";
 import { toWhatsApp } from "./markup.ts";
 import { withMentions } from "./mentions.ts";
@@ -63,7 +63,7 @@ export interface OutletParts {
   readonly directory: Directory;
   readonly pacing: Pacing;
   readonly readReceipts: boolean;
-  readonly wait: Wait;
+  readonly wait: Sleep;
   readonly logger: Logger;
 }
 
@@ -100,11 +100,11 @@ export class WhatsAppOutlet {
   async #sendOne(order: SendOrder, signal: AbortSignal): Promise<void> {
     const { pacing, wait, sent, logger } = this.#parts;
     await wait(pacing.take(order.chat), signal);
-    if (signal.aborted) throw new SendError("it was not its turn in time", { retryAfterMs: 1_000 });
+    if (signal.aborted) throw new SendError("its turn did not come in time", { retryAfterMs: 1_000 });
     const failure = sendError(await this.#relay(order, signal));
     if (failure) throw failure;
     await sent.accepted(order.id).catch((error: unknown) => {
-      logger.warn({ err: toError(error) }, "that a part of a message was accepted could not be stored");
+      logger.warn({ err: toError(error) }, "could not store that part of a message was accepted");
     });
   }
 

@@ -6,7 +6,7 @@ export const whatsAppSettings = z.strictObject({
     .string()
     .regex(/^\d{6,15}$/, "the account's number, digits only, with the country code")
     .optional()
-    .describe("Link by a code that is typed on the phone, not by a picture."),
+    .describe("Link with a code that is typed on the phone, not with a QR code."),
   readReceipts: z.boolean().default(true).describe("Members see that what the agent answers was read."),
   pacing: z
     .strictObject({
@@ -14,12 +14,12 @@ export const whatsAppSettings = z.strictObject({
       perMinute: z.number().min(1).max(100_000).default(20),
     })
     .prefault({})
-    .describe("How fast messages are sent at most."),
+    .describe("How fast messages may be sent."),
   version: z
     .string()
     .regex(/^\d+\.\d+\.\d+$/, "such as 2.3000.1043857760")
     .optional()
-    .describe("The version of WhatsApp Web that the host says it is."),
+    .describe("The version of WhatsApp Web that the host claims to be."),
   webSocketUrl: z
     .url({ protocol: /^wss?$/ })
     .refine(

@@ -1,6 +1,6 @@
 import type { HostCalls, WorkerCalls } from "./calls.ts";
 import { IpcPeer } from "./ipc.ts";
-import { Session } from "./worker/session.ts";
+import { WhatsAppSession } from "./worker/session.ts";
 
 /*
  * The process that talks to WhatsApp. It has no files and no settings of its own: everything comes from the host and goes
@@ -8,9 +8,9 @@ import { Session } from "./worker/session.ts";
  */
 
 const heartbeatMs = Number(process.argv[2]);
-let session: Promise<Session | undefined> | undefined;
+let session: Promise<WhatsAppSession | undefined> | undefined;
 
-async function running(): Promise<Session> {
+async function running(): Promise<WhatsAppSession> {
   const started = await session;
   if (!started) throw new Error("there is no session");
   return started;
@@ -18,7 +18,7 @@ async function running(): Promise<Session> {
 
 const calls: WorkerCalls = {
   start: async (order) => {
-    session ??= Session.start(host, order);
+    session ??= WhatsAppSession.start(host, order);
     await session;
   },
   send: async (order) => (await running()).send(order),

@@ -19,7 +19,7 @@ export async function checkConfiguration(context: CommandContext): Promise<Check
   const check = await checkConfig(file, context.environment.variables);
   if (!check.ok) return check.faults.map((fault) => bad("config", describeFault(fault), fault.fix ?? `Edit ${file}.`));
   const { announcements, fromFile, config } = check.loaded;
-  const results = [good("config", [fromFile ? `${file} is good.` : "", ...announcements].join(" ").trim())];
+  const results = [good("config", [fromFile ? `${file} is valid.` : "", ...announcements].join(" ").trim())];
   if (config.gateway.token !== undefined && config.gateway.token.length < shortToken) {
     results.push(
       good("config", `gateway.token has only ${config.gateway.token.length} characters; try: openssl rand -hex 24`),
@@ -55,7 +55,7 @@ export async function checkMounts(context: CommandContext): Promise<CheckResult[
     hostUid: process.geteuid?.() ?? 0,
   });
   if (allowlist.state === "unusable") return [bad("mounts", allowlist.reason, `Edit ${context.paths.mounts}.`)];
-  return [good("mounts", `${context.paths.mounts} is good; no group asks for mounts.`)];
+  return [good("mounts", `${context.paths.mounts} is valid; no group asks for mounts.`)];
 }
 
 /** Every vendor that a route uses: is it there, does it take the key? Costs no tokens. */

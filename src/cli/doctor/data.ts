@@ -19,7 +19,9 @@ export async function checkDatabase(paths: HomePaths): Promise<CheckResult> {
     const database = new SQLite(file, { readonly: true, timeout: 5_000 });
     try {
       const found: unknown = database.pragma("quick_check(5)", { simple: true });
-      return found === "ok" ? good("database", `${file} is whole.`) : bad("database", `${file}: ${String(found)}`, fix);
+      return found === "ok"
+        ? good("database", `${file} passed the integrity check.`)
+        : bad("database", `${file}: ${String(found)}`, fix);
     } finally {
       database.close();
     }
@@ -32,6 +34,6 @@ export async function checkDatabase(paths: HomePaths): Promise<CheckResult> {
 export async function checkAudit(paths: HomePaths): Promise<CheckResult> {
   const result = await verifyHomeAudit(paths);
   if (!result.ok) return bad("audit", describeAuditFault(result), "crabpot audit verify");
-  const gaps = result.gaps.length === 0 ? "" : ` It declares ${result.gaps.length} gaps or repairs itself.`;
+  const gaps = result.gaps.length === 0 ? "" : ` The log records ${result.gaps.length} gaps or repairs.`;
   return good("audit", `${result.records} records, an unbroken chain.${gaps}`);
 }

@@ -17,12 +17,12 @@ export async function checkGroupFolders(context: CommandContext): Promise<CheckR
     const found = await lstat(folder).catch(() => undefined);
     if (found === undefined) continue;
     if (!found.isDirectory()) {
-      results.push(bad("groups", `${folder} is not a folder of its own.`, `Move it away: mv ${folder} ${folder}.old`));
+      results.push(bad("groups", `${folder} is not a real folder.`, `Move it away: mv ${folder} ${folder}.old`));
     } else if (!(await canRead(folder))) {
       results.push(bad("groups", `${folder} cannot be read by the host.`, `chmod u+rx ${folder}`));
     }
   }
-  return results.length > 0 ? results : [good("groups", `The folders in ${groups} are good.`)];
+  return results.length > 0 ? results : [good("groups", `The folders in ${groups} are in order.`)];
 }
 
 async function canRead(folder: string): Promise<boolean> {
@@ -38,7 +38,9 @@ export async function checkHost(context: CommandContext): Promise<CheckResult[]>
     const status = await context.host.status();
     const results = [good("host", `A host is running: pid ${status.pid}, version ${status.version}.`)];
     if (!status.intake.open) {
-      results.push(bad("host", `It takes no messages: ${status.intake.reason ?? "no reason given"}.`, "crabpot logs"));
+      results.push(
+        bad("host", `It accepts no messages: ${status.intake.reason ?? "no reason given"}.`, "crabpot logs"),
+      );
     }
     if (!status.engine.ok) results.push(bad("host", `It has no container engine: ${status.engine.detail}`));
     for (const { name, state, detail } of status.channels) {

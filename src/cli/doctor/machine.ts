@@ -46,7 +46,7 @@ export async function checkPermissions(paths: HomePaths): Promise<CheckResult[]>
     const found = await lstat(file).catch(() => undefined);
     if (found === undefined) continue;
     if (found.isSymbolicLink()) {
-      results.push(bad("permissions", `${file} is a symbolic link.`, `Put the file itself there.`));
+      results.push(bad("permissions", `${file} is a symbolic link.`, `Replace it with the file itself.`));
     } else if ((found.mode & 0o077) !== 0 && !(await isHarmless(paths, file, found.mode))) {
       const detail = `${file} is open to other users (mode ${octal(found.mode)}).`;
       results.push(bad("permissions", detail, `chmod ${found.isDirectory() ? "700" : "600"} ${file}`));
@@ -91,8 +91,9 @@ export async function checkDisk(paths: HomePaths): Promise<CheckResult> {
   const free = `${(freeBytes / gib).toFixed(1)} GiB free for ${paths.root}`;
   const fix = `Free some space on the file system of ${folder} (see: df -h ${folder}).`;
   if (freeBytes < leastFreeBytes) return bad("disk", `Only ${free}.`, fix);
-  if (files > 0 && ffree < 1_000) return bad("disk", `Only ${ffree} more files fit for ${paths.root}.`, fix);
-  return good("disk", freeBytes < comfortableFreeBytes ? `${free}: that is not much.` : `${free}.`);
+  if (files > 0 && ffree < 1_000)
+    return bad("disk", `Only ${ffree} more files fit on the file system of ${paths.root}.`, fix);
+  return good("disk", freeBytes < comfortableFreeBytes ? `${free}: that is low.` : `${free}.`);
 }
 
 async function nearestExisting(path: string): Promise<string> {

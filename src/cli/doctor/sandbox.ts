@@ -72,7 +72,7 @@ export async function checkSandbox(parts: SandboxParts): Promise<CheckResult> {
     if (typeof body === "string") return bad("sandbox", body);
     const surprises = await runContainer(parts.engine, body);
     if (surprises.length === 0) {
-      return good("sandbox", "A container with the hardened profile ran, and everything forbidden was refused to it.");
+      return good("sandbox", "A container with the hardened profile ran, and everything forbidden was refused.");
     }
     const fix = "Do not run agents on this engine before this is understood; see docs/security.md.";
     return bad("sandbox", surprises.join(" "), fix);

@@ -20,7 +20,7 @@ export interface ScriptedCall extends ToolCall {
 
 /**
  * The messages that wait for an answer: those to the agent since the last finished answer, in order. One that is shown again,
- * because its turn failed and is tried again, counts where it was shown last.
+ * because its turn failed and is retried, counts where it was shown last.
  */
 export function newMessages(messages: readonly ModelMessage[]): HeardMessage[] {
   const answered = messages.findLastIndex((message) => message.role === "assistant" && message.toolCalls.length === 0);

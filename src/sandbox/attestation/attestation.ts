@@ -168,7 +168,7 @@ function compareHostView(view: HostView, body: CreateBody, folders: Evidence["fo
     ...folders.flatMap(({ target, device, inode }) => {
       const identity = view.identities[target];
       if (identity === undefined || identity === `${device}:${inode}`) return [];
-      return [`another folder than the one that was judged is mounted at ${target}.`];
+      return [`a different folder from the one that was checked is mounted at ${target}.`];
     }),
   ];
 }

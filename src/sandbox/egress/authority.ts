@@ -50,7 +50,7 @@ export async function openAuthority(folder: string, now: number): Promise<Author
   const certificate = new X509Certificate(found.certificate);
   if (!certificate.checkPrivateKey(key) || Date.parse(certificate.validTo) < now + leafDays * dayMs) {
     throw new AppError("setup_required", `${keyFile} and ${certificateFile} do not belong together, or have expired.`, {
-      fix: `Remove both; they are made anew at the next start: rm ${keyFile} ${certificateFile}`,
+      fix: `Remove both; new ones are made at the next start: rm ${keyFile} ${certificateFile}`,
     });
   }
   return { certificate: found.certificate, issue: (host, at) => issueLeaf(host, key, at) };

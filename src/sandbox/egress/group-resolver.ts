@@ -59,7 +59,7 @@ class GroupResolver {
     if (this.#queue.size >= maxWaiting) {
       throw new AppError(
         "rate_limited",
-        `${maxWaiting} names of this group wait to be looked up already; try again later`,
+        `${maxWaiting} names of this group are already waiting to be looked up; try again later`,
       );
     }
     const asked = this.#queue.add(async () => this.#ask(host)).finally(() => this.#asked.delete(host));
@@ -85,7 +85,7 @@ class GroupResolver {
     const answers = await Promise.allSettled([dns.resolve4(host), dns.resolve6(host)]);
     const addresses = answers.flatMap((answer) => (answer.status === "fulfilled" ? answer.value : []));
     if (addresses.length > 0) return usableFirst(addresses.slice(0, maxAddresses));
-    throw new Error(`no server knows an address of ${host}`);
+    throw new Error(`no server has an address for ${host}`);
   }
 
   /** Made anew when the system's servers are others than before: after a change of the network, or once there is one. */

@@ -59,7 +59,7 @@ export class Passage {
     }
     const place = meter.enter();
     if (typeof place === "string") {
-      const detail = `this group has used up its limit (${place}); ${place === "tunnels" ? "close other connections first" : "it begins anew at 0:00 UTC"}`;
+      const detail = `this group has used up its limit (${place}); ${place === "tunnels" ? "close other connections first" : "it resets at 00:00 UTC"}`;
       await this.#refuse(socket, { status: 429, rule: place, detail });
       return;
     }

@@ -38,6 +38,6 @@ export class Reflections {
 
 /** What is said of a destination that is closed. */
 export function reflectsRefusal(destination: string): { status: 403; rule: "reflects"; detail: string } {
-  const detail = `${destination} has sent back a secret that was added to a request, so it is closed to this group until the host is started again`;
+  const detail = `${destination} has sent back a secret that was added to a request, so it is blocked for this group until the host restarts`;
   return { status: 403, rule: "reflects", detail };
 }

@@ -1,7 +1,7 @@
 import type { Logger } from "pino";
 
 import { AppError, toError } from "../../lib/app-error.ts";
-import { waitOnTimer } from "../../lib/wait.ts";
+import { sleep } from "../../lib/sleep.ts";
 
 const retryMs = 1_000;
 
@@ -33,7 +33,10 @@ export class EngineWait implements AsyncDisposable {
     } catch (error) {
       const isAway = error instanceof AppError && error.code === "engine_unavailable";
       if (!isAway || !parts.mayWait) throw error;
-      parts.logger.warn({ reason: error.message, fix: error.fix }, "the container engine is away; turns wait for it");
+      parts.logger.warn(
+        { reason: error.message, fix: error.fix },
+        "the container engine is unavailable; turns wait for it",
+      );
       wait.#trying = wait.#tryOn();
     }
     return wait;
@@ -57,11 +60,11 @@ export class EngineWait implements AsyncDisposable {
   async #tryOn(): Promise<void> {
     const { signal } = this.#stop;
     for (let told = ""; ;) {
-      await waitOnTimer(retryMs, signal);
+      await sleep(retryMs, signal);
       if (signal.aborted) return;
       try {
         await this.#parts.prepare();
-        this.#parts.logger.info("the container engine is there; turns go on");
+        this.#parts.logger.info("the container engine is available again; turns continue");
         return this.#ready.resolve();
       } catch (error) {
         const { message } = toError(error);

@@ -1,6 +1,6 @@
 import type { Readable } from "node:stream";
 
-import { rememberSuccess } from "../../lib/remember-success.ts";
+import { memoize } from "../../lib/memoize.ts";
 import type {
   ContainerEngine,
   ContainerExit,
@@ -19,7 +19,7 @@ export class LateEngine implements ContainerEngine {
   #found: ContainerEngine | undefined;
 
   constructor(open: () => Promise<ContainerEngine>) {
-    this.#engine = rememberSuccess(async () => {
+    this.#engine = memoize(async () => {
       this.#found = await open();
       return this.#found;
     });

@@ -3,7 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { LimitCounters } from "../../domain/limit.ts";
 import type { MountSighting } from "../../domain/mount.ts";
 import { AppError } from "../../lib/app-error.ts";
-import { rememberSuccess } from "../../lib/remember-success.ts";
+import { memoize } from "../../lib/memoize.ts";
 import type { ProbeReport } from "../../protocol/messages.ts";
 import { attest } from "../attestation/attestation.ts";
 import type { Evidence } from "../attestation/attestation.ts";
@@ -66,7 +66,7 @@ export class LaunchedContainer {
     this.generation = parts.generation;
     this.uid = parts.uid;
     this.mailFolder = parts.mailFolder;
-    this.#remove = rememberSuccess(() => parts.engine.remove(parts.id).finally(() => this.#watching.abort()));
+    this.#remove = memoize(() => parts.engine.remove(parts.id).finally(() => this.#watching.abort()));
     this.exited = this.#watch();
   }
 
@@ -178,7 +178,7 @@ const nothingSeen: MountSighting = {
 };
 
 function endedEarly(name: string): AppError {
-  return new AppError("container_lost", `Container ${name} ended before it could be looked at.`);
+  return new AppError("container_lost", `Container ${name} ended before it could be inspected.`);
 }
 
 const removedExit: ContainerExit = { code: 137, oomKilled: false };

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 
 import type { ProtectedFile } from "../../domain/protected-file.ts";
-import { agentEnvironment, containerPaths, egressDoor } from "../../protocol/paths.ts";
+import { agentEnvironment, containerPaths, egressProxy } from "../../protocol/paths.ts";
 import type { ContainerEngine, CreateBody } from "../engine/engine.ts";
 import type { MountGrant } from "../mounts/rules.ts";
 import { hardenedHostConfig, hostName, searchPath, type ContainerUser, type SandboxSize } from "../profile/profile.ts";
@@ -158,7 +158,7 @@ function environment({ image, generation, sandbox, egress }: ContainerWish): str
 
 /** The names that programs look for; each of them knows only some. */
 function egressEnvironment({ certificates }: EgressMount): Record<string, string> {
-  const proxy = `http://127.0.0.1:${egressDoor.port}`;
+  const proxy = `http://127.0.0.1:${egressProxy.port}`;
   const own = "localhost,127.0.0.1,::1";
   const variables: Record<string, string> = { NODE_USE_ENV_PROXY: "1" };
   const proxies = { http_proxy: proxy, https_proxy: proxy, all_proxy: proxy, no_proxy: own };
@@ -170,7 +170,7 @@ function egressEnvironment({ certificates }: EgressMount): Record<string, string
   return variables;
 }
 
-const certificateFile = `${containerPaths.egress}/${egressDoor.certificatesName}`;
+const certificateFile = `${containerPaths.egress}/${egressProxy.certificatesName}`;
 const certificateVariables = [
   "CURL_CA_BUNDLE",
   "GIT_SSL_CAINFO",

@@ -74,7 +74,7 @@ async function readEntries(output: Readable): Promise<FoundEntry[]> {
   let bytes = 0;
   for await (const chunk of output as AsyncIterable<Buffer>) {
     bytes += chunk.length;
-    if (bytes > mostBytes) throw cannot("too much in it has to be looked at");
+    if (bytes > mostBytes) throw cannot("it holds too much to be inspected");
     const text = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
     let from = 0;
     for (let end = text.indexOf(0); end >= 0; end = text.indexOf(0, from)) {

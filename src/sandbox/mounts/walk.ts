@@ -90,8 +90,7 @@ async function lookInto(path: Buffer, refuseName: RefuseName, most: number): Pro
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code ?? String(error);
     // A folder may vanish while its neighbours are read; then nothing of it will be mounted either.
-    if (code !== "ENOENT")
-      return { entries, folders, secrets, refusal: `${shown(path)} cannot be looked into (${code})` };
+    if (code !== "ENOENT") return { entries, folders, secrets, refusal: `${shown(path)} cannot be read (${code})` };
   }
   return { entries, folders, secrets };
 }

@@ -1,4 +1,4 @@
-import type { HotContainer as HotContainerView } from "../../domain/session.ts";
+import type { HotContainerView } from "../../domain/session.ts";
 import type { LimitCounters, LimitHit } from "../../domain/limit.ts";
 import type { HostileCopy } from "../../lib/open-hostile-file.ts";
 import { AppError } from "../../lib/app-error.ts";

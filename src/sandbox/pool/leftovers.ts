@@ -53,7 +53,7 @@ export class Leftovers implements AsyncDisposable {
     try {
       await this.#look();
     } catch (error) {
-      this.#parts.logger.error({ error: toError(error) }, "whether containers are left over cannot be said");
+      this.#parts.logger.error({ error: toError(error) }, "could not check for leftover containers");
     }
   }
 

@@ -69,7 +69,7 @@ export class MountWatch implements AsyncDisposable {
 
   constructor(parts: MountWatchParts) {
     this.#parts = parts;
-    this.#pending = new PendingWork((error) => parts.logger.error({ error }, "mounts could not be looked at"));
+    this.#pending = new PendingWork((error) => parts.logger.error({ error }, "could not inspect mounts"));
   }
 
   /**
@@ -196,8 +196,8 @@ export class MountWatch implements AsyncDisposable {
   #failed(watched: Watched, error: unknown): void {
     // One that ended while it was started is nobody's any more.
     if (this.#life.signal.aborted || (error instanceof AppError && error.code === "container_lost")) return;
-    this.#parts.logger.error({ error, group: watched.owner.group }, "the mounts of a container could not be looked at");
-    watched.refused ??= `its mounts could not be looked at: ${toError(error).message}`;
+    this.#parts.logger.error({ error, group: watched.owner.group }, "could not inspect the mounts of a container");
+    watched.refused ??= `its mounts could not be inspected: ${toError(error).message}`;
     watched.end(watched.refused);
   }
 }

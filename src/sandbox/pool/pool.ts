@@ -2,7 +2,7 @@ import { once } from "node:events";
 
 import type { Group } from "../../domain/group.ts";
 import type { LimitHit } from "../../domain/limit.ts";
-import type { HotContainer as HotContainerView, Session } from "../../domain/session.ts";
+import type { HotContainerView, Session } from "../../domain/session.ts";
 import { AppError, toError } from "../../lib/app-error.ts";
 import { HotContainer } from "./hot-container.ts";
 import type { HotContainerParts, TurnListener } from "./hot-container.ts";
@@ -47,9 +47,7 @@ export class SessionPool implements AsyncDisposable {
   constructor(parts: PoolParts) {
     this.#parts = parts;
     this.#freezing = new Freezing(parts);
-    this.#pending = new PendingWork((error) =>
-      parts.logger.error({ error }, "a container could not be ended in good order"),
-    );
+    this.#pending = new PendingWork((error) => parts.logger.error({ error }, "a container could not be ended cleanly"));
     this.#leftovers = new Leftovers({
       found: () => parts.launcher.found(),
       inUse: ({ session, generation }) =>

@@ -111,9 +111,9 @@ const reasons: Readonly<Record<HostileRefusal, string>> = {
   "bad-name": "its name cannot be used",
   link: "it is a link",
   "not-a-file": "it is not a regular file",
-  "hard-linked": "it has a second name (a hard link)",
+  "hard-linked": "it has a hard link",
   "foreign-owner": "it belongs to the agent, or to another user than the host's",
-  "odd-mode": "its mode is odd",
+  "odd-mode": "it has unusual permissions",
   "writable-by-others": "other users than its owner can write to it",
   "too-large": "it is larger than 256 KiB",
   unreadable: "it cannot be read",
@@ -121,7 +121,7 @@ const reasons: Readonly<Record<HostileRefusal, string>> = {
 
 /** What the operator can do, in a sentence or two. */
 function remedy({ group, file, reason, movedTo }: RefusedChange): string {
-  if (reason === "missing") return "It has been put back. To have none, leave it empty.";
+  if (reason === "missing") return "It has been restored. To have no instructions, leave it empty.";
   if (movedTo !== undefined) {
     return `It is now ${movedTo} in the group's folder, and what was in use before is back in its place. If the change was yours, make it again there.`;
   }

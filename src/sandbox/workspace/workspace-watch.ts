@@ -118,9 +118,9 @@ export class WorkspaceWatch implements AsyncDisposable {
     const { limitBytes } = this.#parts;
     const usage = await this.#parts.measure(group, this.#life.signal);
     const most = entriesWithin(limitBytes);
-    const advice = `Until there is room again no agent is started here. The operator can look with: du -xh --max-depth=2 "$CRABPOT_HOME/groups/${group}" | sort -h, and remove files, or raise sandbox.workspaceMb.`;
+    const advice = `No agent is started here until there is room again. The operator can check with: du -xh --max-depth=2 "$CRABPOT_HOME/groups/${group}" | sort -h, and remove files, or raise sandbox.workspaceMb.`;
     if (usage !== undefined && usage.bytes > limitBytes) {
-      const text = `The group's folder holds ${spoken(usage.bytes)}, and ${spoken(limitBytes)} is the most it may hold. ${advice}`;
+      const text = `The group's folder holds ${spoken(usage.bytes)}; the limit is ${spoken(limitBytes)}. ${advice}`;
       return { limit: "workspace", value: usage.bytes, text };
     }
     if (usage !== undefined && usage.entries <= most) return undefined;

@@ -155,16 +155,21 @@ function isBusy(error: unknown): boolean {
 }
 
 const failures: readonly { code: RegExp; what: string; fix: string; passing: boolean }[] = [
-  { code: /^SQLITE_FULL/, what: "the disk is full", fix: "free some space; the host goes on by itself", passing: true },
+  {
+    code: /^SQLITE_FULL/,
+    what: "the disk is full",
+    fix: "free some space; the host then continues automatically",
+    passing: true,
+  },
   {
     code: /^SQLITE_(BUSY|LOCKED)/,
-    what: "another process holds it for too long",
+    what: "another process has held it for too long",
     fix: "end the other program that writes to this file",
     passing: true,
   },
   {
     code: /^SQLITE_(CORRUPT|NOTADB)/,
-    what: "it is damaged or not a database of crabpot",
+    what: "it is damaged or not a crabpot database",
     fix: "stop the host, keep a copy of the file, and restore a backup or move the file away",
     passing: false,
   },

@@ -145,8 +145,8 @@ function settingsOf({ trigger, main, mounts, model, policy, budget }: Group): Gr
 
 function conflictSentence(group: Group, taken: Pick<Row<"groups">, "name" | "channel" | "chat">): string {
   return taken.name === group.name
-    ? `There is a group ${group.name} already; remove it first, or choose another name.`
-    : `The chat ${group.chat} of channel ${group.channel} belongs to the group ${taken.name} already.`;
+    ? `Group ${group.name} already exists; remove it first, or choose another name.`
+    : `The chat ${group.chat} of channel ${group.channel} already belongs to the group ${taken.name}.`;
 }
 
 function toGroup(row: Row<"groups">): Group {

@@ -64,7 +64,7 @@ async function refusal(folder: string, path: string, error: unknown): Promise<Ap
   }
   const owner = await readOwner(folder);
   const who = owner ? ` (pid ${owner.pid}, since ${new Date(owner.startedAt).toISOString()})` : "";
-  return new AppError("host_running", `A host${who} is running in the home ${folder} already.`, {
+  return new AppError("host_running", `A host${who} is already running in the home ${folder}.`, {
     cause: error,
     fix: "stop it first, or set CRABPOT_HOME to another folder",
   });

@@ -138,7 +138,7 @@ function parse<T>(column: string, schema: z.ZodType<T>, json: string): T {
   try {
     return schema.parse(JSON.parse(json));
   } catch (cause) {
-    throw new AppError("store_failed", `A row of the store holds something unreadable in its column ${column}.`, {
+    throw new AppError("store_failed", `A row of the store has an unreadable value in column ${column}.`, {
       cause,
     });
   }

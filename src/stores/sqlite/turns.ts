@@ -191,7 +191,7 @@ async function begin(
     .onConflict((conflict) => conflict.column("id").doNothing())
     .returningAll()
     .executeTakeFirst();
-  if (!row) throw new AppError("conflict", `Turn ${turn.id} has begun already.`);
+  if (!row) throw new AppError("conflict", `Turn ${turn.id} has already begun.`);
   return { turn: toTurn(row), step: await appendStep(transaction, row, first) };
 }
 

@@ -220,7 +220,7 @@ test("somebody who types is greeted, and keeps what is being typed when a reply 
     taken.push(text);
     return stored;
   });
-  await expect.poll(() => rig.seen()).toMatch(/You talk to crab.*› /s);
+  await expect.poll(() => rig.seen()).toMatch(/You are talking to crab.*› /s);
 
   rig.input.write("half a li");
   await expect.poll(() => rig.seen()).toContain("half a li");

@@ -70,7 +70,7 @@ test("a type that does not exist is refused with the one that was meant; without
 
   expect([wrong.code, wrong.stderr]).toEqual([
     2,
-    expect.stringMatching(/no type of event "turn\.end".*\n.*"turn\.ended"/),
+    expect.stringMatching(/no event type "turn\.end".*\n.*"turn\.ended"/),
   ]);
   expect(wrongPrefix.stderr).toContain('did you mean "turn.*"?');
   expect(offline.stderr).toContain('did you mean "turn.started"?');

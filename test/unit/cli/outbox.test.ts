@@ -29,8 +29,8 @@ test("messages that were given up are listed with the reason, and sent again one
   expect(listed.stdout.trimEnd().split("\n")).toHaveLength(3);
   expect(listed.stdout).toMatch(/reply\tdead\t1\t.*no such chat\tevil\\u\{1b\}\[2J/);
   expect(jsonLines(json.stdout).map(({ seq }) => seq)).toEqual([sent, unsure, second, first]);
-  expect(status.stdout).toMatch(/^outbox +1 unsent, 1 of them uncertain, 2 given up$/m);
-  expect(one).toMatchObject({ code: 0, stdout: "1 message is back in line.\n" });
+  expect(status.stdout).toMatch(/^outbox +1 unsent, 1 of them uncertain, 2 dead$/m);
+  expect(one).toMatchObject({ code: 0, stdout: "1 message is queued again.\n" });
   expect(jsonLines(uncertain.stdout)).toEqual([{ retried: [unsure] }]);
   expect(jsonLines(all.stdout)).toEqual([{ retried: [second] }]);
   expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining("is accepted; only a dead or uncertain")]);

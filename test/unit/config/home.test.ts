@@ -95,7 +95,7 @@ test("a home behind a link is used by its real path; a link inside a home is ref
 
   await using other = await temporaryFolder();
   await symlink(real, join(other.path, "keys"));
-  await expect(prepareHome(other.path)).rejects.toThrow(/keys is not a folder of its own/);
+  await expect(prepareHome(other.path)).rejects.toThrow(/keys is not a real folder/);
 });
 
 test("a group's folder is copied from the template once and never touched again", async () => {
@@ -154,7 +154,7 @@ test("a link in place of a group's folder is refused", async () => {
   await symlink("/etc", join(folder.path, "family"));
 
   await expect(ensureGroupFolder({ groups: folder.path, checkout }, { name: "family", main: false })).rejects.toThrow(
-    /is not a folder of its own/,
+    /is not a real folder/,
   );
 });
 

@@ -128,7 +128,7 @@ describe("faults name the path and what to write instead", () => {
     ],
     [
       "groups: { a: { channel: terminal, chat: x }, b: { channel: terminal, chat: x } }",
-      'groups.b.chat: chat "x" of channel terminal is already that of group a',
+      'groups.b.chat: chat "x" of channel terminal already belongs to group a',
     ],
     ["channels: { http: {} }", "gateway.token: is missing; the http channel needs one"],
     ["gateway: { host: 0.0.0.0 }", "gateway.token: is missing; 0.0.0.0 can be reached from other machines"],
@@ -165,7 +165,7 @@ describe("YAML that could mean two things, or too much, is refused", () => {
       `a0: &a0 [1, 1]\n${Array.from({ length: 7 }, (_, n) => `a${n + 1}: &a${n + 1} [${`*a${n}, `.repeat(9)}]\n`).join("")}`,
     ],
   ])("%s", async ([, text]) => {
-    expect((await faultsOf(text ?? "")).join()).toMatch(/^this is not good YAML: /);
+    expect((await faultsOf(text ?? "")).join()).toMatch(/^this is not valid YAML: /);
   });
 
   test("a key that would reach into the program's objects is just unknown", async () => {

@@ -2,10 +2,10 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 
 import { systemPrompt } from "../../../src/context/system-prompt.ts";
-import type { Place } from "../../../src/context/system-prompt.ts";
+import type { PromptFacts } from "../../../src/context/system-prompt.ts";
 import { LocalTime } from "../../../src/context/time-zone.ts";
 
-const place: Place = {
+const place: PromptFacts = {
   agentName: "crab",
   group: "family",
   folders: [

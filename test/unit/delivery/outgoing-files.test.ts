@@ -199,6 +199,6 @@ test("an agent cannot fill the host's disk by sending", async () => {
     await addRow(rig.store, { ...file, bytes: 60_000_000 }, "http", "accepted");
   }
 
-  await expect(rig.files.keep("family", "/workspace/group/file")).rejects.toThrow("480 MB are kept");
+  await expect(rig.files.keep("family", "/workspace/group/file")).rejects.toThrow("480 MB of files are waiting");
   await expect(full.files.keep("family", "/workspace/group/file")).rejects.toThrow("nearly full");
 });

@@ -59,7 +59,7 @@ test("what an event announces waits for the store and the record, and is not don
   expect(steps).toEqual(["record chat.left", "record chat.left"]);
 });
 
-test("an event that is told again because it could not be put on record is in the stream once", async () => {
+test("an event that is told again because it could not be recorded is in the stream once", async () => {
   let attempts = 0;
   await using rig = await openBus({
     record: async () => {

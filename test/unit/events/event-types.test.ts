@@ -67,5 +67,5 @@ test("a type or a prefix is found, and what is close to one is suggested", () =>
       expect.objectContaining({ code: "bad_input", fix: `did you mean "${right}"?` }),
     );
   }
-  expect(() => matchTypes("*")).toThrow('There is no type of event "*".');
+  expect(() => matchTypes("*")).toThrow('There is no event type "*".');
 });

@@ -232,7 +232,7 @@ test("beyond the day's sum of files messages come without theirs, and the chat i
   expect([...receipts, other]).toEqual(Array.from({ length: 5 }, () => stored));
   const kept = await opened.store.messages.after(someGroup("family"), 0, 10);
   expect(kept.map(({ attachments }) => attachments?.[0]?.file?.bytes)).toEqual([600, undefined, 400, undefined, 600]);
-  expect(rig.notices).toMatchObject([{ text: expect.stringContaining("as many files today") }]);
+  expect(rig.notices).toMatchObject([{ text: expect.stringContaining("reached today's limit for files") }]);
 });
 
 test("files that are fetched at the same time in several groups share one sum", async () => {

@@ -216,7 +216,7 @@ test("files have at most what members may still send today, whatever they say of
   expect(fetched.map(({ file: kept }) => kept?.bytes)).toEqual([100, undefined, undefined, 1]);
   expect(fetched.map(({ failure }) => failure)).toEqual([
     undefined,
-    "members have sent as many files today as they may",
+    "members have reached today's limit for files",
     "it is larger than 50 bytes",
     undefined,
   ]);

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import type { IncomingMessage } from "../../../src/domain/message.ts";
-import { createApprovals } from "../../../src/intake/approvals.ts";
+import { createAdmissions } from "../../../src/intake/admissions.ts";
 import { openGroupRegistry } from "../../../src/intake/group-registry.ts";
 import { createOnboarding, type OnboardingParts } from "../../../src/intake/onboarding.ts";
 import type { PendingCommand, Store } from "../../../src/stores/store.ts";
@@ -140,7 +140,7 @@ test("approving is done once however often it is carried out, and never gives a 
   const { store } = rig;
   const registry = await openGroupRegistry({ configured: [main], store: store.groups, prepare: async () => undefined });
   const added: object[] = [];
-  const approve = createApprovals({
+  const approve = createAdmissions({
     store,
     registry,
     isNameFree: async ({ name }) => name !== "bowling" && registry.byName(name) === undefined,
@@ -164,10 +164,10 @@ test("approving is done once however often it is carried out, and never gives a 
   expect(bad.map(({ text }) => text)).toEqual([
     expect.stringContaining("no request with this code"),
     expect.stringContaining("use at most 64 lower case letters"),
-    expect.stringContaining("is or was that of another group"),
+    expect.stringContaining("is or was used by another group"),
   ]);
   expect(first).toMatchObject({
-    text: '"Bowling" on fake is the group "bowling-2" now. I answer there when I am mentioned.',
+    text: '"Bowling" on fake is now the group "bowling-2". I answer there when I am mentioned.',
     settles: { code, as: "approved" },
     outgoing: [{ group: "bowling-2", chat: "g1@x.us", text: expect.stringContaining("@crab") }],
   });

@@ -58,7 +58,7 @@ test("a used-up budget stops the call before it is made, and says how much of wh
 
   expect(code).toBe("budget_exhausted");
   expect(message).toContain("of 1,500 tokens (group tokensPerDay), 1,000 tokens are used");
-  expect(message).toContain("It starts afresh at 2026-01-16 00:00 UTC.");
+  expect(message).toContain("It resets at 2026-01-16 00:00 UTC.");
   expect(opened.first.requests).toHaveLength(1);
 });
 
@@ -142,7 +142,7 @@ test("without a budget in total five dollars a day hold for what has a price, an
 
   expect(code).toBe("budget_exhausted");
   expect(message).toBe(
-    "The day's budget of all groups together is used up. It is the default of 5 US dollars a day; the operator can set budgets.total.usdPerDay in config.yaml. It starts afresh at 2026-01-16 00:00 UTC.",
+    "The day's budget of all groups together is used up. It is the default of 5 US dollars a day; the operator can set budgets.total.usdPerDay in config.yaml. It resets at 2026-01-16 00:00 UTC.",
   );
   expect(opened.first.requests).toHaveLength(1);
 });
@@ -168,6 +168,6 @@ test("a group is not told what all groups together have used", async () => {
   const { message } = await codeAndText(opened.models.complete(modelCall()));
 
   expect(message).toBe(
-    "The day's budget of all groups together (total tokensPerDay) is used up. It starts afresh at 2026-01-16 00:00 UTC.",
+    "The day's budget of all groups together (total tokensPerDay) is used up. It resets at 2026-01-16 00:00 UTC.",
   );
 });

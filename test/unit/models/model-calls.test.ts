@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import type { ToolDefinition } from "../../../src/domain/model.ts";
 import { AppError } from "../../../src/lib/app-error.ts";
-import { waitReally } from "../../../src/models/retry.ts";
+import { sleep } from "../../../src/lib/sleep.ts";
 import { codeAndText, modelCall, openModelCalls } from "./open-model-calls.ts";
 
 const tool: ToolDefinition = { name: "shell", description: "Runs.", inputSchema: { type: "object" } };
@@ -142,7 +142,7 @@ test("a call that is aborted while it waits for its next try ends with the reaso
     first: () => ({ fault: "status", status: 503 }),
     wait: (_ms, signal) => {
       stop.abort(reason);
-      return waitReally(60_000, signal);
+      return sleep(60_000, signal);
     },
   });
 

@@ -10,7 +10,7 @@ import { openLateProvider } from "../../../src/models/catalog.ts";
 import { createModelCalls } from "../../../src/models/model-calls.ts";
 import type { ModelCall, ModelCalls, ModelCallsParts } from "../../../src/models/model-calls.ts";
 import type { NewEvent } from "../../../src/events/event.ts";
-import type { Wait } from "../../../src/models/retry.ts";
+import type { Sleep } from "../../../src/lib/sleep.ts";
 import { openStore } from "../../../src/stores/catalog.ts";
 import type { UsageStore } from "../../../src/stores/store.ts";
 import { startAnthropicServer } from "../../support/model-servers/anthropic.ts";
@@ -29,7 +29,7 @@ interface Setting {
   readonly attempts?: number;
   readonly capabilities?: Readonly<Record<string, CapabilityOverride>>;
   readonly budgets?: { perGroup?: Limits; total?: Limits };
-  readonly wait?: Wait;
+  readonly wait?: Sleep;
   /** By SHA-256. */
   readonly images?: ReadonlyMap<string, Uint8Array>;
   readonly publish?: ModelCallsParts["publish"];

@@ -84,7 +84,7 @@ test("full logs of a group take no more than they may, the oldest go first, and 
   expect(await readdir(join(paths.sessions, two))).toContain("log.jsonl.3");
   expect(verified).toMatchObject({
     code: 0,
-    stdout: expect.stringMatching(/intact.*closed logs of containers are as they were/),
+    stdout: expect.stringMatching(/intact.*closed container logs are unchanged/),
   });
 });
 

@@ -89,7 +89,7 @@ test("a database of another program and a file that is no database are refused",
   });
   await expect(openStore({ kind: "sqlite", path: place.path })).rejects.toMatchObject({
     code: "store_failed",
-    message: expect.stringContaining("not a database"),
+    message: expect.stringContaining("not a crabpot database"),
   });
   await expect(openStore({ kind: "sqlite", path: place.folder.path })).rejects.toMatchObject({ code: "store_failed" });
 });

@@ -5,7 +5,7 @@ import * as z from "zod";
 import type { ChannelPorts, ChannelTraits } from "../../../src/channels/define-channel.ts";
 import { defineChannel } from "../../../src/channels/define-channel.ts";
 import { systemClock } from "../../../src/lib/clock.ts";
-import { openChannels, type Entrances } from "../../../src/wiring/channels.ts";
+import { openChannels, type ChannelResources } from "../../../src/wiring/channels.ts";
 import { noInterception } from "../../../src/wiring/interception.ts";
 import { FakeChannel } from "../../fakes/fake-channel.ts";
 import { openTestStore } from "../../support/open-test-store.ts";
@@ -19,7 +19,7 @@ const person = {
 };
 
 /** Opens channels of these names and traits; what each was opened with. */
-async function open(wanted: Readonly<Record<string, ChannelTraits>>, entrances: Partial<Entrances> = {}) {
+async function open(wanted: Readonly<Record<string, ChannelTraits>>, resources: Partial<ChannelResources> = {}) {
   await using stack = new AsyncDisposableStack();
   const { store } = stack.use(await openTestStore());
   const ports = new Map<string, ChannelPorts>();
@@ -45,7 +45,7 @@ async function open(wanted: Readonly<Record<string, ChannelTraits>>, entrances: 
     logger: pino({ level: "silent" }),
     interception: noInterception,
   } as unknown as Parameters<typeof openChannels>[0];
-  const running = await openChannels(context, stack, { routes: undefined, console: undefined, ...entrances });
+  const running = await openChannels(context, stack, { routes: undefined, console: undefined, ...resources });
   const owned = stack.move();
   const get = (name: string): ChannelPorts => {
     const found = ports.get(name);

@@ -37,7 +37,7 @@ const wantedHistory: ReadonlySet<unknown> = new Set([
 ]);
 
 /** One connection to WhatsApp, from its start to its end; never started twice. */
-export class Session {
+export class WhatsAppSession {
   readonly #host: Host;
   readonly #auth: AuthState;
   readonly #socket: WASocket;
@@ -71,7 +71,7 @@ export class Session {
     });
   }
 
-  static async start(host: Host, order: StartOrder): Promise<Session | undefined> {
+  static async start(host: Host, order: StartOrder): Promise<WhatsAppSession | undefined> {
     trustOnly(order.trust);
     const storage = {
       read: (keys: readonly string[]) => host.call("readKeys", keys),
@@ -82,7 +82,7 @@ export class Session {
       host.tell("ended", { code: loggedOut, reason: "there is no account" });
       return undefined;
     }
-    const session = new Session(host, auth, await configure(host, auth, order));
+    const session = new WhatsAppSession(host, auth, await configure(host, auth, order));
     session.#listen(order);
     return session;
   }

@@ -46,7 +46,7 @@ export class EngineClient implements AsyncDisposable {
     if (thrown instanceof AppError) return thrown;
     const cause = toError(thrown);
     if (cause instanceof ImproperName) {
-      const message = `crabpot does not ask the container engine to ${action}: that is not a name.`;
+      const message = `crabpot does not ask the container engine to ${action}: that is not a valid name.`;
       return new AppError("engine_refused", message);
     }
     const status = statusOf(cause);
@@ -60,7 +60,7 @@ export class EngineClient implements AsyncDisposable {
       });
     }
     if (status === 500 && partsAway.test(words)) {
-      const message = `The container engine at ${this.url} is going down or coming up and could not ${action}: ${words}`;
+      const message = `The container engine at ${this.url} is starting or shutting down and could not ${action}: ${words}`;
       return new AppError("engine_unavailable", message, { cause });
     }
     return new AppError("engine_refused", `The container engine refused to ${action}: ${words}`, { cause });

@@ -5,7 +5,7 @@ import type { Receipt } from "../../../../src/channels/channel.ts";
 import type { Arrival } from "../../../../src/channels/whatsapp/arrival.ts";
 import { Directory } from "../../../../src/channels/whatsapp/directory.ts";
 import { Intake } from "../../../../src/channels/whatsapp/intake.ts";
-import { waitOnTimer } from "../../../../src/lib/wait.ts";
+import { sleep } from "../../../../src/lib/sleep.ts";
 import { openTestStore } from "../../../support/open-test-store.ts";
 
 function arrival(chat: string, id: string): Arrival {
@@ -38,7 +38,7 @@ test("a message that is kept out for hours is given up: neither its chat nor its
     group: async () => undefined,
     fetchMedia: async () => undefined,
     taken: () => undefined,
-    wait: waitOnTimer,
+    wait: sleep,
     logger: pino({ level: "silent" }),
   });
   intake.open();

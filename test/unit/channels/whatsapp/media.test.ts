@@ -84,6 +84,6 @@ test.each(["@elsewhere.example/x", "elsewhere.example/x", "", ":1/x"])(
   async (directPath) => {
     const { file, reference } = encrypted(content);
 
-    await expect(fetchFrom(file, { ...reference, directPath })).rejects.toThrow(/nobody knows where/);
+    await expect(fetchFrom(file, { ...reference, directPath })).rejects.toThrow(/location is unknown/);
   },
 );

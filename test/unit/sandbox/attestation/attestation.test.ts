@@ -135,7 +135,7 @@ test.each<[string, Partial<ProbeReport>, RegExp]>([
 });
 
 test.each<[string, Partial<HostView>, RegExp]>([
-  ["another folder is mounted", { identities: { "/workspace/extra/app": "1:3" } }, /another folder/],
+  ["another folder is mounted", { identities: { "/workspace/extra/app": "1:3" } }, /a different folder/],
   ["processes are unlimited", { pidsMax: "max" }, /processes is limited to max/],
   ["memory is unlimited", { memoryMax: "9223372036854771712" }, /memory is limited to 9223372036854771712/],
   ["a saved user differs", { status: { ...hostView.status, Uid: "300001 300001 0 300001" } }, /runs as uid/],

@@ -114,7 +114,7 @@ test("a file that was removed, or replaced by a link, is put back: on record, an
   expect(rig.warnings.join("")).toContain("If the change was yours, make it again there.");
   // The agent could cause any number of them.
   expect(rig.told).toEqual([
-    "AGENTS.md of group family has changed, and the change is not used: it was removed. It has been put back. To have none, leave it empty.",
+    "AGENTS.md of group family has changed, and the change is not used: it was removed. It has been restored. To have no instructions, leave it empty.",
   ]);
 });
 

@@ -6,7 +6,7 @@ export type ToolCall = Extract<HostPayload, { type: "model-response" }>["toolCal
 
 export type ToolResult = Readonly<AgentToolResult>;
 
-/** What an engine has of the host during one turn. All of it rejects once the turn is cancelled. */
+/** What a loop has of the host during one turn. All of it rejects once the turn is cancelled. */
 export interface TurnHost {
   readonly signal: AbortSignal;
   /** What the model may call in this turn. */
@@ -25,7 +25,7 @@ export interface TurnResult {
 }
 
 /** Works on turns: decides what the model is asked and runs the tools that it asks for. Keeps nothing between turns. */
-export interface Engine {
+export interface AgentLoop {
   /** May reject: the turn then fails with the error's message, or is cancelled if it was. */
   runTurn(host: TurnHost): Promise<TurnResult>;
 }

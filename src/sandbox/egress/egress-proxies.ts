@@ -6,10 +6,10 @@ import { getCACertificates, rootCertificates } from "node:tls";
 import type { Logger } from "pino";
 
 import type { GroupNetwork } from "../../domain/egress.ts";
-import { egressDoor } from "../../protocol/paths.ts";
+import { egressProxy } from "../../protocol/paths.ts";
 import { openAuthority } from "./authority.ts";
 import type { Authority } from "./authority.ts";
-import { EgressDoor } from "./door.ts";
+import { EgressProxy } from "./egress-proxy.ts";
 import { groupResolver } from "./group-resolver.ts";
 import { Inspector } from "./inspector.ts";
 import { defaultEgressLimits, EgressMeter } from "./meter.ts";
@@ -20,14 +20,14 @@ import { Reflections } from "./reflections.ts";
 import type { Publish } from "../../events/event.ts";
 import type { EgressEvent } from "./replies.ts";
 
-/** What a program that embeds the host may set, and no configuration: with it, doors lead to places that are not public. */
+/** What a program that embeds the host may set, and no configuration: with it, proxies lead to places that are not public. */
 export interface EgressOverrides {
   readonly addresses?: Partial<AddressRules>;
   readonly trusted?: readonly string[];
   readonly limits?: Partial<EgressLimits>;
 }
 
-export interface DoorsParts {
+export interface EgressProxiesParts {
   /** For the sockets; nobody but the host gets in. */
   readonly folder: string;
   readonly keyFolder: string;
@@ -43,30 +43,30 @@ export interface DoorsParts {
 }
 
 /** What a container of the group gets to see. */
-export interface DoorPlace {
+export interface EgressAccess {
   readonly folder: string;
   readonly certificates: boolean;
 }
 
-/** An open way out, and what it was opened for. */
-interface OpenDoor extends AsyncDisposable {
+/** An open proxy, and what it was opened for. */
+interface OpenProxy extends AsyncDisposable {
   readonly key: string;
-  readonly place: Promise<DoorPlace>;
+  readonly access: Promise<EgressAccess>;
 }
 
 /**
- * The ways out of all groups that have one. Each is opened when the first container needs it, and stays until the end, or until
+ * The proxies of all groups that have one. Each is opened when the first container needs it, and stays until the end, or until
  * a container is started after the group's network has changed: then another one takes its place, for all of its containers.
  */
-export class EgressDoors implements AsyncDisposable {
-  readonly #parts: DoorsParts;
-  readonly #open = new Map<string, OpenDoor>();
+export class EgressProxies implements AsyncDisposable {
+  readonly #parts: EgressProxiesParts;
+  readonly #open = new Map<string, OpenProxy>();
   readonly #isPublic = publicAddressCheck();
   readonly #isPrivate = privateAddressCheck();
   readonly #extra: readonly string[];
   #authority: Promise<Authority> | undefined;
 
-  constructor(parts: DoorsParts) {
+  constructor(parts: EgressProxiesParts) {
     this.#parts = parts;
     this.#extra = parts.extraAuthorities ?? getCACertificates("extra");
   }
@@ -75,15 +75,15 @@ export class EgressDoors implements AsyncDisposable {
   kindOf(group: string): string {
     const { allow, secrets } = this.#parts.networkOf(group);
     if (allow.length === 0) return "none";
-    const kind = secrets.length > 0 || this.#extra.length > 0 ? "door and certificates" : "door";
+    const kind = secrets.length > 0 || this.#extra.length > 0 ? "proxy and certificates" : "proxy";
     return `${kind} ${this.#keyOf(group)}`;
   }
 
   /** Undefined for a group that may not go anywhere. */
-  async open(group: string): Promise<DoorPlace | undefined> {
+  async open(group: string): Promise<EgressAccess | undefined> {
     const known = this.#open.get(group);
     const key = this.#keyOf(group);
-    if (known?.key === key) return known.place;
+    if (known?.key === key) return known.access;
     this.#open.delete(group);
     const network = this.#parts.networkOf(group);
     if (network.allow.length === 0) {
@@ -92,14 +92,15 @@ export class EgressDoors implements AsyncDisposable {
     }
     const opened = this.#openNext(group, { key, network, before: known });
     this.#open.set(group, opened);
-    opened.place.catch(() => {
+    opened.access.catch(() => {
       if (this.#open.get(group) === opened) this.#open.delete(group);
+      return opened[Symbol.asyncDispose]();
     });
-    return opened.place;
+    return opened.access;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await Promise.all([...this.#open.values()].map((door) => door[Symbol.asyncDispose]()));
+    await Promise.all([...this.#open.values()].map((proxy) => proxy[Symbol.asyncDispose]()));
   }
 
   #keyOf(group: string): string {
@@ -116,25 +117,25 @@ export class EgressDoors implements AsyncDisposable {
       key,
       network,
       before,
-    }: { readonly key: string; readonly network: GroupNetwork; readonly before?: OpenDoor | undefined },
-  ): OpenDoor {
+    }: { readonly key: string; readonly network: GroupNetwork; readonly before?: OpenProxy | undefined },
+  ): OpenProxy {
     const owned = new AsyncDisposableStack();
-    const open = async (): Promise<DoorPlace> => {
+    const open = async (): Promise<EgressAccess> => {
       await before?.[Symbol.asyncDispose]();
       return this.#make(group, network, owned);
     };
-    const place = open();
+    const access = open();
     return {
       key,
-      place,
+      access,
       [Symbol.asyncDispose]: async () => {
-        await place.catch(() => undefined);
+        await access.catch(() => undefined);
         await owned.disposeAsync();
       },
     };
   }
 
-  async #make(group: string, network: GroupNetwork, owned: AsyncDisposableStack): Promise<DoorPlace> {
+  async #make(group: string, network: GroupNetwork, owned: AsyncDisposableStack): Promise<EgressAccess> {
     const { publish, logger, now, overrides } = this.#parts;
     const folder = join(this.#parts.folder, group);
     await mkdir(folder, { recursive: true, mode: 0o755 });
@@ -149,7 +150,7 @@ export class EgressDoors implements AsyncDisposable {
     if (inspector) owned.use(inspector);
     const certificates = inspector !== undefined || this.#extra.length > 0;
     await this.#placeCertificates(folder, { certificates, ours: inspector !== undefined });
-    const door = await EgressDoor.open(
+    const proxy = await EgressProxy.open(
       {
         group,
         limits,
@@ -162,9 +163,9 @@ export class EgressDoors implements AsyncDisposable {
         inspector: (destination) => inspector?.open(destination),
         elapsed: () => performance.now(),
       },
-      join(folder, egressDoor.socketName),
+      join(folder, egressProxy.socketName),
     );
-    owned.use(door);
+    owned.use(proxy);
     return { folder, certificates };
   }
 
@@ -201,7 +202,7 @@ export class EgressDoors implements AsyncDisposable {
 
   /** Programs take one file for all: so it holds those that everybody trusts as well. Renamed into place. */
   async #placeCertificates(folder: string, wanted: { certificates: boolean; ours: boolean }): Promise<void> {
-    const path = join(folder, egressDoor.certificatesName);
+    const path = join(folder, egressProxy.certificatesName);
     if (!wanted.certificates) {
       await rm(path, { force: true });
       return;

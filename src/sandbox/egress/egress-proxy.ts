@@ -18,7 +18,7 @@ const maxConnections = 64;
  * A group's only way out: a proxy on a Unix socket that its containers see. Whoever connects is that group's agent; who
  * it is never comes from what is sent.
  */
-export class EgressDoor implements AsyncDisposable {
+export class EgressProxy implements AsyncDisposable {
   readonly #parts: PassageParts;
   readonly #server: Server;
   readonly #stop = new AbortController();
@@ -32,16 +32,16 @@ export class EgressDoor implements AsyncDisposable {
   }
 
   /** Listens at `socketPath`; a socket that an earlier run has left there is replaced. */
-  static async open(parts: PassageParts, socketPath: string): Promise<EgressDoor> {
-    const door = new EgressDoor(parts);
+  static async open(parts: PassageParts, socketPath: string): Promise<EgressProxy> {
+    const proxy = new EgressProxy(parts);
     await withShortPath(socketPath, async (path) => {
       await unlink(path).catch(() => undefined);
-      door.#server.listen(path);
-      await once(door.#server, "listening");
+      proxy.#server.listen(path);
+      await once(proxy.#server, "listening");
       // The folder decides who comes here at all: on the host its owner, and the containers that it is shown to.
       await chmod(path, 0o666);
     });
-    return door;
+    return proxy;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -1,10 +1,10 @@
 import type { AgentPayload, HostPayload } from "../../src/protocol/messages.ts";
-import type { Engine } from "./engines/engine.ts";
+import type { AgentLoop } from "./loops/agent-loop.ts";
 import { Turn } from "./turn.ts";
 import type { TurnStart } from "./turn.ts";
 
-export interface AgentLoopOptions {
-  readonly engine: Engine;
+export interface TurnDispatcherOptions {
+  readonly loop: AgentLoop;
   /** Before anything of the turn runs, and after all of the one before it. */
   readonly onTurnStart?: () => void;
   readonly send: (payload: AgentPayload) => Promise<void>;
@@ -14,12 +14,12 @@ export interface AgentLoopOptions {
 }
 
 /** Works on one turn at a time. A new one cancels the one before it, so that whatever came of that never blocks the next. */
-export class AgentLoop {
-  readonly #options: AgentLoopOptions;
+export class TurnDispatcher {
+  readonly #options: TurnDispatcherOptions;
   #turn: Turn | undefined;
   #last: Promise<void> = Promise.resolve();
 
-  constructor(options: AgentLoopOptions) {
+  constructor(options: TurnDispatcherOptions) {
     this.#options = options;
   }
 
@@ -47,7 +47,7 @@ export class AgentLoop {
 
   async #run(turn: Turn): Promise<void> {
     this.#options.onTurnStart?.();
-    const end = await turn.run(this.#options.engine);
+    const end = await turn.run(this.#options.loop);
     // The host has begun another one, perhaps the same again: it must not take this end for that one's.
     if (this.#turn !== turn) return;
     this.#turn = undefined;

@@ -2,7 +2,7 @@
  * Saves looking for what is hardly ever there: it is looked for in a place once, and then only when there is reason to doubt
  * that there is nothing.
  */
-export class Doubt {
+export class PendingCheck {
   readonly #looks = new Map<string, Promise<void>>();
 
   /** There may be something in this place from now on. */

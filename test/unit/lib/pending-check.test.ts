@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { Doubt } from "../../../src/lib/doubt.ts";
+import { PendingCheck } from "../../../src/lib/pending-check.ts";
 
 /** What was looked for, in order; each look waits until it is let go. */
 function looks() {
@@ -17,19 +17,19 @@ function looks() {
 }
 
 test("one look is enough for each place until there is doubt again, and who asks meanwhile waits for it", async () => {
-  const doubt = new Doubt();
+  const check = new PendingCheck();
   const { done, look, letGo } = looks();
   const settled: string[] = [];
 
-  const first = doubt.settle("here", look("first")).then(() => settled.push("first"));
-  const second = doubt.settle("here", look("second")).then(() => settled.push("second"));
-  await doubt.settle("there", async () => void done.push("elsewhere"));
+  const first = check.settle("here", look("first")).then(() => settled.push("first"));
+  const second = check.settle("here", look("second")).then(() => settled.push("second"));
+  await check.settle("there", async () => void done.push("elsewhere"));
   expect(settled).toEqual([]);
   letGo();
   await Promise.all([first, second]);
-  await doubt.settle("here", look("third"));
-  doubt.raise("here");
-  const last = doubt.settle("here", look("fourth"));
+  await check.settle("here", look("third"));
+  check.raise("here");
+  const last = check.settle("here", look("fourth"));
   letGo();
   await last;
 
@@ -37,12 +37,12 @@ test("one look is enough for each place until there is doubt again, and who asks
 });
 
 test("a doubt that is raised while somebody looks is not settled by that look", async () => {
-  const doubt = new Doubt();
+  const check = new PendingCheck();
   const { done, look, letGo } = looks();
 
-  const early = doubt.settle("here", look("early"));
-  doubt.raise("here");
-  const late = doubt.settle("here", look("late"));
+  const early = check.settle("here", look("early"));
+  check.raise("here");
+  const late = check.settle("here", look("late"));
   letGo();
   await Promise.all([early, late]);
 
@@ -50,16 +50,16 @@ test("a doubt that is raised while somebody looks is not settled by that look", 
 });
 
 test("a look that fails is made again", async () => {
-  const doubt = new Doubt();
+  const check = new PendingCheck();
   let tries = 0;
   const look = async (): Promise<void> => {
     tries += 1;
     if (tries === 1) throw new Error("the disk is full");
   };
 
-  await expect(doubt.settle("here", look)).rejects.toThrow("full");
-  await doubt.settle("here", look);
-  await doubt.settle("here", look);
+  await expect(check.settle("here", look)).rejects.toThrow("full");
+  await check.settle("here", look);
+  await check.settle("here", look);
 
   expect(tries).toBe(2);
 });

@@ -1,8 +1,8 @@
 import type { RunnableTool, Toolbox } from "../tools/toolbox.ts";
-import type { Engine, ToolCall, ToolResult, TurnHost, TurnResult } from "./engine.ts";
+import type { AgentLoop, ToolCall, ToolResult, TurnHost, TurnResult } from "./agent-loop.ts";
 
 /** Asks, runs the tools, asks again, until an answer has no tool calls. */
-export class StandardEngine implements Engine {
+export class StandardLoop implements AgentLoop {
   readonly #toolbox: Toolbox;
 
   constructor(toolbox: Toolbox) {

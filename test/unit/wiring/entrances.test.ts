@@ -1,7 +1,7 @@
 import pino from "pino";
 import { expect, test } from "vitest";
 
-import { startChannels } from "../../../src/wiring/doors.ts";
+import { startChannels } from "../../../src/wiring/entrances.ts";
 import { SupervisedChannel } from "../../../src/channels/supervisor.ts";
 import { unconnected } from "../../../src/channels/unconnected.ts";
 import { FakeChannel } from "../../fakes/fake-channel.ts";
@@ -38,8 +38,8 @@ test("a channel that cannot be opened or hangs touches no other, is tried again,
     await Promise.all(ending);
   });
 
-  const doors = { channels, inputEnded: Promise.resolve(), recordState };
-  await startChannels(doors, {
+  const entrances = { channels, inputEnded: Promise.resolve(), recordState };
+  await startChannels(entrances, {
     accept: async () => ({ outcome: "unknown-chat" }),
     outbox,
     chats: { changed: () => undefined },

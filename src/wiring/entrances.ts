@@ -13,16 +13,16 @@ import type { ChatBook } from "../intake/chat-book.ts";
 import type { AppContext } from "./context.ts";
 
 /** Where people and programs get in: the channels and the server that HTTP comes through. */
-export interface Doors extends RunningChannels {
+export interface Entrances extends RunningChannels {
   /** Puts a channel's new state on record. */
   readonly recordState: (channel: string, state: ChannelState) => void;
 }
 
 /**
- * Makes the doors, and takes the gateway's port: one that is busy is known before anything else has begun. Nothing is taken
+ * Makes the entrances, and takes the gateway's port: one that is busy is known before anything else has begun. Nothing is taken
  * in before `startChannels`.
  */
-export async function buildDoors(
+export async function buildEntrances(
   context: AppContext,
   stack: AsyncDisposableStack,
   parts: {
@@ -30,7 +30,7 @@ export async function buildDoors(
     readonly registry: Registry;
     readonly ready: () => Promise<Readiness>;
   },
-): Promise<Doors> {
+): Promise<Entrances> {
   const { config, clock, logger } = context;
   const { host, port, token, names } = config.gateway;
   const server =
@@ -58,13 +58,13 @@ export async function buildDoors(
 
 function recordRefusal({ publish, logger }: AppContext, refusal: HttpRefusal): void {
   publish({ type: "http.refused", actor: addressActor(refusal.address), data: { ...refusal } }).catch(
-    (error: unknown) => logger.error({ error }, "a refused request could not be put on record"),
+    (error: unknown) => logger.error({ error }, "a refused request could not be recorded"),
   );
 }
 
-/** Begins to take messages in. A channel that cannot be opened is tried again by itself and touches no other. */
+/** Begins to take messages in. A channel that cannot be opened is retried automatically and touches no other. */
 export async function startChannels(
-  doors: Doors,
+  entrances: Entrances,
   parts: {
     readonly accept: AcceptMessage;
     readonly outbox: Pick<Outbox, "wake" | "confirm">;
@@ -74,14 +74,14 @@ export async function startChannels(
   },
 ): Promise<void> {
   const { accept, outbox, chats, alert } = parts;
-  for (const channel of doors.channels) {
+  for (const channel of entrances.channels) {
     const { name } = channel;
     await channel.start(accept, {
       delivered: (seq) => outbox.confirm(name, seq),
       chatChanged: (facts) => chats.changed(name, facts),
       needsOperator: (reason) => alert?.(name, reason),
       changed: (state) => {
-        doors.recordState(name, state);
+        entrances.recordState(name, state);
         if (state.state === "open") outbox.wake();
       },
     });
@@ -89,7 +89,7 @@ export async function startChannels(
 }
 
 /** What is on its way to the log when the channels have ended is waited for. */
-function createStateRecorder({ publish, logger }: AppContext, stack: AsyncDisposableStack): Doors["recordState"] {
+function createStateRecorder({ publish, logger }: AppContext, stack: AsyncDisposableStack): Entrances["recordState"] {
   const recording = new Set<Promise<void>>();
   stack.defer(async () => {
     await Promise.all(recording);
@@ -98,7 +98,7 @@ function createStateRecorder({ publish, logger }: AppContext, stack: AsyncDispos
     try {
       await publish({ type: "channel.changed", actor: "host", data: { channel, state, detail } });
     } catch (error) {
-      logger.error({ err: toError(error), channel }, "the state of a channel could not be put on record");
+      logger.error({ err: toError(error), channel }, "the state of a channel could not be recorded");
     }
   };
   return (channel, state) => {

@@ -17,7 +17,7 @@ export function connectionEnd(report: EndReport, refusedVersions: number): Conne
   const { code, reason } = report;
   switch (code) {
     case 515:
-      return new ConnectionEnd("restart", "WhatsApp wants a new connection");
+      return new ConnectionEnd("restart", "WhatsApp asked for a new connection");
     case 440:
       return new ConnectionEnd(
         "conflict",
@@ -47,7 +47,7 @@ function temporarilyBanned({ expireS }: EndReport): ConnectionEnd {
 
 /** Once again with a newer version, then hardly ever: the same answer would come each time. */
 function versionRefused(before: number): ConnectionEnd {
-  if (before === 0) return new ConnectionEnd("lost", "WhatsApp refused this client's version; a newer one is tried");
+  if (before === 0) return new ConnectionEnd("lost", "WhatsApp refused this client's version; trying a newer one");
   const text = "WhatsApp refuses this client's version; update crabpot, or set channels.whatsapp.version";
   return new ConnectionEnd("lost", text, { retryAfterMs: hourMs, isAlarm: true });
 }
@@ -58,7 +58,7 @@ const finalRefusals: ReadonlySet<number | undefined> = new Set([401, 403, 404, 4
 const reasons: Readonly<Record<number, string>> = {
   403: "the account may not write there",
   404: "there is no such chat",
-  463: "WhatsApp lets this account write to people who wrote first only",
+  463: "WhatsApp lets this account write only to people who wrote first",
 };
 
 /** Undefined when the message was accepted. */
