@@ -19,14 +19,17 @@ async function isSaid(home: OwnHome, host: AttackedHost, text: RegExp): Promise<
 }
 
 /** So many groups run a command in a host with two places, then a bystander asks for something. */
-async function crowd(stage: Stage, parts: { sleepers: number; command: string; sessions: object }): Promise<Evidence> {
+async function crowd(
+  stage: Stage,
+  options: { sleepers: number; command: string; sessions: object },
+): Promise<Evidence> {
   await using home = await OwnHome.open(stage);
-  const names = Array.from({ length: parts.sleepers }, (_, index) => `sleeper-${index}`);
+  const names = Array.from({ length: options.sleepers }, (_, index) => `sleeper-${index}`);
   const groups = Object.fromEntries([...names, bystander].map((name) => [name, { channel: "http", chat: name }]));
-  await home.configure({ groups, sessions: { maxHot: 2, ...parts.sessions }, sandbox: { memoryMb: 256 } });
+  await home.configure({ groups, sessions: { maxHot: 2, ...options.sessions }, sandbox: { memoryMb: 256 } });
   const answers: boolean[] = [];
   await home.live(async (host) => {
-    for (const name of names) await home.say(host, name, { id: name, text: `@crab run ${parts.command}` });
+    for (const name of names) await home.say(host, name, { id: name, text: `@crab run ${options.command}` });
     await home.say(host, bystander, { id: bystander, text: "@crab run echo through-$((40 + 2))" });
     answers.push(await isSaid(home, host, /through-42/));
   });

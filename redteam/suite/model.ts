@@ -132,8 +132,8 @@ function scriptOf(content: string | null): string | undefined {
   return content?.match(scriptName)?.at(-1);
 }
 
-function streamOf(parts: { id: string; model: string; answer: string; calls: readonly AttackCall[] }): string {
-  const { id, model, answer, calls } = parts;
+function streamOf(options: { id: string; model: string; answer: string; calls: readonly AttackCall[] }): string {
+  const { id, model, answer, calls } = options;
   const frame = { id, object: "chat.completion.chunk", created: 1, model };
   const toolCalls = calls.map(({ name, input }, index) => ({
     index,

@@ -84,15 +84,15 @@ export class Stage implements AsyncDisposable {
   readonly #owned: AsyncDisposableStack;
 
   private constructor(
-    parts: Pick<Stage, "engine" | "playground" | "model" | "host" | "internet" | "canaries">,
+    options: Pick<Stage, "engine" | "playground" | "model" | "host" | "internet" | "canaries">,
     owned: AsyncDisposableStack,
   ) {
-    this.engine = parts.engine;
-    this.playground = parts.playground;
-    this.model = parts.model;
-    this.host = parts.host;
-    this.internet = parts.internet;
-    this.canaries = parts.canaries;
+    this.engine = options.engine;
+    this.playground = options.playground;
+    this.model = options.model;
+    this.host = options.host;
+    this.internet = options.internet;
+    this.canaries = options.canaries;
     this.#owned = owned;
   }
 
@@ -249,14 +249,14 @@ function httpGroup(chat: string): { channel: string; chat: string } {
 const allowedHosts = ["allowed.invalid:443", "localhost.localdomain:443", "metadata.google.internal:80"];
 
 /** Small limits, so that reaching them is quick and harmless even where they do not hold. */
-function stageConfig(parts: {
+function stageConfig(options: {
   canaries: ReturnType<typeof plantCanaries>;
   port: number;
   modelUrl: string;
   mounts: readonly object[];
   internet: StageInternet;
 }): object {
-  const { canaries, port, modelUrl, mounts, internet } = parts;
+  const { canaries, port, modelUrl, mounts, internet } = options;
   return {
     channels: { http: {} },
     gateway: { port, token: canaries.token },

@@ -12,7 +12,7 @@ import { noteHash, noteText, signatureLine } from "./signed-note.ts";
 
 const recordsPerNote = 256;
 
-interface CheckpointParts {
+interface CheckpointOptions {
   readonly folder: string;
   readonly keys: AuditKeys;
   readonly clock: Clock;
@@ -26,7 +26,7 @@ interface CheckpointParts {
 
 /** Signs the head of the log after so many records, or so long after the first unsigned one. */
 export class CheckpointWriter implements AsyncDisposable {
-  readonly #parts: CheckpointParts;
+  readonly #options: CheckpointOptions;
   #covered: number;
   #previous: string;
   #head: LogHead | undefined;
@@ -36,8 +36,8 @@ export class CheckpointWriter implements AsyncDisposable {
   #failed = false;
 
   /** `last` is the note that the first new one follows. */
-  constructor(parts: CheckpointParts, last: { readonly covered: number; readonly noteHash: string }) {
-    this.#parts = parts;
+  constructor(options: CheckpointOptions, last: { readonly covered: number; readonly noteHash: string }) {
+    this.#options = options;
     this.#covered = last.covered;
     this.#previous = last.noteHash;
   }
@@ -66,14 +66,14 @@ export class CheckpointWriter implements AsyncDisposable {
 
   /** Signs the newest record. Never rejects: a note that could not be written is retried after the same time. */
   async sign(): Promise<void> {
-    const { logger } = this.#parts;
+    const { logger } = this.#options;
     clearTimeout(this.#timer);
     this.#timer = undefined;
     this.#late = false;
     if (this.#head === undefined) return;
     const { seq, hash } = this.#head;
     try {
-      await this.#parts.beforeSigning(seq);
+      await this.#options.beforeSigning(seq);
       await this.#write({ seq, hash });
       this.#failed = false;
     } catch (error) {
@@ -84,7 +84,7 @@ export class CheckpointWriter implements AsyncDisposable {
   }
 
   async #write({ seq, hash }: LogHead): Promise<void> {
-    const { folder, keys, clock } = this.#parts;
+    const { folder, keys, clock } = this.#options;
     const text = noteText({
       origin: keys.verification.name,
       size: seq,
@@ -108,7 +108,7 @@ export class CheckpointWriter implements AsyncDisposable {
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined;
       this.#late = true;
-      this.#parts.onDue();
-    }, this.#parts.afterMs).unref();
+      this.#options.onDue();
+    }, this.#options.afterMs).unref();
   }
 }

@@ -12,13 +12,13 @@ type IndexEntry = Parameters<AuditIndex["append"]>[0][number];
  * Brings the store's index up to the log, which is ahead of it when the host died between the two. Returns a sentence
  * when the record that the store remembers as the last one stands differently in the log.
  */
-export async function catchUpIndex(parts: {
+export async function catchUpIndex(options: {
   readonly folder: string;
   readonly index: AuditIndex;
   readonly witness: { readonly seq: number; readonly hash: string } | undefined;
   readonly lastSeq: number;
 }): Promise<string | undefined> {
-  const { folder, index, witness, lastSeq } = parts;
+  const { folder, index, witness, lastSeq } = options;
   const known = witness?.seq ?? 0;
   if (lastSeq < known) return undefined;
   let mismatch: string | undefined;

@@ -17,7 +17,7 @@ import { type EntryFields, entryFields } from "./record-data.ts";
 import { type LogHead, recover } from "./recovery.ts";
 import type { AuditEntry } from "./types.ts";
 
-export interface AuditLogParts {
+export interface AuditLogOptions {
   readonly folder: string;
   readonly keyFolder: string;
   readonly index: AuditIndex;
@@ -58,7 +58,7 @@ const tellAfterMs = 200;
  * that is cut or put back; and every so often the head is signed. docs/audit.md describes what is written.
  */
 export class AuditLog implements AsyncDisposable {
-  readonly #parts: AuditLogParts;
+  readonly #options: AuditLogOptions;
   readonly #files: DayFiles;
   readonly #checkpoints: CheckpointWriter;
   readonly #salt: Uint8Array;
@@ -75,10 +75,10 @@ export class AuditLog implements AsyncDisposable {
   #closed = false;
 
   private constructor(
-    parts: AuditLogParts,
+    options: AuditLogOptions,
     opened: { files: DayFiles; checkpoints: CheckpointWriter; salt: Uint8Array; head: LogHead },
   ) {
-    this.#parts = parts;
+    this.#options = options;
     this.#files = opened.files;
     this.#checkpoints = opened.checkpoints;
     this.#salt = opened.salt;
@@ -89,20 +89,25 @@ export class AuditLog implements AsyncDisposable {
    * Goes on where the log ended, and declares in it what a crash or somebody else did to it in between. Throws AppError
    * `audit_broken` when folder or keys cannot be used, `bad_input` for an instance that cannot name a log.
    */
-  static async open(parts: AuditLogParts): Promise<AuditLog> {
-    const { folder, keyFolder, index, instance, logger, clock } = parts;
+  static async open(options: AuditLogOptions): Promise<AuditLog> {
+    const { folder, keyFolder, index, instance, logger, clock } = options;
     if (!nameable.test(instance)) throw new AppError("bad_input", `"${instance}" cannot name an audit log.`);
     const keys = await openKeys(keyFolder, instance);
     const recovering = recover({ folder, index, instance, key: keys.verification });
     const { head, day, covered, noteHash, declarations } = await recovering.catch((error: unknown) => {
       throw unusable(folder, error);
     });
-    const afterMs = parts.checkpointAfterMs ?? 60_000;
+    const afterMs = options.checkpointAfterMs ?? 60_000;
     const onDue = (): void => log.#wake();
     const beforeSigning = (seq: number): Promise<void> => log.#tellBeforeSigning(seq);
     const signing = { folder, keys, clock, logger, afterMs, onDue, beforeSigning };
     const checkpoints = new CheckpointWriter(signing, { covered, noteHash });
-    const log: AuditLog = new AuditLog(parts, { files: new DayFiles(folder, day), checkpoints, salt: keys.salt, head });
+    const log: AuditLog = new AuditLog(options, {
+      files: new DayFiles(folder, day),
+      checkpoints,
+      salt: keys.salt,
+      head,
+    });
     if (head.seq > covered) checkpoints.written(head);
     try {
       for (const declaration of declarations) {
@@ -124,7 +129,7 @@ export class AuditLog implements AsyncDisposable {
   append(entry: AuditEntry): Promise<void> {
     if (this.#closed) return Promise.reject(tooLate(entry.type));
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const { clock, redact = unchanged } = this.#parts;
+    const { clock, redact = unchanged } = this.#options;
     const fields = entryFields(entry, redact);
     this.#queue.push({ fields, at: clock.now(), mono: Math.round(clock.monotonic()), resolve, reject });
     this.#wake();
@@ -182,7 +187,7 @@ export class AuditLog implements AsyncDisposable {
       this.#unindexed.push(...sealed.map(({ seq, hash, type, group }) => ({ seq, hash, type, group, file })));
     } catch (cause) {
       this.#lost += batch.length;
-      const failure = unusable(this.#parts.folder, cause);
+      const failure = unusable(this.#options.folder, cause);
       for (const { reject } of batch) reject(failure);
       return;
     }
@@ -248,7 +253,7 @@ export class AuditLog implements AsyncDisposable {
       }
     } catch (error) {
       const behind = this.#unindexed.length;
-      this.#parts.logger.warn({ err: toError(error), behind }, "the audit index is behind the log");
+      this.#options.logger.warn({ err: toError(error), behind }, "the audit index is behind the log");
     }
     this.#telling = undefined;
   }
@@ -257,7 +262,7 @@ export class AuditLog implements AsyncDisposable {
   #index(): Promise<void> {
     const telling = async (): Promise<void> => {
       const batch = this.#unindexed.slice();
-      if (batch.length > 0) await this.#parts.index.append(batch);
+      if (batch.length > 0) await this.#options.index.append(batch);
       this.#unindexed.splice(0, batch.length);
     };
     return (this.#indexing = this.#indexing.then(telling, telling));
@@ -266,7 +271,7 @@ export class AuditLog implements AsyncDisposable {
   /** What is signed and not remembered would be a store that was put back: `isStoreOlder`. */
   async #tellBeforeSigning(seq: number): Promise<void> {
     await this.#index();
-    await this.#parts.index.willSign(seq);
+    await this.#options.index.willSign(seq);
   }
 }
 

@@ -34,13 +34,13 @@ export interface Recovered {
  * the numbers go on after everything that is remembered: the host may run, but verification stays red from then on. So it
  * is when the store is older than the log, which is declared as `store-older`.
  */
-export async function recover(parts: {
+export async function recover(options: {
   readonly folder: string;
   readonly index: AuditIndex;
   readonly instance: string;
   readonly key: VerificationKey;
 }): Promise<Recovered> {
-  const { folder, index, instance, key } = parts;
+  const { folder, index, instance, key } = options;
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const tail = await recoverTail(folder);
   const notes = await recoverCheckpoints(folder, key);

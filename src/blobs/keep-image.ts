@@ -4,7 +4,7 @@ import { sniffFileType } from "../lib/file-type.ts";
 import type { HostileCopy } from "../lib/open-hostile-file.ts";
 import type { BlobFolder } from "./blob-folder.ts";
 
-export interface KeepImageParts {
+export interface KeepImageOptions {
   readonly blobs: BlobFolder;
   /** Whether there is room for another image of this group. */
   readonly hasRoom: (group: string) => Promise<boolean>;
@@ -20,7 +20,7 @@ export interface ShownImage {
 
 /** Keeps what a tool shows, if it is an image by its bytes. A string says why it cannot be shown. */
 export async function keepImage(
-  { blobs, hasRoom }: KeepImageParts,
+  { blobs, hasRoom }: KeepImageOptions,
   { group, name, copy }: ShownImage,
 ): Promise<BlobPart | string> {
   if (!(await hasRoom(group))) return "there is no room for more images of this group";

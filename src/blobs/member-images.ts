@@ -10,7 +10,7 @@ import { HostileFolder } from "../lib/open-hostile-file.ts";
 import { containerPaths } from "../protocol/paths.ts";
 import type { BlobFolder } from "./blob-folder.ts";
 
-export interface MemberImagesParts {
+export interface MemberImagesOptions {
   readonly blobs: BlobFolder;
   readonly groupsFolder: string;
   /** Whether there is room for another image of this group. */
@@ -25,7 +25,7 @@ type Showable = StoredAttachment & { readonly file: { readonly sha256: string } 
  * agent can change them, so only what is still what came counts. Rejects when they cannot be written.
  */
 export async function keepMemberImages(
-  { blobs, groupsFolder, hasRoom, logger }: MemberImagesParts,
+  { blobs, groupsFolder, hasRoom, logger }: MemberImagesOptions,
   group: string,
   messages: readonly StoredMessage[],
 ): Promise<ReadonlyMap<StoredAttachment, BlobPart>> {

@@ -11,21 +11,21 @@ export interface SilenceLimits {
 
 /** Notices when a platform has fallen silent for good. A quiet chat is no dead link. */
 export class Silence {
-  readonly #parts: { readonly clock: Clock; readonly wait: Sleep; readonly limits: SilenceLimits };
+  readonly #options: { readonly clock: Clock; readonly wait: Sleep; readonly limits: SilenceLimits };
   #lastHeard = 0;
 
-  constructor(parts: { readonly clock: Clock; readonly wait: Sleep; readonly limits: SilenceLimits }) {
-    this.#parts = parts;
+  constructor(options: { readonly clock: Clock; readonly wait: Sleep; readonly limits: SilenceLimits }) {
+    this.#options = options;
   }
 
   /** The platform gave a sign of life. */
   heard(): void {
-    this.#lastHeard = this.#parts.clock.monotonic();
+    this.#lastHeard = this.#options.clock.monotonic();
   }
 
   /** Resolves when a platform that has been silent for long does not answer either. */
   async watch(connection: Connection, over: AbortSignal): Promise<Error> {
-    const { clock, wait, limits } = this.#parts;
+    const { clock, wait, limits } = this.#options;
     if (!connection.probe) return new Promise<never>(() => undefined);
     for (;;) {
       const silentMs = clock.monotonic() - this.#lastHeard;
@@ -39,10 +39,12 @@ export class Silence {
   }
 
   async #probe(connection: Connection, over: AbortSignal): Promise<Error | undefined> {
-    const { probeMs } = this.#parts.limits;
+    const { probeMs } = this.#options.limits;
     const answered = new AbortController();
     const signal = AbortSignal.any([over, answered.signal]);
-    const silence = this.#parts.wait(probeMs, signal).then(() => new Error(`there was no answer within ${probeMs} ms`));
+    const silence = this.#options
+      .wait(probeMs, signal)
+      .then(() => new Error(`there was no answer within ${probeMs} ms`));
     const answer = async (): Promise<Error | undefined> => {
       await connection.probe?.(signal);
       return undefined;

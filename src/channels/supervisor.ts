@@ -1,15 +1,42 @@
 import { once } from "node:events";
 
+import type { Logger } from "pino";
+
 import type { IncomingMessage, OutgoingMessage, Sign } from "../domain/message.ts";
 import { AppError, toError } from "../lib/app-error.ts";
 import { type AcceptMessage, type Channel, type ChannelEvents, type ChannelState, SendError } from "./channel.ts";
 import type { Connection, ConnectionHost, Connector, Found, LoginEvent, LoginOptions, Receipt } from "./channel.ts";
 import { ConnectionEnd } from "./channel.ts";
-import { ReconnectPolicy } from "./reconnect.ts";
-import { Silence } from "./silence.ts";
-import { type SupervisorLimits, type SupervisorParts, supervisorLimits } from "./supervisor-parts.ts";
+import type { Clock } from "../lib/clock.ts";
+import type { Sleep } from "../lib/sleep.ts";
+import { type ReconnectLimits, ReconnectPolicy, reconnectLimits } from "./reconnect.ts";
+import { Silence, type SilenceLimits } from "./silence.ts";
 
 const closingRetryAfterS = 5;
+
+export interface SupervisorLimits extends ReconnectLimits, SilenceLimits {
+  /** A connection that is not there after so long is given up. */
+  readonly connectMs: number;
+  /** How long the end of the channel waits for a connection that does not close. */
+  readonly closeMs: number;
+}
+
+export const supervisorLimits: SupervisorLimits = {
+  ...reconnectLimits,
+  connectMs: 60_000,
+  silenceMs: 120_000,
+  probeMs: 10_000,
+  closeMs: 5_000,
+};
+
+export interface SupervisorOptions {
+  readonly clock: Clock;
+  readonly wait: Sleep;
+  /** A number in 0..1. */
+  readonly random: () => number;
+  readonly logger: Logger;
+  readonly limits?: SupervisorLimits;
+}
 
 /**
  * Keeps a platform connected: `connecting → open ⇄ degraded → connecting …`, by way of `conflict` where another session
@@ -21,7 +48,7 @@ export class SupervisedChannel implements Channel {
   readonly name: string;
   readonly idempotent: boolean;
   readonly #connector: Connector;
-  readonly #parts: SupervisorParts;
+  readonly #options: SupervisorOptions;
   readonly #limits: SupervisorLimits;
   readonly #policy: ReconnectPolicy;
   readonly #stop = new AbortController();
@@ -41,15 +68,15 @@ export class SupervisedChannel implements Channel {
   /** The longest time that the current connection was well. */
   #wellMs = 0;
 
-  constructor(connector: Connector, parts: SupervisorParts) {
+  constructor(connector: Connector, options: SupervisorOptions) {
     this.name = connector.name;
     this.idempotent = connector.idempotent;
     this.#connector = connector;
-    this.#parts = parts;
-    this.#limits = parts.limits ?? supervisorLimits;
+    this.#options = options;
+    this.#limits = options.limits ?? supervisorLimits;
     this.#policy = new ReconnectPolicy(this.#limits);
-    this.#silence = new Silence({ ...parts, limits: this.#limits });
-    this.#state = { state: "connecting", since: parts.clock.now() };
+    this.#silence = new Silence({ ...options, limits: this.#limits });
+    this.#state = { state: "connecting", since: options.clock.now() };
   }
 
   /** Begins to connect. Does not wait for it: a platform that is away holds nobody up. */
@@ -123,7 +150,7 @@ export class SupervisedChannel implements Channel {
     if (this.#stop.signal.aborted) return;
     this.#stop.abort(new Error("the host is stopping"));
     const late = new AbortController();
-    const tooLong = this.#parts.wait(this.#limits.closeMs, late.signal);
+    const tooLong = this.#options.wait(this.#limits.closeMs, late.signal);
     await Promise.race([Promise.all([this.#running, this.#linking]), tooLong]);
     late.abort();
     await Promise.allSettled(this.#accepting);
@@ -134,7 +161,7 @@ export class SupervisedChannel implements Channel {
     const { signal } = this.#stop;
     this.#isActive = true;
     for (let delayMs: number | undefined = 0; delayMs !== undefined;) {
-      if (delayMs > 0) await this.#parts.wait(delayMs, signal);
+      if (delayMs > 0) await this.#options.wait(delayMs, signal);
       if (signal.aborted) return;
       this.#wellMs = 0;
       const end = await this.#live().catch((error: unknown) => toError(error));
@@ -146,7 +173,7 @@ export class SupervisedChannel implements Channel {
   /** Tells how a connection ended and says when to make the next one. */
   #plan(end: Error): number | undefined {
     if (this.#stop.signal.aborted) return undefined;
-    const { state, delayMs, failures } = this.#policy.after(end, this.#wellMs, this.#parts.random());
+    const { state, delayMs, failures } = this.#policy.after(end, this.#wellMs, this.#options.random());
     const facts = { channel: this.name, reason: end.message, failures };
     const isAlarm = end instanceof ConnectionEnd && end.isAlarm;
     if (isAlarm) this.#events?.needsOperator?.(end.message);
@@ -154,11 +181,11 @@ export class SupervisedChannel implements Channel {
       this.#isActive = false;
       this.#change(state, end.message);
       const level = isAlarm ? "error" : "warn";
-      this.#parts.logger[level]({ ...facts, state }, "channel stopped; operator action needed");
+      this.#options.logger[level]({ ...facts, state }, "channel stopped; operator action needed");
       return undefined;
     }
     this.#change(state, `${end.message}; next try in ${Math.round(delayMs / 100) / 10} s, ${failures} failed in a row`);
-    this.#parts.logger.warn({ ...facts, retryInMs: Math.round(delayMs) }, "a channel is not connected; retrying");
+    this.#options.logger.warn({ ...facts, retryInMs: Math.round(delayMs) }, "a channel is not connected; retrying");
     return delayMs;
   }
 
@@ -208,7 +235,7 @@ export class SupervisedChannel implements Channel {
 
   async #giveUpInTime(attempt: AbortController, settled: AbortSignal): Promise<void> {
     const { connectMs } = this.#limits;
-    await this.#parts.wait(connectMs, settled);
+    await this.#options.wait(connectMs, settled);
     if (settled.aborted) return;
     attempt.abort(new Error(`not connected within ${connectMs} ms`));
     this.#change("connecting", "an attempt is taking too long; ending it");
@@ -218,7 +245,7 @@ export class SupervisedChannel implements Channel {
     try {
       await connection[Symbol.asyncDispose]();
     } catch (error) {
-      this.#parts.logger.warn({ err: toError(error), channel: this.name }, "a connection did not close properly");
+      this.#options.logger.warn({ err: toError(error), channel: this.name }, "a connection did not close properly");
     }
   }
 
@@ -260,14 +287,14 @@ export class SupervisedChannel implements Channel {
   }
 
   #well(): void {
-    this.#wellSince ??= this.#parts.clock.monotonic();
+    this.#wellSince ??= this.#options.clock.monotonic();
     this.#change("open", this.#connection?.remark);
   }
 
   /** Notes how long the connection was well; with a reason, it is there but works only partly. */
   #unwell(reason?: string): void {
     if (this.#wellSince !== undefined) {
-      this.#wellMs = Math.max(this.#wellMs, this.#parts.clock.monotonic() - this.#wellSince);
+      this.#wellMs = Math.max(this.#wellMs, this.#options.clock.monotonic() - this.#wellSince);
     }
     this.#wellSince = undefined;
     if (reason !== undefined) this.#change("degraded", reason);
@@ -275,7 +302,7 @@ export class SupervisedChannel implements Channel {
 
   #change(state: ChannelState["state"], detail?: string): void {
     const before = this.#state;
-    const since = before.state === state ? before.since : this.#parts.clock.now();
+    const since = before.state === state ? before.since : this.#options.clock.now();
     this.#state = { state, since, detail };
     if (before.state !== state) this.#events?.changed(this.#state);
     this.#stateChange.resolve();

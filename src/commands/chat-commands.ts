@@ -6,9 +6,9 @@ import type { Clock } from "../lib/clock.ts";
 import { quotedName } from "../lib/plain-words.ts";
 import type { InterventionStore, PendingCommand, SessionStore, SetAside, SetAsideWords } from "../stores/store.ts";
 import { closingStep } from "../turns/closing-step.ts";
-import { draftFor } from "../turns/turn-parts.ts";
+import { draftFor } from "../turns/turn-options.ts";
 
-export interface ChatCommandParts {
+export interface ChatCommandOptions {
   readonly store: {
     readonly interventions: Pick<InterventionStore, "commands" | "carryOut">;
     readonly sessions: Pick<SessionStore, "open">;
@@ -38,16 +38,16 @@ export interface ChatCommandParts {
  */
 export type RunChatCommands = (group: Group) => Promise<void>;
 
-export function createChatCommands(parts: ChatCommandParts): RunChatCommands {
-  const { interventions, sessions } = parts.store;
+export function createChatCommands(options: ChatCommandOptions): RunChatCommands {
+  const { interventions, sessions } = options.store;
   return async (group) => {
     for (const pending of await interventions.commands(group)) {
-      await parts.announce(group, pending);
+      await options.announce(group, pending);
       const { command, message } = pending;
-      const at = parts.clock.now();
+      const at = options.clock.now();
       const reason = `Stopped by ${quotedName(message.sender.name)}.`;
-      const answer = isAnswer(command) ? await parts.answer(pending) : undefined;
-      const text = command === "status" ? await parts.describe(group) : answer?.text;
+      const answer = isAnswer(command) ? await options.answer(pending) : undefined;
+      const text = command === "status" ? await options.describe(group) : answer?.text;
       const renews = command === "new" ? (await sessions.open(mainSessionKey(group), group.name)).id : undefined;
       const done = await interventions.carryOut(message.seq, {
         at,
@@ -56,7 +56,7 @@ export function createChatCommands(parts: ChatCommandParts): RunChatCommands {
         settles: answer?.settles,
         tell: (found): SetAsideWords => ({
           reason,
-          lastStep: closingStep(reason, { at, estimateTokens: parts.estimateTokens }),
+          lastStep: closingStep(reason, { at, estimateTokens: options.estimateTokens }),
           outgoing: [
             ...notices(group, pending, { found, reason, at, text: text ?? wording(command, found) }),
             ...(answer?.outgoing ?? []),
@@ -64,9 +64,9 @@ export function createChatCommands(parts: ChatCommandParts): RunChatCommands {
         }),
       });
       if (!done) continue;
-      for (const { turn } of done.turns) await parts.turnEnded(turn, reason);
-      if (renews !== undefined) await parts.conversationEnded(group);
-      parts.deliver();
+      for (const { turn } of done.turns) await options.turnEnded(turn, reason);
+      if (renews !== undefined) await options.conversationEnded(group);
+      options.deliver();
     }
   };
 }

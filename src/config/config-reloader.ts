@@ -9,7 +9,7 @@ import { describeFault, type ConfigCheck, type LoadedConfig } from "./load.ts";
 import type { ConfigFault } from "./faults.ts";
 import type { Config } from "./schema.ts";
 
-export interface ConfigReloaderParts {
+export interface ConfigReloaderOptions {
   readonly running: () => Config;
   /** config.yaml as it is now; a file that is gone while the host runs is a fault. */
   readonly readConfig: () => Promise<ConfigCheck>;
@@ -38,16 +38,16 @@ const retryMs = 5_000;
 
 /** Applies what is written in config.yaml while the host runs, one reload at a time. */
 export class ConfigReloader implements AsyncDisposable {
-  readonly #parts: ConfigReloaderParts;
+  readonly #options: ConfigReloaderOptions;
   #state: ConfigState;
   #working: Promise<unknown> = Promise.resolve();
   #next: Promise<ReloadReport> | undefined;
   #retry: NodeJS.Timeout | undefined;
   #isOver = false;
 
-  constructor(parts: ConfigReloaderParts) {
-    this.#parts = parts;
-    this.#state = { state: "applied", since: parts.clock.now() };
+  constructor(options: ConfigReloaderOptions) {
+    this.#options = options;
+    this.#state = { state: "applied", since: options.clock.now() };
   }
 
   state(): ConfigState {
@@ -70,17 +70,17 @@ export class ConfigReloader implements AsyncDisposable {
     try {
       await this.reload();
     } catch (error) {
-      this.#parts.logger.error({ err: toError(error) }, "a changed configuration could not be applied; retrying");
+      this.#options.logger.error({ err: toError(error) }, "a changed configuration could not be applied; retrying");
       this.#retry = setTimeout(() => void this.reloadSoon(), retryMs).unref();
     }
   }
 
   /** Where config.yaml differs from what runs; changes nothing. */
   async diff(): Promise<ConfigDifferences> {
-    const check = await this.#parts.readConfig();
+    const check = await this.#options.readConfig();
     if (!check.ok)
       return { faults: describeAll({ configFaults: check.faults, mountsFault: undefined }), differences: [] };
-    const { now, restart } = planChange(this.#parts.running(), check.loaded.config);
+    const { now, restart } = planChange(this.#options.running(), check.loaded.config);
     const differences = [
       ...now.map((path) => ({ path, applies: "now" }) as const),
       ...restart.map((path) => ({ path, applies: "restart" }) as const),
@@ -101,7 +101,7 @@ export class ConfigReloader implements AsyncDisposable {
   }
 
   async #reload(): Promise<ReloadReport> {
-    const { readConfig, readMounts, running, reviewContainers } = this.#parts;
+    const { readConfig, readMounts, running, reviewContainers } = this.#options;
     const check = await readConfig();
     const mountsFault = await readMounts();
     const change = check.ok ? planChange(running(), check.loaded.config) : undefined;
@@ -118,7 +118,7 @@ export class ConfigReloader implements AsyncDisposable {
     const { state, restart } = this.#state;
     if (change.now.length === 0 && isSame(change.restart, restart) && state !== "invalid") return [];
     try {
-      await this.#parts.apply(change, loaded);
+      await this.#options.apply(change, loaded);
       return [];
     } catch (error) {
       if (!(error instanceof AppError) || isPassing(error)) throw error;
@@ -133,21 +133,21 @@ export class ConfigReloader implements AsyncDisposable {
     const hasNewRestart = !isSame(found.restart, before.restart);
     if (!hasNewFaults && !hasNewRestart) return;
     if (hasNewFaults && faults.length > 0) await this.#refuse(found, faults);
-    this.#state = stateOf(faults, found.restart, this.#parts.clock.now());
+    this.#state = stateOf(faults, found.restart, this.#options.clock.now());
     if (faults.length === 0 && before.state === "invalid") this.#tellMended();
     const { restart } = this.#state;
-    if (restart && hasNewRestart) this.#parts.logger.warn({ restart }, `needs a restart: ${restart.join(", ")}`);
+    if (restart && hasNewRestart) this.#options.logger.warn({ restart }, `needs a restart: ${restart.join(", ")}`);
   }
 
   async #refuse({ configFaults, mountsFault }: Findings, faults: readonly string[]): Promise<void> {
     const paths = configFaults.map(({ path }) => (path === "" ? "config.yaml" : path));
     if (mountsFault !== undefined) paths.push("mounts.json");
-    await this.#parts.publish({ type: "config.refused", actor: "host", data: { paths } });
+    await this.#options.publish({ type: "config.refused", actor: "host", data: { paths } });
     this.#tellRefused(faults, paths);
   }
 
   #tellRefused(faults: readonly string[], paths: readonly string[]): void {
-    const { logger, tell } = this.#parts;
+    const { logger, tell } = this.#options;
     const isConfig = paths.some((path) => path !== "mounts.json");
     const effect = isConfig
       ? "It changes nothing; the settings of before still hold."
@@ -161,8 +161,8 @@ export class ConfigReloader implements AsyncDisposable {
   }
 
   #tellMended(): void {
-    this.#parts.logger.info("config.yaml and mounts.json can be used again");
-    this.#parts.tell("The configuration can be used again.");
+    this.#options.logger.info("config.yaml and mounts.json can be used again");
+    this.#options.tell("The configuration can be used again.");
   }
 }
 

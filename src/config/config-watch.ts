@@ -10,7 +10,7 @@ const mostMs = 2_000;
 /** After a start: the watcher's code is not loaded before there is time for it. */
 const loadAfterMs = 1_000;
 
-export interface ConfigWatchParts {
+export interface ConfigWatchOptions {
   /** Files that may be there, or not, or be replaced. */
   readonly files: readonly string[];
   /** Something may have changed in one of them, or did before they were watched. Must not throw. */
@@ -20,15 +20,15 @@ export interface ConfigWatchParts {
 
 /** Tells when one of a few files changes, from a moment after the start on. Nothing is polled. */
 export class ConfigWatch implements AsyncDisposable {
-  readonly #parts: ConfigWatchParts;
+  readonly #options: ConfigWatchOptions;
   readonly #loadTimer: NodeJS.Timeout;
   #opening: Promise<FSWatcher | undefined> | undefined;
   #isOver = false;
   #quiet: NodeJS.Timeout | undefined;
   #since: number | undefined;
 
-  constructor(parts: ConfigWatchParts) {
-    this.#parts = parts;
+  constructor(options: ConfigWatchOptions) {
+    this.#options = options;
     this.#loadTimer = setTimeout(() => {
       this.#opening = this.#open();
     }, loadAfterMs).unref();
@@ -43,7 +43,7 @@ export class ConfigWatch implements AsyncDisposable {
   }
 
   async #open(): Promise<FSWatcher | undefined> {
-    const { logger, files } = this.#parts;
+    const { logger, files } = this.#options;
     const onError = (error: unknown): void =>
       logger.warn({ err: toError(error) }, "config.yaml cannot be watched; `crabpot config apply` reads it again");
     try {
@@ -70,6 +70,6 @@ export class ConfigWatch implements AsyncDisposable {
 
   #tell(): void {
     this.#since = undefined;
-    this.#parts.changed();
+    this.#options.changed();
   }
 }

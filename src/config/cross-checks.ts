@@ -82,13 +82,13 @@ function checkNetworks(config: Config): ConfigFault[] {
   });
 }
 
-function checkSecret(parts: {
+function checkSecret(options: {
   readonly group: string;
   readonly secret: InjectedSecret;
   readonly index: number;
   readonly network: GroupNetwork;
 }): ConfigFault[] {
-  const { group, secret, index: place, network } = parts;
+  const { group, secret, index: place, network } = options;
   const { allow, reflects, secrets } = network;
   const path = ["groups", group, "secrets", secret.name] as const;
   const faults: ConfigFault[] = [];

@@ -8,7 +8,7 @@ import type { Publish } from "../events/event.ts";
 import type { LoginEvent } from "../channels/channel.ts";
 import type { Operations } from "../operations/operations.ts";
 
-export interface RouteParts {
+export interface RouteOptions {
   readonly operations: Operations;
   /** Tells of each request before it is done, and for changes once more how it ended. */
   readonly publish: Publish<"operation.requested" | "operation.ended">;
@@ -228,12 +228,12 @@ const routes: readonly Route<never>[] = [
 ];
 
 /** Adds everything below `/v1/control`: answers are JSON, those of a login are one JSON object per line as they come. */
-export function addControlRoutes(server: FastifyInstance, parts: RouteParts): void {
+export function addControlRoutes(server: FastifyInstance, options: RouteOptions): void {
   for (const definition of routes) {
     server.route({
       method: definition.method,
       url: `/v1/control${definition.path}`,
-      handler: (request, reply) => answer(parts, definition, request, reply),
+      handler: (request, reply) => answer(options, definition, request, reply),
     });
   }
   server.setNotFoundHandler((request) => {
@@ -245,14 +245,14 @@ export function addControlRoutes(server: FastifyInstance, parts: RouteParts): vo
   server.setErrorHandler((thrown, _request, reply) => {
     const error = toError(thrown);
     const { status, code, message } = describe(error);
-    if (status >= 500) parts.onFault(error);
+    if (status >= 500) options.onFault(error);
     const fix = error instanceof AppError ? error.fix : undefined;
     return reply.status(status).send({ error: { code, message, ...(fix === undefined ? {} : { fix }) } });
   });
 }
 
 async function answer(
-  parts: RouteParts,
+  options: RouteOptions,
   definition: Route<never>,
   request: FastifyRequest,
   reply: FastifyReply,
@@ -264,16 +264,16 @@ async function answer(
   const ended = new AbortController();
   reply.raw.once("close", () => ended.abort());
   const told = (outcome: string) => ({ actor: "operator", data: { operation, parameters, outcome } }) as const;
-  await parts.publish({ type: "operation.requested", ...told("asked") });
+  await options.publish({ type: "operation.requested", ...told("asked") });
   const changes = definition.method !== "GET";
   try {
-    const result = await definition.run(parts.operations, parsed.data, ended.signal);
-    if (changes) await parts.publish({ type: "operation.ended", ...told("done") });
+    const result = await definition.run(options.operations, parsed.data, ended.signal);
+    if (changes) await options.publish({ type: "operation.ended", ...told("done") });
     if (!(result instanceof Readable)) return await reply.send(result);
     return await reply.type("application/x-ndjson").send(result);
   } catch (error) {
     const outcome = error instanceof AppError ? error.code : "failed";
-    if (changes) await parts.publish({ type: "operation.ended", ...told(outcome) });
+    if (changes) await options.publish({ type: "operation.ended", ...told(outcome) });
     throw error;
   }
 }

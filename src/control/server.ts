@@ -8,9 +8,9 @@ import fastify from "fastify";
 import { AppError } from "../lib/app-error.ts";
 import { withShortPath } from "../lib/socket-path.ts";
 import { addControlRoutes } from "./routes.ts";
-import type { RouteParts } from "./routes.ts";
+import type { RouteOptions } from "./routes.ts";
 
-export interface ControlServerOptions extends RouteParts {
+export interface ControlServerOptions extends RouteOptions {
   /** `<home>/control.sock`; the home is a folder that only its user can enter. */
   readonly socketPath: string;
 }

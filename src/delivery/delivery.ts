@@ -34,7 +34,7 @@ const stateAfter: Readonly<Record<DeliveryOutcome, OutboxState>> = {
 /** A channel as far as messages go out through it. */
 export type OutgoingChannel = Pick<Channel, "send" | "reconcile" | "idempotent">;
 
-export interface DeliveryParts {
+export interface DeliveryOptions {
   readonly store: Pick<OutboxStore, "setState" | "get">;
   /** A failure to do so is logged and holds nothing up. */
   readonly publish: Publish<"delivery.accepted" | "delivery.confirmed" | "delivery.failed">;
@@ -70,7 +70,7 @@ type Progress = "done" | "waits" | "again";
  * if it is not there, or if sending it twice does no harm; otherwise it stays `uncertain` for the operator to decide.
  */
 export class Delivery {
-  readonly #parts: DeliveryParts;
+  readonly #options: DeliveryOptions;
   readonly #channelOf: (name: string) => OutgoingChannel | undefined;
   readonly #stop: AbortSignal;
   readonly #underway = new Map<number, Underway>();
@@ -78,8 +78,8 @@ export class Delivery {
   readonly #told = new Set<number>();
 
   /** `channelOf`: the channel of this name, while messages can be sent through it. */
-  constructor(parts: DeliveryParts, channelOf: (name: string) => OutgoingChannel | undefined, stop: AbortSignal) {
-    this.#parts = parts;
+  constructor(options: DeliveryOptions, channelOf: (name: string) => OutgoingChannel | undefined, stop: AbortSignal) {
+    this.#options = options;
     this.#channelOf = channelOf;
     this.#stop = stop;
   }
@@ -109,15 +109,15 @@ export class Delivery {
       message.confirmed = true;
       return;
     }
-    const row = await this.#parts.store.get(seq);
+    const row = await this.#options.store.get(seq);
     if (row?.channel !== channel || (row.state !== "accepted" && row.state !== "uncertain")) return;
-    await this.#parts.store.setState(seq, "delivered", row.attempts);
+    await this.#options.store.setState(seq, "delivered", row.attempts);
     await this.#report(row, row.attempts, "delivered", undefined);
   }
 
   async #advance(message: Underway): Promise<Progress> {
     if (message.confirmed) return this.#conclude(message, "delivered");
-    if (!message.unsure && this.#parts.clock.now() >= expiresAt(message.row)) return this.#expire(message);
+    if (!message.unsure && this.#options.clock.now() >= expiresAt(message.row)) return this.#expire(message);
     const channel = this.#channelOf(message.row.channel);
     if (!channel || this.#stop.aborted) return "waits";
     if (message.unsure) return this.#resolve(message, channel);
@@ -147,7 +147,7 @@ export class Delivery {
     try {
       return await withDeadline(this.#stop, answerDeadlineMs, ask);
     } catch (error) {
-      this.#parts.logger.warn({ err: toError(error), ...about(row) }, "a channel could not look for a message");
+      this.#options.logger.warn({ err: toError(error), ...about(row) }, "a channel could not look for a message");
       return failures + 1 < deliveryRetry.attempts ? undefined : "unknown";
     }
   }
@@ -161,7 +161,7 @@ export class Delivery {
     if (!this.#told.has(row.seq)) {
       this.#told.add(row.seq);
       const fix = `check the chat; if the message is not there, run \`crabpot outbox retry ${row.seq}\``;
-      this.#parts.logger.error(
+      this.#options.logger.error(
         { ...about(row), reason: message.lastError, fix },
         "could not tell whether a message arrived; not sending it again",
       );
@@ -218,8 +218,8 @@ export class Delivery {
 
   async #pause(message: Underway, atLeastMs: number): Promise<Progress> {
     message.failures += 1;
-    const delayMs = retryDelayMs(deliveryRetry, message.failures, this.#parts.random());
-    await this.#parts.wait(Math.max(Math.min(atLeastMs, longestPatienceMs), delayMs), this.#stop);
+    const delayMs = retryDelayMs(deliveryRetry, message.failures, this.#options.random());
+    await this.#options.wait(Math.max(Math.min(atLeastMs, longestPatienceMs), delayMs), this.#stop);
     return "again";
   }
 
@@ -231,7 +231,7 @@ export class Delivery {
     await this.#store(message, stateAfter[outcome], attempts, error);
     const level = outcome === "dead" || outcome === "expired" ? "error" : "warn";
     if (!good)
-      this.#parts.logger[level]({ err: failure, ...about(row), attempts, outcome }, "a message was not delivered");
+      this.#options.logger[level]({ err: failure, ...about(row), attempts, outcome }, "a message was not delivered");
     await this.#report(row, attempts, outcome, error);
     return good || outcome === "dead" || outcome === "expired" ? "done" : "again";
   }
@@ -243,12 +243,12 @@ export class Delivery {
     error: string | undefined,
   ): Promise<void> {
     const { seq, group, channel, chat, kind, turn } = row;
-    const sinceMs = this.#parts.clock.now() - row.createdAt;
+    const sinceMs = this.#options.clock.now() - row.createdAt;
     const data = { seq, channel, chat, kind, attempt, outcome, ...(error !== undefined && { error }), sinceMs };
     try {
-      await this.#parts.publish({ type: eventOf(outcome), group, turn, actor: "host", data });
+      await this.#options.publish({ type: eventOf(outcome), group, turn, actor: "host", data });
     } catch (failure) {
-      this.#parts.logger.error({ err: toError(failure), seq }, "a delivery could not be recorded");
+      this.#options.logger.error({ err: toError(failure), seq }, "a delivery could not be recorded");
     }
   }
 
@@ -257,14 +257,14 @@ export class Delivery {
     const { seq } = message.row;
     for (;;) {
       try {
-        await this.#parts.store.setState(seq, state, attempts, error);
+        await this.#options.store.setState(seq, state, attempts, error);
         message.stored = state;
         return;
       } catch (failure) {
         const facts = { err: toError(failure), seq, state };
-        this.#parts.logger.error(facts, "the state of a message cannot be stored");
+        this.#options.logger.error(facts, "the state of a message cannot be stored");
         if (this.#stop.aborted) return;
-        await this.#parts.wait(storeRetryMs, this.#stop);
+        await this.#options.wait(storeRetryMs, this.#stop);
       }
     }
   }

@@ -23,7 +23,7 @@ export type TellOperator = (notice: OperatorNotice) => void;
 /** Tells the operator that a channel needs somebody. */
 export type Alert = (channel: string, reason: string) => void;
 
-interface NoticeParts {
+interface NoticeOptions {
   readonly outboxStore: Pick<Store["outbox"], "add">;
   readonly outbox: Pick<Outbox, "wake">;
   readonly groups: { list(): readonly Group[] };
@@ -32,12 +32,12 @@ interface NoticeParts {
   readonly logger: Logger;
 }
 
-export function createTellOperator(parts: NoticeParts): TellOperator {
-  const { outboxStore, clock, logger } = parts;
+export function createTellOperator(options: NoticeOptions): TellOperator {
+  const { outboxStore, clock, logger } = options;
   const isOpen = (name: string): boolean =>
-    parts.channels.some((channel) => channel.name === name && channel.state().state === "open");
+    options.channels.some((channel) => channel.name === name && channel.state().state === "open");
   const tell = async ({ text, notThrough, hiddenFrom }: OperatorNotice): Promise<void> => {
-    const mains = parts.groups
+    const mains = options.groups
       .list()
       .filter((group) => group.main && group.channel !== notThrough && group.name !== hiddenFrom);
     const group = mains.find((main) => isOpen(main.channel)) ?? mains[0];
@@ -45,7 +45,7 @@ export function createTellOperator(parts: NoticeParts): TellOperator {
     const { name, channel: through, chat } = group;
     const place = { group: name, channel: through, chat, inReplyTo: [], turn: undefined };
     await outboxStore.add({ ...place, kind: "notice", text }, clock.now());
-    parts.outbox.wake();
+    options.outbox.wake();
   };
   return (notice) => {
     tell(notice).catch((error: unknown) => {

@@ -6,7 +6,7 @@ import { AppError, toError } from "../lib/app-error.ts";
 import type { Clock } from "../lib/clock.ts";
 import { type Sleep, sleep } from "../lib/sleep.ts";
 import type { OutboxStore } from "../stores/store.ts";
-import { Delivery, type DeliveryParts, type OutgoingChannel } from "./delivery.ts";
+import { Delivery, type DeliveryOptions, type OutgoingChannel } from "./delivery.ts";
 import { expiresAt } from "./expiry.ts";
 
 const pageRows = 100;
@@ -17,11 +17,11 @@ const storeRetryMs = 2_000;
 /** Longest time until what waits for its channel is looked through for what has expired: clocks can be set. */
 const longestSweepMs = 3_600_000;
 
-export interface OutboxParts {
+export interface OutboxOptions {
   readonly store: Pick<OutboxStore, "unsent" | "setState" | "get" | "requeue">;
   /** The channel of this name, if it runs in this host. */
   readonly channelOf: (name: string) => (OutgoingChannel & Pick<Channel, "state">) | undefined;
-  readonly publish: DeliveryParts["publish"];
+  readonly publish: DeliveryOptions["publish"];
   readonly logger: Logger;
   readonly clock: Pick<Clock, "now">;
   readonly wait?: Sleep;
@@ -41,7 +41,7 @@ interface ChatLine {
  * their time is over.
  */
 export class Outbox implements AsyncDisposable {
-  readonly #parts: OutboxParts;
+  readonly #options: OutboxOptions;
   readonly #wait: Sleep;
   readonly #delivery: Delivery;
   readonly #lines = new Map<string, ChatLine>();
@@ -63,11 +63,11 @@ export class Outbox implements AsyncDisposable {
   #expiry = Infinity;
   #sweep: NodeJS.Timeout | undefined;
 
-  constructor(parts: OutboxParts) {
-    const { wait = sleep, random = Math.random } = parts;
-    this.#parts = parts;
+  constructor(options: OutboxOptions) {
+    const { wait = sleep, random = Math.random } = options;
+    this.#options = options;
     this.#wait = wait;
-    this.#delivery = new Delivery({ ...parts, wait, random }, (name) => this.#openChannel(name), this.#stop.signal);
+    this.#delivery = new Delivery({ ...options, wait, random }, (name) => this.#openChannel(name), this.#stop.signal);
   }
 
   /** There may be something to send. Cheap; may be called at any time. */
@@ -88,7 +88,7 @@ export class Outbox implements AsyncDisposable {
   /** The platform confirms that a message which it had accepted arrived. */
   confirm(channel: string, seq: number): void {
     const confirming = this.#delivery.confirm(channel, seq).catch((error: unknown) => {
-      this.#parts.logger.error({ err: toError(error), channel, seq }, "could not store that a message arrived");
+      this.#options.logger.error({ err: toError(error), channel, seq }, "could not store that a message arrived");
     });
     this.#confirming.add(confirming);
     void confirming.then(() => this.#confirming.delete(confirming));
@@ -98,7 +98,7 @@ export class Outbox implements AsyncDisposable {
   async retry(seqs: readonly number[]): Promise<number[]> {
     const busy = seqs.find((seq) => this.#held.has(seq));
     if (busy !== undefined) throw new AppError("conflict", `Message ${busy} is on its way; it needs no retry.`);
-    const retried = await this.#parts.store.requeue(seqs, this.#parts.clock.now());
+    const retried = await this.#options.store.requeue(seqs, this.#options.clock.now());
     this.#fromStart = true;
     this.wake();
     return retried;
@@ -117,7 +117,7 @@ export class Outbox implements AsyncDisposable {
       try {
         await this.#lineUp();
       } catch (error) {
-        this.#parts.logger.error({ err: toError(error) }, "the outbox cannot be read; retrying");
+        this.#options.logger.error({ err: toError(error) }, "the outbox cannot be read; retrying");
         await this.#wait(storeRetryMs, this.#stop.signal);
         this.#scanAgain = true;
       }
@@ -136,7 +136,7 @@ export class Outbox implements AsyncDisposable {
     this.#moreInStore = true;
     while (this.#moreInStore && this.#held.size < heldRows && !this.#stop.signal.aborted) {
       this.#left.clear();
-      const rows = await this.#parts.store.unsent(pageRows, this.#cursor);
+      const rows = await this.#options.store.unsent(pageRows, this.#cursor);
       for (const row of rows) this.#place(row);
       this.#cursor = rows.at(-1)?.seq ?? this.#cursor;
       this.#moreInStore = rows.length === pageRows;
@@ -148,7 +148,7 @@ export class Outbox implements AsyncDisposable {
   #planSweep(): void {
     clearTimeout(this.#sweep);
     if (this.#expiry === Infinity || this.#stop.signal.aborted) return;
-    const delayMs = Math.max(0, Math.min(this.#expiry - this.#parts.clock.now(), longestSweepMs));
+    const delayMs = Math.max(0, Math.min(this.#expiry - this.#options.clock.now(), longestSweepMs));
     this.#sweep = setTimeout(() => {
       this.#fromStart = true;
       this.wake();
@@ -181,11 +181,11 @@ export class Outbox implements AsyncDisposable {
 
   /** One that may have been sent needs its channel even then. */
   #hasExpired(row: OutgoingMessage): boolean {
-    return row.state === "queued" && this.#parts.clock.now() >= expiresAt(row);
+    return row.state === "queued" && this.#options.clock.now() >= expiresAt(row);
   }
 
   #openChannel(name: string): OutgoingChannel | undefined {
-    const channel = this.#parts.channelOf(name);
+    const channel = this.#options.channelOf(name);
     const state = channel?.state().state;
     return state === "open" || state === "degraded" ? channel : undefined;
   }

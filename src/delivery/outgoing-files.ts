@@ -13,7 +13,7 @@ import { containerPaths } from "../protocol/paths.ts";
 import type { OutboxStore } from "../stores/store.ts";
 import { sniffFileType } from "../lib/file-type.ts";
 
-export interface OutgoingFilesParts {
+export interface OutgoingFilesOptions {
   readonly groupsFolder: string;
   /** Of the host alone: nobody else can change a copy. */
   readonly folder: string;
@@ -56,32 +56,32 @@ const refusals: Readonly<Record<HostileRefusal, string>> = {
  * A copy is named by its content and removed when no message needs it any more.
  */
 export class OutgoingFiles implements AsyncDisposable {
-  readonly #parts: OutgoingFilesParts;
+  readonly #options: OutgoingFilesOptions;
   readonly #timer: NodeJS.Timeout;
   #sweeping: Promise<void> | undefined;
 
-  private constructor(parts: OutgoingFilesParts) {
-    this.#parts = parts;
+  private constructor(options: OutgoingFilesOptions) {
+    this.#options = options;
     this.#timer = setInterval(() => this.#sweepLater(), hourMs).unref();
   }
 
   /** Removes what an earlier life of the host has left behind. */
-  static async open(parts: OutgoingFilesParts): Promise<OutgoingFiles> {
-    for (const name of await readdir(parts.folder)) {
-      if (name.endsWith(".new")) await rm(join(parts.folder, name), { force: true });
+  static async open(options: OutgoingFilesOptions): Promise<OutgoingFiles> {
+    for (const name of await readdir(options.folder)) {
+      if (name.endsWith(".new")) await rm(join(options.folder, name), { force: true });
     }
-    const files = new OutgoingFiles(parts);
+    const files = new OutgoingFiles(options);
     await files.sweep();
     return files;
   }
 
   /** Copies a file of the group, given by its path in the container. Throws `bad_input` with what is wrong, for the model. */
   async keep(group: string, path: string): Promise<OutgoingFile> {
-    const temporary = join(this.#parts.folder, `${randomUUID()}.new`);
+    const temporary = join(this.#options.folder, `${randomUUID()}.new`);
     try {
       const maxBytes = Math.min(fileBytes, await this.#roomFor(group));
       const { bytes, sha256, head } = await this.#copy(group, path, { temporary, maxBytes });
-      const target = join(this.#parts.folder, sha256);
+      const target = join(this.#options.folder, sha256);
       await rename(temporary, target);
       const name = cleanName(basename(path));
       return { path: target, name, mimeType: sniffFileType(head, name).mimeType, bytes };
@@ -93,11 +93,11 @@ export class OutgoingFiles implements AsyncDisposable {
   /** Removes the copies that no message needs any more. */
   async sweep(): Promise<void> {
     const needed = new Set((await this.#keptRows()).map(({ file }) => file?.path));
-    for (const name of await readdir(this.#parts.folder)) {
-      const path = join(this.#parts.folder, name);
+    for (const name of await readdir(this.#options.folder)) {
+      const path = join(this.#options.folder, name);
       if (needed.has(path)) continue;
       const facts = await stat(path).catch(() => undefined);
-      if (facts && this.#parts.clock.now() - facts.mtimeMs >= freshMs) await rm(path, { force: true });
+      if (facts && this.#options.clock.now() - facts.mtimeMs >= freshMs) await rm(path, { force: true });
     }
   }
 
@@ -108,7 +108,7 @@ export class OutgoingFiles implements AsyncDisposable {
 
   #sweepLater(): void {
     this.#sweeping = this.sweep().catch((error: unknown) => {
-      this.#parts.logger.warn({ err: toError(error) }, "copies of sent files could not be removed; retrying");
+      this.#options.logger.warn({ err: toError(error) }, "copies of sent files could not be removed; retrying");
     });
   }
 
@@ -119,7 +119,7 @@ export class OutgoingFiles implements AsyncDisposable {
   ): Promise<{ bytes: number; sha256: string; head: Buffer }> {
     const names = namesOf(path);
     await using opened = new AsyncDisposableStack();
-    let folder = opened.use(await HostileFolder.open(join(this.#parts.groupsFolder, group)));
+    let folder = opened.use(await HostileFolder.open(join(this.#options.groupsFolder, group)));
     for (const name of names.slice(0, -1)) {
       const next = await folder.openFolder(name);
       if (!next) throw refused(path, `${name} is not a folder, or is a link`);
@@ -131,7 +131,7 @@ export class OutgoingFiles implements AsyncDisposable {
   }
 
   async #roomFor(group: string): Promise<number> {
-    if ((await this.#parts.freeBytes()) < fileBytes) {
+    if ((await this.#options.freeBytes()) < fileBytes) {
       throw new AppError("too_large", "No file can be sent: the host's disk is nearly full.");
     }
     const rows = (await this.#keptRows()).filter((row) => row.group === group);
@@ -144,7 +144,7 @@ export class OutgoingFiles implements AsyncDisposable {
   }
 
   async #keptRows(): Promise<OutgoingMessage[]> {
-    const { store, clock, isFetchedLater } = this.#parts;
+    const { store, clock, isFetchedLater } = this.#options;
     const rows = await store.withFiles(clock.now() - fetchedLaterMs);
     return rows.filter(({ state, channel }) => {
       const isSent = state === "accepted" || state === "delivered";

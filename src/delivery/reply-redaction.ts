@@ -37,7 +37,7 @@ export interface ReplyFormats {
   readonly formatNotice: (text: string, scope: Scope) => string;
 }
 
-interface RedactionParts {
+interface RedactionOptions {
   /** Those that there are now. */
   readonly secrets: () => readonly KnownSecret[];
   /** Calls it when they have changed. */
@@ -56,11 +56,11 @@ interface RedactionParts {
  * guess, and taking it out would tell a member that the guess was right. Such a text goes out as it is; the alarm is where
  * members do not see it. In the host's own words nothing is left.
  */
-export function createReplyFormats(parts: RedactionParts): ReplyFormats {
-  let all = allRules(parts.secrets());
+export function createReplyFormats(options: RedactionOptions): ReplyFormats {
+  let all = allRules(options.secrets());
   // What was a secret stays one: it may be in a conversation, or still be accepted somewhere.
-  parts.onChange(() => (all = allRules([...all.secrets, ...parts.secrets()])));
-  const alarm = new SecretAlarm(parts);
+  options.onChange(() => (all = allRules([...all.secrets, ...options.secrets()])));
+  const alarm = new SecretAlarm(options);
   return {
     formatReply: (text, scope) => {
       const { redactOwn, findOthers, others } = all.of(scope.group.name);
@@ -72,7 +72,7 @@ export function createReplyFormats(parts: RedactionParts): ReplyFormats {
     },
     formatNotice: (text, scope) => {
       // Where the home is concerns nobody in a chat; the reason of a failure may name it.
-      const redacted = all.redact(formatReply(text).replaceAll(parts.homeFolder, "(home)"));
+      const redacted = all.redact(formatReply(text).replaceAll(options.homeFolder, "(home)"));
       if (redacted.count > 0) alarm.redacted(redacted.count, scope);
       return redacted.text;
     },
@@ -120,19 +120,19 @@ function rulesFor(group: string, secrets: readonly KnownSecret[]): GroupRules {
 
 /** Tells of secrets in texts. The text does not wait for it: whether there is one must not be felt in the chat. */
 class SecretAlarm {
-  readonly #parts: RedactionParts;
+  readonly #options: RedactionOptions;
   #day = -1;
   readonly #redactions = new Map<string, number>();
   readonly #shown = new Set<string>();
 
-  constructor(parts: RedactionParts) {
-    this.#parts = parts;
+  constructor(options: RedactionOptions) {
+    this.#options = options;
   }
 
   redacted(count: number, scope: Scope): void {
     this.#beginDay();
     const group = scope.group.name;
-    this.#parts.logger.error(
+    this.#options.logger.error(
       { group, turn: scope.turn.id },
       "a known secret was about to be sent to a chat; it was removed",
     );
@@ -142,7 +142,7 @@ class SecretAlarm {
     this.#redactions.set(group, before + count);
     if (before > redactionsPerDay || before + count <= redactionsPerDay) return;
     const text = `The agent of group ${group} was about to send secrets ${before + count} times today; they were removed. Somebody may be guessing values: see the records of type redaction.`;
-    this.#parts.tell({ text });
+    this.#options.tell({ text });
   }
 
   shown(text: string, secrets: readonly KnownSecret[], scope: Scope): void {
@@ -153,7 +153,7 @@ class SecretAlarm {
     this.#beginDay();
     const group = scope.group.name;
     const found = secrets.filter(({ value }) => createReplyRedaction([value])(text).count > 0).map(({ path }) => path);
-    this.#parts.logger.error(
+    this.#options.logger.error(
       { group, turn: scope.turn.id, found },
       "an agent said a secret that it has no access to; the text was sent unchanged",
     );
@@ -162,21 +162,21 @@ class SecretAlarm {
     if (this.#shown.has(group)) return;
     this.#shown.add(group);
     const what = found.join(", ");
-    this.#parts.tell({
+    this.#options.tell({
       text: `The agent of group ${group} said a secret of this host in its chat: ${what}. It was told or guessed it. Replace that secret.`,
       hiddenFrom: group,
     });
   }
 
   #publish(event: NewEvent<"reply.redacted" | "secret.said">): void {
-    const { publish, logger } = this.#parts;
+    const { publish, logger } = this.#options;
     publish(event).catch((error: unknown) =>
       logger.error({ error: toError(error) }, "a redaction could not be recorded"),
     );
   }
 
   #beginDay(): void {
-    const day = Math.floor(this.#parts.clock.now() / 86_400_000);
+    const day = Math.floor(this.#options.clock.now() / 86_400_000);
     if (day === this.#day) return;
     this.#day = day;
     this.#redactions.clear();

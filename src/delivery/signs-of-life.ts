@@ -4,7 +4,7 @@ import { type Sleep, sleep } from "../lib/sleep.ts";
 /** What a group is doing for somebody; undefined: nothing. */
 export type Activity = "waiting" | "running" | undefined;
 
-export interface SignsOfLifeParts {
+export interface SignsOfLifeOptions {
   /** Shows a sign in a group's chat. May take as long as it likes, and fail. */
   readonly show: (group: string, sign: Sign) => Promise<void>;
   readonly wait?: Sleep;
@@ -28,15 +28,15 @@ interface Waiting {
  * while one is being shown the group gets no other. No timer runs while nobody waits.
  */
 export class SignsOfLife implements Disposable {
-  readonly #parts: SignsOfLifeParts;
+  readonly #options: SignsOfLifeOptions;
   readonly #wait: Sleep;
   readonly #waiting = new Map<string, Waiting>();
   /** Groups in which a sign is on its way, with the one that is to follow it. */
   readonly #showing = new Map<string, Sign | undefined>();
 
-  constructor(parts: SignsOfLifeParts) {
-    this.#parts = parts;
-    this.#wait = parts.wait ?? sleep;
+  constructor(options: SignsOfLifeOptions) {
+    this.#options = options;
+    this.#wait = options.wait ?? sleep;
   }
 
   /** The group does this from now on. */
@@ -82,7 +82,7 @@ export class SignsOfLife implements Disposable {
   async #showAll(group: string, first: Sign): Promise<void> {
     for (let sign: Sign | undefined = first; sign !== undefined; sign = this.#showing.get(group)) {
       this.#showing.set(group, undefined);
-      await this.#parts.show(group, sign).catch(() => undefined);
+      await this.#options.show(group, sign).catch(() => undefined);
     }
     this.#showing.delete(group);
   }

@@ -8,7 +8,7 @@ import type { Store } from "../stores/store.ts";
 import type { HostEvent, NewEvent } from "./event.ts";
 import { Subscription } from "./subscription.ts";
 
-export interface EventBusParts {
+export interface EventBusOptions {
   readonly store: Pick<Store["events"], "append">;
   /** Puts an event on record, if its type is audited; resolves when that is on disk. */
   readonly record: (event: NewEvent) => Promise<void>;
@@ -23,24 +23,24 @@ export interface EventBusParts {
  * before `publish` resolves; the passing ones get it a moment later. Secrets are taken out before anybody gets it.
  */
 export class EventBus implements Disposable {
-  readonly #parts: EventBusParts;
+  readonly #options: EventBusOptions;
   readonly #subscriptions: Subscription[] = [];
   readonly #appended = new EventEmitter().setMaxListeners(0);
   /** Events that are stored and not yet on record: one that is published again after a failure is not stored twice. */
   readonly #stored = new WeakMap<NewEvent, NewEvent>();
 
-  constructor(parts: EventBusParts) {
-    this.#parts = parts;
+  constructor(options: EventBusOptions) {
+    this.#options = options;
   }
 
   /** See `Publish`. Events are stored, and put on record, in the order of the calls. */
   readonly publish = async (event: NewEvent): Promise<void> => {
-    await this.#parts.record(this.#stored.get(event) ?? (await this.#append(event)));
+    await this.#options.record(this.#stored.get(event) ?? (await this.#append(event)));
   };
 
   /** Hands every event from now on to `handle`, which may throw: that is logged. */
   subscribe(name: string, handle: (event: HostEvent) => void, capacity?: number): Subscription {
-    const subscription = new Subscription({ name, handle, logger: this.#parts.logger, capacity });
+    const subscription = new Subscription({ name, handle, logger: this.#options.logger, capacity });
     this.#subscriptions.push(subscription);
     return subscription;
   }
@@ -56,7 +56,7 @@ export class EventBus implements Disposable {
   }
 
   async #append(event: NewEvent): Promise<NewEvent> {
-    const { store, clock, redact } = this.#parts;
+    const { store, clock, redact } = this.#options;
     const clean = cleaned(event, redact);
     const at = clock.now();
     const seq = await store.append(clean, at);

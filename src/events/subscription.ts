@@ -6,7 +6,7 @@ import type { HostEvent } from "./event.ts";
 /** Events that wait for one subscriber at most. */
 const bufferedEvents = 2_000;
 
-export interface SubscriptionParts {
+export interface SubscriptionOptions {
   /** Of the subscriber, for the log. */
   readonly name: string;
   readonly handle: (event: HostEvent) => void;
@@ -19,16 +19,16 @@ export interface SubscriptionParts {
  * of. What does not fit into its buffer it misses; that is counted, and can be read again from the store by `seq`.
  */
 export class Subscription implements Disposable {
-  readonly #parts: SubscriptionParts;
+  readonly #options: SubscriptionOptions;
   readonly #capacity: number;
   #waiting: HostEvent[] = [];
   #isDraining = false;
   #missed = 0;
   #missedSince: number | undefined;
 
-  constructor(parts: SubscriptionParts) {
-    this.#parts = parts;
-    this.#capacity = parts.capacity ?? bufferedEvents;
+  constructor(options: SubscriptionOptions) {
+    this.#options = options;
+    this.#capacity = options.capacity ?? bufferedEvents;
   }
 
   /** How many events it has missed. */
@@ -59,16 +59,16 @@ export class Subscription implements Disposable {
     this.#waiting = [];
     for (const event of events) this.#handle(event);
     if (this.#missedSince === undefined) return;
-    const { name, logger } = this.#parts;
+    const { name, logger } = this.#options;
     logger.warn({ subscriber: name, since: this.#missedSince, missed: this.#missed }, "a subscriber has missed events");
     this.#missedSince = undefined;
   }
 
   #handle(event: HostEvent): void {
     try {
-      this.#parts.handle(event);
+      this.#options.handle(event);
     } catch (error) {
-      const { name, logger } = this.#parts;
+      const { name, logger } = this.#options;
       logger.error({ err: toError(error), subscriber: name, seq: event.seq }, "a subscriber failed on an event");
     }
   }

@@ -12,7 +12,7 @@ import { createErrorHandler, errorBody } from "./errors.ts";
 import { type CheckLogin, createLoginCheck } from "./login.ts";
 import { type CheckOrigin, createOriginCheck, hasSeveralHosts } from "./origin.ts";
 
-export interface GatewayParts {
+export interface GatewayOptions {
   readonly host: string;
   /** 0: any free one. */
   readonly port: number;
@@ -55,21 +55,21 @@ const securityHeaders = {
 } as const;
 
 /** There is no server without a token: whoever can reach the port could read every chat. */
-export function createGatewayServer(parts: GatewayParts): GatewayServer {
-  const routes = buildServer(parts);
+export function createGatewayServer(options: GatewayOptions): GatewayServer {
+  const routes = buildServer(options);
   return {
     routes,
     listen: async () => {
       try {
-        await routes.listen({ host: parts.host, port: parts.port, backlog: connections });
+        await routes.listen({ host: options.host, port: options.port, backlog: connections });
       } catch (error) {
         const reason = toError(error).message;
-        throw new AppError("bad_input", `The gateway cannot listen on ${parts.host}:${parts.port}: ${reason}.`, {
+        throw new AppError("bad_input", `The gateway cannot listen on ${options.host}:${options.port}: ${reason}.`, {
           cause: error,
           fix: "set gateway.host and gateway.port in config.yaml to an address of this machine that is free",
         });
       }
-      return { host: parts.host, port: (routes.server.address() as AddressInfo).port };
+      return { host: options.host, port: (routes.server.address() as AddressInfo).port };
     },
     [Symbol.asyncDispose]: async () => {
       const cut = setTimeout(() => routes.server.closeAllConnections(), closeGraceMs);
@@ -79,9 +79,9 @@ export function createGatewayServer(parts: GatewayParts): GatewayServer {
   };
 }
 
-function buildServer(parts: GatewayParts): FastifyInstance {
-  const onError = createErrorHandler(parts.logger);
-  const refusals = createRefusalReport(parts.clock, (refusal) => parts.onRefused?.(refusal));
+function buildServer(options: GatewayOptions): FastifyInstance {
+  const onError = createErrorHandler(options.logger);
+  const refusals = createRefusalReport(options.clock, (refusal) => options.onRefused?.(refusal));
   const server = fastify({
     logger: false,
     bodyLimit: bodyBytes,
@@ -105,10 +105,10 @@ function buildServer(parts: GatewayParts): FastifyInstance {
   server.server.maxConnections = connections;
   // Only JSON is taken, so that no form of a foreign page can be a request of ours.
   server.removeContentTypeParser("text/plain");
-  const { host, names = [] } = parts;
+  const { host, names = [] } = options;
   server.addHook(
     "onRequest",
-    createGuard(createOriginCheck({ host, names }), createLoginCheck(parts.token, parts.clock)),
+    createGuard(createOriginCheck({ host, names }), createLoginCheck(options.token, options.clock)),
   );
   server.addHook("onResponse", async (request, reply) => {
     const { method, ip } = request;
@@ -120,9 +120,9 @@ function buildServer(parts: GatewayParts): FastifyInstance {
   server.setNotFoundHandler(async (_request, reply) =>
     reply.code(404).send(errorBody("not_found", "There is nothing at this address.")),
   );
-  addHealthRoutes(server, parts.ready);
+  addHealthRoutes(server, options.ready);
   server.get("/metrics", async (_request, reply) => {
-    return reply.type(parts.metrics.contentType).send(await parts.metrics.metrics());
+    return reply.type(options.metrics.contentType).send(await options.metrics.metrics());
   });
   return server;
 }

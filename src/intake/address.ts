@@ -12,7 +12,7 @@ export type AddressRule =
   | "text-mention"
   | "unaddressed";
 
-export interface AddressParts {
+export interface AddressOptions {
   readonly assistantName: string;
   /** Did the agent say what is quoted here? */
   readonly isOwn: (channel: string, chat: string, reference: string) => Promise<boolean>;
@@ -22,15 +22,19 @@ export interface AddressParts {
  * The first rule that makes this message one for the agent. The sender's name and the text of a quote have no say in it;
  * what was forwarded is another person's words, and mentions nobody.
  */
-export async function addressRule(parts: AddressParts, group: Group, message: IncomingMessage): Promise<AddressRule> {
+export async function addressRule(
+  options: AddressOptions,
+  group: Group,
+  message: IncomingMessage,
+): Promise<AddressRule> {
   const { quote } = message;
   if (group.main) return "main-group";
   if (group.trigger === "always") return "trigger-always";
   if (message.direct === true) return "direct-chat";
   if (message.forwarded === true) return "unaddressed";
   if (message.mention) return "platform-mention";
-  if (isMentioned(message.text, parts.assistantName)) return "text-mention";
+  if (isMentioned(message.text, options.assistantName)) return "text-mention";
   if (quote?.toAgent === true) return "reply-to-agent";
-  if (quote && (await parts.isOwn(group.channel, group.chat, quote.id))) return "reply-to-agent";
+  if (quote && (await options.isOwn(group.channel, group.chat, quote.id))) return "reply-to-agent";
   return "unaddressed";
 }

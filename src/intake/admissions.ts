@@ -7,7 +7,7 @@ import type { PendingCommand, Store } from "../stores/store.ts";
 import type { GroupRegistry } from "./group-registry.ts";
 import { createInOrder } from "./in-order.ts";
 
-export interface AdmissionParts {
+export interface AdmissionOptions {
   readonly store: { readonly requests: Pick<Store["requests"], "get"> };
   readonly registry: Pick<GroupRegistry, "find" | "add">;
   /** Nothing is left of another chat under this name: no folder, no messages. */
@@ -32,16 +32,16 @@ const namesTried = 1_000;
  * Carries out `/approve` and `/deny`, one at a time. May be called again for the same answer as long as the outcome was not
  * written: a group that is there already is not added twice. Rejects only for what may work later.
  */
-export function createAdmissions(parts: AdmissionParts): (pending: PendingCommand) => Promise<AnswerOutcome> {
+export function createAdmissions(options: AdmissionOptions): (pending: PendingCommand) => Promise<AnswerOutcome> {
   const inOrder = createInOrder();
-  return (pending) => inOrder("", () => answer(parts, pending));
+  return (pending) => inOrder("", () => answer(options, pending));
 }
 
-async function answer(parts: AdmissionParts, pending: PendingCommand): Promise<AnswerOutcome> {
+async function answer(options: AdmissionOptions, pending: PendingCommand): Promise<AnswerOutcome> {
   const { command, argument = "" } = pending;
   const [said = "", name, ...more] = argument.split(/\s+/);
   const code = said.toUpperCase();
-  const request = await parts.store.requests.get(code);
+  const request = await options.store.requests.get(code);
   if (!request || more.length > 0) {
     const what = request ? "A name must be one word" : "There is no request with this code";
     return { text: `${what}. Write: /approve CODE [name] or /deny CODE`, outgoing: [] };
@@ -52,9 +52,9 @@ async function answer(parts: AdmissionParts, pending: PendingCommand): Promise<A
     return { text, outgoing: [], settles: { code, as: "denied" } };
   }
   try {
-    const group = await makeGroup(parts, request, { name, actor: memberActor(pending.message.sender.id) });
+    const group = await makeGroup(options, request, { name, actor: memberActor(pending.message.sender.id) });
     const text = `${called} is now the group "${group.name}". I answer there when I am mentioned.`;
-    return { text, outgoing: [greeting(parts, group)], settles: { code, as: "approved" } };
+    return { text, outgoing: [greeting(options, group)], settles: { code, as: "approved" } };
   } catch (error) {
     if (!(error instanceof AppError) || isPassing(error)) throw error;
     return { text: `${called} is not a group yet: ${plainSentence(error.message)}`, outgoing: [] };
@@ -66,25 +66,25 @@ function describeChat({ title, sender, channel }: ChatRequest): string {
 }
 
 async function makeGroup(
-  parts: AdmissionParts,
+  options: AdmissionOptions,
   request: ChatRequest,
   wish: { readonly name: string | undefined; readonly actor: Actor },
 ): Promise<Group> {
   const { channel, chat, code } = request;
-  const known = parts.registry.find(channel, chat);
+  const known = options.registry.find(channel, chat);
   if (known) return known;
   const name =
     wish.name === undefined
-      ? await freeName(parts, request)
-      : await wishedName(parts, { name: wish.name, channel, chat });
+      ? await freeName(options, request)
+      : await wishedName(options, { name: wish.name, channel, chat });
   const plain = { trigger: "mention", main: false, mounts: [], model: undefined } as const;
-  const group = await parts.registry.add({ name, channel, chat, ...plain, ...parts.defaults });
-  await parts.added(group, { actor: wish.actor, code });
+  const group = await options.registry.add({ name, channel, chat, ...plain, ...options.defaults });
+  await options.added(group, { actor: wish.actor, code });
   return group;
 }
 
 /** An earlier group's folder and messages must not come to a chat by a name alone. */
-async function wishedName({ isNameFree }: AdmissionParts, wished: GroupChat): Promise<string> {
+async function wishedName({ isNameFree }: AdmissionOptions, wished: GroupChat): Promise<string> {
   const { name } = wished;
   const fault = groupNameFault(name);
   if (fault !== undefined) throw new AppError("bad_input", `this name ${fault}.`);
@@ -92,7 +92,7 @@ async function wishedName({ isNameFree }: AdmissionParts, wished: GroupChat): Pr
   throw new AppError("conflict", `the name "${name}" is or was used by another group; choose a different one.`);
 }
 
-async function freeName({ isNameFree }: AdmissionParts, request: ChatRequest): Promise<string> {
+async function freeName({ isNameFree }: AdmissionOptions, request: ChatRequest): Promise<string> {
   const { title, sender, channel, chat, code } = request;
   const wanted = slug(title ?? sender.name) || `${slug(channel)}-${code.toLowerCase()}`;
   for (let count = 1; count <= namesTried; count += 1) {
@@ -111,7 +111,7 @@ function slug(text: string): string {
     .replaceAll(/^-+|-+$/g, "");
 }
 
-function greeting({ assistantName }: AdmissionParts, group: Group): OutgoingDraft {
+function greeting({ assistantName }: AdmissionOptions, group: Group): OutgoingDraft {
   const text = `Hello, I am ${assistantName}, an AI agent. From now on I read what is written here, and answer when you write @${assistantName}.`;
   const { name, channel, chat } = group;
   return { group: name, channel, chat, kind: "notice", text, inReplyTo: [], turn: undefined };

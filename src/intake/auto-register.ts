@@ -10,7 +10,7 @@ import type { Store } from "../stores/store.ts";
 import type { GroupRegistry } from "./group-registry.ts";
 import { createInOrder } from "./in-order.ts";
 
-export interface AutoRegisterParts {
+export interface AutoRegisterOptions {
   /** Only chats of these channels become groups. */
   readonly channels: ReadonlySet<string>;
   readonly registry: Pick<GroupRegistry, "find" | "byName" | "list" | "add">;
@@ -30,40 +30,40 @@ export interface AutoRegisterParts {
  * the operator can hand that over.
  */
 export function createAutoRegister(
-  parts: AutoRegisterParts,
+  options: AutoRegisterOptions,
 ): (message: IncomingMessage) => Promise<Group | Receipt | undefined> {
   const inOrder = createInOrder();
   return async (message) => {
-    if (!parts.channels.has(message.channel) || !isGroupName(message.chat)) return undefined;
+    if (!options.channels.has(message.channel) || !isGroupName(message.chat)) return undefined;
     // One at a time: none is made twice, and no two of them are the last one that there may be.
-    return inOrder("", () => findOrAdd(parts, message));
+    return inOrder("", () => findOrAdd(options, message));
   };
 }
 
-async function findOrAdd(parts: AutoRegisterParts, message: IncomingMessage): Promise<Group | Receipt | undefined> {
-  const { registry, defaults, store } = parts;
+async function findOrAdd(options: AutoRegisterOptions, message: IncomingMessage): Promise<Group | Receipt | undefined> {
+  const { registry, defaults, store } = options;
   const { channel, chat } = message;
   if (registry.byName(chat)) return registry.find(channel, chat);
-  const day = utcDay(parts.clock.now());
+  const day = utcDay(options.clock.now());
   const account = { kind: "auto-register", name: channel } as const;
   const { messages: madeToday } = await store.intake.ofDay(day, account);
   const made = registry.list().filter((group) => group.channel === channel && group.origin === "store").length;
-  const { perDay, total } = parts.limits;
-  if (made >= total) return refuse(parts, message, { limit: "total", allowed: total });
-  if (madeToday >= perDay) return refuse(parts, message, { limit: "perDay", allowed: perDay });
+  const { perDay, total } = options.limits;
+  if (made >= total) return refuse(options, message, { limit: "total", allowed: total });
+  if (madeToday >= perDay) return refuse(options, message, { limit: "perDay", allowed: perDay });
   const plain = { trigger: "mention", main: false, mounts: [], model: undefined } as const;
   const group = await registry.add({ name: chat, channel, chat, ...plain, ...defaults }).catch((error: unknown) => {
     throw error instanceof AppError && error.code === "conflict" ? notByItself(channel, chat) : error;
   });
   await store.intake.charge({ day, accounts: [account], amount: { messages: 1, bytes: 0, attachmentBytes: 0 } });
   const actor = memberActor(message.sender.id);
-  await parts.publish({ type: "group.added", group: chat, actor, data: { name: chat, channel, chat } });
+  await options.publish({ type: "group.added", group: chat, actor, data: { name: chat, channel, chat } });
   return group;
 }
 
 /** On record once a day. */
 async function refuse(
-  { store, clock, publish }: AutoRegisterParts,
+  { store, clock, publish }: AutoRegisterOptions,
   { channel, chat, sender }: IncomingMessage,
   { limit, allowed }: { readonly limit: "perDay" | "total"; readonly allowed: number },
 ): Promise<Receipt> {

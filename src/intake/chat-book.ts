@@ -13,7 +13,7 @@ const keptMembers = 256;
 /** Chats whose members are remembered until they may become groups. */
 const rememberedChats = 1_000;
 
-interface ChatBookParts {
+interface ChatBookOptions {
   readonly store: Pick<Store, "chats" | "requests">;
   readonly publish: Publish<"chat.left">;
   readonly clock: Pick<Clock, "now">;
@@ -25,12 +25,12 @@ interface ChatBookParts {
  * written down, only remembered while the host runs, for the moment in which it becomes one.
  */
 export class ChatBook implements AsyncDisposable {
-  readonly #context: ChatBookParts;
+  readonly #context: ChatBookOptions;
   readonly #groups: Pick<GroupRegistry, "find">;
   readonly #members = new Map<string, NonNullable<ChatFacts["members"]>>();
   #writing: Promise<void> = Promise.resolve();
 
-  constructor(context: ChatBookParts, groups: Pick<GroupRegistry, "find">) {
+  constructor(context: ChatBookOptions, groups: Pick<GroupRegistry, "find">) {
     this.#context = context;
     this.#groups = groups;
   }

@@ -5,7 +5,7 @@ import type { GroupStore } from "../stores/store.ts";
 /** A chat as the store knows it; undefined: nobody noted whose the folder is. */
 export type FormerChat = Pick<GroupChat, "channel" | "chat"> | undefined;
 
-export interface GroupFoldersParts {
+export interface GroupFoldersOptions {
   readonly store: Pick<GroupStore, "folder" | "claimFolder" | "earlierChat">;
   /** Is there anything of this name where the folders of groups are? */
   readonly exists: (name: string) => Promise<boolean>;
@@ -20,10 +20,10 @@ export interface GroupFoldersParts {
  * members said there must not come to another chat by a name alone.
  */
 export class GroupFolders {
-  readonly #parts: GroupFoldersParts;
+  readonly #options: GroupFoldersOptions;
 
-  constructor(parts: GroupFoldersParts) {
-    this.#parts = parts;
+  constructor(options: GroupFoldersOptions) {
+    this.#options = options;
   }
 
   /**
@@ -31,7 +31,7 @@ export class GroupFolders {
    * otherwise that is a `conflict`.
    */
   async take(group: Group, adopt: boolean): Promise<void> {
-    const { store, make, adopting } = this.#parts;
+    const { store, make, adopting } = this.#options;
     const found = await this.#foreign(group);
     if (found && !adopt) throw taken(group, found.from);
     if (found) await adopting(group, found.from);
@@ -42,7 +42,7 @@ export class GroupFolders {
 
   /** For a group of the configuration: that is the operator's own word. The chat that the folder was another one's of, if so. */
   async takeConfigured(group: Group): Promise<FormerChat> {
-    const { store, make, adopting } = this.#parts;
+    const { store, make, adopting } = this.#options;
     const owner = await store.folder(group.name);
     const isForeign = owner !== undefined && !isSameChat(owner, group);
     if (isForeign) await adopting(group, owner);
@@ -53,7 +53,7 @@ export class GroupFolders {
 
   /** Has the folder gone to another chat since this group was added? */
   async isLost(group: Group): Promise<boolean> {
-    const owner = await this.#parts.store.folder(group.name);
+    const owner = await this.#options.store.folder(group.name);
     return owner !== undefined && !isSameChat(owner, group);
   }
 
@@ -63,7 +63,7 @@ export class GroupFolders {
   }
 
   async #foreign(group: GroupChat): Promise<{ readonly from: FormerChat } | undefined> {
-    const { store, exists } = this.#parts;
+    const { store, exists } = this.#options;
     const owner = await store.folder(group.name);
     if (owner) return isSameChat(owner, group) ? undefined : { from: owner };
     const earlier = await store.earlierChat(group);

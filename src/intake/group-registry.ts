@@ -34,7 +34,7 @@ export interface GroupsChanged {
   readonly removed: readonly Group[];
 }
 
-export interface GroupRegistryParts {
+export interface GroupRegistryOptions {
   readonly configured: readonly Group[];
   readonly store: Pick<GroupStore, "list" | "add" | "remove">;
   /** Makes the folder of a group; called before the group is stored, may be called again for the same group. */
@@ -46,20 +46,20 @@ export interface GroupRegistryParts {
 }
 
 /** Reads the stored groups once; only this registry may change them afterwards. */
-export async function openGroupRegistry(parts: GroupRegistryParts): Promise<GroupRegistry> {
-  const { groups, shadowed } = await withStored(parts, parts.configured, await parts.store.list());
+export async function openGroupRegistry(options: GroupRegistryOptions): Promise<GroupRegistry> {
+  const { groups, shadowed } = await withStored(options, options.configured, await options.store.list());
   const inOrder = createInOrder();
   return {
     shadowed,
-    find: (channel, chat) => findGroup(groups, { channel, chat, isTyped: parts.hasTypedChats?.(channel) ?? false }),
+    find: (channel, chat) => findGroup(groups, { channel, chat, isTyped: options.hasTypedChats?.(channel) ?? false }),
     byName: (name) => groups.get(name),
     list: () => [...groups.values()].toSorted((one, other) => (one.name < other.name ? -1 : 1)),
-    add: (group, { adopt = false } = {}) => inOrder("", () => addGroup(parts, groups, { ...group, adopt })),
-    remove: (name) => inOrder("", () => removeGroup(parts, { groups, shadowed }, name)),
+    add: (group, { adopt = false } = {}) => inOrder("", () => addGroup(options, groups, { ...group, adopt })),
+    remove: (name) => inOrder("", () => removeGroup(options, { groups, shadowed }, name)),
     reconfigure: (configured, commit) =>
       inOrder("", async () => {
         const known = [...groups.values(), ...shadowed].filter(({ origin }) => origin === "store");
-        const next = await withStored(parts, configured, known);
+        const next = await withStored(options, configured, known);
         const changeMore = await commit();
         const before = new Map(groups);
         groups.clear();
@@ -73,14 +73,14 @@ export async function openGroupRegistry(parts: GroupRegistryParts): Promise<Grou
 
 /** The groups of the configuration, and of those that were added at run time the ones that it leaves room for. */
 async function withStored(
-  parts: Pick<GroupRegistryParts, "isLost">,
+  options: Pick<GroupRegistryOptions, "isLost">,
   configured: readonly Group[],
   stored: readonly Group[],
 ): Promise<{ readonly groups: Map<string, Group>; readonly shadowed: Group[] }> {
   const groups = new Map(configured.map((group) => [group.name, group]));
   const shadowed: Group[] = [];
   for (const group of stored) {
-    if (conflictWith(group, groups) || (await parts.isLost?.(group))) shadowed.push(group);
+    if (conflictWith(group, groups) || (await options.isLost?.(group))) shadowed.push(group);
     else groups.set(group.name, group);
   }
   return { groups, shadowed };
@@ -104,7 +104,7 @@ function findGroup(
 }
 
 async function addGroup(
-  parts: GroupRegistryParts,
+  options: GroupRegistryOptions,
   groups: Map<string, Group>,
   { adopt, ...added }: NewGroup & { readonly adopt: boolean },
 ): Promise<Group> {
@@ -113,14 +113,14 @@ async function addGroup(
   const conflict = conflictWith(added, groups);
   if (conflict) throw new AppError("conflict", conflict);
   const group: Group = { ...added, origin: "store" };
-  await parts.prepare(group, adopt);
-  await parts.store.add(group);
+  await options.prepare(group, adopt);
+  await options.store.add(group);
   groups.set(group.name, group);
   return group;
 }
 
 async function removeGroup(
-  parts: GroupRegistryParts,
+  options: GroupRegistryOptions,
   { groups, shadowed }: { readonly groups: Map<string, Group>; readonly shadowed: Group[] },
   name: string,
 ): Promise<Group> {
@@ -131,7 +131,7 @@ async function removeGroup(
     });
   }
   if (!group) throw new AppError("not_found", `There is no group "${name}".`, { fix: "crabpot groups list" });
-  await parts.store.remove(name);
+  await options.store.remove(name);
   if (!groups.delete(name)) shadowed.splice(shadowed.indexOf(group), 1);
   return group;
 }

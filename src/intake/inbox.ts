@@ -16,7 +16,7 @@ import { imageBytes, imageTypes } from "../domain/part.ts";
 import { digestOfFile } from "../lib/file-digest.ts";
 import { type FileType, sniffedBytes, sniffFileType } from "../lib/file-type.ts";
 
-export interface InboxParts {
+export interface InboxOptions {
   readonly groupsFolder: string;
   /** Of the host alone, on the file system of the groups' folders; what is left in it is removed at the start. */
   readonly temporaryFolder: string;
@@ -44,21 +44,21 @@ const namesTried = 100;
  * gets its name there, no link is followed, and nothing is replaced.
  */
 export class Inbox implements Disposable {
-  readonly #parts: InboxParts;
+  readonly #options: InboxOptions;
   readonly #stop = new AbortController();
   /** Of each group by itself: a count of all would tell one group how many files others get. */
   readonly #counts = new Map<string, number>();
 
-  private constructor(parts: InboxParts) {
-    this.#parts = parts;
+  private constructor(options: InboxOptions) {
+    this.#options = options;
   }
 
   /** Removes what an earlier life of the host was in the middle of fetching. */
-  static async open(parts: InboxParts): Promise<Inbox> {
-    for (const left of await readdir(parts.temporaryFolder)) {
-      await rm(join(parts.temporaryFolder, left), { recursive: true, force: true });
+  static async open(options: InboxOptions): Promise<Inbox> {
+    for (const left of await readdir(options.temporaryFolder)) {
+      await rm(join(options.temporaryFolder, left), { recursive: true, force: true });
     }
-    return new Inbox(parts);
+    return new Inbox(options);
   }
 
   /**
@@ -71,7 +71,7 @@ export class Inbox implements Disposable {
     attachments: readonly IncomingAttachment[],
     roomBytes = Number.POSITIVE_INFINITY,
   ): Promise<StoredAttachment[]> {
-    const deadline = AbortSignal.any([AbortSignal.timeout(this.#parts.fetchMs ?? fetchMs), this.#stop.signal]);
+    const deadline = AbortSignal.any([AbortSignal.timeout(this.#options.fetchMs ?? fetchMs), this.#stop.signal]);
     const fetched: StoredAttachment[] = [];
     let left = roomBytes;
     for (const attachment of attachments.slice(0, filesPerMessage)) {
@@ -98,7 +98,7 @@ export class Inbox implements Disposable {
   ): Promise<StoredAttachment> {
     const { kind } = attachment;
     const name = attachment.name?.replaceAll("\0", "").toWellFormed().slice(0, nameChars);
-    const temporary = join(this.#parts.temporaryFolder, randomUUID());
+    const temporary = join(this.#options.temporaryFolder, randomUUID());
     try {
       if (roomBytes <= 0 || (attachment.bytes ?? 0) > roomBytes) throw sentEnough;
       const limit = Math.min(roomBytes, await this.#limitFor(group, attachment));
@@ -108,7 +108,7 @@ export class Inbox implements Disposable {
       return { kind, name, file: { path, mimeType: type.mimeType, bytes, ...(sha256 !== undefined && { sha256 }) } };
     } catch (error) {
       if (isPassing(error)) throw error;
-      this.#parts.logger.warn({ err: toError(error), group, kind }, "a file of a member could not be fetched");
+      this.#options.logger.warn({ err: toError(error), group, kind }, "a file of a member could not be fetched");
       return { kind, name, failure: deadline.aborted ? "it took too long" : describe(toError(error)) };
     } finally {
       await rm(temporary, { force: true }).catch(() => undefined);
@@ -117,9 +117,9 @@ export class Inbox implements Disposable {
 
   /** Throws when not even what was announced would have room. */
   async #limitFor(group: string, { bytes = 0 }: IncomingAttachment): Promise<number> {
-    const { maxBytes } = this.#parts;
+    const { maxBytes } = this.#options;
     if (bytes > maxBytes || maxBytes === 0) throw tooLarge(maxBytes);
-    const room = Math.floor(await this.#parts.roomFor(group));
+    const room = Math.floor(await this.#options.roomFor(group));
     if (room <= 0 || bytes > room) {
       throw new AppError("too_large", `the group's folder has no room for it (${formatBytes(Math.max(0, room))} left)`);
     }
@@ -131,15 +131,15 @@ export class Inbox implements Disposable {
     await using folder = await this.#openGroup(group);
     await using inbox = await this.#openInbox(folder);
     // One that only the host's user could write would pass for the operator's, wherever the agent moves it.
-    await chmod(temporary, this.#parts.hostUid === 0 ? 0o644 : 0o666);
-    if (this.#parts.hostUid === 0) {
+    await chmod(temporary, this.#options.hostUid === 0 ? 0o644 : 0o666);
+    if (this.#options.hostUid === 0) {
       const { uid, gid } = await folder.owner();
       await chown(temporary, uid, gid);
     }
     for (let tried = 0; tried < namesTried; tried += 1) {
       const count = (this.#counts.get(group) ?? 0) + 1;
       this.#counts.set(group, count);
-      const time = new Date(this.#parts.clock.now()).toISOString().slice(0, 19).replaceAll(/[-:]/g, "");
+      const time = new Date(this.#options.clock.now()).toISOString().slice(0, 19).replaceAll(/[-:]/g, "");
       const name = `${time}-${count}.${extension}`;
       if ((await inbox.linkIn(temporary, name)) === "linked") return `${containerPaths.group}/${inboxName}/${name}`;
     }
@@ -147,7 +147,7 @@ export class Inbox implements Disposable {
   }
 
   async #openGroup(group: string): Promise<HostileFolder> {
-    return HostileFolder.open(join(this.#parts.groupsFolder, group)).catch((cause: unknown) => {
+    return HostileFolder.open(join(this.#options.groupsFolder, group)).catch((cause: unknown) => {
       throw new AppError("not_found", "the group's folder cannot be opened", { cause });
     });
   }
@@ -171,7 +171,7 @@ export class Inbox implements Disposable {
   /** Its agent may tidy it up: it belongs to the owner of the group's folder. */
   async #share(folder: HostileFolder, inbox: HostileFolder): Promise<void> {
     const [wanted, actual] = await Promise.all([folder.owner(), inbox.owner()]);
-    const { hostUid } = this.#parts;
+    const { hostUid } = this.#options;
     if (hostUid === 0 && (wanted.uid !== actual.uid || wanted.gid !== actual.gid)) await inbox.giveTo(wanted);
     if (hostUid !== 0 && actual.uid === hostUid) await inbox.openToAll();
   }

@@ -10,7 +10,7 @@ import { sleep } from "../lib/sleep.ts";
 import type { Store } from "../stores/store.ts";
 import { mebibyte } from "../lib/bytes.ts";
 
-export interface IntakeGuardParts {
+export interface IntakeGuardOptions {
   /** A folder on the disk that everything is written to. */
   readonly folder: string;
   /** With less space than this, nothing more is taken in: what is left is for the turns that run. */
@@ -36,7 +36,7 @@ const stopping: Trouble = { open: false, code: "stopping", reason: "the host is 
  * looks when a message comes in; only while it is stopped a timer tries whether things work again, so it opens by itself.
  */
 export class IntakeGuard implements Disposable {
-  readonly #parts: IntakeGuardParts;
+  readonly #options: IntakeGuardOptions;
   #trouble: Trouble | undefined;
   #since = 0;
   #lookedAt = Number.NEGATIVE_INFINITY;
@@ -45,8 +45,8 @@ export class IntakeGuard implements Disposable {
   /** Why nothing is taken in at all. */
   #closed: Trouble | undefined = starting;
 
-  constructor(parts: IntakeGuardParts) {
-    this.#parts = parts;
+  constructor(options: IntakeGuardOptions) {
+    this.#options = options;
   }
 
   /** Everything that takes messages on from here is there. No effect once it was closed. */
@@ -61,7 +61,7 @@ export class IntakeGuard implements Disposable {
 
   state(): IntakeState {
     if (this.#closed) return this.#closed;
-    const now = this.#parts.clock.monotonic();
+    const now = this.#options.clock.monotonic();
     if (!this.#trouble && now - this.#lookedAt >= lookEveryMs) {
       this.#lookedAt = now;
       this.#stopFor(this.#diskTrouble());
@@ -78,7 +78,7 @@ export class IntakeGuard implements Disposable {
   async untilWritable(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       try {
-        if (this.#freeBytes() >= leastBytes) return await this.#parts.store.probe(this.#parts.clock.now());
+        if (this.#freeBytes() >= leastBytes) return await this.#options.store.probe(this.#options.clock.now());
       } catch (error) {
         if (!isPassing(error)) return;
         this.failed(error);
@@ -94,7 +94,7 @@ export class IntakeGuard implements Disposable {
 
   #stopFor(trouble: Trouble | undefined): void {
     if (!trouble || this.#trouble || this.#isOver) return;
-    const { clock, logger, publish } = this.#parts;
+    const { clock, logger, publish } = this.#options;
     this.#trouble = trouble;
     this.#since = clock.monotonic();
     logger.error({ code: trouble.code }, `no messages are accepted: ${trouble.reason}`);
@@ -116,11 +116,11 @@ export class IntakeGuard implements Disposable {
     if (this.#isOver) return;
     this.#trouble = trouble;
     if (trouble) this.#tryLater();
-    else this.#parts.logger.info("messages are accepted again");
+    else this.#options.logger.info("messages are accepted again");
   }
 
   async #writeTrouble(): Promise<Trouble | undefined> {
-    const { store, publish, clock } = this.#parts;
+    const { store, publish, clock } = this.#options;
     try {
       await store.probe(clock.now());
       const seconds = Math.round((clock.monotonic() - this.#since) / 1000);
@@ -132,7 +132,7 @@ export class IntakeGuard implements Disposable {
   }
 
   #diskTrouble(): Trouble | undefined {
-    const { reserveBytes } = this.#parts;
+    const { reserveBytes } = this.#options;
     const free = this.#freeBytes();
     if (free >= reserveBytes) return undefined;
     const [left, kept] = [free, reserveBytes].map((bytes) => Math.floor(bytes / mebibyte));
@@ -143,10 +143,10 @@ export class IntakeGuard implements Disposable {
   /** A disk that cannot be asked is not judged: writing will tell. */
   #freeBytes(): number {
     try {
-      const { bavail, bsize } = statfsSync(this.#parts.folder);
+      const { bavail, bsize } = statfsSync(this.#options.folder);
       return bavail * bsize;
     } catch (error) {
-      this.#parts.logger.warn({ err: toError(error) }, "could not read free disk space");
+      this.#options.logger.warn({ err: toError(error) }, "could not read free disk space");
       return Number.POSITIVE_INFINITY;
     }
   }

@@ -33,7 +33,7 @@ interface News {
 /** A message may be stored with this charge, or why not. */
 export type IntakeDecision = Reservation | { readonly granted: false; readonly receipt: Receipt };
 
-interface LimitParts {
+interface LimitOptions {
   readonly store: {
     readonly messages: Pick<Store["messages"], "isKnown" | "waitingCount" | "waitingTotal">;
     readonly intake: Pick<Store["intake"], "ofDay" | "tell">;
@@ -50,18 +50,18 @@ interface LimitParts {
  * told once per flood, of a day's limit once a day.
  */
 export class IntakeLimits {
-  readonly #parts: LimitParts;
+  readonly #options: LimitOptions;
   readonly #rate: SenderRate;
   readonly #days: DayBudgets;
   readonly #toldGroups = new Set<string>();
   readonly #waiting = new WaitingBound();
   readonly #waitingIn = new Map<string, WaitingBound>();
 
-  constructor(parts: LimitParts) {
-    this.#parts = parts;
-    const budgets = () => ({ group: parts.limits.perGroupPerDay, member: parts.limits.perMemberPerDay });
-    this.#rate = new SenderRate(() => parts.limits.perSenderPerMinute, parts.clock);
-    this.#days = new DayBudgets(parts.store.intake, budgets, parts.clock);
+  constructor(options: LimitOptions) {
+    this.#options = options;
+    const budgets = () => ({ group: options.limits.perGroupPerDay, member: options.limits.perMemberPerDay });
+    this.#rate = new SenderRate(() => options.limits.perSenderPerMinute, options.clock);
+    this.#days = new DayBudgets(options.store.intake, budgets, options.clock);
   }
 
   /** Whether this message can be taken now. One that is stored already is never refused. */
@@ -71,7 +71,7 @@ export class IntakeLimits {
     const reserved = await this.#days.reserve(group, message, state === "handled");
     if (!reserved.granted) return this.#refuse(group, message, () => this.#usedUp(message, reserved));
     const { day, filesLimitedBy: account } = reserved;
-    if (account && (await this.#parts.store.intake.tell(day, account, "files"))) {
+    if (account && (await this.#options.store.intake.tell(day, account, "files"))) {
       await this.#tell(group, message, this.#dayNews(message, account, "attachmentBytes"));
     }
     return reserved;
@@ -82,7 +82,7 @@ export class IntakeLimits {
     message: IncomingMessage,
     why: () => Refusal | Promise<Refusal>,
   ): Promise<{ readonly granted: false; readonly receipt: Receipt }> {
-    if (await this.#parts.store.messages.isKnown(message)) {
+    if (await this.#options.store.messages.isKnown(message)) {
       return { granted: false, receipt: { outcome: "stored", duplicate: true } };
     }
     const { code, reason, retryAfterS, lasting, news } = await why();
@@ -99,7 +99,7 @@ export class IntakeLimits {
   }
 
   #tooFast(group: Group, message: IncomingMessage): Refusal | undefined {
-    const { perSenderPerMinute: allowed } = this.#parts.limits;
+    const { perSenderPerMinute: allowed } = this.#options.limits;
     const waitS = this.#rate.waitS(keyOf(group, message));
     if (waitS === 0) return undefined;
     const text = `${quotedName(message.sender.name)} writes more than ${allowed} messages a minute here. Extra messages are rejected.`;
@@ -109,8 +109,8 @@ export class IntakeLimits {
   }
 
   async #tooMany(group: Group): Promise<Refusal | undefined> {
-    const { waitingPerGroup, waitingTotal, retryAfterS } = this.#parts.limits;
-    const { messages } = this.#parts.store;
+    const { waitingPerGroup, waitingTotal, retryAfterS } = this.#options.limits;
+    const { messages } = this.#options.store;
     if (await this.#boundOf(group).isReached(waitingPerGroup, () => messages.waitingCount(group))) {
       const text = `${waitingPerGroup} messages are waiting for an answer here. New messages are rejected until the backlog clears.`;
       const news = this.#isNews(group) ? { text, limit: "waiting-messages", allowed: waitingPerGroup } : undefined;
@@ -129,8 +129,8 @@ export class IntakeLimits {
 
   /** Whoever has used up a day's budget is kept out until the day ends, and nobody else. */
   async #usedUp(message: IncomingMessage, { day, account, what }: UsedUp): Promise<Refusal> {
-    const now = this.#parts.clock.now();
-    const isNews = await this.#parts.store.intake.tell(day, account, "messages");
+    const now = this.#options.clock.now();
+    const isNews = await this.#options.store.intake.tell(day, account, "messages");
     const news = this.#dayNews(message, account, what);
     const key = account.kind === "group" ? "intake.perGroupPerDay" : "intake.perMemberPerDay";
     return {
@@ -144,7 +144,7 @@ export class IntakeLimits {
 
   #dayNews({ sender }: IncomingMessage, { kind }: UsedUp["account"], what: keyof DayBudget): News {
     const isGroup = kind === "group";
-    const { perGroupPerDay, perMemberPerDay } = this.#parts.limits;
+    const { perGroupPerDay, perMemberPerDay } = this.#options.limits;
     const budget = isGroup ? perGroupPerDay : perMemberPerDay;
     const who = isGroup ? "This group" : quotedName(sender.name);
     const limit = `${limitNames[what]}-per-${isGroup ? "group" : "member"}-per-day`;
@@ -176,14 +176,14 @@ export class IntakeLimits {
   async #tell(group: Group, message: IncomingMessage, news: News): Promise<void> {
     const { text, limit, allowed } = news;
     const data = { limit, allowed, channel: message.channel, chat: message.chat };
-    await this.#parts.publish({
+    await this.#options.publish({
       type: "limit.reached",
       group: group.name,
       actor: memberActor(message.sender.id),
       data,
     });
     const chat = { group: group.name, channel: group.channel, chat: group.chat };
-    await this.#parts.notify({ ...chat, kind: "notice", text, inReplyTo: [], turn: undefined });
+    await this.#options.notify({ ...chat, kind: "notice", text, inReplyTo: [], turn: undefined });
   }
 }
 

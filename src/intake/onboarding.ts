@@ -7,7 +7,7 @@ import { quotedName } from "../lib/plain-words.ts";
 import type { Store } from "../stores/store.ts";
 import { isMentioned } from "./mention.ts";
 
-export interface OnboardingParts {
+export interface OnboardingOptions {
   readonly store: { readonly requests: Pick<Store["requests"], "open"> };
   /** Do chats of this channel ask to become groups? */
   readonly onboards: (channel: string) => boolean;
@@ -32,12 +32,14 @@ const codeLength = 5;
  * Who addresses the agent in a chat that is no group makes one request for it in the main groups, in the host's words.
  * Nothing of what was said is kept, and strangers can neither flood a main group nor speak in it.
  */
-export function createOnboarding(parts: OnboardingParts): (message: IncomingMessage) => Promise<void> {
+export function createOnboarding(options: OnboardingOptions): (message: IncomingMessage) => Promise<void> {
   return async (message) => {
-    if (!parts.onboards(message.channel) || !isForAgent(message, parts.assistantName)) return;
-    const mainGroups = parts.mainGroups();
+    if (!options.onboards(message.channel) || !isForAgent(message, options.assistantName)) return;
+    const mainGroups = options.mainGroups();
     if (mainGroups.length === 0) return;
-    const code = Array.from({ length: codeLength }, () => codeLetters[parts.randomBelow(codeLetters.length)]).join("");
+    const code = Array.from({ length: codeLength }, () => codeLetters[options.randomBelow(codeLetters.length)]).join(
+      "",
+    );
     const { channel, chat, sender, chatTitle: title } = message;
     const text = wording(message, code);
     const outgoing = mainGroups.map((group): OutgoingDraft => ({
@@ -49,10 +51,14 @@ export function createOnboarding(parts: OnboardingParts): (message: IncomingMess
       inReplyTo: [],
       turn: undefined,
     }));
-    const request = { code, channel, chat, title, sender, at: parts.clock.now() };
-    if (!(await parts.store.requests.open(request, { limits: parts.limits ?? requestLimits, outgoing }))) return;
-    parts.deliver();
-    await parts.publish({ type: "admission.requested", actor: memberActor(sender.id), data: { channel, chat, code } });
+    const request = { code, channel, chat, title, sender, at: options.clock.now() };
+    if (!(await options.store.requests.open(request, { limits: options.limits ?? requestLimits, outgoing }))) return;
+    options.deliver();
+    await options.publish({
+      type: "admission.requested",
+      actor: memberActor(sender.id),
+      data: { channel, chat, code },
+    });
   };
 }
 

@@ -12,7 +12,7 @@ import type {
 } from "../domain/message.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Store } from "../stores/store.ts";
-import { type AddressParts, addressRule } from "./address.ts";
+import { type AddressOptions, addressRule } from "./address.ts";
 import { cleanMessage } from "./clean-message.ts";
 import { parseAnswer, parseCommand } from "./command.ts";
 import type { GroupRegistry } from "./group-registry.ts";
@@ -24,7 +24,7 @@ import { restingNotice } from "./resting-notice.ts";
 import { StrangerNotes } from "./stranger-notes.ts";
 import type { PaceVerdict, Rest, TurnPace } from "./turn-pace.ts";
 
-export interface RouterParts {
+export interface RouterOptions {
   readonly registry: Pick<GroupRegistry, "find">;
   readonly store: {
     readonly messages: Pick<Store["messages"], "insert" | "isKnown" | "waitingCount" | "waitingTotal">;
@@ -77,48 +77,48 @@ const unknownChat: Receipt = { outcome: "unknown-chat" };
  * group are stored in the order of the calls. One that comes again (same channel, chat, sender id and id) has no second
  * effect. `refused` with `retryAfterS` 0 is for good: the message will not be taken later either.
  */
-export function createRouter(parts: RouterParts): AcceptMessage {
+export function createRouter(options: RouterOptions): AcceptMessage {
   const inOrder = createInOrder();
-  const limits = new IntakeLimits(parts);
-  const strangers = new StrangerNotes(parts.store.chats, parts.clock);
+  const limits = new IntakeLimits(options);
+  const strangers = new StrangerNotes(options.store.chats, options.clock);
 
   return async (incoming) => {
-    const intake = parts.intake();
+    const intake = options.intake();
     if (!intake.open) {
       const { code, reason } = intake;
-      return { outcome: "refused", code, reason, retryAfterS: parts.limits.retryAfterS, stopped: true };
+      return { outcome: "refused", code, reason, retryAfterS: options.limits.retryAfterS, stopped: true };
     }
-    if (incoming.text.length > parts.limits.textChars) return tooLong(parts.limits);
+    if (incoming.text.length > options.limits.textChars) return tooLong(options.limits);
     const message = cleanMessage(incoming);
-    const group = parts.registry.find(message.channel, message.chat) ?? (await parts.autoRegister?.(message));
+    const group = options.registry.find(message.channel, message.chat) ?? (await options.autoRegister?.(message));
     if (group && "outcome" in group) return group;
     if (!group) {
       await strangers.note(message);
-      await parts.onStranger?.(message);
+      await options.onStranger?.(message);
       return unknownChat;
     }
     // A group may be found by its name too; under one chat a message is the same one whichever way it came.
     const placed = { ...message, chat: group.chat };
-    return inOrder(group.name, () => takeIn(parts, limits, group, placed));
+    return inOrder(group.name, () => takeIn(options, limits, group, placed));
   };
 }
 
 async function takeIn(
-  parts: RouterParts,
+  options: RouterOptions,
   limits: IntakeLimits,
   group: Group,
   message: IncomingMessage,
 ): Promise<Receipt> {
-  const decision = await decide(parts, group, message);
+  const decision = await decide(options, group, message);
   const reservation = await limits.reserve(group, message, decision.state);
   if (!reservation.granted) return reservation.receipt;
   let isTaken = false;
   try {
-    const taken = await storeMessage(parts, group, { message, decision, reservation });
+    const taken = await storeMessage(options, group, { message, decision, reservation });
     if (taken === "duplicate") return { outcome: "stored", duplicate: true };
     isTaken = true;
     limits.taken(group, message, taken.state);
-    await follow(parts, group, message, taken);
+    await follow(options, group, message, taken);
     return { outcome: "stored", duplicate: false };
   } finally {
     if (!isTaken) reservation.giveBack();
@@ -134,47 +134,47 @@ interface Taken extends Decision {
 }
 
 async function storeMessage(
-  parts: RouterParts,
+  options: RouterOptions,
   group: Group,
   { message, decision, reservation }: { message: IncomingMessage; decision: Decision; reservation: Reservation },
 ): Promise<Taken | "duplicate"> {
   const { command, argument } = decision;
-  const attachments = command ? [] : await fetchNew(parts, group, { message, roomBytes: reservation.fileRoom });
-  const at = parts.clock.now();
-  const late = decision.state === "waiting" && isLate(parts, group, { sentAt: message.sentAt, at });
-  const pace = decision.state === "waiting" && !late ? await parts.pace?.judge(group, message.sender.id) : undefined;
+  const attachments = command ? [] : await fetchNew(options, group, { message, roomBytes: reservation.fileRoom });
+  const at = options.clock.now();
+  const late = decision.state === "waiting" && isLate(options, group, { sentAt: message.sentAt, at });
+  const pace = decision.state === "waiting" && !late ? await options.pace?.judge(group, message.sender.id) : undefined;
   const state = pace?.held === undefined ? decision.state : "context";
   const charge = reservation.charge(attachments.reduce((sum, { file }) => sum + (file?.bytes ?? 0), 0));
   const placed = { group: group.name, state, at, command, argument, late, attachments, charge };
-  const { seq, duplicate } = await parts.store.messages.insert(message, placed);
+  const { seq, duplicate } = await options.store.messages.insert(message, placed);
   if (duplicate) return "duplicate";
-  if (pace) parts.pace?.settle(group, pace);
+  if (pace) options.pace?.settle(group, pace);
   return { ...decision, state, seq, at, late, pace };
 }
 
 /** What comes of a message once it is stored. */
-async function follow(parts: RouterParts, group: Group, message: IncomingMessage, taken: Taken): Promise<void> {
+async function follow(options: RouterOptions, group: Group, message: IncomingMessage, taken: Taken): Promise<void> {
   try {
-    const noted = note(parts, group, message, taken);
-    if (taken.state === "waiting") parts.wake(group.name, taken.late);
+    const noted = note(options, group, message, taken);
+    if (taken.state === "waiting") options.wake(group.name, taken.late);
     await noted;
-    if (taken.pace?.rest) await tellRest(parts, group, message, taken.pace.rest);
+    if (taken.pace?.rest) await tellRest(options, group, message, taken.pace.rest);
   } finally {
-    if (taken.command) await parts.runCommands(group);
+    if (taken.command) await options.runCommands(group);
   }
 }
 
-async function tellRest(parts: RouterParts, group: Group, message: IncomingMessage, rest: Rest): Promise<void> {
+async function tellRest(options: RouterOptions, group: Group, message: IncomingMessage, rest: Rest): Promise<void> {
   const { name, channel, chat } = group;
   const { limit, allowed, ms } = rest;
   const data = { limit, allowed, channel, chat, restSeconds: Math.round(ms / 1000) };
-  await parts.publish({ type: "limit.reached", group: name, actor: memberActor(message.sender.id), data });
+  await options.publish({ type: "limit.reached", group: name, actor: memberActor(message.sender.id), data });
   const text = restingNotice(rest);
-  await parts.notify({ group: name, channel, chat, kind: "notice", text, inReplyTo: [message.id], turn: undefined });
+  await options.notify({ group: name, channel, chat, kind: "notice", text, inReplyTo: [message.id], turn: undefined });
 }
 
 function isLate(
-  { lateMs }: RouterParts,
+  { lateMs }: RouterOptions,
   group: Group,
   { sentAt, at }: { readonly sentAt: number | undefined; readonly at: number },
 ): boolean {
@@ -183,7 +183,7 @@ function isLate(
 
 /** Messages of the group that came later wait meanwhile, so that they stay behind this one. */
 async function fetchNew(
-  { store, fetchAll }: RouterParts,
+  { store, fetchAll }: RouterOptions,
   group: Group,
   { message, roomBytes }: { readonly message: IncomingMessage; readonly roomBytes: number },
 ): Promise<readonly StoredAttachment[]> {
@@ -192,18 +192,18 @@ async function fetchNew(
   return fetchAll(group.name, attachments, roomBytes);
 }
 
-async function decide(parts: RouterParts, group: Group, message: IncomingMessage): Promise<Decision> {
-  const said = commandOf(parts, group, message);
+async function decide(options: RouterOptions, group: Group, message: IncomingMessage): Promise<Decision> {
+  const said = commandOf(options, group, message);
   if (said) return { state: "handled", rule: "command", ...said };
-  const { assistantName, store } = parts;
-  const isOwn: AddressParts["isOwn"] = (channel, chat, reference) => store.outbox.isOwn(channel, chat, reference);
+  const { assistantName, store } = options;
+  const isOwn: AddressOptions["isOwn"] = (channel, chat, reference) => store.outbox.isOwn(channel, chat, reference);
   const rule = await addressRule({ assistantName, isOwn }, group, message);
   return { state: rule === "unaddressed" ? "context" : "waiting", rule, command: undefined };
 }
 
 /** What was forwarded is somebody else's command. */
 function commandOf(
-  { assistantName }: RouterParts,
+  { assistantName }: RouterOptions,
   { main }: Group,
   { text, forwarded }: IncomingMessage,
 ): Pick<Decision, "command" | "argument"> | undefined {
@@ -214,16 +214,16 @@ function commandOf(
 }
 
 /** Puts the decision, the chat and the member on record, all at once. */
-async function note(parts: RouterParts, group: Group, message: IncomingMessage, taken: Taken): Promise<void> {
+async function note(options: RouterOptions, group: Group, message: IncomingMessage, taken: Taken): Promise<void> {
   const { channel, chat, id, sender } = message;
   const { seq, at, rule, state, pace } = taken;
   const attachments = message.attachments?.length ?? 0;
   const facts = { channel, chat, id, seq, rule, state, chars: message.text.length, attachments };
   const data = pace?.held === undefined ? facts : { ...facts, held: pace.held };
   await Promise.all([
-    parts.publish({ type: "message.received", group: group.name, actor: memberActor(sender.id), data }),
-    parts.store.chats.seen({ channel, chat, group: group.name, at, title: message.chatTitle }),
-    parts.store.chats.memberSeen(group.name, sender, at),
+    options.publish({ type: "message.received", group: group.name, actor: memberActor(sender.id), data }),
+    options.store.chats.seen({ channel, chat, group: group.name, at, title: message.chatTitle }),
+    options.store.chats.memberSeen(group.name, sender, at),
   ]);
 }
 

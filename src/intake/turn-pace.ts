@@ -5,7 +5,7 @@ import type { Clock } from "../lib/clock.ts";
 import type { TurnStore } from "../stores/store.ts";
 import type { PaceLimits } from "./limits.ts";
 
-export interface TurnPaceParts {
+export interface TurnPaceOptions {
   readonly turns: Pick<TurnStore, "pace">;
   readonly limitsOf: (group: Pick<Group, "name" | "channel">) => PaceLimits;
   readonly clock: Clock;
@@ -65,11 +65,11 @@ const restMs = { first: 60_000, most: 30 * 60_000 } as const;
  * memory, read from the store once for each group; a rest itself does not outlive the process.
  */
 export class TurnPace {
-  readonly #parts: TurnPaceParts;
+  readonly #options: TurnPaceOptions;
   readonly #groups = new Map<string, Pace>();
 
-  constructor(parts: TurnPaceParts) {
-    this.#parts = parts;
+  constructor(options: TurnPaceOptions) {
+    this.#options = options;
   }
 
   /** A turn has begun, or resumed, with these messages. */
@@ -85,7 +85,7 @@ export class TurnPace {
   }
 
   ended({ id, group }: Turn): void {
-    const endedAt = this.#parts.clock.now();
+    const endedAt = this.#options.clock.now();
     this.#whenLoaded(group, ({ turns }) => {
       const turn = turns.get(id);
       if (turn) turns.set(id, { ...turn, endedAt });
@@ -94,12 +94,12 @@ export class TurnPace {
 
   /** May this sender's message be answered now? Rejects when the store cannot be read. */
   async judge(group: Group, sender: string): Promise<PaceVerdict> {
-    const limits = this.#parts.limitsOf(group);
+    const limits = this.#options.limitsOf(group);
     if (limits.turnsPerHour === 0 && limits.loopTurns === 0) return free;
     const pace = this.#groups.get(group.name) ?? this.#open(group.name, limits);
     await pace.loaded;
     pace.most = Math.max(pace.most, mostTurns(limits));
-    const { clock } = this.#parts;
+    const { clock } = this.#options;
     forgetOld(pace, clock.now());
     const { resting } = pace;
     if (resting && clock.monotonic() < resting.until) {
@@ -114,7 +114,7 @@ export class TurnPace {
   settle(group: Group, verdict: PaceVerdict): void {
     const pace = this.#groups.get(group.name);
     if (!pace) return;
-    const { clock } = this.#parts;
+    const { clock } = this.#options;
     if (verdict.wakes) {
       pace.resting = undefined;
       pace.loopFrom = clock.now();
@@ -129,17 +129,17 @@ export class TurnPace {
   /** Why the group's agent rests, and for how much longer (milliseconds). */
   resting(group: string): { readonly limit: PaceLimit; readonly ms: number } | undefined {
     const resting = this.#groups.get(group)?.resting;
-    const ms = (resting?.until ?? 0) - this.#parts.clock.monotonic();
+    const ms = (resting?.until ?? 0) - this.#options.clock.monotonic();
     return resting && ms > 0 ? { limit: resting.limit, ms } : undefined;
   }
 
   #open(group: string, limits: PaceLimits): Pace {
     const turns = new Map<string, PacedTurn>();
-    const since = this.#parts.clock.now() - hourMs;
+    const since = this.#options.clock.now() - hourMs;
     const most = mostTurns(limits);
     const window = { since, limit: most, detailed: limits.loopTurns + 1 };
     const load = async (): Promise<void> => {
-      for (const turn of await this.#parts.turns.pace(group, window)) turns.set(turn.id, turn);
+      for (const turn of await this.#options.turns.pace(group, window)) turns.set(turn.id, turn);
     };
     const loaded = load().catch((error: unknown) => {
       this.#groups.delete(group);
@@ -157,7 +157,7 @@ export class TurnPace {
   }
 
   #restsInARow({ rests, lastRestAt }: Pace): number {
-    return this.#parts.clock.monotonic() - lastRestAt < hourMs ? rests : 0;
+    return this.#options.clock.monotonic() - lastRestAt < hourMs ? rests : 0;
   }
 
   /** Doubled each time within an hour. */
@@ -168,7 +168,7 @@ export class TurnPace {
   #tooMany(pace: Pace, { turnsPerHour: allowed }: PaceLimits): Rest | undefined {
     if (allowed === 0 || pace.turns.size < allowed) return undefined;
     const inTheWay = [...pace.turns.values()].at(-allowed);
-    const untilFree = (inTheWay?.startedAt ?? 0) + hourMs - this.#parts.clock.now();
+    const untilFree = (inTheWay?.startedAt ?? 0) + hourMs - this.#options.clock.now();
     return { limit: "turns-per-hour", allowed, ms: Math.max(this.#restMs(pace), untilFree), senders: new Set() };
   }
 
@@ -182,7 +182,7 @@ export class TurnPace {
     if (chain.length < allowed || senders.size > loopSenders || !senders.has(sender)) return undefined;
     const beginnings = [
       ...chain.slice(1).map(({ firstAt = 0 }) => firstAt),
-      running?.firstAt ?? this.#parts.clock.now(),
+      running?.firstAt ?? this.#options.clock.now(),
     ];
     const isLoop = beginnings.every((at, index) => {
       const pauseMs = at - (chain[index]?.endedAt ?? 0);

@@ -45,7 +45,7 @@ export interface ModelCalls {
 
 type Limits = { readonly [Key in keyof BudgetLimits]?: BudgetLimits[Key] };
 
-export interface ModelCallsParts {
+export interface ModelCallsOptions {
   readonly models: {
     readonly default: string;
     readonly routes: Readonly<Record<string, readonly string[]>>;
@@ -84,18 +84,18 @@ interface Failure {
 }
 
 /** Makes model calls within budgets, with retries and failover. Has no state of its own: any number of calls may run at once. */
-export function createModelCalls(parts: ModelCallsParts): ModelCalls {
+export function createModelCalls(options: ModelCallsOptions): ModelCalls {
   return {
-    complete: (call) => new RouteCall(parts, call).run(),
+    complete: (call) => new RouteCall(options, call).run(),
     promptTokens: (route) =>
       Math.min(
-        ...modelsOf(parts, route).map(({ capability }) => capability.contextTokens - outputTokensOf(capability)),
+        ...modelsOf(options, route).map(({ capability }) => capability.contextTokens - outputTokensOf(capability)),
       ),
   };
 }
 
-function modelsOf(parts: ModelCallsParts, route: string | undefined): RouteModel[] {
-  const { models, providers } = parts;
+function modelsOf(options: ModelCallsOptions, route: string | undefined): RouteModel[] {
+  const { models, providers } = options;
   const name = route ?? models.default;
   const references = models.routes[name];
   if (references === undefined)
@@ -116,18 +116,18 @@ function modelsOf(parts: ModelCallsParts, route: string | undefined): RouteModel
 
 /** One call on its way through its route. */
 class RouteCall {
-  readonly #parts: ModelCallsParts;
+  readonly #options: ModelCallsOptions;
   readonly #call: ModelCall;
   readonly #inputTokens: number;
   readonly #groupLimits: BudgetLimits;
   readonly #totalLimits: BudgetLimits;
   readonly #isDefaultTotal: boolean;
 
-  constructor(parts: ModelCallsParts, call: ModelCall) {
-    const { perGroup, total } = parts.budgets;
-    this.#parts = parts;
+  constructor(options: ModelCallsOptions, call: ModelCall) {
+    const { perGroup, total } = options.budgets;
+    this.#options = options;
     this.#call = call;
-    this.#inputTokens = call.inputTokens ?? parts.estimateTokens(call);
+    this.#inputTokens = call.inputTokens ?? options.estimateTokens(call);
     this.#groupLimits = {
       tokensPerDay: call.groupBudget.tokensPerDay ?? perGroup.tokensPerDay,
       usdPerDay: call.groupBudget.usdPerDay ?? perGroup.usdPerDay,
@@ -138,11 +138,11 @@ class RouteCall {
 
   async run(): Promise<ModelAnswer> {
     const failures: Failure[] = [];
-    for (const model of modelsOf(this.#parts, this.#call.route)) {
+    for (const model of modelsOf(this.#options, this.#call.route)) {
       const outcome = await this.#ask(model);
       if (!("why" in outcome)) return outcome;
       failures.push(outcome);
-      this.#parts.logger.warn(
+      this.#options.logger.warn(
         { group: this.#call.group, model: model.reference, why: outcome.why },
         "model call failed",
       );
@@ -160,7 +160,7 @@ class RouteCall {
       if (!(outcome instanceof ProviderError)) return outcome;
       if (images.length > 0 && isRefusedRequest(outcome)) {
         // An image that a vendor refuses would otherwise end every turn of its conversation from here on.
-        this.#parts.logger.warn(
+        this.#options.logger.warn(
           { group: this.#call.group, model: model.reference, images: images.length, why: outcome.message },
           "a model refused a prompt with images; it is asked again without them",
         );
@@ -168,9 +168,9 @@ class RouteCall {
         continue;
       }
       const delayMs =
-        attempt < this.#parts.models.attempts ? backoffMs(outcome, attempt, this.#parts.random) : undefined;
+        attempt < this.#options.models.attempts ? backoffMs(outcome, attempt, this.#options.random) : undefined;
       if (delayMs === undefined) return toFailure(model, outcome, attempt);
-      this.#parts.logger.info(
+      this.#options.logger.info(
         { model: model.reference, attempt, delayMs, why: outcome.message },
         "retrying a model call",
       );
@@ -180,7 +180,7 @@ class RouteCall {
 
   async #wait(delayMs: number): Promise<void> {
     try {
-      await this.#parts.wait(delayMs, this.#call.signal);
+      await this.#options.wait(delayMs, this.#call.signal);
     } finally {
       this.#call.signal.throwIfAborted();
     }
@@ -218,7 +218,7 @@ class RouteCall {
     model: RouteModel,
     { attempt, images }: { readonly attempt: number; readonly images: readonly string[] },
   ): Promise<ModelAnswer | ProviderError> {
-    const { clock, usage: ledger, publish } = this.#parts;
+    const { clock, usage: ledger, publish } = this.#options;
     const reservation = await reserveBudget(ledger, {
       group: this.#call.group,
       groupLimits: this.#groupLimits,
@@ -229,7 +229,7 @@ class RouteCall {
       outputTokens: outputTokensOf(model.capability),
       now: clock.now(),
       onRefused: (refusal) =>
-        this.#parts.logger.warn({ group: this.#call.group, ...refusal }, "the day's budget is used up"),
+        this.#options.logger.warn({ group: this.#call.group, ...refusal }, "the day's budget is used up"),
     });
     const tried = { model: model.reference, attempt };
     const about = { group: this.#call.group, actor: "host" } as const;
@@ -283,8 +283,8 @@ class RouteCall {
   async #read(images: readonly string[]): Promise<ReadonlyMap<string, Uint8Array>> {
     const read = new Map<string, Uint8Array>();
     for (const sha256 of images) {
-      const bytes = await this.#parts.readImage(sha256).catch((error: unknown) => {
-        this.#parts.logger.error({ err: toError(error), group: this.#call.group }, "an image cannot be shown");
+      const bytes = await this.#options.readImage(sha256).catch((error: unknown) => {
+        this.#options.logger.error({ err: toError(error), group: this.#call.group }, "an image cannot be shown");
       });
       if (bytes) read.set(sha256, bytes);
     }

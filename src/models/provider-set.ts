@@ -19,7 +19,7 @@ interface Entry {
   holders: number;
 }
 
-export interface ProviderSetParts {
+export interface ProviderSetOptions {
   readonly open: (name: string, settings: ProviderSettings, silenceMs: number) => Provider;
   readonly onFault: (error: unknown) => void;
 }
@@ -29,14 +29,14 @@ export interface ProviderSetParts {
  * it ends as soon as nobody holds it.
  */
 export class ProviderSet implements AsyncDisposable {
-  readonly #parts: ProviderSetParts;
+  readonly #options: ProviderSetOptions;
   readonly #entries = new Map<string, Entry>();
   readonly #retired = new Set<Entry>();
   readonly #ending: PendingWork;
 
-  constructor(parts: ProviderSetParts, config: ProvidersConfig) {
-    this.#parts = parts;
-    this.#ending = new PendingWork(parts.onFault);
+  constructor(options: ProviderSetOptions, config: ProvidersConfig) {
+    this.#options = options;
+    this.#ending = new PendingWork(options.onFault);
     this.configure(config);
   }
 
@@ -50,7 +50,7 @@ export class ProviderSet implements AsyncDisposable {
     }
     for (const [name, settings] of Object.entries(providers)) {
       if (this.#entries.has(name)) continue;
-      const provider = this.#parts.open(name, settings, timeoutSeconds * 1000);
+      const provider = this.#options.open(name, settings, timeoutSeconds * 1000);
       this.#entries.set(name, { settings: keyOf(settings, timeoutSeconds), provider, holders: 0 });
     }
   }

@@ -26,11 +26,11 @@ import type {
 export interface OperableChannel {
   readonly name: string;
   state(): ChannelState;
-  login?(signal: AbortSignal, options?: LoginOptions): AsyncIterable<LoginEvent>;
+  login?(signal: AbortSignal, loginOptions?: LoginOptions): AsyncIterable<LoginEvent>;
 }
 
 /** What the operations are made of: each is the smallest piece of the part that does the work. */
-export interface OperationParts {
+export interface OperationOptions {
   /** What is the same for the life of the process. */
   readonly host: Pick<HostStatus, "version" | "instance" | "home" | "pid" | "startedAt" | "assistant" | "models"> & {
     readonly maxHot: number | undefined;
@@ -93,80 +93,80 @@ export interface OperationParts {
   readonly clock: Clock;
 }
 
-export function createOperations(parts: OperationParts): Operations {
+export function createOperations(options: OperationOptions): Operations {
   return {
-    status: () => status(parts),
-    applyConfig: () => parts.config.reload(),
-    diffConfig: () => parts.config.diff(),
-    listGroups: () => listGroups(parts),
-    addGroup: (group) => addGroup(parts, group),
-    removeGroup: (name) => removeGroup(parts, name),
-    listChats: () => parts.store.chats.list(),
+    status: () => status(options),
+    applyConfig: () => options.config.reload(),
+    diffConfig: () => options.config.diff(),
+    listGroups: () => listGroups(options),
+    addGroup: (group) => addGroup(options, group),
+    removeGroup: (name) => removeGroup(options, name),
+    listChats: () => options.store.chats.list(),
     forgetRequest: async (code) => {
-      const request = await parts.store.requests.get(code.toUpperCase());
+      const request = await options.store.requests.get(code.toUpperCase());
       if (!request) throw new AppError("not_found", `There is no request "${code}".`, { fix: "crabpot chats" });
-      await parts.store.requests.forget(request.channel, request.chat);
+      await options.store.requests.forget(request.channel, request.chat);
     },
-    listSessions: () => listSessions(parts),
-    stopSession: (target) => stopSession(parts, target),
+    listSessions: () => listSessions(options),
+    stopSession: (target) => stopSession(options, target),
     listTurns: async ({ group, state, limit }) => {
-      if (group !== undefined) requireGroup(parts, group);
-      const turns = await parts.store.turns.list({ group, limit: state === undefined ? limit : 1000 });
-      return withWaiting(parts, turns.filter((turn) => state === undefined || turn.state === state).slice(0, limit));
+      if (group !== undefined) requireGroup(options, group);
+      const turns = await options.store.turns.list({ group, limit: state === undefined ? limit : 1000 });
+      return withWaiting(options, turns.filter((turn) => state === undefined || turn.state === state).slice(0, limit));
     },
     showTurn: async (id, maxChars) => {
-      const turn = await findTurn(parts, id);
+      const turn = await findTurn(options, id);
       const [messages, steps, said, executionPoints, waiting] = await Promise.all([
-        parts.store.messages.ofTurn(turn.id),
-        parts.store.turns.steps(turn.id),
-        parts.store.outbox.ofTurn(turn.id),
-        parts.store.executionPoints.ofTurn(turn.id),
-        waitingIn(parts),
+        options.store.messages.ofTurn(turn.id),
+        options.store.turns.steps(turn.id),
+        options.store.outbox.ofTurn(turn.id),
+        options.store.executionPoints.ofTurn(turn.id),
+        waitingIn(options),
       ]);
       const found = { messages, steps, said, executionPoints };
       return reportTurn({ ...turn, waiting: waiting.get(turn.group) }, found, maxChars);
     },
-    retryTurn: (id) => retryTurn(parts, id),
-    listOutbox: (filter) => listOutbox(parts, filter),
-    retryOutbox: (what) => retryOutbox(parts, what),
-    listWork: (filter) => listWork(parts, filter),
-    addWork: (work) => addWork(parts, work),
-    dropWork: (id) => dropWork(parts, id),
-    listChannels: () => Promise.resolve(parts.channels.map(viewChannel)),
+    retryTurn: (id) => retryTurn(options, id),
+    listOutbox: (filter) => listOutbox(options, filter),
+    retryOutbox: (what) => retryOutbox(options, what),
+    listWork: (filter) => listWork(options, filter),
+    addWork: (work) => addWork(options, work),
+    dropWork: (id) => dropWork(options, id),
+    listChannels: () => Promise.resolve(options.channels.map(viewChannel)),
     tailEvents: (query, follow) =>
-      readEvents(parts.store.events, query, follow && { next: parts.nextEvent, signal: follow }),
-    login: (name, signal, options) => login(parts, name, signal, options),
+      readEvents(options.store.events, query, follow && { next: options.nextEvent, signal: follow }),
+    login: (name, signal, loginOptions) => login(options, name, signal, loginOptions),
   };
 }
 
-async function status(parts: OperationParts): Promise<HostStatus> {
-  const { host, store, clock } = parts;
+async function status(options: OperationOptions): Promise<HostStatus> {
+  const { host, store, clock } = options;
   const today = new Date(clock.now()).toISOString().slice(0, 10);
   const [running, waiting, outbox, usage, engine, requests] = await Promise.all([
     store.turns.running(),
-    listWaiting(parts),
+    listWaiting(options),
     store.outbox.counts(),
     store.usage.ofDay(today),
-    parts.engine(),
+    options.engine(),
     store.requests.waiting(),
   ]);
-  const hot = parts.pool.list();
+  const hot = options.pool.list();
   const { maxHot, ...facts } = host;
   return {
     ...facts,
     uptimeSeconds: Math.round((clock.now() - host.startedAt) / 1000),
-    intake: parts.intake(),
-    config: parts.config.state(),
+    intake: options.intake(),
+    config: options.config.state(),
     engine,
-    channels: parts.channels.map(viewChannel),
-    groups: parts.groups.list().length,
+    channels: options.channels.map(viewChannel),
+    groups: options.groups.list().length,
     requests,
     containers: {
       hot: hot.length,
       busy: hot.filter((container) => container.state === "busy").length,
       max: maxHot ?? null,
     },
-    turns: { running: running.length, waitingGroups: parts.waitingGroups() },
+    turns: { running: running.length, waitingGroups: options.waitingGroups() },
     waiting,
     outbox: {
       unsent: outbox.queued + outbox.sending + outbox.uncertain,
@@ -189,7 +189,7 @@ function viewChannel(channel: OperableChannel): ChannelView {
   return { name: channel.name, ...channel.state() };
 }
 
-async function listGroups({ groups, store }: OperationParts): Promise<GroupView[]> {
+async function listGroups({ groups, store }: OperationOptions): Promise<GroupView[]> {
   const folders = new Map((await groups.folders()).map((folder) => [folder.name, folder]));
   return Promise.all(
     groups.list().map(async (group) => {
@@ -200,25 +200,28 @@ async function listGroups({ groups, store }: OperationParts): Promise<GroupView[
   );
 }
 
-async function addGroup(parts: OperationParts, wanted: NewGroup): Promise<Group> {
-  if (!parts.isConfigured(wanted.channel)) findChannel(parts, wanted.channel);
-  if (wanted.model !== undefined && !parts.routes.includes(wanted.model)) {
-    throw new AppError("bad_input", `There is no route "${wanted.model}"; there are: ${parts.routes.join(", ")}.`);
+async function addGroup(options: OperationOptions, wanted: NewGroup): Promise<Group> {
+  if (!options.isConfigured(wanted.channel)) findChannel(options, wanted.channel);
+  if (wanted.model !== undefined && !options.routes.includes(wanted.model)) {
+    throw new AppError("bad_input", `There is no route "${wanted.model}"; there are: ${options.routes.join(", ")}.`);
   }
   const { name, channel, chat, trigger = "mention", main = false, model, adopt = false } = wanted;
-  return parts.groups.add({ name, channel, chat, trigger, main, mounts: [], model, ...parts.groupDefaults }, { adopt });
+  return options.groups.add(
+    { name, channel, chat, trigger, main, mounts: [], model, ...options.groupDefaults },
+    { adopt },
+  );
 }
 
-async function removeGroup(parts: OperationParts, name: string): Promise<void> {
-  await parts.groups.remove(name);
-  for (const session of await parts.store.sessions.list()) {
-    if (session.group === name) await parts.pool.stop(session.id, "its group was removed");
+async function removeGroup(options: OperationOptions, name: string): Promise<void> {
+  await options.groups.remove(name);
+  for (const session of await options.store.sessions.list()) {
+    if (session.group === name) await options.pool.stop(session.id, "its group was removed");
   }
 }
 
-async function listSessions(parts: OperationParts): Promise<SessionView[]> {
-  const hot = new Map(parts.pool.list().map((container) => [container.session, container]));
-  const sessions = await parts.store.sessions.list();
+async function listSessions(options: OperationOptions): Promise<SessionView[]> {
+  const hot = new Map(options.pool.list().map((container) => [container.session, container]));
+  const sessions = await options.store.sessions.list();
   return sessions
     .filter(({ archivedAt }) => archivedAt === undefined)
     .map((session) => {
@@ -235,8 +238,8 @@ async function listSessions(parts: OperationParts): Promise<SessionView[]> {
     });
 }
 
-async function stopSession(parts: OperationParts, target: string): Promise<readonly string[]> {
-  const sessions = await parts.store.sessions.list();
+async function stopSession(options: OperationOptions, target: string): Promise<readonly string[]> {
+  const sessions = await options.store.sessions.list();
   const meant = sessions.filter((session) => [session.id, session.key, session.group].includes(target));
   if (meant.length === 0) {
     throw new AppError("not_found", `There is no session or group "${target}" that has ever had a container.`, {
@@ -245,19 +248,19 @@ async function stopSession(parts: OperationParts, target: string): Promise<reado
   }
   const names: string[] = [];
   for (const { id } of meant) {
-    const container = parts.pool.list().find((hot) => hot.session === id);
-    if ((await parts.pool.stop(id, "the operator stopped it")) && container) names.push(container.name);
+    const container = options.pool.list().find((hot) => hot.session === id);
+    if ((await options.pool.stop(id, "the operator stopped it")) && container) names.push(container.name);
   }
   return names;
 }
 
-async function retryTurn(parts: OperationParts, id: string): Promise<number> {
-  const turn = await findTurn(parts, id);
+async function retryTurn(options: OperationOptions, id: string): Promise<number> {
+  const turn = await findTurn(options, id);
   if (turn.state !== "failed") {
     throw new AppError("conflict", `Turn ${turn.id} is ${turn.state}; only a failed one can be retried.`);
   }
-  const group = requireGroup(parts, turn.group);
-  const messages = await parts.store.messages.ofTurn(turn.id);
+  const group = requireGroup(options, turn.group);
+  const messages = await options.store.messages.ofTurn(turn.id);
   if (messages.length > 0 && messages.every(({ pruned }) => pruned === true)) {
     throw new AppError("conflict", `The messages of turn ${turn.id} are no longer kept, so it cannot be retried.`);
   }
@@ -270,41 +273,41 @@ async function retryTurn(parts: OperationParts, id: string): Promise<number> {
       { fix: "add that chat as a group, under another name, and ask there again" },
     );
   }
-  return parts.requeue(turn);
+  return options.requeue(turn);
 }
 
 async function* login(
-  parts: OperationParts,
+  options: OperationOptions,
   name: string,
   signal: AbortSignal,
-  options: LoginOptions = {},
+  loginOptions: LoginOptions = {},
 ): AsyncGenerator<LoginEvent> {
-  const channel = findChannel(parts, name);
+  const channel = findChannel(options, name);
   if (channel.login !== undefined) {
-    yield* channel.login(signal, options);
+    yield* channel.login(signal, loginOptions);
     return;
   }
   yield { state: channel.state().state, detail: `The channel ${name} needs no login.` };
 }
 
-async function findTurn(parts: OperationParts, id: string): Promise<Turn> {
-  const turn = await parts.store.turns.get(id);
+async function findTurn(options: OperationOptions, id: string): Promise<Turn> {
+  const turn = await options.store.turns.get(id);
   if (turn !== undefined) return turn;
   throw new AppError("not_found", `There is no turn "${id}".`, { fix: "See `crabpot turns list`." });
 }
 
-function requireGroup(parts: OperationParts, name: string): Group {
-  const groups = parts.groups.list();
+function requireGroup(options: OperationOptions, name: string): Group {
+  const groups = options.groups.list();
   const found = groups.find((group) => group.name === name);
   if (found) return found;
   const names = groups.map((group) => group.name);
   throw new AppError("not_found", `There is no group "${name}"; there are: ${names.join(", ") || "none"}.`);
 }
 
-function findChannel(parts: OperationParts, name: string): OperableChannel {
-  const channel = parts.channels.find((candidate) => candidate.name === name);
+function findChannel(options: OperationOptions, name: string): OperableChannel {
+  const channel = options.channels.find((candidate) => candidate.name === name);
   if (channel !== undefined) return channel;
-  const names = parts.channels.map((candidate) => candidate.name).join(", ") || "none";
+  const names = options.channels.map((candidate) => candidate.name).join(", ") || "none";
   throw new AppError("not_found", `The channel "${name}" is not running; running: ${names}.`, {
     fix: "Channels are configured under `channels` in config.yaml.",
   });

@@ -4,7 +4,7 @@ import { shorten } from "../lib/visible.ts";
 import type { OutboxStore } from "../stores/store.ts";
 import type { Operations, OutboxView } from "./operations.ts";
 
-export interface OutboxOperationParts {
+export interface OutboxOperationOptions {
   readonly store: { readonly outbox: Pick<OutboxStore, "get" | "list"> };
   readonly outbox: { retry(seqs: readonly number[]): Promise<number[]> };
 }
@@ -14,14 +14,14 @@ const shownChars = 400;
 const retriedAtOnce = 1_000;
 
 export async function listOutbox(
-  { store }: OutboxOperationParts,
+  { store }: OutboxOperationOptions,
   filter: Parameters<Operations["listOutbox"]>[0],
 ): Promise<OutboxView[]> {
   return (await store.outbox.list(filter)).map((row) => ({ ...row, text: shorten(row.text, shownChars) }));
 }
 
 export async function retryOutbox(
-  { store, outbox }: OutboxOperationParts,
+  { store, outbox }: OutboxOperationOptions,
   what: Parameters<Operations["retryOutbox"]>[0],
 ): Promise<readonly number[]> {
   if ("allDead" in what) {

@@ -5,7 +5,7 @@ import type { Step, TurnTimes } from "../domain/turn.ts";
 import { shorten } from "../lib/visible.ts";
 import type { StepView, ToolResultView, TurnReport, TurnView } from "./operations.ts";
 
-interface TurnParts {
+interface TurnOptions {
   readonly messages: readonly StoredMessage[];
   readonly steps: readonly Step[];
   /** Rows of the outbox. */
@@ -16,7 +16,7 @@ interface TurnParts {
 /** A turn as an operator reads it: when each step happened, which model said what, which tools ran and what came out. */
 export function reportTurn(
   turn: TurnView,
-  { messages, steps, said, executionPoints }: TurnParts,
+  { messages, steps, said, executionPoints }: TurnOptions,
   maxChars: number,
 ): TurnReport {
   return {

@@ -3,13 +3,13 @@ import type { Turn } from "../domain/turn.ts";
 import type { WaitingInGroup } from "../stores/store.ts";
 import type { TurnView, WaitingView } from "./operations.ts";
 
-interface WaitingParts {
+interface WaitingOptions {
   readonly groups: { list(): readonly Group[] };
   readonly store: { readonly messages: { waitingByGroup(): Promise<WaitingInGroup[]> } };
 }
 
 /** What waits by group, without what another chat has left under the name of a group: nobody is going to answer that. */
-export async function listWaiting({ groups, store }: WaitingParts): Promise<WaitingView[]> {
+export async function listWaiting({ groups, store }: WaitingOptions): Promise<WaitingView[]> {
   const known = new Map(groups.list().map((group) => [group.name, group]));
   const isServed = ({ group: name, channel, chat }: WaitingInGroup): boolean => {
     const group = known.get(name);
@@ -19,12 +19,12 @@ export async function listWaiting({ groups, store }: WaitingParts): Promise<Wait
   return waiting.map(({ group, messages, oldestAt }) => ({ group, messages, oldestAt }));
 }
 
-export async function waitingIn(parts: WaitingParts): Promise<Map<string, TurnView["waiting"]>> {
-  const waiting = await listWaiting(parts);
+export async function waitingIn(options: WaitingOptions): Promise<Map<string, TurnView["waiting"]>> {
+  const waiting = await listWaiting(options);
   return new Map(waiting.map(({ group, messages, oldestAt }) => [group, { messages, oldestAt }]));
 }
 
-export async function withWaiting(parts: WaitingParts, turns: readonly Turn[]): Promise<TurnView[]> {
-  const waiting = await waitingIn(parts);
+export async function withWaiting(options: WaitingOptions, turns: readonly Turn[]): Promise<TurnView[]> {
+  const waiting = await waitingIn(options);
   return turns.map((turn) => ({ ...turn, waiting: waiting.get(turn.group) }));
 }

@@ -9,7 +9,7 @@ import { shorten } from "../lib/visible.ts";
 import type { Store } from "../stores/store.ts";
 import type { NewOperatorWork, Operations, WorkView } from "./operations.ts";
 
-export interface WorkOperationParts {
+export interface WorkOperationOptions {
   readonly store: {
     readonly sessions: Pick<Store["sessions"], "open">;
     readonly work: Pick<Store["work"], "add" | "drop" | "get" | "list">;
@@ -23,16 +23,16 @@ export interface WorkOperationParts {
 const shownChars = 400;
 
 export async function listWork(
-  { store }: WorkOperationParts,
+  { store }: WorkOperationOptions,
   filter: Parameters<Operations["listWork"]>[0],
 ): Promise<WorkView[]> {
   return (await store.work.list(filter)).map(view);
 }
 
 /** Gives a group's agent something to do, in the group's main session or in one beside it, which is made if it is new. */
-export async function addWork(parts: WorkOperationParts, wanted: NewOperatorWork): Promise<WorkView> {
-  const { store, clock } = parts;
-  const group = parts.groups.list().find(({ name }) => name === wanted.group);
+export async function addWork(options: WorkOperationOptions, wanted: NewOperatorWork): Promise<WorkView> {
+  const { store, clock } = options;
+  const group = options.groups.list().find(({ name }) => name === wanted.group);
   if (!group) throw new AppError("not_found", `There is no group "${wanted.group}".`, { fix: "crabpot groups list" });
   const { id: session } =
     wanted.session === undefined
@@ -55,19 +55,19 @@ export async function addWork(parts: WorkOperationParts, wanted: NewOperatorWork
     },
     now,
   );
-  parts.workAdded();
-  return view(await found(parts, id));
+  options.workAdded();
+  return view(await found(options, id));
 }
 
-export async function dropWork(parts: WorkOperationParts, id: string): Promise<void> {
-  if (await parts.store.work.drop(id, "dropped by the operator")) return;
-  const { state } = await found(parts, id);
+export async function dropWork(options: WorkOperationOptions, id: string): Promise<void> {
+  if (await options.store.work.drop(id, "dropped by the operator")) return;
+  const { state } = await found(options, id);
   throw new AppError("conflict", `Work ${id} is ${state}; only work that is due can be dropped.`, {
     fix: "crabpot work list",
   });
 }
 
-async function found({ store }: WorkOperationParts, id: string): Promise<Work> {
+async function found({ store }: WorkOperationOptions, id: string): Promise<Work> {
   const work = await store.work.get(id);
   if (!work) throw new AppError("not_found", `There is no work ${id}.`, { fix: "crabpot work list" });
   return work;

@@ -20,16 +20,16 @@ export class DueWork implements Disposable {
   #isStale = false;
   #isOver = false;
 
-  constructor(parts: {
+  constructor(options: {
     readonly work: Pick<Store["work"], "dueSessions" | "nextDueAt">;
     readonly wake: (queued: QueuedSession) => void;
     readonly clock: Pick<Clock, "now">;
     readonly logger: Logger;
   }) {
-    this.#work = parts.work;
-    this.#wake = parts.wake;
-    this.#clock = parts.clock;
-    this.#logger = parts.logger;
+    this.#work = options.work;
+    this.#wake = options.wake;
+    this.#clock = options.clock;
+    this.#logger = options.logger;
   }
 
   /** There is new work, due now or later. */

@@ -35,10 +35,10 @@ export class Places {
   /** Told to end, and still there: their tools may be over before they are. */
   readonly #ending = new Set<Seat>();
 
-  constructor(parts: { readonly count: number; readonly now: () => number }) {
-    this.#count = parts.count;
-    this.#free = parts.count;
-    this.#now = parts.now;
+  constructor(options: { readonly count: number; readonly now: () => number }) {
+    this.#count = options.count;
+    this.#free = options.count;
+    this.#now = options.now;
   }
 
   /** A place for work of this group, as soon as it is its turn. */

@@ -36,7 +36,7 @@ const floodingWakes = 3;
 /** What comes meanwhile is answered together; the others have the host's one thread to themselves. */
 const restMs = 50;
 
-export interface SessionQueueParts {
+export interface SessionQueueOptions {
   /** How many sessions may be at work at once. */
   readonly concurrency: number;
   /**
@@ -59,13 +59,13 @@ export class SessionQueue implements AsyncDisposable {
   readonly #rests = new Set<Promise<void>>();
   readonly #runs = new Set<Promise<void>>();
   readonly #places: Places;
-  readonly #parts: SessionQueueParts;
+  readonly #options: SessionQueueOptions;
   readonly #abort = new AbortController();
   #stopped = false;
 
-  constructor(parts: SessionQueueParts) {
-    this.#parts = parts;
-    this.#places = new Places({ count: parts.concurrency, now: () => performance.now() });
+  constructor(options: SessionQueueOptions) {
+    this.#options = options;
+    this.#places = new Places({ count: options.concurrency, now: () => performance.now() });
   }
 
   /** Something is due for the session. Cheap and idempotent; ignored once the queue is stopped. */
@@ -118,7 +118,7 @@ export class SessionQueue implements AsyncDisposable {
     // Last in the order of the map.
     this.#sessions.delete(known.session);
     this.#sessions.set(known.session, known);
-    this.#parts.onChange?.(known, "waiting");
+    this.#options.onChange?.(known, "waiting");
     const isFlooded = known.wakes >= floodingWakes;
     known.wakes = 0;
     if (!isFlooded) return this.#join(known);
@@ -146,11 +146,11 @@ export class SessionQueue implements AsyncDisposable {
 
   async #run(known: Known, place: Place): Promise<void> {
     known.state = "running";
-    this.#parts.onChange?.(known, "running");
+    this.#options.onChange?.(known, "running");
     try {
-      await this.#parts.run(known, this.#abort.signal, place);
+      await this.#options.run(known, this.#abort.signal, place);
     } catch (error) {
-      this.#parts.onError(known, error);
+      this.#options.onError(known, error);
     } finally {
       if (this.#isWokenAgain(known)) this.#enqueue(known);
       else this.#forget(known);
@@ -163,6 +163,6 @@ export class SessionQueue implements AsyncDisposable {
 
   #forget(known: Known): void {
     this.#sessions.delete(known.session);
-    this.#parts.onChange?.(known, undefined);
+    this.#options.onChange?.(known, undefined);
   }
 }

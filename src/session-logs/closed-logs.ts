@@ -15,7 +15,7 @@ interface Owner {
   readonly session: string;
 }
 
-export interface ClosedLogsParts {
+export interface ClosedLogsOptions {
   /** Holds the sessions' folders: `<home>/sessions`. */
   readonly folder: string;
   readonly sessions: Pick<Store["sessions"], "list">;
@@ -41,14 +41,14 @@ interface Kept extends Owner {
  * name, so that a crash loses none.
  */
 export class ClosedLogs implements AsyncDisposable {
-  readonly #parts: ClosedLogsParts;
+  readonly #options: ClosedLogsOptions;
   #working: Promise<void>;
 
   /** Begins with what an earlier life of the host has left. */
-  constructor(parts: ClosedLogsParts) {
-    this.#parts = parts;
+  constructor(options: ClosedLogsOptions) {
+    this.#options = options;
     this.#working = this.#attempt(async () => {
-      for (const { id: session, group } of await parts.sessions.list()) await this.#settle({ group, session });
+      for (const { id: session, group } of await options.sessions.list()) await this.#settle({ group, session });
     });
   }
 
@@ -66,13 +66,13 @@ export class ClosedLogs implements AsyncDisposable {
     try {
       await work();
     } catch (error) {
-      this.#parts.logger.error({ err: toError(error) }, "closed logs could not be recorded");
+      this.#options.logger.error({ err: toError(error) }, "closed logs could not be recorded");
     }
   }
 
   async #settle(owner: Owner): Promise<void> {
-    const { publish } = this.#parts;
-    const folder = join(this.#parts.folder, owner.session);
+    const { publish } = this.#options;
+    const folder = join(this.#options.folder, owner.session);
     const closing = fullLogsAmong(await namesIn(folder)).filter(({ isClosing }) => isClosing);
     for (const { name, finalName: file } of closing) {
       const data = { file, ...(await digestOfFile(join(folder, name))) };
@@ -83,7 +83,7 @@ export class ClosedLogs implements AsyncDisposable {
   }
 
   async #prune(group: string): Promise<void> {
-    const { sessions, groupBytes, fileBytes, publish } = this.#parts;
+    const { sessions, groupBytes, fileBytes, publish } = this.#options;
     const owners = (await sessions.list()).filter((session) => session.group === group);
     const kept = (await Promise.all(owners.map(({ id: session }) => this.#keptOf({ group, session })))).flat();
     // Those that are being written may grow to their full size.
@@ -97,7 +97,7 @@ export class ClosedLogs implements AsyncDisposable {
   }
 
   async #keptOf(owner: Owner): Promise<Kept[]> {
-    const folder = join(this.#parts.folder, owner.session);
+    const folder = join(this.#options.folder, owner.session);
     const logs = fullLogsAmong(await namesIn(folder)).filter(({ isClosing }) => !isClosing);
     return Promise.all(
       logs.map(async ({ name }) => {

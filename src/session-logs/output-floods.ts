@@ -9,7 +9,7 @@ const quietMs = 5_000;
  * Publishes that output of a session is cut off: at once the first time, then at most every five seconds for each session,
  * with the number of times in between.
  */
-export function createFloodReport(parts: {
+export function createFloodReport(options: {
   readonly publish: Publish<"limit.reached">;
   readonly clock: Pick<Clock, "monotonic">;
   readonly onFault: (error: unknown) => void;
@@ -17,7 +17,7 @@ export function createFloodReport(parts: {
   const last = new Map<string, { at: number; unreported: number }>();
   const text = "The container's output came too fast for the log; lines were left out.";
   return ({ group, session }, value) => {
-    const now = parts.clock.monotonic();
+    const now = options.clock.monotonic();
     const before = last.get(session);
     if (before && now - before.at < quietMs) {
       before.unreported += 1;
@@ -25,6 +25,6 @@ export function createFloodReport(parts: {
     }
     last.set(session, { at: now, unreported: 0 });
     const data = { limit: "output-rate", value, text, unreported: before?.unreported ?? 0 };
-    parts.publish({ type: "limit.reached", group, session, actor: "agent", data }).catch(parts.onFault);
+    options.publish({ type: "limit.reached", group, session, actor: "agent", data }).catch(options.onFault);
   };
 }

@@ -8,7 +8,7 @@ import { type Sleep, sleep } from "../lib/sleep.ts";
 import type { PrunedWindow } from "../stores/retention-store.ts";
 import type { Store } from "../stores/store.ts";
 
-export interface RetentionParts {
+export interface RetentionOptions {
   readonly store: { readonly retention: Store["retention"]; readonly events: Pick<Store["events"], "prune"> };
   /** How old texts get; 0: as old as they like. */
   readonly days: { readonly messages: number; readonly turns: number; readonly replies: number };
@@ -49,14 +49,14 @@ const intakeDays = 2;
 
 /** Takes what is too old out of the store, every few hours, in small pieces. What fails is retried the next time. */
 export class Retention implements AsyncDisposable {
-  readonly #parts: RetentionParts;
+  readonly #options: RetentionOptions;
   readonly #wait: Sleep;
   readonly #stop = new AbortController();
   readonly #running: Promise<void>;
 
-  constructor(parts: RetentionParts) {
-    this.#parts = parts;
-    this.#wait = parts.wait ?? sleep;
+  constructor(options: RetentionOptions) {
+    this.#options = options;
+    this.#wait = options.wait ?? sleep;
     this.#running = this.#run();
   }
 
@@ -76,7 +76,7 @@ export class Retention implements AsyncDisposable {
 
   /** Never rejects. */
   async #prune(): Promise<void> {
-    const { publish, logger } = this.#parts;
+    const { publish, logger } = this.#options;
     const counts: Counts = { messages: 0, steps: 0, work: 0, replies: 0, chats: 0, days: 0 };
     try {
       await this.#pruneAll(counts);
@@ -92,7 +92,7 @@ export class Retention implements AsyncDisposable {
   }
 
   async #pruneAll(counts: Counts): Promise<void> {
-    const { store, days, eventDays, keepNewest, clock } = this.#parts;
+    const { store, days, eventDays, keepNewest, clock } = this.#options;
     const { retention } = store;
     const now = clock.now();
     const before = (age: number): number => now - age * dayMs;
@@ -111,7 +111,7 @@ export class Retention implements AsyncDisposable {
       const prune = (): Promise<number> => store.events.prune(before(eventDays), rowsAtOnce);
       await this.#repeat(counts, "events", prune);
     }
-    const blobs = (await this.#parts.removeBlobs?.(this.#stop.signal)) ?? 0;
+    const blobs = (await this.#options.removeBlobs?.(this.#stop.signal)) ?? 0;
     if (blobs > 0) counts.blobs = blobs;
     const dayBefore = (age: number): string => utcDay(now - age * dayMs);
     const lastDays = { usage: dayBefore(usageDays), intake: dayBefore(intakeDays) };

@@ -18,13 +18,13 @@ export class RetryingStore {
 
   constructor(
     store: Store,
-    parts: {
+    options: {
       readonly logger: Logger;
       /** Told of each failure that is retried. */ readonly onTrouble: (error: unknown) => void;
     },
   ) {
-    this.#logger = parts.logger;
-    this.#onTrouble = parts.onTrouble;
+    this.#logger = options.logger;
+    this.#onTrouble = options.onTrouble;
     this.store = {
       ...store,
       messages: this.#retrying(store.messages, messages),

@@ -9,7 +9,7 @@ import type { ChannelAbility } from "./define-tool.ts";
 import { abilityOf } from "./registry.ts";
 import type { Audience, ToolRegistry } from "./registry.ts";
 
-export interface ConversationToolsParts {
+export interface ConversationToolsOptions {
   readonly registry: ToolRegistry;
   readonly sessions: Pick<SessionStore, "offerTools">;
   readonly channelCan: (channel: string, ability: ChannelAbility) => boolean;
@@ -37,12 +37,12 @@ interface Conversation {
  * what is new waits for the next conversation.
  */
 export class ConversationTools {
-  readonly #parts: ConversationToolsParts;
+  readonly #options: ConversationToolsOptions;
   /** By session. */
   readonly #known = new Map<string, Conversation>();
 
-  constructor(parts: ConversationToolsParts) {
-    this.#parts = parts;
+  constructor(options: ConversationToolsOptions) {
+    this.#options = options;
   }
 
   /** `can`: what some model of the turn's route can do. */
@@ -51,7 +51,7 @@ export class ConversationTools {
     turn: { readonly session: string; readonly conversation: number },
     can: { readonly callTools: boolean; readonly seeImages: boolean },
   ): Promise<TurnTools> {
-    const { registry, channelCan } = this.#parts;
+    const { registry, channelCan } = this.#options;
     const audience: Audience = {
       policy: group.policy,
       channelCan: (ability) => channelCan(group.channel, ability),
@@ -73,7 +73,7 @@ export class ConversationTools {
     turn: { readonly session: string; readonly conversation: number },
     audience: Audience,
   ): Promise<readonly ToolDefinition[]> {
-    const { registry, sessions } = this.#parts;
+    const { registry, sessions } = this.#options;
     const known = this.#known.get(turn.session);
     if (known?.number === turn.conversation) return known.definitions;
     const definitions = await sessions.offerTools(turn.session, turn.conversation, registry.offer(audience));

@@ -16,8 +16,8 @@ import type { TurnTools } from "../tools/conversation-tools.ts";
 import { ToolsWait } from "./tools-wait.ts";
 import { publishToolCalls, publishToolResults } from "./tool-events.ts";
 import { collectIntake } from "./turn-intake.ts";
-import { placeOf } from "./turn-parts.ts";
-import type { TurnParts, TurnScope } from "./turn-parts.ts";
+import { placeOf } from "./turn-options.ts";
+import type { TurnOptions, TurnScope } from "./turn-options.ts";
 import { TurnSteps } from "./turn-steps.ts";
 
 /**
@@ -39,7 +39,7 @@ const progressEveryMs = 1_000;
 /** The host's side of one container's work on one turn. Every step is stored before it is acted on. */
 export class ActiveTurn implements TurnListener {
   readonly #scope: TurnScope;
-  readonly #parts: TurnParts;
+  readonly #options: TurnOptions;
   readonly #outcome = Promise.withResolvers<Outcome>();
   readonly #suspended = Promise.withResolvers<undefined>();
   readonly #modelCall = new AbortController();
@@ -55,15 +55,15 @@ export class ActiveTurn implements TurnListener {
   #cancelled: { readonly state: "failed" | "cancelled"; readonly reason: string } | undefined;
 
   /** `resumed`: another container has worked on the turn before. */
-  constructor(scope: TurnScope, parts: TurnParts, resumed: boolean) {
+  constructor(scope: TurnScope, options: TurnOptions, resumed: boolean) {
     this.#scope = scope;
-    this.#parts = parts;
-    this.#hostTools = new HostTools(scope, parts, this.#modelCall.signal);
+    this.#options = options;
+    this.#hostTools = new HostTools(scope, options, this.#modelCall.signal);
     this.#resumed = resumed;
     const { silenceTimeoutMs: limitMs, holdMs } = scope.settings;
     this.#silence = new AgentSilence({ limitMs, ping: () => this.#ping(), fell: () => this.#fallSilent() });
     this.#tools = new ToolsWait({ place: scope.place, holdMs, end: () => this.#onHeldTooLong() });
-    this.#steps = new TurnSteps(parts, scope, resumed ? undefined : scope.firstStep);
+    this.#steps = new TurnSteps(options, scope, resumed ? undefined : scope.firstStep);
   }
 
   get group(): string {
@@ -89,12 +89,12 @@ export class ActiveTurn implements TurnListener {
     try {
       if (!(await this.#claimPlace(signal))) return { kind: "suspended" };
       clock.enter("container");
-      const acquiring = this.#parts.pool.acquire(group, session, this);
+      const acquiring = this.#options.pool.acquire(group, session, this);
       this.#container = await Promise.race([acquiring, this.#suspended.promise]);
       if (!this.#container) return await this.#leave(acquiring);
       if (this.#cancelled) return { kind: "ended", state: this.#cancelled.state, text: this.#cancelled.reason };
       clock.enter("mailbox");
-      const { announced } = await this.#parts.toolsOf(this.#scope);
+      const { announced } = await this.#options.toolsOf(this.#scope);
       await this.#say({ type: "turn-start", turn: turn.id, resumed: this.#resumed, tools: [...announced] });
       return await this.#outcome.promise;
     } finally {
@@ -103,15 +103,15 @@ export class ActiveTurn implements TurnListener {
       this.#tools[Symbol.dispose]();
       signal.removeEventListener("abort", suspend);
       this.#modelCall.abort(new AppError("cancelled", "The turn has ended."));
-      this.#parts.pool.release(session.id);
+      this.#options.pool.release(session.id);
     }
   }
 
   /** The host stops before there is a container. The pool sees to what becomes of one that is being made. */
   async #leave(acquiring: Promise<HotContainer>): Promise<Outcome> {
     acquiring.then(
-      () => this.#parts.pool.release(this.#scope.session.id),
-      (error: unknown) => this.#parts.logger.debug({ error }, "a container was not needed any more"),
+      () => this.#options.pool.release(this.#scope.session.id),
+      (error: unknown) => this.#options.logger.debug({ error }, "a container was not needed any more"),
     );
     return { kind: "suspended" };
   }
@@ -145,15 +145,15 @@ export class ActiveTurn implements TurnListener {
 
   async #tellLimit(hit: LimitHit): Promise<void> {
     const data = { ...hit, unreported: 0 };
-    await this.#parts.publish({ type: "limit.reached", ...placeOf(this.#scope), actor: "agent", data });
+    await this.#options.publish({ type: "limit.reached", ...placeOf(this.#scope), actor: "agent", data });
   }
 
   /** An agent may say so as often as it likes; it is told at most once a second. */
   async #tellProgress(chars: number): Promise<void> {
-    const now = this.#parts.clock.monotonic();
+    const now = this.#options.clock.monotonic();
     if (now - this.#progressAt < progressEveryMs) return;
     this.#progressAt = now;
-    await this.#parts.publish({ type: "agent.progressed", ...placeOf(this.#scope), actor: "agent", data: { chars } });
+    await this.#options.publish({ type: "agent.progressed", ...placeOf(this.#scope), actor: "agent", data: { chars } });
   }
 
   /** False when the host stops before; a turn that was stopped while it waited goes on, to its end. */
@@ -185,7 +185,7 @@ export class ActiveTurn implements TurnListener {
     const answer = lastAnswer(await this.#steps.last());
     if (outcome === "done" && answer) return this.#end("done", answer.text);
     if (outcome === "done") await this.#hostTools.overstepped("It ended the turn before the model had answered.");
-    await this.#parts.publish({ type: "agent.failed", ...placeOf(this.#scope), actor: "agent", data: { claim } });
+    await this.#options.publish({ type: "agent.failed", ...placeOf(this.#scope), actor: "agent", data: { claim } });
     this.#end("failed", "the agent's program gave up in the middle of its work.");
     await this.#container?.close("its agent gave up in the middle of a turn");
   }
@@ -204,7 +204,7 @@ export class ActiveTurn implements TurnListener {
 
   async #onModelRequest(append: readonly AgentToolResult[]): Promise<void> {
     if (this.#answering)
-      return this.#parts.logger.warn("the agent asked the model twice at once; the second is ignored");
+      return this.#options.logger.warn("the agent asked the model twice at once; the second is ignored");
     this.#answering = true;
     this.#requests += 1;
     try {
@@ -250,7 +250,7 @@ export class ActiveTurn implements TurnListener {
     for (let round = 0; round < deniedRounds; round += 1) {
       await this.#steer();
       await this.#refuseEndless();
-      const answer = await this.#parts.ask(this.#scope, this.#modelCall.signal);
+      const answer = await this.#options.ask(this.#scope, this.#modelCall.signal);
       const allowed = await this.#applyPolicy(answer);
       if (answer.toolCalls.length === 0) return finalAnswer(answer);
       if (allowed.length > 0) return { text: answer.text, toolCalls: allowed };
@@ -276,12 +276,12 @@ export class ActiveTurn implements TurnListener {
       .filter((call) => !refused.has(call.id))
       .map((call) => given.get(call.id) ?? interrupted(call.id));
     if (results.length === 0) return;
-    const { keepImage } = this.#parts;
+    const { keepImage } = this.#options;
     const shownBy = (callId: string): readonly Part[] => this.#hostTools.takeShown(callId);
     const container = this.#container;
     const taken = await takeResultParts(results, { group: this.group, container, keepImage, shownBy });
     const stored = await this.#withLimits(taken);
-    await publishToolResults(this.#scope, this.#parts, { calls: answer.toolCalls, results: stored });
+    await publishToolResults(this.#scope, this.#options, { calls: answer.toolCalls, results: stored });
     await this.#steps.addNow({ kind: "tools", results: stored });
   }
 
@@ -300,18 +300,18 @@ export class ActiveTurn implements TurnListener {
    */
   async #steer(): Promise<void> {
     const { group, session, turn } = this.#scope;
-    const change = await this.#parts.changeSince(this.#scope);
+    const change = await this.#options.changeSince(this.#scope);
     if (change) await this.#steps.add(change);
     if (session.kind !== "main" || turn.replyTo.kind !== "chat") return;
-    const { sessions } = this.#parts.store;
-    const intake = await collectIntake(this.#parts, group, () => sessions.open(session.key, group.name));
+    const { sessions } = this.#options.store;
+    const intake = await collectIntake(this.#options, group, () => sessions.open(session.key, group.name));
     if (intake) await this.#steps.add(intake.step);
   }
 
   async #applyPolicy(answer: ModelAnswer): Promise<readonly ToolCall[]> {
     const allowed: ToolCall[] = [];
     const denied: { call: ToolCall; reason: string }[] = [];
-    const tools = await this.#parts.toolsOf(this.#scope);
+    const tools = await this.#options.toolsOf(this.#scope);
     for (const call of answer.toolCalls) {
       const refusal = refusalOf(call, tools, allowed.length);
       if (refusal === undefined) allowed.push(call);
@@ -322,19 +322,19 @@ export class ActiveTurn implements TurnListener {
       answer,
       denied: denied.map(({ call, reason }) => ({ callId: call.id, output: reason, isError: true })),
     });
-    if (answer.toolCalls.length > 0) await publishToolCalls(this.#scope, this.#parts, { allowed, denied });
+    if (answer.toolCalls.length > 0) await publishToolCalls(this.#scope, this.#options, { allowed, denied });
     return allowed;
   }
 
   async #onToolRequest(request: HostToolRequest): Promise<void> {
-    const result = await this.#hostTools.run(request, await this.#parts.toolsOf(this.#scope));
+    const result = await this.#hostTools.run(request, await this.#options.toolsOf(this.#scope));
     const { turn } = this.#scope;
     await this.#container?.send({ type: "tool-response", turn: turn.id, callId: request.callId, ...result });
   }
 
   #ping(): boolean {
     this.#container?.send({ type: "ping", turn: this.#scope.turn.id }).catch((error: unknown) => {
-      this.#parts.logger.warn({ error }, "the agent cannot be asked whether it is there");
+      this.#options.logger.warn({ error }, "the agent cannot be asked whether it is there");
     });
     return this.#container !== undefined;
   }

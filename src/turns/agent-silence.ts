@@ -1,7 +1,7 @@
 /** Pings within the longest silence. */
 const pingsPerSilence = 2;
 
-export interface AgentSilenceParts {
+export interface AgentSilenceOptions {
   /** The longest silence: after something that the agent must react to at once, and to pings. */
   readonly limitMs: number;
   /** Asks the agent whether it is there; false while there is nobody to ask. */
@@ -12,20 +12,20 @@ export interface AgentSilenceParts {
 
 /** Notices when the agent gives no sign of life, while it has to react and while it may be long at work. */
 export class AgentSilence implements Disposable {
-  readonly #parts: AgentSilenceParts;
+  readonly #options: AgentSilenceOptions;
   readonly #pings: NodeJS.Timeout;
   #deadline: NodeJS.Timeout | undefined;
   #unansweredPings = 0;
 
-  constructor(parts: AgentSilenceParts) {
-    this.#parts = parts;
-    this.#pings = setInterval(() => this.#ping(), parts.limitMs / pingsPerSilence);
+  constructor(options: AgentSilenceOptions) {
+    this.#options = options;
+    this.#pings = setInterval(() => this.#ping(), options.limitMs / pingsPerSilence);
   }
 
   /** The agent is told something that it must react to at once. */
   told(): void {
     clearTimeout(this.#deadline);
-    this.#deadline = setTimeout(this.#parts.fell, this.#parts.limitMs);
+    this.#deadline = setTimeout(this.#options.fell, this.#options.limitMs);
   }
 
   /** The agent lives. A pong does not say that it got what it has to react to. */
@@ -40,7 +40,7 @@ export class AgentSilence implements Disposable {
   }
 
   #ping(): void {
-    if (this.#unansweredPings >= pingsPerSilence) return this.#parts.fell();
-    if (this.#parts.ping()) this.#unansweredPings += 1;
+    if (this.#unansweredPings >= pingsPerSilence) return this.#options.fell();
+    if (this.#options.ping()) this.#unansweredPings += 1;
   }
 }

@@ -7,9 +7,9 @@ import type { Session } from "../domain/session.ts";
 import type { SessionStore, TurnStore } from "../stores/store.ts";
 import type { ConversationPrompts } from "./conversation-prompts.ts";
 import { StepMemory } from "./step-memory.ts";
-import type { TurnScope } from "./turn-parts.ts";
+import type { TurnScope } from "./turn-options.ts";
 
-export interface AskModelParts {
+export interface AskModelOptions {
   readonly store: {
     readonly turns: Pick<TurnStore, "history">;
     readonly sessions: Pick<SessionStore, "setWindowStart">;
@@ -19,8 +19,10 @@ export interface AskModelParts {
 }
 
 /** Shows the model what the store holds of the conversation, as much as there is room for, and returns its answer. */
-export function createAskModel(parts: AskModelParts): (scope: TurnScope, signal: AbortSignal) => Promise<ModelAnswer> {
-  const memory = new StepMemory(parts.store.turns);
+export function createAskModel(
+  options: AskModelOptions,
+): (scope: TurnScope, signal: AbortSignal) => Promise<ModelAnswer> {
+  const memory = new StepMemory(options.store.turns);
   /** Where the window begins by now, of sessions as they were when their turn began. */
   const windowStarts = new WeakMap<Session, number>();
   return async (scope, signal) => {
@@ -28,21 +30,21 @@ export function createAskModel(parts: AskModelParts): (scope: TurnScope, signal:
     const { models } = scope.settings;
     const windowStart = windowStarts.get(session) ?? session.windowStart;
     const [{ definitions: tools }, history] = await Promise.all([
-      parts.toolsOf(scope),
+      options.toolsOf(scope),
       memory.history(session.id, turn.conversation, windowStart),
     ]);
-    const known = await parts.prompts.systemOf(scope, history[0]?.at ?? turn.startedAt);
+    const known = await options.prompts.systemOf(scope, history[0]?.at ?? turn.startedAt);
     const fixedTokens = (system: readonly string[]): number => estimatePromptTokens({ system, messages: [], tools });
     const budgetTokens = models.promptTokens(group.model) - fixedTokens(known);
     const window = planWindow({ steps: history, windowStart, budgetTokens });
     const steps = limitImages(window.steps);
     const isCut = window.windowStart !== windowStart;
     if (isCut) {
-      await parts.store.sessions.setWindowStart(session.id, window.windowStart);
+      await options.store.sessions.setWindowStart(session.id, window.windowStart);
       windowStarts.set(session, window.windowStart);
     }
     // The prompt changes from its beginning anyway, and notes of earlier changes may be gone with what was cut.
-    const system = isCut ? await parts.prompts.renew(scope, window.steps[0]?.at ?? turn.startedAt) : known;
+    const system = isCut ? await options.prompts.renew(scope, window.steps[0]?.at ?? turn.startedAt) : known;
     clock.enter("model");
     const answer = await models.complete({
       group: group.name,

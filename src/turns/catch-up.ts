@@ -3,9 +3,9 @@ import type { StepBody, Turn } from "../domain/turn.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { InterventionStore, SetAside, SetAsideWords } from "../stores/store.ts";
 import { closingStep } from "./closing-step.ts";
-import { draftFor } from "./turn-parts.ts";
+import { draftFor } from "./turn-options.ts";
 
-export interface CatchUpParts {
+export interface CatchUpOptions {
   readonly store: { readonly interventions: Pick<InterventionStore, "giveUpOld" | "giveUpLate"> };
   /** Older messages of this group are not answered after an absence. */
   readonly limitMinutes: (group: string) => number;
@@ -26,41 +26,41 @@ export type GiveUp = (group: Group) => Promise<void>;
  * it, by when it was sent. A turn that an earlier life of the host had begun goes on, unless nothing has been said or done
  * in it for as long. `cameLate`: of what its platform kept for so long before it could be handed over.
  */
-export function createCatchUp(parts: CatchUpParts): { readonly waitedHere: GiveUp; readonly cameLate: GiveUp } {
-  const { interventions } = parts.store;
+export function createCatchUp(options: CatchUpOptions): { readonly waitedHere: GiveUp; readonly cameLate: GiveUp } {
+  const { interventions } = options.store;
   const conclude = async (group: Group, found: SetAside): Promise<void> => {
-    const minutes = parts.limitMinutes(group.name);
-    for (const { turn } of found.turns) await parts.turnEnded(turn, reasonFor(minutes));
+    const minutes = options.limitMinutes(group.name);
+    for (const { turn } of found.turns) await options.turnEnded(turn, reasonFor(minutes));
     const count = messagesOf(found).length;
-    if (count > 0) await parts.gaveUp(group, count, minutes);
+    if (count > 0) await options.gaveUp(group, count, minutes);
   };
   return {
     waitedHere: async (group) => {
-      const at = parts.clock.now();
-      const before = at - parts.limitMinutes(group.name) * 60_000;
-      const change = { at, before, tell: (old: SetAside) => wording(parts, group, { old, at }) };
+      const at = options.clock.now();
+      const before = at - options.limitMinutes(group.name) * 60_000;
+      const change = { at, before, tell: (old: SetAside) => wording(options, group, { old, at }) };
       await conclude(group, await interventions.giveUpOld(group, change));
     },
     cameLate: async (group) => {
-      const at = parts.clock.now();
-      const change = { at, tell: (old: SetAside) => wording(parts, group, { old, at }) };
+      const at = options.clock.now();
+      const change = { at, tell: (old: SetAside) => wording(options, group, { old, at }) };
       await conclude(group, await interventions.giveUpLate(group, change));
     },
   };
 }
 
 function wording(
-  parts: CatchUpParts,
+  options: CatchUpOptions,
   group: Group,
   { old, at }: { readonly old: SetAside; readonly at: number },
 ): SetAsideWords {
-  const minutes = parts.limitMinutes(group.name);
+  const minutes = options.limitMinutes(group.name);
   const reason = reasonFor(minutes);
   const inReplyTo = messagesOf(old).map(({ id }) => id);
   const turn = old.turns[0]?.turn.id;
   return {
     reason,
-    lastStep: closingStep(reason, { at, estimateTokens: parts.estimateTokens }),
+    lastStep: closingStep(reason, { at, estimateTokens: options.estimateTokens }),
     outgoing: [draftFor(group, { kind: "notice", text: notice(inReplyTo.length, minutes), inReplyTo, turn })],
   };
 }

@@ -5,9 +5,9 @@ import type { NewStep } from "../stores/store.ts";
 /** Tells the model at the next turn how this one ended, so that it does not take silence for success. One line, whatever the reason. */
 export function closingStep(
   reason: string,
-  parts: { readonly at: number; readonly estimateTokens: (step: StepBody) => number },
+  options: { readonly at: number; readonly estimateTokens: (step: StepBody) => number },
 ): NewStep {
   const text = `<host-note>The turn ended without an answer: ${escapeText(reason.replaceAll(/\s+/gu, " "))}</host-note>`;
   const body = { kind: "user", text } as const;
-  return { body, tokens: parts.estimateTokens(body), at: parts.at };
+  return { body, tokens: options.estimateTokens(body), at: options.at };
 }

@@ -9,7 +9,7 @@ import type { Session } from "../domain/session.ts";
 import type { StepBody } from "../domain/turn.ts";
 import type { TurnTools } from "../tools/conversation-tools.ts";
 import type { NewStep, SessionStore } from "../stores/store.ts";
-import type { TurnScope } from "./turn-parts.ts";
+import type { TurnScope } from "./turn-options.ts";
 
 /** What the prompts are made of: all of it may change while a conversation goes on. */
 export interface PromptSources {
@@ -37,16 +37,16 @@ export class ConversationPrompts {
   /** By session; nobody else writes them. */
   readonly #known = new Map<string, ConversationPrompt>();
 
-  constructor(parts: {
+  constructor(options: {
     readonly sessions: Pick<SessionStore, "prompt" | "setPrompt">;
     readonly sources: PromptSources;
     readonly estimateTokens: (step: StepBody) => number;
     readonly now: () => number;
   }) {
-    this.#sessions = parts.sessions;
-    this.#sources = parts.sources;
-    this.#estimateTokens = parts.estimateTokens;
-    this.#now = parts.now;
+    this.#sessions = options.sessions;
+    this.#sources = options.sources;
+    this.#estimateTokens = options.estimateTokens;
+    this.#now = options.now;
   }
 
   /** The conversation's prompt, which is made now if it has none: it says that the conversation began at `startedAt`. */

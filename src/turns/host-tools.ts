@@ -13,8 +13,8 @@ import { timedOut, ToolError, toToolOutput } from "../protocol/tools.ts";
 import type { ToolOutput } from "../protocol/tools.ts";
 import type { TurnTools } from "../tools/conversation-tools.ts";
 import type { HostTool, HostToolOutput, Said, ToolPorts } from "../tools/define-tool.ts";
-import { draftFor, placeOf } from "./turn-parts.ts";
-import type { TurnParts, TurnScope } from "./turn-parts.ts";
+import { draftFor, placeOf } from "./turn-options.ts";
+import type { TurnOptions, TurnScope } from "./turn-options.ts";
 
 /** Messages, files and reactions that an agent may send in one turn besides its answer. */
 const sendsPerTurn = 20;
@@ -40,7 +40,7 @@ interface OpenCall extends ToolCall {
  */
 export class HostTools {
   readonly #scope: TurnScope;
-  readonly #parts: TurnParts;
+  readonly #options: TurnOptions;
   readonly #ended: AbortSignal;
   readonly #done = new Map<string, Promise<HostToolOutput>>();
   /** What is shown behind results that the agent has and has not handed in yet, by call. */
@@ -49,9 +49,9 @@ export class HostTools {
   #oversteps = 0;
 
   /** `ended`: the turn is over, or the container's work on it. */
-  constructor(scope: TurnScope, parts: TurnParts, ended: AbortSignal) {
+  constructor(scope: TurnScope, options: TurnOptions, ended: AbortSignal) {
     this.#scope = scope;
-    this.#parts = parts;
+    this.#options = options;
     this.#ended = ended;
   }
 
@@ -82,11 +82,11 @@ export class HostTools {
     this.#oversteps += 1;
     if (this.#oversteps > limits.violations) return;
     const about = placeOf(this.#scope);
-    await this.#parts.publish({ type: "agent.overstepped", ...about, actor: "agent", data: { reason } });
+    await this.#options.publish({ type: "agent.overstepped", ...about, actor: "agent", data: { reason } });
   }
 
   async #openCall(request: HostToolRequest): Promise<OpenCall> {
-    const last = await this.#parts.store.turns.lastStep(this.#scope.turn.id);
+    const last = await this.#options.store.turns.lastStep(this.#scope.turn.id);
     const body = last?.body;
     if (body?.kind === "model" && !body.denied.some((result) => result.callId === request.callId)) {
       const call = body.answer.toolCalls.find((made) => made.id === request.callId);
@@ -126,12 +126,12 @@ export class HostTools {
     if (error instanceof ToolError) return error.message;
     if (this.#ended.aborted) return `${name} was cancelled.`;
     const about = { group: this.#scope.group.name, turn: this.#scope.turn.id, tool: name };
-    this.#parts.logger.error({ err: error, ...about }, "a tool of the host failed");
+    this.#options.logger.error({ err: error, ...about }, "a tool of the host failed");
     return `${name} failed.`;
   }
 
   #ports(signal: AbortSignal): ToolPorts {
-    const { store, formatReply, keepFile } = this.#parts;
+    const { store, formatReply, keepFile } = this.#options;
     const { group, turn } = this.#scope;
     return {
       redact: (text) => formatReply(text, this.#scope),
@@ -143,7 +143,7 @@ export class HostTools {
   }
 
   async #keepImage(content: Uint8Array, name: string): Promise<BlobPart> {
-    const image = await this.#parts.keepImage({
+    const image = await this.#options.keepImage({
       group: this.#scope.group.name,
       name,
       copy: (target) => writeImage(target, content),
@@ -157,8 +157,8 @@ export class HostTools {
     signal.throwIfAborted();
     const { group, turn } = this.#scope;
     const draft = { ...draftFor(group, { kind: "reply", inReplyTo: [], turn: turn.id, text: said.text }), ...said };
-    await this.#parts.store.outbox.add(draft, this.#parts.clock.now());
-    this.#parts.deliver();
+    await this.#options.store.outbox.add(draft, this.#options.clock.now());
+    this.#options.deliver();
   }
 }
 

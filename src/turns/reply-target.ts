@@ -1,6 +1,6 @@
 import type { OutgoingDraft, OutgoingKind } from "../domain/message.ts";
 import type { NewWork } from "../domain/work.ts";
-import type { TurnScope } from "./turn-parts.ts";
+import type { TurnScope } from "./turn-options.ts";
 
 /** Longest answer that is handed to another session; the whole of it stays in the steps of the turn. */
 const maxWorkChars = 16_000;

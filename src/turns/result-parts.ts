@@ -3,7 +3,7 @@ import type { BlobPart, Part } from "../domain/part.ts";
 import { blobsPerStep, describePart, imageBytes, isBlob } from "../domain/part.ts";
 import type { AgentToolResult } from "../protocol/messages.ts";
 import type { HotContainer } from "../sandbox/pool/hot-container.ts";
-import type { TurnParts } from "./turn-parts.ts";
+import type { TurnOptions } from "./turn-options.ts";
 
 /**
  * The agent's results as they are stored, with what their tools show: what they refer to in the mailbox is taken from there
@@ -14,7 +14,7 @@ export async function takeResultParts(
   from: {
     readonly group: string;
     readonly container: Pick<HotContainer, "takeFile"> | undefined;
-    readonly keepImage: TurnParts["keepImage"];
+    readonly keepImage: TurnOptions["keepImage"];
     /** What a tool of the host shows behind its result. */
     readonly shownBy: (callId: string) => readonly Part[];
   },

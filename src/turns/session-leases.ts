@@ -27,16 +27,16 @@ export class SessionLeases {
   readonly #logger: Logger;
   readonly #known = new Map<string, Lease>();
 
-  constructor(parts: {
+  constructor(options: {
     readonly leases: Pick<Store["leases"], "claim">;
     readonly owner: string;
     readonly clock: Pick<Clock, "now">;
     readonly logger: Logger;
   }) {
-    this.#leases = parts.leases;
-    this.#owner = parts.owner;
-    this.#clock = parts.clock;
-    this.#logger = parts.logger;
+    this.#leases = options.leases;
+    this.#owner = options.owner;
+    this.#clock = options.clock;
+    this.#logger = options.logger;
   }
 
   /** Undefined while another host works on the session. */

@@ -3,10 +3,10 @@ import { createHash } from "node:crypto";
 import type { ToolCall, ToolResult } from "../domain/model.ts";
 import type { Part } from "../domain/part.ts";
 import { partsOf } from "../domain/part.ts";
-import { placeOf } from "./turn-parts.ts";
-import type { TurnParts, TurnScope } from "./turn-parts.ts";
+import { placeOf } from "./turn-options.ts";
+import type { TurnOptions, TurnScope } from "./turn-options.ts";
 
-type Parts = Pick<TurnParts, "publish" | "fingerprint">;
+type Parts = Pick<TurnOptions, "publish" | "fingerprint">;
 
 /** Tells which tools the model calls, before the agent gets them. */
 export async function publishToolCalls(

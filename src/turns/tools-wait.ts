@@ -13,10 +13,10 @@ export class ToolsWait implements Disposable {
   #overdue: Disposable | undefined;
 
   /** `end`: others wait, get no place, and these tools have run for longer than all others'. */
-  constructor(parts: { readonly place: Place; readonly holdMs: number; readonly end: () => void }) {
-    this.#place = parts.place;
-    this.#holdMs = parts.holdMs;
-    this.#end = parts.end;
+  constructor(options: { readonly place: Place; readonly holdMs: number; readonly end: () => void }) {
+    this.#place = options.place;
+    this.#holdMs = options.holdMs;
+    this.#end = options.end;
   }
 
   begin(): void {

@@ -5,7 +5,7 @@ import { toUserContent } from "../domain/part.ts";
 import type { Session } from "../domain/session.ts";
 import type { Work } from "../domain/work.ts";
 import type { NewStep } from "../stores/store.ts";
-import type { TurnParts } from "./turn-parts.ts";
+import type { TurnOptions } from "./turn-options.ts";
 
 /** At most so many messages go into one step; what is beyond comes at the next one. */
 export const messagesPerStep = 200;
@@ -21,34 +21,34 @@ export interface Intake {
  * waits: chatter alone does not make a turn. The session is asked for only when something does.
  */
 export async function collectIntake(
-  parts: Pick<TurnParts, "store" | "render" | "imagesOf" | "estimateTokens" | "clock">,
+  options: Pick<TurnOptions, "store" | "render" | "imagesOf" | "estimateTokens" | "clock">,
   group: GroupChat & Pick<Group, "model">,
   openSession: () => Promise<Session> | Session,
 ): Promise<Intake | undefined> {
-  const waiting = await parts.store.messages.waiting(group, messagesPerStep);
+  const waiting = await options.store.messages.waiting(group, messagesPerStep);
   const last = waiting.at(-1);
   if (!last) return undefined;
   const { contextCursor } = await openSession();
-  const since = await parts.store.messages.after(group, contextCursor, messagesPerStep);
+  const since = await options.store.messages.after(group, contextCursor, messagesPerStep);
   const chatter = since.filter((message) => message.state === "context" && message.seq <= last.seq);
   const shown = [...chatter, ...waiting].toSorted((a, b) => a.seq - b.seq);
-  const unseen = await parts.store.messages.countAfter(group, contextCursor);
-  const images = await parts.imagesOf(group, shown);
-  const rendered = parts.render(shown, { omitted: Math.max(0, unseen - since.length), images });
+  const unseen = await options.store.messages.countAfter(group, contextCursor);
+  const images = await options.imagesOf(group, shown);
+  const rendered = options.render(shown, { omitted: Math.max(0, unseen - since.length), images });
   const body = { kind: "user", ...toUserContent(rendered) } as const;
   return {
     waiting,
     step: {
       body,
-      tokens: parts.estimateTokens(body),
-      at: parts.clock.now(),
+      tokens: options.estimateTokens(body),
+      at: options.clock.now(),
       takes: { messages: waiting.map((message) => message.seq), cursor: Math.max(last.seq, contextCursor) },
     },
   };
 }
 
 /** The first step of a turn that work other than messages makes begin. */
-export function workStep(parts: Pick<TurnParts, "estimateTokens" | "clock">, work: Work): NewStep {
+export function workStep(options: Pick<TurnOptions, "estimateTokens" | "clock">, work: Work): NewStep {
   const body = { kind: "user", text: renderWork(work) } as const;
-  return { body, tokens: parts.estimateTokens(body), at: parts.clock.now(), takesWork: work.seq };
+  return { body, tokens: options.estimateTokens(body), at: options.clock.now(), takesWork: work.seq };
 }

@@ -16,8 +16,8 @@ import { closingStep } from "./closing-step.ts";
 import { answerTo } from "./reply-target.ts";
 import { collectIntake, workStep } from "./turn-intake.ts";
 import type { NewStep } from "../stores/store.ts";
-import { placeOf } from "./turn-parts.ts";
-import type { TurnParts, TurnScope } from "./turn-parts.ts";
+import { placeOf } from "./turn-options.ts";
+import type { TurnOptions, TurnScope } from "./turn-options.ts";
 
 /** Maximum containers per turn: one that dies is replaced until then. */
 const containersPerTurn = 2;
@@ -30,14 +30,14 @@ type Where = Pick<TurnScope, "group" | "session" | "place" | "lease" | "settings
 
 /** Runs turns: at most one per session at a time, which the queue sees to. */
 export class TurnRunner {
-  readonly #parts: TurnParts;
+  readonly #options: TurnOptions;
   /** By session. */
   readonly #active = new Map<string, ActiveTurn>();
   /** Turns from their first work until their end is on record; true: they were ended in the store meanwhile. */
   readonly #working = new Map<string, boolean>();
 
-  constructor(parts: TurnParts) {
-    this.#parts = parts;
+  constructor(options: TurnOptions) {
+    this.#options = options;
   }
 
   /** Goes on with the unfinished turn of the session of this key, or begins one if work is due. Returns whether more may be due. */
@@ -48,32 +48,32 @@ export class TurnRunner {
   ): Promise<boolean> {
     const session = await this.#sessionOf(group, key);
     if (!session) return false;
-    const held = await this.#parts.leases.hold(session.id);
+    const held = await this.#options.leases.hold(session.id);
     if (!held) throw new AppError("fenced", `Another host is working on session ${session.id}; checking again later.`);
     using lease = held;
-    using settings = this.#parts.settings();
+    using settings = this.#options.settings();
     const where = { group, session, place, lease: lease.lease, settings };
     const untilLost = AbortSignal.any([signal, lease.lost]);
-    const unfinished = await this.#parts.store.turns.runningIn(session.id);
+    const unfinished = await this.#options.store.turns.runningIn(session.id);
     if (unfinished) {
       const scope = { ...where, turn: unfinished, clock: this.#newClock() };
-      await this.#workOn(scope, await this.#parts.store.messages.ofTurn(unfinished.id), untilLost);
+      await this.#workOn(scope, await this.#options.store.messages.ofTurn(unfinished.id), untilLost);
     } else if (!(await this.#begin(where, untilLost))) return false;
     return await this.#hasMore(group, session);
   }
 
   /** A group's main session is made when it is first needed; the others exist when they have work. */
   async #sessionOf(group: Group, key: string): Promise<Session | undefined> {
-    const { sessions } = this.#parts.store;
+    const { sessions } = this.#options.store;
     if (key === mainSessionKey(group)) return sessions.open(key, group.name);
     const session = await sessions.find(key);
     return session && isSessionOf(session, group) && session.archivedAt === undefined ? session : undefined;
   }
 
   async #hasMore(group: Group, { id, kind }: Session): Promise<boolean> {
-    const { messages, work } = this.#parts.store;
+    const { messages, work } = this.#options.store;
     if (kind === "main" && (await messages.waitingCount(group)) > 0) return true;
-    return (await work.due(id, this.#parts.clock.now())) !== undefined;
+    return (await work.due(id, this.#options.clock.now())) !== undefined;
   }
 
   /** Lets go of a turn that was ended in the store. False when nobody works on it. */
@@ -90,7 +90,7 @@ export class TurnRunner {
   }
 
   async #begin(where: Where, signal: AbortSignal): Promise<boolean> {
-    const { store, clock } = this.#parts;
+    const { store, clock } = this.#options;
     const { group, session } = where;
     const due = await this.#due(group, session);
     if (!due) return false;
@@ -118,19 +118,19 @@ export class TurnRunner {
 
   /** The oldest of what is due in the session; of a message and other work of the same moment, the message. */
   async #due(group: Group, session: Session): Promise<DueWork | undefined> {
-    const work = await this.#parts.store.work.due(session.id, this.#parts.clock.now());
-    const intake = session.kind === "main" ? await collectIntake(this.#parts, group, () => session) : undefined;
+    const work = await this.#options.store.work.due(session.id, this.#options.clock.now());
+    const intake = session.kind === "main" ? await collectIntake(this.#options, group, () => session) : undefined;
     const since = intake?.waiting[0]?.receivedAt ?? Infinity;
     if (intake && (!work || since <= work.dueAt)) {
       return { cause: "message", replyTo: chatOf(group), since, step: intake.step, messages: intake.waiting };
     }
     if (!work) return undefined;
     const { cause, replyTo, dueAt } = work;
-    return { cause, replyTo, since: dueAt, step: workStep(this.#parts, work), messages: [] };
+    return { cause, replyTo, since: dueAt, step: workStep(this.#options, work), messages: [] };
   }
 
   #newClock(): TurnClock {
-    return new TurnClock(() => this.#parts.clock.monotonic());
+    return new TurnClock(() => this.#options.clock.monotonic());
   }
 
   async #workOn(scope: TurnScope, messages: readonly StoredMessage[], signal: AbortSignal): Promise<void> {
@@ -144,9 +144,9 @@ export class TurnRunner {
 
   async #workToTheEnd(scope: TurnScope, messages: readonly StoredMessage[], signal: AbortSignal): Promise<void> {
     const resumed = scope.firstStep === undefined;
-    this.#parts.began(scope, messages);
+    this.#options.began(scope, messages);
     const told = { messages: messages.map(({ id }) => id), senders: messages.map(({ sender }) => sender.id) };
-    await this.#parts.publish({ type: "turn.started", ...placeOf(scope), actor: "host", data: { resumed, ...told } });
+    await this.#options.publish({ type: "turn.started", ...placeOf(scope), actor: "host", data: { resumed, ...told } });
     const outcome = await this.#drive(scope, resumed, signal).catch((error: unknown): Outcome => {
       if (isPassing(error)) throw error;
       return { kind: "ended", state: "failed", text: toError(error).message };
@@ -161,7 +161,7 @@ export class TurnRunner {
    * nobody's fault: the turn is kept, and another container goes on with it when it is over.
    */
   async #drive(scope: TurnScope, resumed: boolean, signal: AbortSignal): Promise<Outcome> {
-    const { pool, logger } = this.#parts;
+    const { pool, logger } = this.#options;
     const { turn, session } = scope;
     let outcome: Outcome = { kind: "suspended" };
     let isResumed = resumed;
@@ -172,7 +172,7 @@ export class TurnRunner {
       logger.warn({ turn: turn.id, reason: outcome.reason }, "a container could not continue a turn");
       if (outcome.kind === "lost") lost += 1;
       else await pool.stop(session.id, outcome.reason);
-      await this.#parts.untilWritable(signal);
+      await this.#options.untilWritable(signal);
     }
     return outcome;
   }
@@ -180,7 +180,7 @@ export class TurnRunner {
   async #attempt(scope: TurnScope, isResumed: boolean, signal: AbortSignal): Promise<Outcome> {
     const { turn, session } = scope;
     if (this.#working.get(turn.id) === true) return endedMeanwhile;
-    const attempts = isResumed ? await this.#parts.store.turns.addAttempt(turn.id, scope.lease) : 1;
+    const attempts = isResumed ? await this.#options.store.turns.addAttempt(turn.id, scope.lease) : 1;
     if (attempts > attemptsPerTurn)
       throw new AppError("container_lost", `It was tried ${attemptsPerTurn} times and never finished.`);
     try {
@@ -193,7 +193,7 @@ export class TurnRunner {
   /** An engine that is away is waited for: the turn is kept, not failed. */
   async #workWhenEngineAnswers(scope: TurnScope, resumed: boolean, signal: AbortSignal): Promise<Outcome> {
     for (let delayMs = engineRetryMs.first; ; delayMs = Math.min(delayMs * 2, engineRetryMs.most)) {
-      const active = new ActiveTurn(scope, this.#parts, resumed);
+      const active = new ActiveTurn(scope, this.#options, resumed);
       this.#active.set(scope.session.id, active);
       try {
         return await active.work(signal);
@@ -202,7 +202,7 @@ export class TurnRunner {
           return { kind: "lost", reason: error.message };
         if (isPassing(error)) return { kind: "troubled", reason: toError(error).message };
         if (!(error instanceof AppError) || error.code !== "engine_unavailable") throw error;
-        this.#parts.logger.warn(
+        this.#options.logger.warn(
           { reason: error.message, retryInMs: delayMs },
           "the container engine is unavailable; the turn waits",
         );
@@ -214,7 +214,7 @@ export class TurnRunner {
   }
 
   async #finish(scope: TurnScope, end: { state: "done" | "failed" | "cancelled"; text: string }): Promise<void> {
-    const { store, clock, publish } = this.#parts;
+    const { store, clock, publish } = this.#options;
     const { turn } = scope;
     const messages = await store.messages.ofTurn(turn.id);
     const at = clock.now();
@@ -224,7 +224,7 @@ export class TurnRunner {
     const inReplyTo = messages.map((message) => message.id);
     const answer = answerTo(scope, { kind, text, inReplyTo, elapsedMs, at });
     const reason = end.state === "done" ? undefined : end.text;
-    const { estimateTokens } = this.#parts;
+    const { estimateTokens } = this.#options;
     const steps = end.state === "done" ? [] : [closingStep(end.text, { at, estimateTokens })];
     scope.clock.enter(undefined);
     const times = scope.clock.times();
@@ -233,12 +233,12 @@ export class TurnRunner {
       { state: end.state, reason, times, at, steps, ...answer },
       scope.lease,
     );
-    if (rows) this.#parts.deliver();
-    if (rows && answer.work.length > 0) this.#parts.workAdded();
+    if (rows) this.#options.deliver();
+    if (rows && answer.work.length > 0) this.#options.workAdded();
     // A command may have ended it in the store while its container still worked: that end counts.
     const ended = rows ? { state: end.state, reason } : await store.turns.get(turn.id);
     if (ended && ended.state !== "running") {
-      this.#parts.ended(scope);
+      this.#options.ended(scope);
       const data = { state: ended.state, reason: ended.reason, elapsedMs, times };
       await publish({ type: "turn.ended", ...placeOf(scope), actor: "host", data });
     }
@@ -252,10 +252,10 @@ export class TurnRunner {
     if (end.state === "failed")
       return {
         kind: "notice",
-        text: `I could not finish this: ${plainSentence(this.#parts.formatNotice(end.text, scope))}`,
+        text: `I could not finish this: ${plainSentence(this.#options.formatNotice(end.text, scope))}`,
       };
     if (end.text.trim() === "") return { kind: "notice", text: "The model gave an empty answer." };
-    return { kind: "reply", text: this.#parts.formatReply(end.text, scope) };
+    return { kind: "reply", text: this.#options.formatReply(end.text, scope) };
   }
 }
 

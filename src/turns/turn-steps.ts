@@ -1,12 +1,12 @@
 import type { Lease } from "../domain/lease.ts";
 import type { Step, StepBody } from "../domain/turn.ts";
 import type { NewStep } from "../stores/store.ts";
-import type { TurnParts, TurnScope } from "./turn-parts.ts";
+import type { TurnOptions, TurnScope } from "./turn-options.ts";
 import { TurnProgress } from "./turn-progress.ts";
 
 /** The steps of a turn that runs, to which nobody else adds: so the newest one is asked for only as long as it is not known. */
 export class TurnSteps {
-  readonly #parts: Pick<TurnParts, "store" | "estimateTokens" | "clock">;
+  readonly #options: Pick<TurnOptions, "store" | "estimateTokens" | "clock">;
   readonly #turn: string;
   readonly #lease: Lease;
   #last: Step | undefined;
@@ -14,11 +14,11 @@ export class TurnSteps {
 
   /** `last`: of a turn that has just begun, its only step. */
   constructor(
-    parts: Pick<TurnParts, "store" | "estimateTokens" | "clock">,
+    options: Pick<TurnOptions, "store" | "estimateTokens" | "clock">,
     { turn, lease }: Pick<TurnScope, "turn" | "lease">,
     last: Step | undefined,
   ) {
-    this.#parts = parts;
+    this.#options = options;
     this.#turn = turn.id;
     this.#lease = lease;
     this.#last = last;
@@ -26,26 +26,26 @@ export class TurnSteps {
   }
 
   async last(): Promise<Step | undefined> {
-    this.#last ??= await this.#parts.store.turns.lastStep(this.#turn);
+    this.#last ??= await this.#options.store.turns.lastStep(this.#turn);
     return this.#last;
   }
 
   async add(step: NewStep): Promise<void> {
-    this.#last = await this.#parts.store.turns.addStep(this.#turn, step, this.#lease);
+    this.#last = await this.#options.store.turns.addStep(this.#turn, step, this.#lease);
     this.#progress?.add(step.body);
   }
 
   /** Where the turn has got to, with the steps of earlier containers and of earlier lives of the host. */
   async progress(): Promise<TurnProgress> {
     if (this.#progress) return this.#progress;
-    const progress = progressOver(await this.#parts.store.turns.steps(this.#turn));
+    const progress = progressOver(await this.#options.store.turns.steps(this.#turn));
     this.#progress = progress;
     return progress;
   }
 
   /** Adds one that takes no messages, of this moment. */
   addNow(body: StepBody): Promise<void> {
-    return this.add({ body, tokens: this.#parts.estimateTokens(body), at: this.#parts.clock.now() });
+    return this.add({ body, tokens: this.#options.estimateTokens(body), at: this.#options.clock.now() });
   }
 }
 

@@ -19,7 +19,7 @@ import { memoize } from "../lib/memoize.ts";
 import { HostMailbox } from "../sandbox/mailbox/host-mailbox.ts";
 import { MountWatch } from "../sandbox/pool/mount-watch.ts";
 import { SessionPool } from "../sandbox/pool/pool.ts";
-import { draftFor } from "../turns/turn-parts.ts";
+import { draftFor } from "../turns/turn-options.ts";
 import { WorkspaceWatch } from "../sandbox/workspace/workspace-watch.ts";
 import { hostUid } from "./context.ts";
 import type { AppContext } from "./context.ts";
@@ -53,7 +53,7 @@ export function openEngineLater(
 export async function openContainers(
   context: AppContext,
   stack: AsyncDisposableStack,
-  parts: {
+  options: {
     readonly engine: ContainerEngine;
     readonly deliver: () => void;
     readonly tell: TellOperator;
@@ -61,19 +61,19 @@ export async function openContainers(
   },
 ): Promise<Containers> {
   const { environment, home, config } = context;
-  const { engine } = parts;
+  const { engine } = options;
   const image = memoize(async () => {
     await refuseUnfitEngine(context, engine);
     return findImage(engine, environment.checkout);
   });
   await ensureGlobalFolder(home.paths.global, environment.checkout);
   const { clock, logger, publish, store } = context;
-  const egress = stack.use(createEgress(context, parts.egress));
+  const egress = stack.use(createEgress(context, options.egress));
   const instructions = new Instructions({
     folders: { groups: home.paths.groups, copies: home.paths.instructions },
     hostUid: hostUid(),
     store: store.groups,
-    tell: (text) => parts.tell({ text }),
+    tell: (text) => options.tell({ text }),
     publish,
     clock,
     logger,
@@ -87,7 +87,7 @@ export async function openContainers(
     logger,
   });
   stack.use(mounts);
-  const pool: SessionPool = stack.use(createPool(context, { launcher, watch, mounts, deliver: parts.deliver }));
+  const pool: SessionPool = stack.use(createPool(context, { launcher, watch, mounts, deliver: options.deliver }));
   const prepare = async (): Promise<void> => {
     const { id } = await image();
     context.logger.debug({ image: id, maxHot: config.sessions.maxHot }, "containers can be started");
@@ -119,7 +119,7 @@ async function findImage(engine: ContainerEngine, checkout: string): Promise<Ima
 
 function createLauncher(
   context: AppContext,
-  parts: {
+  options: {
     readonly engine: ContainerEngine;
     readonly image: () => Promise<ImageFacts>;
     readonly egress: EgressProxies;
@@ -127,7 +127,7 @@ function createLauncher(
   },
 ): ContainerLauncher {
   const { config, home, environment, store, logs, publish } = context;
-  const { engine, image, egress, instructions } = parts;
+  const { engine, image, egress, instructions } = options;
   const folders = { groups: home.paths.groups, checkout: environment.checkout };
   return new ContainerLauncher({
     engine,
@@ -189,10 +189,10 @@ function createWatch({ config, home, publish, logger }: AppContext, pool: () => 
 
 function createPool(
   context: AppContext,
-  parts: { launcher: ContainerLauncher; watch: WorkspaceWatch; mounts: MountWatch; deliver: () => void },
+  options: { launcher: ContainerLauncher; watch: WorkspaceWatch; mounts: MountWatch; deliver: () => void },
 ): SessionPool {
   const { config, home, store, logs, clock, logger, publish, interception } = context;
-  const { launcher, watch, mounts, deliver } = parts;
+  const { launcher, watch, mounts, deliver } = options;
   const mailFolder = (session: string, generation: number): string =>
     join(home.paths.sessions, session, "mail", String(generation));
   return new SessionPool({

@@ -8,15 +8,15 @@ import type { AppContext } from "./context.ts";
 /** Waits for the engine, and then takes over or removes what an earlier life of the host has left. */
 export async function openEngineWait(
   context: AppContext,
-  parts: { readonly groups: GroupRegistry; readonly containers: Containers; readonly mayWait: boolean },
+  options: { readonly groups: GroupRegistry; readonly containers: Containers; readonly mayWait: boolean },
 ): Promise<EngineWait> {
   // Asked now: a turn that is given up before the engine is there still had its agent at work.
   const busy = new Set((await context.store.turns.running()).map((turn) => turn.session));
   const prepare = async (): Promise<void> => {
-    await parts.containers.prepare();
-    await reconcile(context, { ...parts, busy });
+    await options.containers.prepare();
+    await reconcile(context, { ...options, busy });
   };
-  return EngineWait.begin({ prepare, mayWait: parts.mayWait, logger: context.logger });
+  return EngineWait.begin({ prepare, mayWait: options.mayWait, logger: context.logger });
 }
 
 async function reconcile(

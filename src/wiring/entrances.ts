@@ -25,7 +25,7 @@ export interface Entrances extends RunningChannels {
 export async function buildEntrances(
   context: AppContext,
   stack: AsyncDisposableStack,
-  parts: {
+  options: {
     readonly console: HostConsole | undefined;
     readonly registry: Registry;
     readonly ready: () => Promise<Readiness>;
@@ -42,15 +42,15 @@ export async function buildEntrances(
             port,
             names,
             token,
-            ready: parts.ready,
-            metrics: parts.registry,
+            ready: options.ready,
+            metrics: options.registry,
             clock,
             logger,
             onRefused: (refusal) => recordRefusal(context, refusal),
           }),
         );
   const recordState = createStateRecorder(context, stack);
-  const running = await openChannels(context, stack, { routes: server?.routes, console: parts.console });
+  const running = await openChannels(context, stack, { routes: server?.routes, console: options.console });
   const address = await server?.listen();
   if (address) logger.info({ host: address.host, port: address.port }, "the gateway listens");
   return { ...running, recordState };
@@ -65,7 +65,7 @@ function recordRefusal({ publish, logger }: AppContext, refusal: HttpRefusal): v
 /** Begins to take messages in. A channel that cannot be opened is retried automatically and touches no other. */
 export async function startChannels(
   entrances: Entrances,
-  parts: {
+  options: {
     readonly accept: AcceptMessage;
     readonly outbox: Pick<Outbox, "wake" | "confirm">;
     readonly chats: Pick<ChatBook, "changed">;
@@ -73,7 +73,7 @@ export async function startChannels(
     readonly alert?: (channel: string, reason: string) => void;
   },
 ): Promise<void> {
-  const { accept, outbox, chats, alert } = parts;
+  const { accept, outbox, chats, alert } = options;
   for (const channel of entrances.channels) {
     const { name } = channel;
     await channel.start(accept, {

@@ -22,7 +22,7 @@ import { openBlobs } from "./files.ts";
 import { type Interception, noInterception } from "./interception.ts";
 
 /** What a host is started with. The home is locked by the caller. */
-export interface FoundationParts {
+export interface FoundationOptions {
   readonly environment: Environment;
   readonly home: Home;
   readonly loaded: LoadedConfig;
@@ -36,12 +36,12 @@ export interface FoundationParts {
 
 /** What everything else stands on: state and proof. The first record says who has started, with which configuration. */
 export async function openFoundation(
-  parts: FoundationParts,
+  options: FoundationOptions,
   stack: AsyncDisposableStack,
 ): Promise<Omit<AppContext, "metrics">> {
-  const { home, loaded, clock, logger, redaction, version } = parts;
+  const { home, loaded, clock, logger, redaction, version } = options;
   const { config, adapters } = loaded;
-  const { interception = noInterception } = parts;
+  const { interception = noInterception } = options;
   const store = interception.store(stack.use(await openStore({ path: home.paths.database })));
   // The home's lock is held: whoever had leases is dead.
   await store.leases.endAll();
@@ -71,7 +71,7 @@ export async function openFoundation(
   await publish({ type: "config.loaded", actor: "host", data: { sha256, fromFile: loaded.fromFile } });
   // A store that is put back to how it was before this start is known from now on.
   audit.signSoon();
-  const logs = openSessionLogs(parts, { store, publish }, stack);
+  const logs = openSessionLogs(options, { store, publish }, stack);
   events.subscribe("session logs", writeEventLines(logs));
   const live = new LiveConfig(config);
   return {
@@ -80,7 +80,7 @@ export async function openFoundation(
     adapters,
     redaction,
     home,
-    environment: parts.environment,
+    environment: options.environment,
     version,
     clock,
     logger,
@@ -98,7 +98,7 @@ export async function openFoundation(
 const logFiles = { most: 4 * mebibyte, share: 4 };
 
 function openSessionLogs(
-  { home, loaded, clock, logger }: FoundationParts,
+  { home, loaded, clock, logger }: FoundationOptions,
   { store, publish }: Pick<AppContext, "store" | "publish">,
   stack: AsyncDisposableStack,
 ): SessionLogs {

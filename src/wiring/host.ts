@@ -35,7 +35,7 @@ import type { Entrances } from "./entrances.ts";
 import { openEngineWait } from "./engine-wait.ts";
 import { openOutgoingFiles } from "./files.ts";
 import { openFoundation } from "./foundation.ts";
-import type { FoundationParts } from "./foundation.ts";
+import type { FoundationOptions } from "./foundation.ts";
 import { openGroups } from "./groups.ts";
 import { createIntake } from "./intake.ts";
 import { createInterventions } from "./interventions.ts";
@@ -48,7 +48,7 @@ import { createSigns } from "./signs.ts";
 import { openProviderSet } from "./turn-settings.ts";
 import { createTurns } from "./turns.ts";
 
-export interface HostOptions extends FoundationParts {
+export interface HostOptions extends FoundationOptions {
   /** Where whoever started the host talks to it; undefined: nobody does. */
   readonly console: HostConsole | undefined;
   readonly egress?: EgressOverrides | undefined;
@@ -176,7 +176,7 @@ function patientContext(context: AppContext, retrying: RetryingStore): AppContex
 
 function running(
   owned: AsyncDisposableStack,
-  parts: {
+  options: {
     readonly guard: IntakeGuard;
     readonly entrances: Entrances;
     readonly work: WorkQueue;
@@ -185,7 +185,7 @@ function running(
     readonly reloader: ConfigReloader;
   },
 ): Host {
-  const { guard, entrances, work, outbox, retrying, reloader } = parts;
+  const { guard, entrances, work, outbox, retrying, reloader } = options;
   const giveUp = (): void => retrying.giveUp();
   const stop = async (signal: AbortSignal): Promise<void> => {
     guard.close();
@@ -260,14 +260,14 @@ function createOutbox({ store, logger, clock, publish }: AppContext, { channels 
 
 function gaugeSources(
   { store }: AppContext,
-  parts: {
+  options: {
     readonly guard: IntakeGuard;
     readonly containers: Awaited<ReturnType<typeof openContainers>>;
     readonly work: WorkQueue;
     readonly entrances: Entrances;
   },
 ): Parameters<typeof addGauges>[1] {
-  const { guard, containers, work, entrances } = parts;
+  const { guard, containers, work, entrances } = options;
   return {
     intakeOpen: () => guard.state().open,
     containersHot: () => containers.pool.list().length,

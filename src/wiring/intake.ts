@@ -18,7 +18,7 @@ import { createStrangers } from "./onboarding.ts";
 import { mebibyte } from "../lib/bytes.ts";
 import { Timers } from "../lib/timers.ts";
 
-export interface IntakeParts {
+export interface IntakeOptions {
   readonly groups: GroupRegistry;
   readonly queue: SessionQueue;
   readonly outbox: Outbox;
@@ -36,10 +36,10 @@ const backlogMs = 2_000;
 export async function createIntake(
   context: AppContext,
   stack: AsyncDisposableStack,
-  parts: IntakeParts,
+  options: IntakeOptions,
 ): Promise<AcceptMessage> {
   const { config, store, clock, publish, metrics } = context;
-  const { groups, outbox, guard } = parts;
+  const { groups, outbox, guard } = options;
   const inbox = stack.use(await openInbox(context));
   const timers = stack.use(new Timers());
   const accept = createRouter({
@@ -50,12 +50,12 @@ export async function createIntake(
     },
     intake: () => guard.state(),
     autoRegister: createRegistration(context, groups),
-    onStranger: createStrangers(context, parts),
+    onStranger: createStrangers(context, options),
     fetchAll: (group, attachments, roomBytes) => inbox.fetchAll(group, attachments, roomBytes),
-    pace: parts.pace,
-    wake: createWake(parts, timers),
+    pace: options.pace,
+    wake: createWake(options, timers),
     lateMs: (group) => catchUpMinutes(config, group) * 60_000,
-    runCommands: (group) => runCommands(parts, timers, group),
+    runCommands: (group) => runCommands(options, timers, group),
     notify: async (draft) => {
       await store.outbox.add(draft, clock.now());
       outbox.wake();
@@ -134,7 +134,7 @@ function inBytes({
 
 /** Late messages wait until no more have come for a while: what is said to them is said once. */
 function createWake(
-  { queue, groups, interventions }: IntakeParts,
+  { queue, groups, interventions }: IntakeOptions,
   timers: Timers,
 ): (group: string, late: boolean) => void {
   const waiting = new Map<string, Disposable>();
@@ -159,7 +159,11 @@ const whileStopping: IntakeState = { open: false, code: "stopping", reason: "the
 const whileOpen = { code: "store-failed", reason: "the store cannot be written" } as const;
 
 /** At once; what cannot be carried out now is retried, and before the group's next turn and at the next start at the latest. */
-async function runCommands({ interventions, guard, queue }: IntakeParts, timers: Timers, group: Group): Promise<void> {
+async function runCommands(
+  { interventions, guard, queue }: IntakeOptions,
+  timers: Timers,
+  group: Group,
+): Promise<void> {
   try {
     await interventions.runCommands(group);
   } catch (error) {

@@ -11,7 +11,7 @@ import { utcDay } from "../lib/utc-day.ts";
 import type { GroupRegistry } from "../intake/group-registry.ts";
 import type { TurnPace } from "../intake/turn-pace.ts";
 import { createCatchUp } from "../turns/catch-up.ts";
-import { type ChatCommandParts, createChatCommands } from "../commands/chat-commands.ts";
+import { type ChatCommandOptions, createChatCommands } from "../commands/chat-commands.ts";
 import type { SessionPool } from "../sandbox/pool/pool.ts";
 import type { PendingCommand } from "../stores/store.ts";
 import type { TurnRunner } from "../turns/turn-runner.ts";
@@ -19,12 +19,12 @@ import type { AppContext } from "./context.ts";
 import { describeRest } from "../intake/resting-notice.ts";
 import { describeForChat } from "../commands/describe-for-chat.ts";
 
-export interface InterventionParts {
+export interface InterventionOptions {
   readonly runner: TurnRunner;
   readonly outbox: Outbox;
   readonly pool: SessionPool;
   readonly pace: Pick<TurnPace, "resting">;
-  readonly answer: ChatCommandParts["answer"];
+  readonly answer: ChatCommandOptions["answer"];
 }
 
 /** What the host does to a group's work without the agent. */
@@ -46,18 +46,18 @@ export interface Interventions {
   afterAbsence(groups: Pick<GroupRegistry, "list">): Promise<void>;
 }
 
-export function createInterventions(context: AppContext, parts: InterventionParts): Interventions {
+export function createInterventions(context: AppContext, options: InterventionOptions): Interventions {
   const { config, store, clock, publish, logger } = context;
-  const turnEnded = createTurnEnded(context, parts.runner);
+  const turnEnded = createTurnEnded(context, options.runner);
   const carryOut = createChatCommands({
     store,
     announce: (group, pending) => announce(context, group, pending),
     turnEnded,
-    conversationEnded: (group) => endOldContainer(context, parts, group),
-    answer: parts.answer,
-    describe: (group) => describe(context, parts, group),
+    conversationEnded: (group) => endOldContainer(context, options, group),
+    answer: options.answer,
+    describe: (group) => describe(context, options, group),
     estimateTokens: estimateStepTokens,
-    deliver: () => parts.outbox.wake(),
+    deliver: () => options.outbox.wake(),
     clock,
   });
   const catchUp = createCatchUp({
@@ -92,7 +92,7 @@ export function createInterventions(context: AppContext, parts: InterventionPart
     giveUpLate: (group) =>
       late.settle(group.name, async () => {
         await catchUp.cameLate(group);
-        parts.outbox.wake();
+        options.outbox.wake();
       }),
     cameLate: (group) => late.raise(group),
     afterAbsence: async (groups) => {
@@ -123,12 +123,16 @@ function createTurnEnded({ clock, publish }: AppContext, runner: TurnRunner) {
   };
 }
 
-async function endOldContainer({ store }: AppContext, { pool }: InterventionParts, group: Group): Promise<void> {
+async function endOldContainer({ store }: AppContext, { pool }: InterventionOptions, group: Group): Promise<void> {
   const session = await store.sessions.open(mainSessionKey(group), group.name);
   await pool.retire(session, "a new conversation has begun");
 }
 
-async function describe(context: AppContext, { pool, runner, pace }: InterventionParts, group: Group): Promise<string> {
+async function describe(
+  context: AppContext,
+  { pool, runner, pace }: InterventionOptions,
+  group: Group,
+): Promise<string> {
   const { config, store, clock } = context;
   const usage = (await store.usage.ofDay(utcDay(clock.now()))).find((entry) => entry.group === group.name);
   const hot = pool.list().find((container) => container.group === group.name);

@@ -13,18 +13,18 @@ import type { Groups } from "./groups.ts";
 /** Lets chats that are no group ask, in the main groups, to become one. */
 export function createStrangers(
   context: AppContext,
-  parts: { readonly groups: GroupRegistry; readonly outbox: Pick<Outbox, "wake"> },
+  options: { readonly groups: GroupRegistry; readonly outbox: Pick<Outbox, "wake"> },
 ): ReturnType<typeof createOnboarding> {
   const { config, store, clock, publish } = context;
   return createOnboarding({
     store,
     onboards: (channel) => hasTrait(context, channel, "onboards"),
-    mainGroups: () => parts.groups.list().filter(({ main }) => main),
+    mainGroups: () => options.groups.list().filter(({ main }) => main),
     get assistantName() {
       return config.assistant.name;
     },
     randomBelow: randomInt,
-    deliver: () => parts.outbox.wake(),
+    deliver: () => options.outbox.wake(),
     clock,
     publish,
   });

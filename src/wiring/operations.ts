@@ -16,7 +16,7 @@ import type { Interventions } from "./interventions.ts";
 
 const engineTimeoutMs = 5_000;
 
-export interface HostOperationParts {
+export interface HostOperationOptions {
   readonly groups: GroupRegistry;
   readonly containers: Containers;
   readonly entrances: Entrances;
@@ -30,9 +30,9 @@ export interface HostOperationParts {
 }
 
 /** What the operator can ask for, made of the parts that do it. */
-export function createHostOperations(context: AppContext, parts: HostOperationParts): Operations {
+export function createHostOperations(context: AppContext, options: HostOperationOptions): Operations {
   const { config, home, store, clock, version } = context;
-  const { containers, entrances, queue } = parts;
+  const { containers, entrances, queue } = options;
   return createOperations({
     host: {
       version,
@@ -49,7 +49,7 @@ export function createHostOperations(context: AppContext, parts: HostOperationPa
       maxHot: config.sessions.maxHot,
     },
     store,
-    groups: groupOperations(context, parts),
+    groups: groupOperations(context, options),
     get groupDefaults() {
       return groupDefaults(config);
     },
@@ -57,21 +57,21 @@ export function createHostOperations(context: AppContext, parts: HostOperationPa
       return Object.keys(config.models.routes);
     },
     pool: containers.pool,
-    outbox: parts.outbox,
+    outbox: options.outbox,
     channels: entrances.channels,
     isConfigured: (channel) => Object.hasOwn(config.channels, channel),
     engine: () => viewEngine(containers),
     waitingGroups: () => queue.waitingGroups(),
-    intake: parts.intake,
-    config: parts.reloader,
+    intake: options.intake,
+    config: options.reloader,
     requeue: async (turn) => {
       const count = (await store.messages.requeue(turn.id)) + (await store.work.requeue(turn.id));
-      const group = parts.groups.byName(turn.group);
+      const group = options.groups.byName(turn.group);
       if (group) queue.wake(mainSessionOf(group));
-      parts.dueWork.changed();
+      options.dueWork.changed();
       return count;
     },
-    workAdded: () => parts.dueWork.changed(),
+    workAdded: () => options.dueWork.changed(),
     nextEvent: (signal) => context.events.next(signal),
     clock,
   });
@@ -79,7 +79,7 @@ export function createHostOperations(context: AppContext, parts: HostOperationPa
 
 function groupOperations(
   { publish, store }: AppContext,
-  { groups, queue, chats, interventions }: HostOperationParts,
+  { groups, queue, chats, interventions }: HostOperationOptions,
 ): Parameters<typeof createOperations>[0]["groups"] {
   return {
     list: () => groups.list(),

@@ -24,7 +24,7 @@ export interface WorkQueue {
 export function createWork(
   { config, store, clock, logger }: AppContext,
   stack: AsyncDisposableStack,
-  parts: {
+  options: {
     readonly groups: GroupRegistry;
     readonly runner: TurnRunner;
     readonly interventions: Interventions;
@@ -32,7 +32,7 @@ export function createWork(
     readonly engineWait: EngineWait;
   },
 ): WorkQueue {
-  const { groups, runner, interventions, signs, engineWait } = parts;
+  const { groups, runner, interventions, signs, engineWait } = options;
   const timers = stack.use(new Timers());
   const queue: SessionQueue = stack.use(
     new SessionQueue({

@@ -18,7 +18,7 @@ import { type AppContext, hostUid } from "./context.ts";
 import { type Groups, takeFolders, warnOfShadowed } from "./groups.ts";
 import type { Interventions } from "./interventions.ts";
 
-export interface ReloadParts extends Groups {
+export interface ReloadOptions extends Groups {
   /** What the host was started with. */
   readonly loaded: Pick<LoadedConfig, "fromFile" | "announcements">;
   /** Whoever sits at it; undefined: nobody. */
@@ -36,18 +36,18 @@ export function logLevel({ log }: Pick<Config, "log">, hasConsole: boolean): Con
 }
 
 /** Lets changed files take effect in the running host, by itself and when it is asked to. */
-export function openReloader(context: AppContext, stack: AsyncDisposableStack, parts: ReloadParts): ConfigReloader {
+export function openReloader(context: AppContext, stack: AsyncDisposableStack, options: ReloadOptions): ConfigReloader {
   const { live, home, publish, clock, logger } = context;
-  followLogLevel(context, parts.console !== undefined);
+  followLogLevel(context, options.console !== undefined);
   const reloader = stack.use(
     new ConfigReloader({
       running: () => live.current,
-      readConfig: createReader(context, parts.loaded.fromFile),
+      readConfig: createReader(context, options.loaded.fromFile),
       readMounts: () => mountsFault(context),
-      apply: createApply(context, parts),
-      reviewContainers: () => parts.containers.pool.endOutdated((name) => parts.groups.byName(name)),
+      apply: createApply(context, options),
+      reviewContainers: () => options.containers.pool.endOutdated((name) => options.groups.byName(name)),
       publish,
-      tell: (text) => parts.tell({ text }),
+      tell: (text) => options.tell({ text }),
       clock,
       logger,
     }),
@@ -76,17 +76,17 @@ async function mountsFault({ home, environment }: AppContext): Promise<string | 
 
 function createApply(
   context: AppContext,
-  parts: ReloadParts,
+  options: ReloadOptions,
 ): (change: ConfigChange, loaded: LoadedConfig) => Promise<void> {
   const { live, redaction, publish, logger } = context;
-  const said = new Set(parts.loaded.announcements);
+  const said = new Set(options.loaded.announcements);
   return async ({ effective, now: changed, restart }, { secrets, announcements, fromFile }) => {
     // Before anything uses them, and also those that wait for a restart.
     redaction.add(secrets);
     const configured = configuredGroups(effective);
-    await takeFolders({ folders: parts.folders, logger }, configured);
-    const shadowed = new Set(parts.groups.shadowed);
-    const { added } = await parts.groups.reconfigure(configured, async () => {
+    await takeFolders({ folders: options.folders, logger }, configured);
+    const shadowed = new Set(options.groups.shadowed);
+    const { added } = await options.groups.reconfigure(configured, async () => {
       const data = { sha256: hashOfConfig(effective), fromFile, changed, restart };
       await publish({ type: "config.applied", actor: "operator", data });
       return () => live.replace(effective);
@@ -94,23 +94,23 @@ function createApply(
     logger.info({ changed, restart }, "a changed configuration is applied");
     warnOfShadowed(
       logger,
-      parts.groups.shadowed.filter((group) => !shadowed.has(group)),
+      options.groups.shadowed.filter((group) => !shadowed.has(group)),
     );
     for (const announcement of announcements) if (!said.has(announcement)) logger.warn(announcement);
     for (const announcement of announcements) said.add(announcement);
-    for (const group of added) await welcome(context, parts, group);
+    for (const group of added) await welcome(context, options, group);
   };
 }
 
 /** A group of this name may have been here before and may have left something unanswered. */
-async function welcome({ logger }: AppContext, parts: ReloadParts, group: Group): Promise<void> {
+async function welcome({ logger }: AppContext, options: ReloadOptions, group: Group): Promise<void> {
   try {
-    await parts.chats.registered(group);
-    await parts.interventions.catchUp(group);
+    await options.chats.registered(group);
+    await options.interventions.catchUp(group);
   } catch (error) {
     logger.error({ err: toError(error), group: group.name }, "what waits in a new group could not be looked at");
   }
-  parts.queue.wake(mainSessionOf(group));
+  options.queue.wake(mainSessionOf(group));
 }
 
 function followLogLevel({ live, logger }: AppContext, hasConsole: boolean): void {

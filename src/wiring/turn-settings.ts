@@ -9,7 +9,7 @@ import { ProviderSet } from "../models/provider-set.ts";
 import { openLateProvider } from "../models/catalog.ts";
 import { sleep } from "../lib/sleep.ts";
 import { toError } from "../lib/app-error.ts";
-import type { TurnSettings } from "../turns/turn-parts.ts";
+import type { TurnSettings } from "../turns/turn-options.ts";
 import type { AppContext } from "./context.ts";
 
 /** The providers of the configuration, which follow its changes. */

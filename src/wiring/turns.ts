@@ -10,12 +10,12 @@ import { seesImages } from "../models/capabilities.ts";
 import type { ProviderSet } from "../models/provider-set.ts";
 import type { TurnPace } from "../intake/turn-pace.ts";
 import { ConversationTools } from "../tools/conversation-tools.ts";
-import type { ConversationToolsParts } from "../tools/conversation-tools.ts";
+import type { ConversationToolsOptions } from "../tools/conversation-tools.ts";
 import { createAskModel } from "../turns/ask-model.ts";
 import { ConversationPrompts, type PromptSources } from "../turns/conversation-prompts.ts";
 import { SessionLeases } from "../turns/session-leases.ts";
 import { TurnRunner } from "../turns/turn-runner.ts";
-import type { TurnParts } from "../turns/turn-parts.ts";
+import type { TurnOptions } from "../turns/turn-options.ts";
 import type { Containers } from "./containers.ts";
 import type { AppContext } from "./context.ts";
 import { roomForBlobs } from "./files.ts";
@@ -29,16 +29,16 @@ export function createTurns(
     tools,
     providers,
     ...work
-  }: Pick<TurnParts, "deliver" | "workAdded" | "untilWritable" | "keepFile" | "formatReply" | "formatNotice"> & {
+  }: Pick<TurnOptions, "deliver" | "workAdded" | "untilWritable" | "keepFile" | "formatReply" | "formatNotice"> & {
     readonly pace: TurnPace;
-    readonly tools: Pick<ConversationToolsParts, "registry" | "channelCan">;
+    readonly tools: Pick<ConversationToolsOptions, "registry" | "channelCan">;
     readonly providers: ProviderSet;
   },
 ): TurnRunner {
   const { config, store, clock, logger } = context;
   const idOf = createMessageIds(context.fingerprint);
   const conversationTools = new ConversationTools({ ...tools, sessions: store.sessions });
-  const toolsOf: TurnParts["toolsOf"] = ({ group, turn, settings }) =>
+  const toolsOf: TurnOptions["toolsOf"] = ({ group, turn, settings }) =>
     conversationTools.of(group, turn, {
       callTools: settings.callsTools(group.model),
       seeImages: seesImages(config.models, group.model),
@@ -76,16 +76,16 @@ export function createTurns(
 
 function createPrompts(
   context: AppContext,
-  parts: Pick<PromptSources, "toolsOf"> & Pick<Containers, "launcher" | "instructions">,
+  options: Pick<PromptSources, "toolsOf"> & Pick<Containers, "launcher" | "instructions">,
 ): ConversationPrompts {
   const { store, clock } = context;
-  const { instructions } = parts;
+  const { instructions } = options;
   return new ConversationPrompts({
     sessions: store.sessions,
     sources: {
-      toolsOf: parts.toolsOf,
+      toolsOf: options.toolsOf,
       instructionsOf: (group, session) => instructions.of(group.name, session.id),
-      foldersOf: (group) => parts.launcher.foldersOf(group.name),
+      foldersOf: (group) => options.launcher.foldersOf(group.name),
       chatOf: ({ channel, chat }) => store.chats.get(channel, chat),
     },
     estimateTokens: estimateStepTokens,
@@ -94,7 +94,7 @@ function createPrompts(
 }
 
 /** None where no model of the group's route can see. */
-function createImagesOf(context: AppContext): TurnParts["imagesOf"] {
+function createImagesOf(context: AppContext): TurnOptions["imagesOf"] {
   const { config, blobs, home, logger } = context;
   const hasRoom = roomForBlobs(context);
   return async (group, messages) => {

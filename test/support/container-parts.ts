@@ -1,6 +1,6 @@
 import { protocolVersion } from "../../src/protocol/messages.ts";
 import type { ProbeReport } from "../../src/protocol/messages.ts";
-import type { HotContainerParts, MailboxEvents } from "../../src/sandbox/pool/hot-container.ts";
+import type { HotContainerOptions, MailboxEvents } from "../../src/sandbox/pool/hot-container.ts";
 import type { RunningContainer } from "../../src/sandbox/pool/launch.ts";
 
 /** A container without an engine: it runs for ever, and is what was asked for. */
@@ -26,7 +26,7 @@ export function runningContainer(overrides: Partial<RunningContainer>): RunningC
 }
 
 /** What a hot container is made of when its agent is ready at once. */
-export function containerParts(overrides: Partial<HotContainerParts>): HotContainerParts {
+export function containerParts(overrides: Partial<HotContainerOptions>): HotContainerOptions {
   return {
     session: "one",
     group: "family",

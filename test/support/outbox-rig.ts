@@ -1,6 +1,6 @@
 import pino from "pino";
 
-import { Outbox, type OutboxParts } from "../../src/delivery/outbox.ts";
+import { Outbox, type OutboxOptions } from "../../src/delivery/outbox.ts";
 import type { OutboxState } from "../../src/domain/message.ts";
 import type { Store } from "../../src/stores/store.ts";
 import { FakeChannel } from "../fakes/fake-channel.ts";
@@ -18,7 +18,7 @@ export interface OutboxRig extends AsyncDisposable {
 }
 
 export async function openOutboxRig(
-  more: Partial<OutboxParts> = {},
+  more: Partial<OutboxOptions> = {},
   channel: FakeChannel = new FakeChannel(),
 ): Promise<OutboxRig> {
   const opened = await openTestStore();

@@ -1,6 +1,6 @@
 import { PassThrough } from "node:stream";
 
-import { TerminalChannel, type TerminalParts } from "../../src/channels/terminal/terminal-channel.ts";
+import { TerminalChannel, type TerminalOptions } from "../../src/channels/terminal/terminal-channel.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 
 /** A terminal of streams, with somebody or a program at the other end. */
@@ -13,7 +13,7 @@ export interface TerminalRig extends AsyncDisposable {
   hints(): string;
 }
 
-export function openTerminalRig(more: Partial<TerminalParts> = {}): TerminalRig {
+export function openTerminalRig(more: Partial<TerminalOptions> = {}): TerminalRig {
   const [input, output, error] = [new PassThrough(), new PassThrough(), new PassThrough()];
   const streams = { input, output, error };
   const plain = { json: false, interactive: false, assistantName: "crab", clock: systemClock };

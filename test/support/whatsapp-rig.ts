@@ -4,9 +4,9 @@ import { getCACertificates, setDefaultCACertificates } from "node:tls";
 
 import type { AcceptMessage, ChatFacts, ChannelState, LoginEvent } from "../../src/channels/channel.ts";
 import { SupervisedChannel } from "../../src/channels/supervisor.ts";
-import { supervisorLimits, type SupervisorLimits } from "../../src/channels/supervisor-parts.ts";
+import { supervisorLimits, type SupervisorLimits } from "../../src/channels/supervisor.ts";
 import { WhatsAppConnector } from "../../src/channels/whatsapp/connector.ts";
-import type { WhatsAppOptions } from "../../src/channels/whatsapp/parts.ts";
+import type { WhatsAppOptions } from "../../src/channels/whatsapp/connection.ts";
 import type { WhatsAppSettings } from "../../src/channels/whatsapp/settings.ts";
 import type { IncomingMessage, OutgoingMessage } from "../../src/domain/message.ts";
 import { systemClock } from "../../src/lib/clock.ts";

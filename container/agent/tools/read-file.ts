@@ -73,21 +73,21 @@ async function* linesOf(file: FileHandle, signal: AbortSignal): AsyncGenerator<B
 }
 
 class LineBuffer {
-  #parts: Buffer[] = [];
+  #options: Buffer[] = [];
   #kept = 0;
   length = 0;
 
   add(bytes: Buffer): void {
     const part = Buffer.from(bytes.subarray(0, maxLineBytes - this.#kept));
-    this.#parts.push(part);
+    this.#options.push(part);
     this.#kept += part.length;
     this.length += bytes.length;
   }
 
   take(): Buffer {
-    if (this.length > this.#kept) this.#parts.push(Buffer.from(` [… ${this.length - this.#kept} bytes more]`));
-    const line = Buffer.concat(this.#parts);
-    this.#parts = [];
+    if (this.length > this.#kept) this.#options.push(Buffer.from(` [… ${this.length - this.#kept} bytes more]`));
+    const line = Buffer.concat(this.#options);
+    this.#options = [];
     this.#kept = 0;
     this.length = 0;
     return line.at(-1) === 13 ? line.subarray(0, -1) : line;

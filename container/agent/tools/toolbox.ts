@@ -28,7 +28,7 @@ export interface RunnableTool {
   run(input: unknown, context: CallContext): Promise<ContainerToolOutput>;
 }
 
-interface ToolboxParts {
+interface ToolboxOptions {
   readonly tools: readonly ContainerTool[];
   readonly place: ContainerPlace;
   /** Where faults of ours go. */
@@ -38,11 +38,11 @@ interface ToolboxParts {
 /** Makes what the host announces runnable: tools of the container are here, all others are the host's. */
 export class Toolbox {
   readonly #tools: ReadonlyMap<string, ContainerTool>;
-  readonly #parts: ToolboxParts;
+  readonly #options: ToolboxOptions;
 
-  constructor(parts: ToolboxParts) {
-    this.#tools = new Map(parts.tools.map((tool) => [tool.name, tool]));
-    this.#parts = parts;
+  constructor(options: ToolboxOptions) {
+    this.#tools = new Map(options.tools.map((tool) => [tool.name, tool]));
+    this.#options = options;
   }
 
   toolFor(announced: AnnouncedTool): RunnableTool {
@@ -71,7 +71,7 @@ export class Toolbox {
   #wordsFor(name: string, error: Error, { signal }: CallContext): string {
     if (error instanceof ToolError) return error.message;
     if (isForModel(error)) return `${name} failed: ${error.message}`;
-    if (!signal.aborted) this.#parts.log(`the tool ${name} failed: ${error.stack ?? error.message}`);
+    if (!signal.aborted) this.#options.log(`the tool ${name} failed: ${error.stack ?? error.message}`);
     return signal.aborted ? `${name} was cancelled.` : `${name} failed.`;
   }
 
@@ -86,7 +86,7 @@ export class Toolbox {
       }, timeoutSeconds * 1_000);
       const signal = AbortSignal.any([cancelled, expired.signal]);
       try {
-        const running = tool.run(input, { ...this.#parts.place, signal });
+        const running = tool.run(input, { ...this.#options.place, signal });
         const result = toToolOutput<ContainerToolOutput>(await Promise.race([running, overdue.promise]));
         if (!expired.signal.aborted || cancelled.aborted) return result;
         const { output } = timedOut(tool.name, timeoutSeconds);
@@ -108,7 +108,7 @@ export class Toolbox {
       const resolved: Record<string, unknown> = { ...input };
       for (const field of resolvePaths) {
         const path = resolved[field];
-        if (typeof path === "string") resolved[field] = await realpath(resolvePath(this.#parts.place.paths, path));
+        if (typeof path === "string") resolved[field] = await realpath(resolvePath(this.#options.place.paths, path));
       }
       return askHost(name, resolved);
     };

@@ -11,7 +11,7 @@ import { addPostRoute } from "./large-bodies.ts";
 import { asReply, type FileRequest, filesPath, sendFile } from "./replies.ts";
 import { type MessageBody, parseMessageBody, parseRepliesQuery, type RepliesQuery } from "./requests.ts";
 
-export interface HttpParts {
+export interface HttpOptions {
   /** Where the routes are added; it has not begun to listen yet, and whoever gets through it may do everything here. */
   readonly routes: FastifyInstance;
   readonly outgoing: OutgoingMessages;
@@ -29,7 +29,7 @@ export class HttpChannel implements Channel {
   readonly name = "http";
   /** A reply is a row that readers fetch: it is there once, however often it is announced. */
   readonly idempotent = true;
-  readonly #parts: HttpParts;
+  readonly #options: HttpOptions;
   readonly #arrivals = new Arrivals();
   readonly #accepting = new Set<Promise<Receipt>>();
   /** Chats in which somebody has waited for a while. */
@@ -40,16 +40,16 @@ export class HttpChannel implements Channel {
   #events: ChannelEvents | undefined;
   #state: ChannelState;
 
-  constructor(parts: HttpParts) {
-    this.#parts = parts;
-    this.#state = { state: "connecting", since: parts.clock.now() };
-    addPostRoute(parts.routes, "/v1/channels/http/messages", (request, reply) => this.#onMessage(request, reply));
-    parts.routes.get("/v1/channels/http/replies", (request, reply) => this.#onReplies(request, reply));
-    parts.routes.get<FileRequest>(`${filesPath}:seq`, async (request, reply) =>
+  constructor(options: HttpOptions) {
+    this.#options = options;
+    this.#state = { state: "connecting", since: options.clock.now() };
+    addPostRoute(options.routes, "/v1/channels/http/messages", (request, reply) => this.#onMessage(request, reply));
+    options.routes.get("/v1/channels/http/replies", (request, reply) => this.#onReplies(request, reply));
+    options.routes.get<FileRequest>(`${filesPath}:seq`, async (request, reply) =>
       sendFile(reply, await this.#replyOf(request.params.seq)),
     );
-    parts.routes.get("/v1/channels/http/activity", async () => ({ groups: this.#listActivity() }));
-    parts.routes.addHook("preClose", async () => this.#arrivals.close());
+    options.routes.get("/v1/channels/http/activity", async () => ({ groups: this.#listActivity() }));
+    options.routes.addHook("preClose", async () => this.#arrivals.close());
   }
 
   async start(accept: AcceptMessage, events?: ChannelEvents): Promise<void> {
@@ -69,7 +69,7 @@ export class HttpChannel implements Channel {
   async signal(chat: string, sign: Sign): Promise<void> {
     if (sign === "idle") this.#activity.delete(chat);
     else if (this.#activity.get(chat)?.state !== sign)
-      this.#activity.set(chat, { state: sign, since: this.#parts.clock.now() });
+      this.#activity.set(chat, { state: sign, since: this.#options.clock.now() });
   }
 
   state(): ChannelState {
@@ -84,7 +84,7 @@ export class HttpChannel implements Channel {
   }
 
   #changeState(state: ChannelState["state"]): void {
-    this.#state = { state, since: this.#parts.clock.now() };
+    this.#state = { state, since: this.#options.clock.now() };
     this.#events?.changed(this.#state);
   }
 
@@ -93,7 +93,7 @@ export class HttpChannel implements Channel {
   }
 
   async #replyOf(seq: string): Promise<OutgoingMessage | undefined> {
-    return /^[1-9]\d{0,14}$/.test(seq) ? this.#parts.outgoing.get(Number(seq)) : undefined;
+    return /^[1-9]\d{0,14}$/.test(seq) ? this.#options.outgoing.get(Number(seq)) : undefined;
   }
 
   async #onMessage(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
@@ -132,7 +132,7 @@ export class HttpChannel implements Channel {
     const over = AbortSignal.any([gone, AbortSignal.timeout(wait * 1000)]);
     for (;;) {
       const { count } = this.#arrivals;
-      const messages = after < this.#newest ? await this.#parts.outgoing.after(after, repliesPerAnswer) : [];
+      const messages = after < this.#newest ? await this.#options.outgoing.after(after, repliesPerAnswer) : [];
       if (messages.length === 0 && count === this.#arrivals.count) this.#newest = Math.min(this.#newest, after);
       if (messages.length > 0 || wait === 0 || over.aborted || this.#arrivals.closed) return messages;
       await this.#arrivals.after(count, over);

@@ -13,7 +13,7 @@ import type { HostConsole } from "../define-channel.ts";
 import { formatText, parseLine } from "./line.ts";
 import { Screen } from "./screen.ts";
 
-export interface TerminalParts extends HostConsole {
+export interface TerminalOptions extends HostConsole {
   readonly assistantName: string;
   readonly clock: Clock;
 }
@@ -28,7 +28,7 @@ const describeSign = { queued: "waits for its turn …", working: "is being work
 export class TerminalChannel implements Channel {
   readonly name = "terminal";
   readonly idempotent = true;
-  readonly #parts: TerminalParts;
+  readonly #options: TerminalOptions;
   readonly #screen: Screen;
   readonly #colors: ReturnType<typeof createColors>;
   readonly #stop = new AbortController();
@@ -44,13 +44,13 @@ export class TerminalChannel implements Channel {
   #events: ChannelEvents | undefined;
   #reading: Promise<void> | undefined;
 
-  constructor(parts: TerminalParts) {
-    const prompting = parts.interactive && !parts.json;
-    this.#parts = parts;
+  constructor(options: TerminalOptions) {
+    const prompting = options.interactive && !options.json;
+    this.#options = options;
     this.#colors = createColors(prompting);
-    this.#screen = new Screen(parts, prompting ? this.#colors.bold("› ") : undefined);
-    this.#state = { state: "connecting", since: parts.clock.now() };
-    parts.output.on("error", this.#onOutputError);
+    this.#screen = new Screen(options, prompting ? this.#colors.bold("› ") : undefined);
+    this.#state = { state: "connecting", since: options.clock.now() };
+    options.output.on("error", this.#onOutputError);
   }
 
   get inputEnded(): Promise<void> {
@@ -60,8 +60,8 @@ export class TerminalChannel implements Channel {
   async start(accept: AcceptMessage, events?: ChannelEvents): Promise<void> {
     this.#events = events;
     this.#changeState("open");
-    if (this.#parts.interactive && !this.#parts.json) {
-      await this.#screen.print(this.#colors.dim(helpText(this.#parts.assistantName)));
+    if (this.#options.interactive && !this.#options.json) {
+      await this.#screen.print(this.#colors.dim(helpText(this.#options.assistantName)));
     }
     this.#reading = this.#read(accept);
   }
@@ -100,7 +100,7 @@ export class TerminalChannel implements Channel {
     this.#screen[Symbol.dispose]();
     await this.#reading;
     this.#ended.resolve();
-    this.#parts.output.off("error", this.#onOutputError);
+    this.#options.output.off("error", this.#onOutputError);
     this.#changeState("closed");
   }
 
@@ -148,18 +148,18 @@ export class TerminalChannel implements Channel {
 
   #render(message: OutgoingMessage): string {
     const { kind, group, text, inReplyTo, turn, file, elapsedMs } = message;
-    if (this.#parts.json) {
+    if (this.#options.json) {
       const ms = elapsedMs === undefined ? null : Math.round(elapsedMs * 10) / 10;
       return `${JSON.stringify({ type: kind, group, text, inReplyTo, turn: turn ?? null, file, ms })}\n`;
     }
     const paint = kind === "reply" ? this.#colors.cyan : this.#colors.yellow;
     const said =
       file === undefined ? text : `[file: ${visible(file.name)}, ${formatBytes(file.bytes)}, ${file.path}] ${text}`;
-    return `${paint(`${group}/${this.#parts.assistantName}:`)} ${formatText(said.trimEnd())}\n`;
+    return `${paint(`${group}/${this.#options.assistantName}:`)} ${formatText(said.trimEnd())}\n`;
   }
 
   #changeState(state: ChannelState["state"], detail?: string): void {
-    this.#state = { state, since: this.#parts.clock.now(), detail };
+    this.#state = { state, since: this.#options.clock.now(), detail };
     this.#events?.changed(this.#state);
   }
 }

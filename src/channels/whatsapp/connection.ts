@@ -1,4 +1,5 @@
 import type { OutgoingMessage, Sign } from "../../domain/message.ts";
+import type { ChannelPorts } from "../define-channel.ts";
 import { type Connection, type ConnectionEnd, type ConnectionHost } from "../channel.ts";
 import { type Account, type Arrival, type GroupFacts, type MediaReference, userOf } from "./arrival.ts";
 import type { EndReport, HostCalls, StartOrder } from "./calls.ts";
@@ -7,19 +8,37 @@ import { connectionEnd } from "./disconnects.ts";
 import { Intake } from "./intake.ts";
 import { fetchMedia } from "./media.ts";
 import { WhatsAppOutlet } from "./outlet.ts";
-import type { WhatsAppParts } from "./parts.ts";
-import { WorkerProcess } from "./worker-process.ts";
+import type { Pacing } from "./pacing.ts";
+import type { WhatsAppSettings } from "./settings.ts";
+import { type WorkerLimits, WorkerProcess } from "./worker-process.ts";
 
 /** A number that cannot be reached any more: a device that was removed on the phone. */
 const unlinked = 401;
 /** How long a message waits for what its group is called. */
 const groupMs = 5_000;
 
+/** What the connector is made with. */
+export interface WhatsAppOptions extends Pick<
+  ChannelPorts,
+  "instance" | "state" | "variables" | "clock" | "wait" | "random" | "logger"
+> {
+  readonly assistantName: () => string;
+  readonly settings: WhatsAppSettings;
+  readonly limits?: WorkerLimits | undefined;
+}
+
+/** What a connection is made with. */
+export interface WhatsAppConnectionOptions extends WhatsAppOptions {
+  readonly channel: string;
+  readonly remark: string | undefined;
+  readonly pacing: Pacing;
+}
+
 /** One connection to WhatsApp, which is one worker process. */
 export class WhatsAppConnection implements Connection {
   readonly ended: Promise<Error>;
   readonly #host: ConnectionHost;
-  readonly #parts: WhatsAppParts;
+  readonly #options: WhatsAppConnectionOptions;
   readonly #state: AccountState;
   readonly #worker: WorkerProcess;
   readonly #intake: Intake;
@@ -30,21 +49,21 @@ export class WhatsAppConnection implements Connection {
   #endReport: EndReport | undefined;
   #isOver = false;
 
-  constructor(parts: WhatsAppParts, state: AccountState, host: ConnectionHost) {
-    this.#parts = parts;
+  constructor(options: WhatsAppConnectionOptions, state: AccountState, host: ConnectionHost) {
+    this.#options = options;
     this.#state = state;
     this.#host = host;
     this.ended = this.#end.promise;
-    const { variables, logger, limits } = parts;
+    const { variables, logger, limits } = options;
     this.#worker = new WorkerProcess({ calls: this.#calls(), variables, logger, limits });
     this.#intake = this.#createIntake();
     this.#outlet = new WhatsAppOutlet({
-      ...parts,
+      ...options,
       sent: state.sent,
       recent: state.recent,
       directory: state.directory,
       peer: this.#worker.peer,
-      readReceipts: parts.settings.readReceipts,
+      readReceipts: options.settings.readReceipts,
     });
     void this.#worker.exited.then((reason) => this.#end.resolve(reason));
     // Nobody may be waiting for it when it fails.
@@ -54,7 +73,7 @@ export class WhatsAppConnection implements Connection {
   /** Whose account it is. */
   get remark(): string | undefined {
     const account = this.#account && `account +${userOf(this.#account.pn)}`;
-    return [account, this.#parts.remark].filter((part) => part !== undefined).join(", ") || undefined;
+    return [account, this.#options.remark].filter((part) => part !== undefined).join(", ") || undefined;
   }
 
   /** Resolves when messages can be sent. Rejects with the reason when it comes to nothing, or when the signal aborts. */
@@ -91,7 +110,7 @@ export class WhatsAppConnection implements Connection {
   }
 
   #createIntake(): Intake {
-    const { channel, assistantName, wait, logger } = this.#parts;
+    const { channel, assistantName, wait, logger } = this.#options;
     return new Intake({
       channel,
       assistantName,
@@ -126,7 +145,7 @@ export class WhatsAppConnection implements Connection {
       applyKeys: (changes) => keys.apply(changes),
       sentBody: (id) => sent.body(id),
       keepSent: ({ id, body }) => sent.keep(id, body),
-      log: async ({ level, text }) => this.#parts.logger[level]({ channel: this.#parts.channel }, text),
+      log: async ({ level, text }) => this.#options.logger[level]({ channel: this.#options.channel }, text),
     };
   }
 

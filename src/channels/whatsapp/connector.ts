@@ -12,7 +12,7 @@ import { WhatsAppConnection } from "./connection.ts";
 import { notLinked } from "./disconnects.ts";
 import { linkAccount } from "./linking.ts";
 import { Pacing } from "./pacing.ts";
-import type { WhatsAppOptions, WhatsAppParts } from "./parts.ts";
+import type { WhatsAppOptions, WhatsAppConnectionOptions } from "./connection.ts";
 import { isLoopbackHost, type WhatsAppSettings } from "./settings.ts";
 
 /** WhatsApp, by way of a worker process for each connection. */
@@ -20,7 +20,7 @@ export class WhatsAppConnector implements Connector {
   readonly name = "whatsapp";
   /** Messages carry ids of our own. */
   readonly idempotent = true;
-  readonly #parts: WhatsAppParts;
+  readonly #options: WhatsAppConnectionOptions;
   #state: Promise<AccountState> | undefined;
 
   constructor(options: WhatsAppOptions) {
@@ -30,14 +30,14 @@ export class WhatsAppConnector implements Connector {
       : undefined;
     if (remark !== undefined) logger.warn({ channel: this.name }, `this is not WhatsApp but a ${remark}`);
     const pacing = new Pacing(settings.pacing, clock, random);
-    this.#parts = { ...options, channel: this.name, remark, pacing };
+    this.#options = { ...options, channel: this.name, remark, pacing };
   }
 
   async connect(host: ConnectionHost, signal: AbortSignal): Promise<Connection> {
     const state = await this.#loadState();
     if (!(await state.isLinked())) throw notLinked();
     signal.throwIfAborted();
-    const connection = new WhatsAppConnection(this.#parts, state, host);
+    const connection = new WhatsAppConnection(this.#options, state, host);
     try {
       await connection.open({ mode: "connect", ...this.#order(state) }, signal);
       return connection;
@@ -50,9 +50,9 @@ export class WhatsAppConnector implements Connector {
   async *link({ phoneNumber }: LoginOptions, signal: AbortSignal): AsyncGenerator<LoginEvent> {
     const state = await this.#loadState();
     if (await state.isLinked()) return;
-    const number = phoneNumber ?? this.#parts.settings.phoneNumber;
+    const number = phoneNumber ?? this.#options.settings.phoneNumber;
     const order: StartOrder = { mode: "link", phoneNumber: number, ...this.#order(state) };
-    yield* linkAccount(this.#parts, state, order, signal);
+    yield* linkAccount(this.#options, state, order, signal);
     if (!signal.aborted && !(await state.isLinked()))
       throw new ConnectionEnd("logged-out", "the account was not linked");
   }
@@ -62,7 +62,7 @@ export class WhatsAppConnector implements Connector {
 
   /** What was loaded is kept; what could not be loaded is retried. */
   async #loadState(): Promise<AccountState> {
-    const { state: store, clock } = this.#parts;
+    const { state: store, clock } = this.#options;
     this.#state ??= AccountState.load(store, this.name, clock);
     try {
       return await this.#state;
@@ -73,10 +73,10 @@ export class WhatsAppConnector implements Connector {
   }
 
   #order({ refusedVersions }: AccountState): Omit<StartOrder, "mode"> {
-    const { webSocketUrl, version } = this.#parts.settings;
+    const { webSocketUrl, version } = this.#options.settings;
     return {
       webSocketUrl,
-      trust: trustedRoot(this.#parts.settings),
+      trust: trustedRoot(this.#options.settings),
       version: version === undefined ? undefined : toVersion(version),
       newestVersion: refusedVersions > 0 && webSocketUrl === undefined,
     };

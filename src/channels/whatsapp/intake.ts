@@ -16,7 +16,7 @@ import {
 } from "./arrival.ts";
 import { type Directory, displayOf } from "./directory.ts";
 
-export interface IntakeParts {
+export interface IntakeOptions {
   readonly channel: string;
   readonly assistantName: () => string;
   readonly accept: AcceptMessage;
@@ -40,14 +40,14 @@ const longestRetryMs = 60_000;
  * chat, to the host; out of the journal when the host has them. What is left at an end is taken up at the next start.
  */
 export class Intake implements AsyncDisposable {
-  readonly #parts: IntakeParts;
+  readonly #options: IntakeOptions;
   readonly #stop = new AbortController();
   readonly #chats = new Map<string, Promise<void>>();
   readonly #open = Promise.withResolvers<void>();
   #lastEntry = 0;
 
-  constructor(parts: IntakeParts) {
-    this.#parts = parts;
+  constructor(options: IntakeOptions) {
+    this.#options = options;
   }
 
   /** From now on messages are handed over; before, the platform could not be asked about them. */
@@ -57,7 +57,7 @@ export class Intake implements AsyncDisposable {
 
   /** Takes up what an earlier connection has left. Comes before anything else. */
   async recover(): Promise<void> {
-    const { store, space } = this.#parts.journal;
+    const { store, space } = this.#options.journal;
     for (const [entry, value] of await store.list(space)) {
       this.#lastEntry = Number(entry);
       this.#hand(entry, JSON.parse(Buffer.from(value).toString("utf8")) as Arrival);
@@ -66,7 +66,7 @@ export class Intake implements AsyncDisposable {
 
   /** Resolves when the message is on disk. Tries until it is: a message that is not kept must not be acknowledged. */
   async keep(arrival: Arrival): Promise<void> {
-    const { journal, wait, logger } = this.#parts;
+    const { journal, wait, logger } = this.#options;
     this.#lastEntry += 1;
     const entry = String(this.#lastEntry).padStart(16, "0");
     const value = Buffer.from(JSON.stringify(arrival));
@@ -102,7 +102,7 @@ export class Intake implements AsyncDisposable {
   }
 
   async #handOver(entry: string, arrival: Arrival): Promise<void> {
-    const { journal, logger, wait } = this.#parts;
+    const { journal, logger, wait } = this.#options;
     await this.#open.promise;
     for (let failures = 0; !this.#stop.signal.aborted; failures += 1) {
       try {
@@ -121,7 +121,7 @@ export class Intake implements AsyncDisposable {
 
   /** When to offer it again; undefined when the host has decided about it. */
   async #offer(arrival: Arrival): Promise<number | undefined> {
-    const { directory, accept, taken } = this.#parts;
+    const { directory, accept, taken } = this.#options;
     await directory.learnFrom(arrival);
     const receipt = await accept(await this.#toMessage(arrival));
     if (receipt.outcome === "stored") taken(arrival);
@@ -130,9 +130,9 @@ export class Intake implements AsyncDisposable {
   }
 
   async #toMessage(arrival: Arrival): Promise<IncomingMessage> {
-    const { channel, directory } = this.#parts;
+    const { channel, directory } = this.#options;
     const { chat, id, sender, quote } = arrival;
-    const group = isGroupChat(chat) ? (directory.group(chat) ?? (await this.#parts.group(chat))) : undefined;
+    const group = isGroupChat(chat) ? (directory.group(chat) ?? (await this.#options.group(chat))) : undefined;
     const name = arrival.senderName ?? directory.nameOf(sender) ?? displayOf(arrival.senderAlias ?? sender);
     return {
       channel,
@@ -160,7 +160,7 @@ export class Intake implements AsyncDisposable {
   }
 
   #nameOf(person: string): string {
-    const { account, assistantName, directory } = this.#parts;
+    const { account, assistantName, directory } = this.#options;
     const me = account();
     return me && isSame(me, person) ? assistantName() : (directory.nameOf(person) ?? displayOf(person));
   }
@@ -172,7 +172,7 @@ export class Intake implements AsyncDisposable {
       name,
       mimeType,
       bytes,
-      fetch: (path, limitBytes, signal) => this.#parts.fetchMedia(media, path, limitBytes, signal),
+      fetch: (path, limitBytes, signal) => this.#options.fetchMedia(media, path, limitBytes, signal),
     };
   }
 }

@@ -1,7 +1,7 @@
 import type { LoginEvent } from "../channel.ts";
 import type { AccountState } from "./account-state.ts";
 import type { EndReport, HostCalls, StartOrder } from "./calls.ts";
-import type { WhatsAppParts } from "./parts.ts";
+import type { WhatsAppConnectionOptions } from "./connection.ts";
 import { WorkerProcess } from "./worker-process.ts";
 
 /** The server has accepted the new device and wants it to log in. */
@@ -14,14 +14,14 @@ const reasons: Readonly<Record<number, string>> = {
 
 /** Shows codes until the account is linked or WhatsApp has no more of them; rejects with the reason if it comes to nothing. */
 export async function* linkAccount(
-  parts: WhatsAppParts,
+  options: WhatsAppConnectionOptions,
   state: AccountState,
   order: StartOrder,
   signal: AbortSignal,
 ): AsyncGenerator<LoginEvent> {
   const events = new Events();
-  const { variables, logger, limits } = parts;
-  await using worker = new WorkerProcess({ calls: callsFor(events, state, parts), variables, logger, limits });
+  const { variables, logger, limits } = options;
+  await using worker = new WorkerProcess({ calls: callsFor(events, state, options), variables, logger, limits });
   void worker.exited.then((reason) => events.end({ code: 0, reason: reason.message }));
   const leave = (): void => events.end({ code: 0, reason: "linking was abandoned" });
   signal.addEventListener("abort", leave);
@@ -40,7 +40,11 @@ export async function* linkAccount(
 
 const nothing = async (): Promise<void> => undefined;
 
-function callsFor(events: Events, { keys }: AccountState, { logger }: WhatsAppParts): Omit<HostCalls, "heartbeat"> {
+function callsFor(
+  events: Events,
+  { keys }: AccountState,
+  { logger }: WhatsAppConnectionOptions,
+): Omit<HostCalls, "heartbeat"> {
   return {
     qr: async (qr) => events.add({ qr }),
     pairingCode: async (pairingCode) => events.add({ pairingCode }),

@@ -55,7 +55,7 @@ function remember<Value>(map: Map<string, Value>, key: string, value: Value): vo
   if (map.size > remembered && oldest !== undefined) map.delete(oldest);
 }
 
-export interface OutletParts {
+export interface OutletOptions {
   readonly peer: IpcPeer<HostCalls, WorkerCalls>;
   readonly instance: string;
   readonly sent: Sent;
@@ -74,15 +74,15 @@ const captionChars = 1_000;
 
 /** Sends messages of the host: as many of the platform's as they need, at a person's pace, each under an id of our own. */
 export class WhatsAppOutlet {
-  readonly #parts: OutletParts;
+  readonly #options: OutletOptions;
 
-  constructor(parts: OutletParts) {
-    this.#parts = parts;
+  constructor(options: OutletOptions) {
+    this.#options = options;
   }
 
   /** Parts that the server has accepted before are not sent again. */
   async send(message: OutgoingMessage, signal: AbortSignal): Promise<void> {
-    const { sent, recent } = this.#parts;
+    const { sent, recent } = this.#options;
     const contents = partsOf(message);
     await this.#markRead(message);
     for (const [index, content] of contents.entries()) {
@@ -94,11 +94,11 @@ export class WhatsAppOutlet {
   }
 
   async signal(chat: string, sign: Sign): Promise<void> {
-    await this.#parts.peer.call("typing", { chat, on: sign !== "idle" });
+    await this.#options.peer.call("typing", { chat, on: sign !== "idle" });
   }
 
   async #sendOne(order: SendOrder, signal: AbortSignal): Promise<void> {
-    const { pacing, wait, sent, logger } = this.#parts;
+    const { pacing, wait, sent, logger } = this.#options;
     await wait(pacing.take(order.chat), signal);
     if (signal.aborted) throw new SendError("its turn did not come in time", { retryAfterMs: 1_000 });
     const failure = sendError(await this.#relay(order, signal));
@@ -113,7 +113,7 @@ export class WhatsAppOutlet {
     const giveUp = (): void => givenUp.resolve({ outcome: "cut" });
     signal.addEventListener("abort", giveUp);
     try {
-      const sending = this.#parts.peer.call("send", order).catch((): SendOutcome => ({ outcome: "cut" }));
+      const sending = this.#options.peer.call("send", order).catch((): SendOutcome => ({ outcome: "cut" }));
       return await Promise.race([sending, givenUp.promise]);
     } finally {
       signal.removeEventListener("abort", giveUp);
@@ -121,7 +121,7 @@ export class WhatsAppOutlet {
   }
 
   async #markRead({ chat, inReplyTo }: OutgoingMessage): Promise<void> {
-    const { readReceipts, recent, peer } = this.#parts;
+    const { readReceipts, recent, peer } = this.#options;
     if (!readReceipts) return;
     const read = recent.takeAddresses(chat, inReplyTo).map(({ id, address }) => ({ ...address, id }));
     if (read.length > 0) await peer.call("markRead", read).catch(() => undefined);
@@ -130,7 +130,7 @@ export class WhatsAppOutlet {
   /** Only what the agent says may mention somebody: what the host says holds words of strangers. */
   #withMentions({ chat, kind }: Pick<OutgoingMessage, "chat" | "kind">, content: Content): Content {
     if (kind === "notice") return content;
-    const members = this.#parts.directory.nameable(chat);
+    const members = this.#options.directory.nameable(chat);
     if (content.kind === "text") return { ...content, ...withMentions(content.text, members) };
     if (content.kind === "reaction") return content;
     const { text: caption, mentions } = withMentions(content.caption, members);
@@ -139,7 +139,7 @@ export class WhatsAppOutlet {
 
   /** The same for every attempt, so that members see a message once; of the form that WhatsApp's own clients use. */
   #idOf(seq: number, part: number): string {
-    const hash = createHash("sha256").update(`${this.#parts.instance}/${seq}/${part}`).digest("hex");
+    const hash = createHash("sha256").update(`${this.#options.instance}/${seq}/${part}`).digest("hex");
     return `3EB0${hash.slice(0, 18).toUpperCase()}`;
   }
 }

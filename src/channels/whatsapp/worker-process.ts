@@ -18,7 +18,7 @@ export interface WorkerLimits {
 
 export const workerLimits: WorkerLimits = { heartbeatMs: 10_000, silenceMs: 60_000, endMs: 2_000 };
 
-export interface WorkerParts {
+export interface WorkerOptions {
   readonly calls: Omit<HostCalls, "heartbeat">;
   readonly variables: Readonly<Record<string, string | undefined>>;
   readonly logger: Logger;
@@ -40,7 +40,7 @@ export class WorkerProcess implements AsyncDisposable {
   #silenced = false;
   #droppedBytes = 0;
 
-  constructor({ calls, variables, logger, limits = workerLimits }: WorkerParts) {
+  constructor({ calls, variables, logger, limits = workerLimits }: WorkerOptions) {
     this.#limits = limits;
     this.#logger = logger;
     const env = Object.fromEntries(

@@ -57,7 +57,7 @@ print(json.dumps({"children": len(children), "memory": memory}), flush=True)
 time.sleep(300)
 `;
 
-export interface SandboxParts {
+export interface SandboxOptions {
   readonly engine: ContainerEngine;
   readonly imageId: string;
   readonly sandbox: Config["sandbox"];
@@ -65,12 +65,12 @@ export interface SandboxParts {
 }
 
 /** Starts a real container with the hardened profile and asks three witnesses what came of it; removes it in any case. */
-export async function checkSandbox(parts: SandboxParts): Promise<CheckResult> {
+export async function checkSandbox(options: SandboxOptions): Promise<CheckResult> {
   const folder = await mkdtemp(join(tmpdir(), "crabpot-doctor-"));
   try {
-    const body = await planContainer(parts, folder);
+    const body = await planContainer(options, folder);
     if (typeof body === "string") return bad("sandbox", body);
-    const surprises = await runContainer(parts.engine, body);
+    const surprises = await runContainer(options.engine, body);
     if (surprises.length === 0) {
       return good("sandbox", "A container with the hardened profile ran, and everything forbidden was refused.");
     }
@@ -89,7 +89,7 @@ interface Plan {
 }
 
 async function planContainer(
-  { engine, imageId, sandbox, paths }: SandboxParts,
+  { engine, imageId, sandbox, paths }: SandboxOptions,
   folder: string,
 ): Promise<Plan | string> {
   const image = await engine.image(imageId);

@@ -27,7 +27,7 @@ export interface EgressOverrides {
   readonly limits?: Partial<EgressLimits>;
 }
 
-export interface EgressProxiesParts {
+export interface EgressProxiesOptions {
   /** For the sockets; nobody but the host gets in. */
   readonly folder: string;
   readonly keyFolder: string;
@@ -35,7 +35,7 @@ export interface EgressProxiesParts {
   readonly publish: Publish<"egress.judged">;
   readonly logger: Logger;
   readonly now: () => number;
-  /** Who is asked for the addresses of names; see `ResolverParts`. */
+  /** Who is asked for the addresses of names; see `ResolverOptions`. */
   readonly nameservers?: readonly string[] | undefined;
   readonly overrides?: EgressOverrides | undefined;
   /** Authorities that the host trusts besides those that everybody does. Left out: those of NODE_EXTRA_CA_CERTS. */
@@ -59,21 +59,21 @@ interface OpenProxy extends AsyncDisposable {
  * a container is started after the group's network has changed: then another one takes its place, for all of its containers.
  */
 export class EgressProxies implements AsyncDisposable {
-  readonly #parts: EgressProxiesParts;
+  readonly #options: EgressProxiesOptions;
   readonly #open = new Map<string, OpenProxy>();
   readonly #isPublic = publicAddressCheck();
   readonly #isPrivate = privateAddressCheck();
   readonly #extra: readonly string[];
   #authority: Promise<Authority> | undefined;
 
-  constructor(parts: EgressProxiesParts) {
-    this.#parts = parts;
-    this.#extra = parts.extraAuthorities ?? getCACertificates("extra");
+  constructor(options: EgressProxiesOptions) {
+    this.#options = options;
+    this.#extra = options.extraAuthorities ?? getCACertificates("extra");
   }
 
   /** Changes with what a container of the group is made with. */
   kindOf(group: string): string {
-    const { allow, secrets } = this.#parts.networkOf(group);
+    const { allow, secrets } = this.#options.networkOf(group);
     if (allow.length === 0) return "none";
     const kind = secrets.length > 0 || this.#extra.length > 0 ? "proxy and certificates" : "proxy";
     return `${kind} ${this.#keyOf(group)}`;
@@ -85,7 +85,7 @@ export class EgressProxies implements AsyncDisposable {
     const key = this.#keyOf(group);
     if (known?.key === key) return known.access;
     this.#open.delete(group);
-    const network = this.#parts.networkOf(group);
+    const network = this.#options.networkOf(group);
     if (network.allow.length === 0) {
       await known?.[Symbol.asyncDispose]();
       return undefined;
@@ -104,7 +104,7 @@ export class EgressProxies implements AsyncDisposable {
   }
 
   #keyOf(group: string): string {
-    const { networkOf, nameservers } = this.#parts;
+    const { networkOf, nameservers } = this.#options;
     return createHash("sha256")
       .update(JSON.stringify([networkOf(group), nameservers]))
       .digest("hex");
@@ -136,8 +136,8 @@ export class EgressProxies implements AsyncDisposable {
   }
 
   async #make(group: string, network: GroupNetwork, owned: AsyncDisposableStack): Promise<EgressAccess> {
-    const { publish, logger, now, overrides } = this.#parts;
-    const folder = join(this.#parts.folder, group);
+    const { publish, logger, now, overrides } = this.#options;
+    const folder = join(this.#options.folder, group);
     await mkdir(folder, { recursive: true, mode: 0o755 });
     await chmod(folder, 0o755);
     const limits = { ...defaultEgressLimits, ...overrides?.limits };
@@ -172,7 +172,7 @@ export class EgressProxies implements AsyncDisposable {
   #rulesFor({ allowPrivate }: GroupNetwork): AddressRules {
     const vouchedFor = new Set(allowPrivate);
     return {
-      resolve: groupResolver({ nameservers: this.#parts.nameservers, elapsed: () => performance.now() }),
+      resolve: groupResolver({ nameservers: this.#options.nameservers, elapsed: () => performance.now() }),
       mayConnect: (address, { host, port }) =>
         this.#isPublic(address) || (vouchedFor.has(`${host}:${port}`) && this.#isPrivate(address)),
     };
@@ -180,7 +180,7 @@ export class EgressProxies implements AsyncDisposable {
 
   async #inspect(
     network: GroupNetwork,
-    parts: {
+    options: {
       readonly meter: EgressMeter;
       readonly addresses: AddressRules;
       readonly reflections: Reflections;
@@ -190,13 +190,13 @@ export class EgressProxies implements AsyncDisposable {
     if (network.secrets.length === 0) return undefined;
     const isSafe = (host: string): boolean => !network.reflects.includes(host);
     const secrets = network.secrets.map((secret) => ({ ...secret, hosts: secret.hosts.filter(isSafe) }));
-    const { now, overrides } = this.#parts;
+    const { now, overrides } = this.#options;
     const authority = await this.#openAuthority();
-    return new Inspector({ ...parts, secrets, authority, trusted: overrides?.trusted, now });
+    return new Inspector({ ...options, secrets, authority, trusted: overrides?.trusted, now });
   }
 
   async #openAuthority(): Promise<Authority> {
-    this.#authority ??= openAuthority(this.#parts.keyFolder, this.#parts.now());
+    this.#authority ??= openAuthority(this.#options.keyFolder, this.#options.now());
     return this.#authority;
   }
 
@@ -208,7 +208,7 @@ export class EgressProxies implements AsyncDisposable {
       return;
     }
     const ours = wanted.ours ? [(await this.#openAuthority()).certificate] : [];
-    const everybody = this.#parts.overrides?.trusted ?? rootCertificates;
+    const everybody = this.#options.overrides?.trusted ?? rootCertificates;
     const all = [...ours, ...this.#extra, ...everybody];
     await writeFile(`${path}.new`, [...new Set(all)].join("\n"), { mode: 0o644 });
     await chmod(`${path}.new`, 0o644);

@@ -7,7 +7,7 @@ import { toError } from "../../lib/app-error.ts";
 import { withShortPath } from "../../lib/socket-path.ts";
 import { maxRequestBytes, parseConnectRequest } from "./connect-request.ts";
 import { Passage } from "./passage.ts";
-import type { PassageParts } from "./passage.ts";
+import type { PassageOptions } from "./passage.ts";
 import { readFirst } from "./read-first.ts";
 import { answer, refuse } from "./replies.ts";
 
@@ -19,21 +19,21 @@ const maxConnections = 64;
  * it is never comes from what is sent.
  */
 export class EgressProxy implements AsyncDisposable {
-  readonly #parts: PassageParts;
+  readonly #options: PassageOptions;
   readonly #server: Server;
   readonly #stop = new AbortController();
   readonly #serving = new Set<Promise<void>>();
   readonly #sockets = new Set<Socket>();
 
-  private constructor(parts: PassageParts) {
-    this.#parts = parts;
+  private constructor(options: PassageOptions) {
+    this.#options = options;
     this.#server = createServer({ allowHalfOpen: true, pauseOnConnect: false }, (socket) => this.#accept(socket));
     this.#server.maxConnections = maxConnections;
   }
 
   /** Listens at `socketPath`; a socket that an earlier run has left there is replaced. */
-  static async open(parts: PassageParts, socketPath: string): Promise<EgressProxy> {
-    const proxy = new EgressProxy(parts);
+  static async open(options: PassageOptions, socketPath: string): Promise<EgressProxy> {
+    const proxy = new EgressProxy(options);
     await withShortPath(socketPath, async (path) => {
       await unlink(path).catch(() => undefined);
       proxy.#server.listen(path);
@@ -57,7 +57,7 @@ export class EgressProxy implements AsyncDisposable {
     socket.on("error", () => socket.destroy()).on("close", () => this.#sockets.delete(socket));
     const serving = this.#serve(socket)
       .catch((error: unknown) => {
-        this.#parts.logger.error({ error: toError(error), group: this.#parts.group }, "an egress request failed");
+        this.#options.logger.error({ error: toError(error), group: this.#options.group }, "an egress request failed");
       })
       .finally(() => {
         this.#serving.delete(serving);
@@ -67,7 +67,7 @@ export class EgressProxy implements AsyncDisposable {
   }
 
   async #serve(socket: Socket): Promise<void> {
-    const { meter, limits, report } = this.#parts;
+    const { meter, limits, report } = this.#options;
     const first = await readFirst(socket, endOfRequest, {
       maxBytes: maxRequestBytes,
       timeoutMs: limits.handshakeMs,
@@ -82,16 +82,16 @@ export class EgressProxy implements AsyncDisposable {
     if (first.kind !== "read") {
       const detail =
         first.kind === "too-long" ? `a request has at most ${maxRequestBytes} bytes` : "the request took too long";
-      await refuse(socket, this.#parts, { status: 400, rule: first.kind, detail });
+      await refuse(socket, this.#options, { status: 400, rule: first.kind, detail });
       return;
     }
     const request = parseConnectRequest(first.bytes.toString("latin1", 0, first.result));
     if (!request.ok) {
-      await refuse(socket, this.#parts, request);
+      await refuse(socket, this.#options, request);
       return;
     }
     if (first.bytes.length > first.result) socket.unshift(first.bytes.subarray(first.result));
-    await new Passage(this.#parts, request.destination).run(socket, this.#stop.signal);
+    await new Passage(this.#options, request.destination).run(socket, this.#stop.signal);
   }
 }
 

@@ -17,7 +17,7 @@ const maxAddresses = 32;
 /** Of one question to one server; there is one more try. */
 const timeoutMs = 2_000;
 
-export interface ResolverParts {
+export interface ResolverOptions {
   /** As `address`, `address:port` or `[address]:port`. Left out: those of the system. */
   readonly nameservers?: readonly string[] | undefined;
   readonly hostsFile?: string | undefined;
@@ -30,13 +30,13 @@ export interface ResolverParts {
  * in nor what was answered: so one of them can neither keep another one waiting nor learn what it asks for. The system's
  * own resolver is not used: it keeps a thread of the process while it waits, of which there are few.
  */
-export function groupResolver(parts: ResolverParts): Resolve {
-  const resolver = new GroupResolver(parts);
+export function groupResolver(options: ResolverOptions): Resolve {
+  const resolver = new GroupResolver(options);
   return async (host) => resolver.resolve(host);
 }
 
 class GroupResolver {
-  readonly #parts: ResolverParts;
+  readonly #options: ResolverOptions;
   readonly #queue = new PQueue({ concurrency: atOnce });
   readonly #asked = new Map<string, Promise<readonly string[]>>();
   readonly #failed = new Map<string, { readonly until: number; readonly error: unknown }>();
@@ -45,14 +45,14 @@ class GroupResolver {
   #servers: string | undefined;
   #dns = new Resolver();
 
-  constructor(parts: ResolverParts) {
-    this.#parts = parts;
-    this.#hosts = new ChangingFile(parts.hostsFile ?? "/etc/hosts");
+  constructor(options: ResolverOptions) {
+    this.#options = options;
+    this.#hosts = new ChangingFile(options.hostsFile ?? "/etc/hosts");
   }
 
   async resolve(host: string): Promise<readonly string[]> {
     const failure = this.#failed.get(host);
-    if (failure && this.#parts.elapsed() < failure.until) throw failure.error;
+    if (failure && this.#options.elapsed() < failure.until) throw failure.error;
     this.#failed.delete(host);
     const waiting = this.#asked.get(host);
     if (waiting) return waiting;
@@ -71,7 +71,7 @@ class GroupResolver {
     try {
       return await this.#lookUp(host);
     } catch (error) {
-      this.#failed.set(host, { until: this.#parts.elapsed() + failureMs, error });
+      this.#failed.set(host, { until: this.#options.elapsed() + failureMs, error });
       throw error;
     }
   }
@@ -90,7 +90,7 @@ class GroupResolver {
 
   /** Made anew when the system's servers are others than before: after a change of the network, or once there is one. */
   async #openDns(): Promise<Resolver> {
-    const { nameservers } = this.#parts;
+    const { nameservers } = this.#options;
     const servers = nameservers?.join() ?? (await this.#system.read());
     if (servers === this.#servers) return this.#dns;
     this.#dns = new Resolver({ timeout: timeoutMs, tries: 2, maxTimeout: timeoutMs });

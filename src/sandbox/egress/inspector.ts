@@ -21,7 +21,7 @@ import type { EgressEvent } from "./replies.ts";
 import { isFor } from "./secret-binding.ts";
 import { findInAnswers } from "./secret-mask.ts";
 
-export interface InspectorParts {
+export interface InspectorOptions {
   readonly secrets: readonly InjectedSecret[];
   readonly authority: Authority;
   readonly addresses: AddressRules;
@@ -47,7 +47,7 @@ const leafRenewMs = 86_400_000;
  * with the secret in it to the real host, whose certificate is verified. Nothing of the agent's framing gets through.
  */
 export class Inspector implements AsyncDisposable {
-  readonly #parts: InspectorParts;
+  readonly #options: InspectorOptions;
   readonly #server: Server;
   readonly #contexts = new Map<string, { readonly context: SecureContext; readonly madeAt: number }>();
   readonly #destinations = new WeakMap<object, Destination>();
@@ -55,8 +55,8 @@ export class Inspector implements AsyncDisposable {
   readonly #answering = new WeakMap<object, ServerResponse>();
   readonly #secrets = new Map<string, KnownSecrets>();
 
-  constructor(parts: InspectorParts) {
-    this.#parts = parts;
+  constructor(options: InspectorOptions) {
+    this.#options = options;
     this.#server = createServer({ maxHeaderSize: 16 * 1024, insecureHTTPParser: false }, (incoming, response) => {
       this.#answer(incoming, response).catch(() => incoming.socket.destroy());
     });
@@ -93,17 +93,17 @@ export class Inspector implements AsyncDisposable {
     const name = `${host}:${port}`;
     const known = this.#secrets.get(name);
     if (known) return known;
-    const secrets = this.#parts.secrets.filter((secret) => secret.hosts.includes(name));
+    const secrets = this.#options.secrets.filter((secret) => secret.hosts.includes(name));
     const made = { secrets, finder: findInAnswers(secrets.map((secret) => secret.value)) };
     this.#secrets.set(name, made);
     return made;
   }
 
   #contextFor(host: string): SecureContext {
-    const now = this.#parts.now();
+    const now = this.#options.now();
     const known = this.#contexts.get(host);
     if (known && now - known.madeAt < leafRenewMs) return known.context;
-    const { key, certificate } = this.#parts.authority.issue(host, now);
+    const { key, certificate } = this.#options.authority.issue(host, now);
     const context = createSecureContext({ key, cert: certificate, minVersion: "TLSv1.2" });
     this.#contexts.set(host, { context, madeAt: now });
     return context;
@@ -115,23 +115,23 @@ export class Inspector implements AsyncDisposable {
     // One at a time: otherwise a single tunnel is as many connections upstream as it has requests.
     if (this.#answering.get(incoming.socket)?.writableEnded === false) {
       incoming.socket.destroy();
-      await this.#parts.report({ verdict: "refused", rule: "pipelining", destination });
+      await this.#options.report({ verdict: "refused", rule: "pipelining", destination });
       return;
     }
     this.#answering.set(incoming.socket, response);
     const refusal = refusalOf(incoming, destination) ?? this.#closed(destination);
     if (refusal) {
-      await this.#parts.report({ verdict: "refused", rule: refusal.rule, destination });
+      await this.#options.report({ verdict: "refused", rule: refusal.rule, destination });
       say(response, refusal);
       return;
     }
-    if (this.#parts.meter.countRequest() !== "within") {
+    if (this.#options.meter.countRequest() !== "within") {
       say(response, tooMany);
       return;
     }
-    const pinned = await pinAddress(destination, this.#parts.addresses, AbortSignal.timeout(connectMs));
+    const pinned = await pinAddress(destination, this.#options.addresses, AbortSignal.timeout(connectMs));
     if (!pinned.ok) {
-      await this.#parts.report({ verdict: "failed", rule: pinned.rule, destination });
+      await this.#options.report({ verdict: "failed", rule: pinned.rule, destination });
       say(response, { status: 502, rule: pinned.rule, detail: pinned.detail });
       return;
     }
@@ -140,14 +140,14 @@ export class Inspector implements AsyncDisposable {
     const { method = "", url: target = "", rawHeaders } = incoming;
     const added = known.filter((secret) => isFor(secret, { method, target, rawHeaders }));
     const rule = added.length === 0 ? "no secret" : `secret ${added.map((secret) => secret.name).join(", ")}`;
-    await this.#parts.report({ verdict: "allowed", rule, destination, address });
-    const { reflections, trusted, report } = this.#parts;
+    await this.#options.report({ verdict: "allowed", rule, destination, address });
+    const { reflections, trusted, report } = this.#options;
     const secrets = { known, added };
     await forward({ incoming, response, destination, address, secrets, finder, reflections, trusted, report });
   }
 
   #closed({ host, port }: Destination): InnerRefusal | undefined {
-    return this.#parts.reflections.isClosed(`${host}:${port}`) ? reflectsRefusal(`${host}:${port}`) : undefined;
+    return this.#options.reflections.isClosed(`${host}:${port}`) ? reflectsRefusal(`${host}:${port}`) : undefined;
   }
 }
 

@@ -18,7 +18,7 @@ import { refuse } from "./replies.ts";
 import type { EgressEvent, Refusal } from "./replies.ts";
 import { runTunnel } from "./tunnel.ts";
 
-export interface PassageParts {
+export interface PassageOptions {
   readonly group: string;
   /** Destinations as `host:port`. */
   readonly allow: ReadonlySet<string>;
@@ -37,18 +37,18 @@ export interface PassageParts {
 
 /** One request to get through: judged, connected, looked at, and carried until its end. */
 export class Passage {
-  readonly #parts: PassageParts;
+  readonly #options: PassageOptions;
   readonly #destination: Destination;
   readonly #name: string;
 
-  constructor(parts: PassageParts, destination: Destination) {
-    this.#parts = parts;
+  constructor(options: PassageOptions, destination: Destination) {
+    this.#options = options;
     this.#destination = destination;
     this.#name = `${destination.host}:${destination.port}`;
   }
 
   async run(socket: Socket, signal: AbortSignal): Promise<void> {
-    const { allow, meter, reflections, report } = this.#parts;
+    const { allow, meter, reflections, report } = this.#options;
     if (!allow.has(this.#name)) {
       await this.#refuse(socket, { status: 403, rule: "allowlist", detail: this.#notAllowed() });
       return;
@@ -87,17 +87,17 @@ export class Passage {
   }
 
   #notAllowed(): string {
-    const { group } = this.#parts;
+    const { group } = this.#options;
     return `${this.#name} is not in the allowlist of this group; the operator can add "${this.#name}" to groups.${group}.network.allow (or sandbox.network.allow) in config.yaml`;
   }
 
   async #refuse(socket: Socket, refusal: Refusal): Promise<void> {
-    await refuse(socket, this.#parts, { ...refusal, destination: this.#destination });
+    await refuse(socket, this.#options, { ...refusal, destination: this.#destination });
   }
 
   /** The address to connect to, or what speaks for the destination. */
   async #find(signal: AbortSignal): Promise<{ readonly to: string | Duplex } | Refusal> {
-    const { inspector, addresses, limits } = this.#parts;
+    const { inspector, addresses, limits } = this.#options;
     const inspected = inspector(this.#destination);
     if (inspected) return { to: inspected };
     const patience = AbortSignal.any([signal, AbortSignal.timeout(limits.connectMs)]);
@@ -110,7 +110,7 @@ export class Passage {
     const stream = connect({ host: address, port: this.#destination.port, allowHalfOpen: true });
     stream.on("error", () => stream.destroy());
     try {
-      const patience = AbortSignal.timeout(this.#parts.limits.connectMs);
+      const patience = AbortSignal.timeout(this.#options.limits.connectMs);
       await once(stream, "connect", { signal: AbortSignal.any([signal, patience]) });
       return stream;
     } catch {
@@ -121,7 +121,7 @@ export class Passage {
 
   /** Nothing that the client sends goes further before it has said, in its ClientHello, that it wants this host. */
   async #carry(client: Socket, upstream: Duplex, signal: AbortSignal): Promise<void> {
-    const { limits, meter, elapsed } = this.#parts;
+    const { limits, meter, elapsed } = this.#options;
     const began = elapsed();
     client.write("HTTP/1.1 200 Connection established\r\n\r\n");
     const hello = await readFirst(client, decided, { maxBytes: maxHelloBytes, timeoutMs: limits.handshakeMs });
@@ -145,7 +145,7 @@ export class Passage {
     count: { bytesUp: number; bytesDown: number; ms: number },
     refused = false,
   ): Promise<void> {
-    const { report } = this.#parts;
+    const { report } = this.#options;
     const ms = Math.round(count.ms);
     await report({ verdict: refused ? "refused" : "closed", rule, destination: this.#destination, ...count, ms });
   }

@@ -24,10 +24,10 @@ const phrases: Readonly<Record<number, string>> = {
 /** Puts a refusal on record and says it to the client, with the rule and what an operator could change. */
 export async function refuse(
   socket: Socket,
-  parts: { readonly report: (event: EgressEvent) => Promise<void> },
+  options: { readonly report: (event: EgressEvent) => Promise<void> },
   { status, rule, detail, destination }: Refusal,
 ): Promise<void> {
-  await parts.report({ verdict: status === 502 ? "failed" : "refused", rule, destination });
+  await options.report({ verdict: status === 502 ? "failed" : "refused", rule, destination });
   await answer(socket, status, rule, detail);
 }
 

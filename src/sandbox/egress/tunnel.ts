@@ -16,14 +16,14 @@ export interface TunnelReport {
  * Carries bytes both ways until both sides are done or a limit is reached, no faster than the slower side takes them.
  * Both streams are destroyed at the end. Never rejects.
  */
-export async function runTunnel(parts: {
+export async function runTunnel(options: {
   readonly client: Duplex;
   readonly upstream: Duplex;
   readonly limits: EgressLimits;
   readonly meter: EgressMeter;
   readonly signal: AbortSignal;
 }): Promise<TunnelReport> {
-  const { client, upstream, limits, meter, signal } = parts;
+  const { client, upstream, limits, meter, signal } = options;
   const bytes = { up: 0, down: 0 };
   let end: TunnelEnd = "done";
   const stop = (why: TunnelEnd): void => {

@@ -5,7 +5,7 @@ import { sleep } from "../../lib/sleep.ts";
 
 const retryMs = 1_000;
 
-export interface EngineWaitParts {
+export interface EngineWaitOptions {
   /** Asks the engine for everything that turns need; rejects with `engine_unavailable` while it is away. */
   readonly prepare: () => Promise<void>;
   /** A service may be up before its engine; where somebody sits at the host, they should be told. */
@@ -15,25 +15,25 @@ export interface EngineWaitParts {
 
 /** Lets turns wait for an engine that is not there yet when the host starts. Disposal gives up waiting. */
 export class EngineWait implements AsyncDisposable {
-  readonly #parts: EngineWaitParts;
+  readonly #options: EngineWaitOptions;
   readonly #stop = new AbortController();
   readonly #ready = Promise.withResolvers<void>();
   #trying: Promise<void> | undefined;
 
-  private constructor(parts: EngineWaitParts) {
-    this.#parts = parts;
+  private constructor(options: EngineWaitOptions) {
+    this.#options = options;
   }
 
   /** Resolves when the engine is ready, or when it is known that it must be waited for; rejects with all other failures. */
-  static async begin(parts: EngineWaitParts): Promise<EngineWait> {
-    const wait = new EngineWait(parts);
+  static async begin(options: EngineWaitOptions): Promise<EngineWait> {
+    const wait = new EngineWait(options);
     try {
-      await parts.prepare();
+      await options.prepare();
       wait.#ready.resolve();
     } catch (error) {
       const isAway = error instanceof AppError && error.code === "engine_unavailable";
-      if (!isAway || !parts.mayWait) throw error;
-      parts.logger.warn(
+      if (!isAway || !options.mayWait) throw error;
+      options.logger.warn(
         { reason: error.message, fix: error.fix },
         "the container engine is unavailable; turns wait for it",
       );
@@ -63,12 +63,13 @@ export class EngineWait implements AsyncDisposable {
       await sleep(retryMs, signal);
       if (signal.aborted) return;
       try {
-        await this.#parts.prepare();
-        this.#parts.logger.info("the container engine is available again; turns continue");
+        await this.#options.prepare();
+        this.#options.logger.info("the container engine is available again; turns continue");
         return this.#ready.resolve();
       } catch (error) {
         const { message } = toError(error);
-        if (message !== told) this.#parts.logger.warn({ reason: message }, "turns still wait for the container engine");
+        if (message !== told)
+          this.#options.logger.warn({ reason: message }, "turns still wait for the container engine");
         told = message;
       }
     }

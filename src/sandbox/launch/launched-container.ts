@@ -17,7 +17,7 @@ import type { MountInspector } from "../mounts/inspector.ts";
 import { recheckMount } from "../mounts/identity.ts";
 import { identitiesOf } from "./spec.ts";
 
-export interface LaunchedParts {
+export interface LaunchedOptions {
   readonly engine: ContainerEngine;
   readonly id: string;
   readonly name: string;
@@ -52,21 +52,21 @@ export class LaunchedContainer {
   readonly mailFolder: string;
   /** Never rejects: a container that the engine does not know any more has ended, too. */
   readonly exited: Promise<ContainerExit>;
-  readonly #parts: LaunchedParts;
+  readonly #options: LaunchedOptions;
   readonly #watching = new AbortController();
   readonly #remove: () => Promise<void>;
   #cgroups: ContainerCgroups | undefined;
   #isPaused = false;
   #outside: Promise<OutsideView> | undefined;
 
-  constructor(parts: LaunchedParts) {
-    this.#parts = parts;
-    this.id = parts.id;
-    this.name = parts.name;
-    this.generation = parts.generation;
-    this.uid = parts.uid;
-    this.mailFolder = parts.mailFolder;
-    this.#remove = memoize(() => parts.engine.remove(parts.id).finally(() => this.#watching.abort()));
+  constructor(options: LaunchedOptions) {
+    this.#options = options;
+    this.id = options.id;
+    this.name = options.name;
+    this.generation = options.generation;
+    this.uid = options.uid;
+    this.mailFolder = options.mailFolder;
+    this.#remove = memoize(() => options.engine.remove(options.id).finally(() => this.#watching.abort()));
     this.exited = this.#watch();
   }
 
@@ -75,7 +75,7 @@ export class LaunchedContainer {
    * it does not run any more: that says nothing about what it was.
    */
   async attest(probe: ProbeReport | undefined): Promise<readonly string[]> {
-    const { body } = this.#parts;
+    const { body } = this.#options;
     const { inspection, cgroups, hostView, changed, folders } = await this.lookFromOutside();
     this.#cgroups = cgroups;
     this.#isPaused = stateOf(inspection)["Status"] === "paused";
@@ -93,7 +93,7 @@ export class LaunchedContainer {
   }
 
   async #look(): Promise<OutsideView> {
-    const { engine, id, granted } = this.#parts;
+    const { engine, id, granted } = this.#options;
     const inspection = await engine.inspect(id);
     if (inspection === undefined || !isRunning(inspection)) throw endedEarly(this.name);
     const folders = identitiesOf(granted);
@@ -118,16 +118,16 @@ export class LaunchedContainer {
 
   /** Has it any mounts that can be looked into? */
   get hasMounts(): boolean {
-    return this.#parts.inspector !== undefined;
+    return this.#options.inspector !== undefined;
   }
 
   /** What lies in its mounts now. */
   async lookIntoMounts(signal: AbortSignal): Promise<MountSighting> {
-    if (this.#parts.inspector === undefined) return nothingSeen;
+    if (this.#options.inspector === undefined) return nothingSeen;
     const { inspection } = await this.lookFromOutside();
     // A clock that cannot be read: all that is there counts as touched.
     const startedAt = Date.parse(String(stateOf(inspection)["StartedAt"])) || 0;
-    return this.#parts.inspector.look(startedAt / 1000, signal);
+    return this.#options.inspector.look(startedAt / 1000, signal);
   }
 
   isFrozen(): boolean {
@@ -135,11 +135,11 @@ export class LaunchedContainer {
   }
 
   async freeze(): Promise<void> {
-    await this.#parts.engine.pause(this.id);
+    await this.#options.engine.pause(this.id);
   }
 
   async thaw(): Promise<void> {
-    await this.#parts.engine.unpause(this.id);
+    await this.#options.engine.unpause(this.id);
   }
 
   /** Ends and removes it; later calls wait for the first one, or try again if that has failed. */
@@ -149,12 +149,12 @@ export class LaunchedContainer {
 
   /** One that died while it was looked at looks strange from some sides. */
   async #stillRuns(): Promise<boolean> {
-    const inspection = await this.#parts.engine.inspect(this.id);
+    const inspection = await this.#options.engine.inspect(this.id);
     return inspection !== undefined && isRunning(inspection);
   }
 
   async #watch(): Promise<ContainerExit> {
-    const { engine } = this.#parts;
+    const { engine } = this.#options;
     const { signal } = this.#watching;
     for (;;) {
       try {

@@ -21,7 +21,7 @@ import type { ContainerUser, SandboxSize } from "../profile/profile.ts";
 import { containerLabels as labels, containerSpec, describeProtected } from "./spec.ts";
 import type { ContainerSpec, EgressMount, ImageFacts } from "./spec.ts";
 
-export interface LauncherParts {
+export interface LauncherOptions {
   readonly engine: ContainerEngine;
   /** The image of the agent, as soon as the engine can be asked for it. */
   readonly image: () => Promise<ImageFacts>;
@@ -65,11 +65,11 @@ const looksForSwaps = 50;
 
 /** Makes hardened containers for sessions. Every mount is judged anew for each container. */
 export class ContainerLauncher {
-  readonly #parts: LauncherParts;
+  readonly #options: LauncherOptions;
   readonly #granted = new Map<string, readonly MountGrant[]>();
 
-  constructor(parts: LauncherParts) {
-    this.#parts = parts;
+  constructor(options: LauncherOptions) {
+    this.#options = options;
   }
 
   /** Folders as the group's agent sees them, as far as they have been judged. */
@@ -83,8 +83,8 @@ export class ContainerLauncher {
 
   /** Changes with anything that a container of this group is made from, without looking at the folders themselves, but for its protected files. */
   async fingerprint(group: Group): Promise<string> {
-    const { mountContext, sandbox, egressOf } = this.#parts;
-    const image = await this.#parts.image();
+    const { mountContext, sandbox, egressOf } = this.#options;
+    const image = await this.#options.image();
     const allowlist =
       group.mounts.length === 0 ? "" : await readFile(mountContext.allowlistPath, "utf8").catch(() => "");
     const files = describeProtected(await this.#protectedFilesIfAny(group));
@@ -94,7 +94,7 @@ export class ContainerLauncher {
 
   /** A group without a folder gets one when its container is made. */
   async #protectedFilesIfAny({ name }: Group): Promise<readonly ProtectedFile[]> {
-    return this.#parts.protectedFiles(name).catch((error: unknown) => {
+    return this.#options.protectedFiles(name).catch((error: unknown) => {
       if (error instanceof AppError && error.code === "not_found") return [];
       throw error;
     });
@@ -112,7 +112,7 @@ export class ContainerLauncher {
 
   /** Containers that carry this home's label, whatever made them. */
   async found() {
-    const summaries = await this.#parts.engine.list({ [labels.instance]: this.#parts.instance });
+    const summaries = await this.#options.engine.list({ [labels.instance]: this.#options.instance });
     return summaries.map((summary) => this.#describe(summary));
   }
 
@@ -125,12 +125,12 @@ export class ContainerLauncher {
       running: summary.running,
       adopt: (group: Group, session: Session, mailFolder: string) =>
         this.#adopt(summary, { group, session, generation, mailFolder }),
-      remove: () => this.#parts.engine.remove(summary.id),
+      remove: () => this.#options.engine.remove(summary.id),
     };
   }
 
   async #adopt(summary: ContainerSummary, life: Life): Promise<LaunchedContainer | string> {
-    const { engine } = this.#parts;
+    const { engine } = this.#options;
     const prepared = await this.#prepare(life.group, life.session);
     const { body, hash, name } = prepared.specOf(life.generation, life.mailFolder);
     if (summary.labels[labels.spec] !== hash) return "its configuration changed";
@@ -148,19 +148,19 @@ export class ContainerLauncher {
   }
 
   async #prepare(group: Group, session: Session): Promise<Prepared> {
-    const { mountContext, instance, sandbox, globalFolder } = this.#parts;
-    const image = await this.#parts.image();
-    const ordinal = await this.#parts.ordinal(group.name);
-    const settled = await judgeGroupMounts(group, this.#parts.groups, { context: mountContext, ordinal, instance });
+    const { mountContext, instance, sandbox, globalFolder } = this.#options;
+    const image = await this.#options.image();
+    const ordinal = await this.#options.ordinal(group.name);
+    const settled = await judgeGroupMounts(group, this.#options.groups, { context: mountContext, ordinal, instance });
     const { user, granted, verdicts } = settled;
     this.#granted.set(group.name, granted);
     if (verdicts.length > 0) {
       const data = { group: group.name, session: session.id, mounts: verdicts.map(describeVerdict) };
-      await this.#parts.publish({ type: "mounts.judged", actor: "host", data });
+      await this.#options.publish({ type: "mounts.judged", actor: "host", data });
     }
-    const groupFolder = await this.#parts.groupFolder(group, user);
-    const protectedFiles = await this.#parts.protectedFiles(group.name);
-    const egress = await this.#parts.openEgress?.(group.name);
+    const groupFolder = await this.#options.groupFolder(group, user);
+    const protectedFiles = await this.#options.protectedFiles(group.name);
+    const egress = await this.#options.openEgress?.(group.name);
     const specOf: Prepared["specOf"] = (generation, mailFolder) => {
       const mail = {
         toAgent: join(mailFolder, mailboxFolders.toAgent),
@@ -187,7 +187,7 @@ export class ContainerLauncher {
 
   async #inspectorFor({ granted, user }: GroupMounts, groupFolder: string): Promise<MountInspector | undefined> {
     if (granted.length === 0) return undefined;
-    const refusals = await readRefusals(this.#parts.mountContext);
+    const refusals = await readRefusals(this.#options.mountContext);
     const refuseName = (name: string): string | undefined => refusals.ofName(name);
     return new MountInspector({ granted, groupFolder, uid: user.uid, refuseName, refusedNames: refusals.names });
   }
@@ -205,7 +205,7 @@ export class ContainerLauncher {
   }
 
   async #create(prepared: Prepared, life: Life): Promise<LaunchedContainer> {
-    const { engine, publish } = this.#parts;
+    const { engine, publish } = this.#options;
     const { name, body, hash } = prepared.specOf(life.generation, life.mailFolder);
     const about = { group: life.group.name, session: life.session.id, actor: "host" } as const;
     await refuseChangedMounts(prepared.granted);
@@ -218,9 +218,9 @@ export class ContainerLauncher {
     try {
       const begin = { type: "container.started", ...about, data: { name, container: id } } as const;
       const [output] = await Promise.all([engine.attach(id), publish(begin)]);
-      pourOutput(output, this.#parts.output(about.session, about.group));
+      pourOutput(output, this.#options.output(about.session, about.group));
       const { generation, mailFolder } = life;
-      const parts = {
+      const options = {
         engine,
         id,
         name,
@@ -231,7 +231,7 @@ export class ContainerLauncher {
         granted: prepared.granted,
         inspector: prepared.inspector,
       };
-      launched = new LaunchedContainer(parts);
+      launched = new LaunchedContainer(options);
       await engine.start(id);
       void launched.lookFromOutside();
       return launched;

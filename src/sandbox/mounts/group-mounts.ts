@@ -24,9 +24,9 @@ type Asking = Pick<Group, "name" | "mounts">;
 export async function judgeGroupMounts(
   group: Asking,
   all: readonly Asking[],
-  parts: { readonly context: MountContext; readonly ordinal: number; readonly instance: string },
+  options: { readonly context: MountContext; readonly ordinal: number; readonly instance: string },
 ): Promise<GroupMounts> {
-  const { context, ordinal, instance } = parts;
+  const { context, ordinal, instance } = options;
   const judged = await judgeMounts(group.mounts, context);
   const others = judged.some(isGranted) ? await grantsOfOthers(group, all, context) : [];
   const apart = await refuseShared(judged, others, await readMountTable(context));

@@ -14,7 +14,7 @@ import { shown, type RefuseName } from "./walk.ts";
 import { openBelow, openFolder } from "./open-below.ts";
 import { looksLikeSecret, secretPatterns } from "./secret-names.ts";
 
-export interface MountInspectorParts {
+export interface MountInspectorOptions {
   readonly granted: readonly MountGrant[];
   /** The group's own folder. */
   readonly groupFolder: string;
@@ -56,22 +56,22 @@ const most = 10_000;
  * the host's user may run without knowing. Takes setuid and setgid away from files of the container's user.
  */
 export class MountInspector {
-  readonly #parts: MountInspectorParts;
+  readonly #options: MountInspectorOptions;
   readonly #tests: readonly (readonly string[])[];
   /** Of execution points that were seen, so that only what was touched is read again. */
   readonly #hashes = new Map<string, { readonly stamp: string; readonly hash: string }>();
   /** What was seen last: all that is known of a folder that cannot be looked into any more. */
   #before: Found["executionPoints"] = new Map();
 
-  constructor(parts: MountInspectorParts) {
-    this.#parts = parts;
-    this.#tests = [...refusalTests(parts.refusedNames), ...secretPatterns.map((pattern) => ["-iname", pattern])];
+  constructor(options: MountInspectorOptions) {
+    this.#options = options;
+    this.#tests = [...refusalTests(options.refusedNames), ...secretPatterns.map((pattern) => ["-iname", pattern])];
   }
 
   /** `since`: seconds since 1970; setuid files that were not touched from then on are left to their owner. */
   async look(since: number, signal: AbortSignal): Promise<MountSighting> {
     const found: Found = { setIdFiles: [], executionPoints: new Map(), secrets: [] };
-    const { granted, groupFolder } = this.#parts;
+    const { granted, groupFolder } = this.#options;
     const refusals: string[] = [];
     for (const mount of granted) {
       const refusal = await this.#lookInto(mount, { found, since }, signal);
@@ -120,14 +120,14 @@ export class MountInspector {
 
   /** The end of a sentence, as the rules for mounts say it. */
   #refusalOf({ path, type }: FoundEntry): string | undefined {
-    const why = this.#parts.refuseName(nameOf(path));
+    const why = this.#options.refuseName(nameOf(path));
     if (why !== undefined) return `${shown(path)}, a name that ${why}`;
     return special[type] && `the ${special[type]} ${shown(path)}`;
   }
 
   async #takeBits({ folder, path: where, found, since }: Place, entry: FoundEntry): Promise<void> {
     const { type, mode, uid, changedAt, path } = entry;
-    if (type !== "f" || (mode & setIdBits) === 0 || uid !== this.#parts.uid || Number(changedAt) < since) return;
+    if (type !== "f" || (mode & setIdBits) === 0 || uid !== this.#options.uid || Number(changedAt) < since) return;
     await using file = await openBelow(folder, path);
     const facts = await file?.stat();
     if (!file || !facts?.isFile() || facts.uid !== uid || (facts.mode & setIdBits) === 0) return;

@@ -1,7 +1,7 @@
 import type { Session } from "../../domain/session.ts";
 import type { HotContainer } from "./hot-container.ts";
 import type { FoundContainer } from "./launch.ts";
-import type { Owner } from "./pool-parts.ts";
+import type { Owner } from "./pool-options.ts";
 
 /** The session has had a later container, or has been promised one: a new conversation counts as that. */
 export function isOutdated(hot: Pick<HotContainer, "view">, { generation }: Pick<Session, "generation">): boolean {

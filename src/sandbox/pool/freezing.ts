@@ -1,13 +1,13 @@
 import type { HotContainer } from "./hot-container.ts";
-import type { PoolParts } from "./pool-parts.ts";
+import type { PoolOptions } from "./pool-options.ts";
 
 /** Takes the processor from idle containers and gives it back. */
 export class Freezing {
-  readonly #parts: Pick<PoolParts, "publish" | "logger">;
+  readonly #options: Pick<PoolOptions, "publish" | "logger">;
   #told = false;
 
-  constructor(parts: Pick<PoolParts, "publish" | "logger">) {
-    this.#parts = parts;
+  constructor(options: Pick<PoolOptions, "publish" | "logger">) {
+    this.#options = options;
   }
 
   /** An idle container uses next to nothing without it too, so an engine that cannot pause is complained about once. */
@@ -15,11 +15,11 @@ export class Freezing {
     try {
       if (!hot || !(await hot.freeze())) return;
       const { group, session, name } = hot.view();
-      await this.#parts.publish({ type: "container.frozen", group, session, actor: "host", data: { name } });
+      await this.#options.publish({ type: "container.frozen", group, session, actor: "host", data: { name } });
     } catch (error) {
       const level = this.#told ? "debug" : "warn";
       this.#told = true;
-      this.#parts.logger[level]({ error, container: hot?.view().name }, "an idle container could not be paused");
+      this.#options.logger[level]({ error, container: hot?.view().name }, "an idle container could not be paused");
     }
   }
 
@@ -28,6 +28,6 @@ export class Freezing {
     if (!(await hot.thaw())) return;
     const { group, session, name } = hot.view();
     const data = { name, elapsedMs: Math.round(performance.now() - begun) };
-    await this.#parts.publish({ type: "container.thawed", group, session, actor: "host", data });
+    await this.#options.publish({ type: "container.thawed", group, session, actor: "host", data });
   }
 }

@@ -30,7 +30,7 @@ export interface MailboxEvents {
   readonly onDropped: (reason: string) => void;
 }
 
-export interface HotContainerParts {
+export interface HotContainerOptions {
   readonly session: string;
   readonly group: string;
   readonly fingerprint: string;
@@ -53,7 +53,7 @@ export interface HotContainerParts {
  */
 export class HotContainer {
   readonly fingerprint: string;
-  readonly #parts: HotContainerParts;
+  readonly #options: HotContainerOptions;
   readonly #ready = Promise.withResolvers<ProbeReport>();
   readonly #closed = Promise.withResolvers<void>();
   #state: Exclude<HotContainerView["state"], "frozen"> = "starting";
@@ -67,22 +67,22 @@ export class HotContainer {
   /** The limit that was the end of it. */
   #endedBy: LimitHit["limit"] | undefined;
 
-  private constructor(parts: HotContainerParts) {
-    this.#parts = parts;
-    this.fingerprint = parts.fingerprint;
-    this.#lastUsedAt = parts.now();
+  private constructor(options: HotContainerOptions) {
+    this.#options = options;
+    this.fingerprint = options.fingerprint;
+    this.#lastUsedAt = options.now();
     this.#ready.promise.catch(() => undefined);
   }
 
   /** Opens the mailbox, starts the container, waits until its agent is ready and the attestation found nothing. */
   static async start(
-    parts: HotContainerParts,
+    options: HotContainerOptions,
     launch: () => Promise<RunningContainer>,
     readyTimeoutMs: number,
   ): Promise<HotContainer> {
-    const container = new HotContainer(parts);
+    const container = new HotContainer(options);
     const stop = (): void => void container.close("the host is stopping");
-    parts.stop.addEventListener("abort", stop, { once: true });
+    options.stop.addEventListener("abort", stop, { once: true });
     try {
       await container.#openMailbox();
       await container.#watch(await launch());
@@ -94,13 +94,13 @@ export class HotContainer {
       await container.close(error instanceof Error ? error.message : String(error));
       throw error;
     } finally {
-      parts.stop.removeEventListener("abort", stop);
+      options.stop.removeEventListener("abort", stop);
     }
   }
 
   /** Takes over a container that an earlier life of the host had left idle. */
-  static async adopt(parts: HotContainerParts, running: RunningContainer): Promise<HotContainer> {
-    const container = new HotContainer(parts);
+  static async adopt(options: HotContainerOptions, running: RunningContainer): Promise<HotContainer> {
+    const container = new HotContainer(options);
     try {
       await container.#watch(running);
       await container.#attest(undefined);
@@ -134,8 +134,8 @@ export class HotContainer {
 
   view(): HotContainerView {
     return {
-      session: this.#parts.session,
-      group: this.#parts.group,
+      session: this.#options.session,
+      group: this.#options.group,
       generation: this.#running?.generation ?? 0,
       container: this.#running?.id ?? "",
       name: this.#running?.name ?? "",
@@ -188,7 +188,7 @@ export class HotContainer {
   /** The turn is over; the container may be used again. */
   release(): void {
     this.#listener = undefined;
-    this.#lastUsedAt = this.#parts.now();
+    this.#lastUsedAt = this.#options.now();
     if (this.#state === "busy") this.#state = "idle";
   }
 
@@ -199,7 +199,7 @@ export class HotContainer {
     const before = this.#counted;
     this.#counted = now;
     const hits = hitsBetween(before, now).filter(({ limit }) => limit !== this.#endedBy);
-    for (const hit of hits) this.#parts.onLimit(this, hit);
+    for (const hit of hits) this.#options.onLimit(this, hit);
     return hits;
   }
 
@@ -222,7 +222,7 @@ export class HotContainer {
     this.#ready.reject(new AppError("container_lost", `The container ended before it was ready: ${reason}`));
     this.#listener?.onLost(reason);
     this.#listener = undefined;
-    this.#parts.onGone(this, reason);
+    this.#options.onGone(this, reason);
     try {
       await this.#mailbox?.[Symbol.asyncDispose]();
       await this.#freezing;
@@ -230,8 +230,8 @@ export class HotContainer {
       await this.#running?.remove();
       await this.#mailbox?.removeFiles();
     } catch (error) {
-      this.#parts.onLog("error", `ending the container (${reason}) failed: ${String(error)}`);
-      this.#parts.onLeftBehind();
+      this.#options.onLog("error", `ending the container (${reason}) failed: ${String(error)}`);
+      this.#options.onLeftBehind();
     } finally {
       this.#closed.resolve();
     }
@@ -244,14 +244,14 @@ export class HotContainer {
   }
 
   async #openMailbox(): Promise<void> {
-    this.#mailbox = await this.#parts.openMailbox({
+    this.#mailbox = await this.#options.openMailbox({
       onMessage: (message) => this.#receive(message.payload),
       onDropped: (reason) => {
         // A turn would wait for it for ever. Without a turn, it only counts as a violation.
         if (this.#listener) void this.close(`a message of the agent could not be read (${reason})`);
       },
       onViolation: (reason) => {
-        this.#parts.onLog("error", `the agent broke the mailbox protocol: ${reason}`);
+        this.#options.onLog("error", `the agent broke the mailbox protocol: ${reason}`);
         void this.close(`mailbox violation: ${reason}`);
       },
     });
@@ -267,14 +267,14 @@ export class HotContainer {
     const exit = await running.exited;
     if (this.#state === "closing") return;
     const end = describeExit(exit);
-    if (end.hit) this.#parts.onLimit(this, end.hit);
+    if (end.hit) this.#options.onLimit(this, end.hit);
     this.#endedBy = end.hit?.limit;
     await this.close(end.reason);
   }
 
   #receive(payload: AgentPayload): void {
     if (payload.type === "ready") this.#ready.resolve(payload.probe);
-    else if (payload.type === "log") this.#parts.onLog(payload.level, payload.text);
+    else if (payload.type === "log") this.#options.onLog(payload.level, payload.text);
     else this.#listener?.onMessage(payload);
   }
 

@@ -1,5 +1,5 @@
 /** What becomes of a container that nobody uses. */
-export interface IdlePlanParts {
+export interface IdlePlanOptions {
   /** Until it is frozen (0: never), and until it is ended. */
   readonly times: () => { readonly freezeMs: number; readonly stopMs: number };
   readonly freeze: (session: string) => void;
@@ -8,16 +8,16 @@ export interface IdlePlanParts {
 
 /** At most one timer for each idle container: until it is frozen, then until it is ended. */
 export class IdlePlan {
-  readonly #parts: IdlePlanParts;
+  readonly #options: IdlePlanOptions;
   readonly #timers = new Map<string, NodeJS.Timeout>();
 
-  constructor(parts: IdlePlanParts) {
-    this.#parts = parts;
+  constructor(options: IdlePlanOptions) {
+    this.#options = options;
   }
 
   /** The container is idle from now on. */
   begin(session: string): void {
-    const { times, freeze } = this.#parts;
+    const { times, freeze } = this.#options;
     const { freezeMs, stopMs } = times();
     if (freezeMs === 0 || freezeMs >= stopMs) return this.#stopAfter(session, stopMs);
     this.#after(session, freezeMs, () => {
@@ -33,7 +33,7 @@ export class IdlePlan {
   }
 
   #stopAfter(session: string, ms: number): void {
-    this.#after(session, ms, () => this.#parts.stop(session));
+    this.#after(session, ms, () => this.#options.stop(session));
   }
 
   #after(session: string, ms: number, act: () => void): void {

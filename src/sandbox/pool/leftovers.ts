@@ -3,7 +3,7 @@ import type { Logger } from "pino";
 import { toError } from "../../lib/app-error.ts";
 import type { FoundContainer } from "./launch.ts";
 
-export interface LeftoversParts {
+export interface LeftoversOptions {
   readonly found: () => Promise<readonly FoundContainer[]>;
   /** Is it, or will it be, the container that its session works with? */
   readonly inUse: (container: FoundContainer) => boolean;
@@ -18,14 +18,14 @@ const retryMs = 5_000;
  * answer never came: the engine was away.
  */
 export class Leftovers implements AsyncDisposable {
-  readonly #parts: LeftoversParts;
+  readonly #options: LeftoversOptions;
   #timer: NodeJS.Timeout | undefined;
   #looking: Promise<void> | undefined;
   #suspected = false;
   #closed = false;
 
-  constructor(parts: LeftoversParts) {
-    this.#parts = parts;
+  constructor(options: LeftoversOptions) {
+    this.#options = options;
   }
 
   /** There may be something: it is looked for soon, and until the engine has answered. */
@@ -40,7 +40,7 @@ export class Leftovers implements AsyncDisposable {
 
   /** Resolves when the session has no container that runs or could: only then may it get the next one. */
   async removeOf(session: string): Promise<void> {
-    const found = await this.#parts.found();
+    const found = await this.#options.found();
     await this.#remove(found.filter((container) => container.session === session));
   }
 
@@ -53,20 +53,20 @@ export class Leftovers implements AsyncDisposable {
     try {
       await this.#look();
     } catch (error) {
-      this.#parts.logger.error({ error: toError(error) }, "could not check for leftover containers");
+      this.#options.logger.error({ error: toError(error) }, "could not check for leftover containers");
     }
   }
 
   async #look(): Promise<void> {
     this.#suspected = false;
-    const found = await this.#parts.found();
-    await this.#remove(found.filter((container) => !this.#parts.inUse(container)));
+    const found = await this.#options.found();
+    await this.#remove(found.filter((container) => !this.#options.inUse(container)));
   }
 
   async #remove(containers: readonly FoundContainer[]): Promise<void> {
     for (const container of containers) {
       await container.remove();
-      await this.#parts.removed(container.name, "it was left over");
+      await this.#options.removed(container.name, "it was left over");
     }
   }
 }

@@ -5,7 +5,7 @@ import type { HotContainer } from "./hot-container.ts";
 /** What a container holds soon after its start; also taken for one that nobody can look at. */
 export const containerMb = 64;
 
-export interface MemoryReliefParts {
+export interface MemoryReliefOptions {
   /** The containers that could be ended. */
   readonly idle: () => readonly HotContainer[];
   /** Megabytes that the machine could still give; undefined where nobody can say: then nothing is ended. */
@@ -20,17 +20,17 @@ export interface MemoryReliefParts {
  * longest: megabytes × milliseconds since it was used.
  */
 export class MemoryRelief {
-  readonly #parts: MemoryReliefParts;
+  readonly #options: MemoryReliefOptions;
   /** Two at once would both end containers for the same megabytes. */
   readonly #line = new PQueue({ concurrency: 1 });
 
-  constructor(parts: MemoryReliefParts) {
-    this.#parts = parts;
+  constructor(options: MemoryReliefOptions) {
+    this.#options = options;
   }
 
   /** Makes room for so many containers that are about to start. */
   async relieve(starting: number): Promise<void> {
-    await this.#line.add(() => this.#endUntil(this.#parts.reserveMb + starting * containerMb));
+    await this.#line.add(() => this.#endUntil(this.#options.reserveMb + starting * containerMb));
   }
 
   async #endUntil(neededMb: number): Promise<void> {
@@ -43,14 +43,14 @@ export class MemoryRelief {
   }
 
   async #has(neededMb: number): Promise<boolean> {
-    const available = await this.#parts.availableMb();
+    const available = await this.#options.availableMb();
     return available === undefined || available >= neededMb;
   }
 
   async #inOrder(): Promise<HotContainer[]> {
-    const now = this.#parts.now();
+    const now = this.#options.now();
     const weighed = await Promise.all(
-      this.#parts.idle().map(async (hot) => {
+      this.#options.idle().map(async (hot) => {
         const held = (await hot.heldMemoryMb()) ?? containerMb;
         return { hot, weight: held * (now - hot.lastUsedAt) };
       }),

@@ -19,7 +19,7 @@ export interface MountedContainer {
   lookIntoMounts(signal: AbortSignal): Promise<MountSighting>;
 }
 
-export interface MountWatchParts {
+export interface MountWatchOptions {
   readonly publish: Publish<
     "setuid.removed" | "execution-point.changed" | "execution-points.counted" | "secrets.appeared" | "mount.refused"
   >;
@@ -61,15 +61,15 @@ interface Watched {
  * judged anew; what could harm the host's user is told.
  */
 export class MountWatch implements AsyncDisposable {
-  readonly #parts: MountWatchParts;
+  readonly #options: MountWatchOptions;
   readonly #watched = new Map<string, Watched>();
   readonly #turns = new Map<string, string>();
   readonly #pending: PendingWork;
   readonly #life = new AbortController();
 
-  constructor(parts: MountWatchParts) {
-    this.#parts = parts;
-    this.#pending = new PendingWork((error) => parts.logger.error({ error }, "could not inspect mounts"));
+  constructor(options: MountWatchOptions) {
+    this.#options = options;
+    this.#pending = new PendingWork((error) => options.logger.error({ error }, "could not inspect mounts"));
   }
 
   /**
@@ -112,7 +112,7 @@ export class MountWatch implements AsyncDisposable {
     if (!watched) return undefined;
     await watched.looking;
     const { last } = watched;
-    const isFresh = last && last.tookMs > slow.tookMs && this.#parts.now() - last.at < slow.freshMs;
+    const isFresh = last && last.tookMs > slow.tookMs && this.#options.now() - last.at < slow.freshMs;
     if (isFresh !== true) await this.#look(watched);
     watched.inUse = watched.refused === undefined;
     return watched.refused;
@@ -144,7 +144,7 @@ export class MountWatch implements AsyncDisposable {
 
   async #lookNow(watched: Watched, turn: string | undefined): Promise<void> {
     const { owner, container } = watched;
-    const { publish, now } = this.#parts;
+    const { publish, now } = this.#options;
     if (this.#life.signal.aborted) return;
     const begun = now();
     const before = watched.seen;
@@ -174,7 +174,7 @@ export class MountWatch implements AsyncDisposable {
     const appeared = seen.secrets.filter((file) => !known.has(nameOf(file)));
     if (appeared.length === 0) return;
     const data = { secrets: appeared.slice(0, mostTold), count: appeared.length };
-    await this.#parts.publish({ type: "secrets.appeared", ...owner, actor: "host", data });
+    await this.#options.publish({ type: "secrets.appeared", ...owner, actor: "host", data });
   }
 
   /** `turn`: the last one that used the container; undefined when there was none since the host's start. */
@@ -182,7 +182,7 @@ export class MountWatch implements AsyncDisposable {
     { owner, turn }: Pick<Watched, "owner" | "turn">,
     changes: readonly ExecutionPointChange[],
   ): Promise<void> {
-    const { publish, keepExecutionPoints } = this.#parts;
+    const { publish, keepExecutionPoints } = this.#options;
     const told = changes.slice(0, mostTold);
     for (const point of told) {
       await publish({ type: "execution-point.changed", ...owner, turn, actor: "agent", data: point });
@@ -196,7 +196,7 @@ export class MountWatch implements AsyncDisposable {
   #failed(watched: Watched, error: unknown): void {
     // One that ended while it was started is nobody's any more.
     if (this.#life.signal.aborted || (error instanceof AppError && error.code === "container_lost")) return;
-    this.#parts.logger.error({ error, group: watched.owner.group }, "could not inspect the mounts of a container");
+    this.#options.logger.error({ error, group: watched.owner.group }, "could not inspect the mounts of a container");
     watched.refused ??= `its mounts could not be inspected: ${toError(error).message}`;
     watched.end(watched.refused);
   }

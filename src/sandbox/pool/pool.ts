@@ -5,8 +5,8 @@ import type { LimitHit } from "../../domain/limit.ts";
 import type { HotContainerView, Session } from "../../domain/session.ts";
 import { AppError, toError } from "../../lib/app-error.ts";
 import { HotContainer } from "./hot-container.ts";
-import type { HotContainerParts, TurnListener } from "./hot-container.ts";
-import type { FindOwner, Owner, PoolParts } from "./pool-parts.ts";
+import type { HotContainerOptions, TurnListener } from "./hot-container.ts";
+import type { FindOwner, Owner, PoolOptions } from "./pool-options.ts";
 import { PendingWork } from "../../lib/pending-work.ts";
 import { adoptionFault, isOutdated } from "./adoption.ts";
 import { Freezing } from "./freezing.ts";
@@ -29,7 +29,7 @@ const stopping = "the host is stopping";
  * only wait for their tools come on top.
  */
 export class SessionPool implements AsyncDisposable {
-  readonly #parts: PoolParts;
+  readonly #options: PoolOptions;
   readonly #hot = new Map<string, HotContainer>();
   readonly #idle: IdlePlan;
   readonly #memory: MemoryRelief;
@@ -44,29 +44,31 @@ export class SessionPool implements AsyncDisposable {
   readonly #doubtful = new Set<string>();
   #groupOf: ((name: string) => Group | undefined) | undefined;
 
-  constructor(parts: PoolParts) {
-    this.#parts = parts;
-    this.#freezing = new Freezing(parts);
-    this.#pending = new PendingWork((error) => parts.logger.error({ error }, "a container could not be ended cleanly"));
+  constructor(options: PoolOptions) {
+    this.#options = options;
+    this.#freezing = new Freezing(options);
+    this.#pending = new PendingWork((error) =>
+      options.logger.error({ error }, "a container could not be ended cleanly"),
+    );
     this.#leftovers = new Leftovers({
-      found: () => parts.launcher.found(),
+      found: () => options.launcher.found(),
       inUse: ({ session, generation }) =>
         this.#hot.get(session)?.view().generation === generation || this.#starting.get(session) === generation,
       removed: (name, reason) => this.#tellRemoved(name, reason),
-      logger: parts.logger,
+      logger: options.logger,
     });
     this.#idle = new IdlePlan({
-      times: () => ({ freezeMs: parts.limits.freezeMs, stopMs: parts.limits.idleStopMs }),
+      times: () => ({ freezeMs: options.limits.freezeMs, stopMs: options.limits.idleStopMs }),
       freeze: (session) => void this.#freezing.freeze(this.#hot.get(session)),
       stop: (session) => this.#endIdle(session, "it was idle for too long"),
     });
     this.#memory = new MemoryRelief({
       idle: () => this.#idleOnes(),
-      availableMb: parts.availableMemoryMb,
+      availableMb: options.availableMemoryMb,
       get reserveMb() {
-        return parts.limits.memoryReserveMb;
+        return options.limits.memoryReserveMb;
       },
-      now: parts.now,
+      now: options.now,
     });
     this.#memoryTimer = setInterval(
       () => this.#pending.add(this.#memory.relieve(this.#starting.size)),
@@ -82,8 +84,8 @@ export class SessionPool implements AsyncDisposable {
   async acquire(group: Group, session: Session, listener: TurnListener): Promise<HotContainer> {
     if (this.#stop.signal.aborted) throw new AppError("container_lost", "The host is stopping.");
     await this.#admit(group.name, session.id);
-    const fingerprint = await this.#parts.launcher.fingerprint(group);
-    const refusal = await this.#parts.mounts.refusalOf(session.id);
+    const fingerprint = await this.#options.launcher.fingerprint(group);
+    const refusal = await this.#options.mounts.refusalOf(session.id);
     const hot = this.#hot.get(session.id);
     const isCurrent = hot?.fingerprint === fingerprint && !isOutdated(hot, session) && refusal === undefined;
     if (hot?.state === "idle" && isCurrent) {
@@ -111,8 +113,8 @@ export class SessionPool implements AsyncDisposable {
     // What happened since the last tool call would otherwise count for the next turn.
     void hot.limitHits();
     hot.release();
-    this.#parts.workspaces.released(hot.view().group);
-    this.#parts.mounts.released(session);
+    this.#options.workspaces.released(hot.view().group);
+    this.#options.mounts.released(session);
     if (hot.state === "idle") this.#idle.begin(session);
     this.#pending.add(this.#endExcess());
     if (this.#doubtful.delete(session)) this.#pending.add(this.#endIfOutdated(session));
@@ -150,7 +152,7 @@ export class SessionPool implements AsyncDisposable {
    * using when the host ended, is taken over; all others are removed.
    */
   async reconcile(find: FindOwner): Promise<void> {
-    const found = await this.#parts.launcher.found();
+    const found = await this.#options.launcher.found();
     await Promise.all(found.map((container) => this.#reconcileOne(container, find)));
   }
 
@@ -160,7 +162,7 @@ export class SessionPool implements AsyncDisposable {
     clearInterval(this.#memoryTimer);
     const late = AbortSignal.timeout(endMs);
     await Promise.race([this.#endAll(), once(late, "abort")]);
-    if (late.aborted) this.#parts.logger.error("the engine did not end all containers in time");
+    if (late.aborted) this.#options.logger.error("the engine did not end all containers in time");
   }
 
   async #endAll(): Promise<void> {
@@ -174,24 +176,24 @@ export class SessionPool implements AsyncDisposable {
     session: Session,
     { fingerprint, listener }: { fingerprint: string; listener: TurnListener },
   ): Promise<HotContainer> {
-    const { launcher, sessions, publish, limits } = this.#parts;
+    const { launcher, sessions, publish, limits } = this.#options;
     const begun = performance.now();
     const [plan] = await Promise.all([
       launcher.plan(group, session),
       // Two containers of one session would share its folder, and the older one may still run what a turn began in it.
       this.#leftovers.removeOf(session.id),
     ]);
-    for (const warning of plan.warnings) this.#parts.containerLog(session.id, group.name, "warn", warning);
+    for (const warning of plan.warnings) this.#options.containerLog(session.id, group.name, "warn", warning);
     const generation = await sessions.nextGeneration(session.id);
     this.#starting.set(session.id, generation);
-    const parts = await this.#containerParts(group, session, { fingerprint, generation, uid: plan.uid });
-    const folder = this.#parts.mailFolder(session.id, generation);
+    const options = await this.#containerParts(group, session, { fingerprint, generation, uid: plan.uid });
+    const folder = this.#options.mailFolder(session.id, generation);
     try {
       const launch = async (): Promise<RunningContainer> =>
-        this.#watchMounts(parts, await plan.start(generation, folder));
-      const hot = await HotContainer.start(parts, launch, limits.readyTimeoutMs);
+        this.#watchMounts(options, await plan.start(generation, folder));
+      const hot = await HotContainer.start(options, launch, limits.readyTimeoutMs);
       // What its agent does is measured by what was there before it was spoken to.
-      const refusal = await this.#parts.mounts.refusalOf(session.id);
+      const refusal = await this.#options.mounts.refusalOf(session.id);
       if (refusal !== undefined) await hot.close(refusal);
       if (this.#stop.signal.aborted) await hot.close(stopping);
       hot.occupy(listener);
@@ -211,14 +213,14 @@ export class SessionPool implements AsyncDisposable {
     group: Group,
     session: Session,
     life: { fingerprint: string; generation: number; uid: number },
-  ): Promise<HotContainerParts> {
-    const block = await this.#parts.sessions.nextMailboxBlock(session.id);
+  ): Promise<HotContainerOptions> {
+    const block = await this.#options.sessions.nextMailboxBlock(session.id);
     return {
       session: session.id,
       group: group.name,
       fingerprint: life.fingerprint,
       openMailbox: (mail) =>
-        this.#parts.openMailbox({
+        this.#options.openMailbox({
           ...mail,
           session: session.id,
           group: group.name,
@@ -226,12 +228,12 @@ export class SessionPool implements AsyncDisposable {
           firstId: block * mailboxBlockSize,
           containerUid: life.uid,
         }),
-      onLog: (level, text) => this.#parts.containerLog(session.id, group.name, level, text),
+      onLog: (level, text) => this.#options.containerLog(session.id, group.name, level, text),
       onGone: (container, reason) => this.#gone(session.id, container, reason),
       onLimit: (container, hit) => this.#pending.add(this.#tellLimit(group, container.view(), hit)),
       stop: this.#stop.signal,
       onLeftBehind: () => this.#leftovers.suspect(),
-      now: this.#parts.now,
+      now: this.#options.now,
     };
   }
 
@@ -243,7 +245,7 @@ export class SessionPool implements AsyncDisposable {
       await found.remove();
       await this.#tellRemoved(found.name, reason);
     } catch (error) {
-      this.#parts.logger.error(
+      this.#options.logger.error(
         { error, container: found.name },
         "a container of an earlier start could not be removed",
       );
@@ -254,20 +256,20 @@ export class SessionPool implements AsyncDisposable {
   /** Why it was not taken over; undefined when it was. */
   async #tryAdopt(found: FoundContainer, owner: Owner | undefined): Promise<string | undefined> {
     if (this.#hot.get(found.session)?.view().generation === found.generation) return undefined;
-    const fault = adoptionFault(found, owner, this.#hot.size >= (this.#parts.limits.maxHot ?? Infinity));
+    const fault = adoptionFault(found, owner, this.#hot.size >= (this.#options.limits.maxHot ?? Infinity));
     if (!owner || fault !== undefined) return fault;
-    const folder = this.#parts.mailFolder(owner.session.id, found.generation);
+    const folder = this.#options.mailFolder(owner.session.id, found.generation);
     const running: RunningContainer | string = await found.adopt(owner.group, owner.session, folder);
     if (typeof running === "string") return running;
-    const fingerprint = await this.#parts.launcher.fingerprint(owner.group);
+    const fingerprint = await this.#options.launcher.fingerprint(owner.group);
     const life = { fingerprint, generation: found.generation, uid: running.uid };
     try {
-      const parts = await this.#containerParts(owner.group, owner.session, life);
-      const hot = await HotContainer.adopt(parts, this.#watchMounts(parts, running));
+      const options = await this.#containerParts(owner.group, owner.session, life);
+      const hot = await HotContainer.adopt(options, this.#watchMounts(options, running));
       this.#hot.set(owner.session.id, hot);
       this.release(owner.session.id);
       const data = lifeOf(hot.view());
-      await this.#parts.publish({ type: "container.adopted", ...placeOf(hot.view()), actor: "host", data });
+      await this.#options.publish({ type: "container.adopted", ...placeOf(hot.view()), actor: "host", data });
       return undefined;
     } catch (error) {
       return error instanceof Error ? error.message : String(error);
@@ -277,7 +279,7 @@ export class SessionPool implements AsyncDisposable {
   /** A group that may not work keeps no container either: what still runs in it could go on taking. */
   async #admit(group: string, session: string): Promise<void> {
     try {
-      await this.#parts.workspaces.admit(group);
+      await this.#options.workspaces.admit(group);
     } catch (error) {
       await this.stop(session, toError(error).message);
       throw error;
@@ -291,7 +293,7 @@ export class SessionPool implements AsyncDisposable {
 
   /** Ends idle containers until there are no more than `maxHot`. Those of turns that only wait for their tools may be more. */
   async #endExcess(): Promise<void> {
-    const { maxHot = Infinity } = this.#parts.limits;
+    const { maxHot = Infinity } = this.#options.limits;
     // One that has just started may be in both.
     while (new Set([...this.#hot.keys(), ...this.#starting.keys()]).size > maxHot) {
       const [oldest] = this.#idleOnes().toSorted((a, b) => a.lastUsedAt - b.lastUsedAt);
@@ -304,7 +306,7 @@ export class SessionPool implements AsyncDisposable {
     const hot = this.#hot.get(session);
     if (!hot) return;
     const group = this.#groupOf?.(hot.view().group);
-    const isCurrent = group !== undefined && (await this.#parts.launcher.fingerprint(group)) === hot.fingerprint;
+    const isCurrent = group !== undefined && (await this.#options.launcher.fingerprint(group)) === hot.fingerprint;
     // One that has got work in between was looked at for it.
     if (isCurrent || hot.state !== "idle") return;
     await hot.close(group ? "its configuration changed" : "its group was removed");
@@ -314,8 +316,8 @@ export class SessionPool implements AsyncDisposable {
     return [...this.#hot.values()].filter((hot) => hot.state === "idle");
   }
 
-  #watchMounts(owner: Pick<HotContainerParts, "group" | "session">, running: RunningContainer): RunningContainer {
-    this.#parts.mounts.begin(owner, running, (reason) => this.#endIdle(owner.session, reason));
+  #watchMounts(owner: Pick<HotContainerOptions, "group" | "session">, running: RunningContainer): RunningContainer {
+    this.#options.mounts.begin(owner, running, (reason) => this.#endIdle(owner.session, reason));
     return running;
   }
 
@@ -332,17 +334,17 @@ export class SessionPool implements AsyncDisposable {
     const view = container.view();
     if (view.container === "") return;
     const data = { ...lifeOf(view), reason };
-    this.#pending.add(this.#parts.publish({ type: "container.stopped", ...placeOf(view), actor: "host", data }));
+    this.#pending.add(this.#options.publish({ type: "container.stopped", ...placeOf(view), actor: "host", data }));
   }
 
   async #tellRemoved(name: string, reason: string): Promise<void> {
-    await this.#parts.publish({ type: "container.removed", actor: "host", data: { name, reason } });
+    await this.#options.publish({ type: "container.removed", actor: "host", data: { name, reason } });
   }
 
   async #tellLimit(group: Group, container: HotContainerView, hit: LimitHit): Promise<void> {
     const data = { ...hit, unreported: 0 };
-    await this.#parts.publish({ type: "limit.reached", ...placeOf(container), actor: "agent", data });
-    await this.#parts.notify(group, hit.text);
+    await this.#options.publish({ type: "limit.reached", ...placeOf(container), actor: "agent", data });
+    await this.#options.notify(group, hit.text);
   }
 }
 

@@ -11,7 +11,7 @@ import type { Store } from "../../stores/store.ts";
 import { ProtectedFiles } from "./protected-files.ts";
 import type { RefusedChange } from "./protected-files.ts";
 
-interface InstructionsParts {
+interface InstructionsOptions {
   /** Of the groups, and of the host's copies of what is in use. */
   readonly folders: { readonly groups: string; readonly copies: string };
   readonly hostUid: number;
@@ -31,16 +31,16 @@ const noticeMs = 3_600_000;
  * it is first used, once, and one that is not the operator's is put on record and not used.
  */
 export class Instructions {
-  readonly #parts: InstructionsParts;
+  readonly #options: InstructionsOptions;
   readonly #files: ProtectedFiles;
   /** What each group used last: as long as it is the same, nothing is computed or asked. */
   readonly #used = new Map<string, string>();
   /** When the operator was last told about a group, by the monotonic clock. */
   readonly #told = new Map<string, number>();
 
-  constructor(parts: InstructionsParts) {
-    const { folders, hostUid, store } = parts;
-    this.#parts = parts;
+  constructor(options: InstructionsOptions) {
+    const { folders, hostUid, store } = options;
+    this.#options = options;
     this.#files = new ProtectedFiles(
       folders,
       hostUid,
@@ -72,7 +72,7 @@ export class Instructions {
     { group, session }: { readonly group: string; readonly session: string },
     text: string,
   ): Promise<void> {
-    const { store, publish, clock } = this.#parts;
+    const { store, publish, clock } = this.#options;
     const sha256 = digest(text);
     const bytes = Buffer.byteLength(text);
     const before = (await store.folder(group))?.instructions;
@@ -86,7 +86,7 @@ export class Instructions {
 
   async #refused(change: RefusedChange): Promise<void> {
     const { group, file, reason, movedTo } = change;
-    const { publish, tell, logger, clock } = this.#parts;
+    const { publish, tell, logger, clock } = this.#options;
     const data = { file, reason, ...(movedTo !== undefined && { movedTo }) };
     await publish({ type: "file.refused", group, actor: "host", data });
     const text = `${file} of group ${group} has changed, and the change is not used: ${reasons[reason]}. ${remedy(change)}`;

@@ -13,7 +13,7 @@ export interface WatchedContainer {
 /** Room for bytes, and for files, folders and links. */
 export type FreeSpace = FolderUsage;
 
-export interface WorkspaceWatchParts {
+export interface WorkspaceWatchOptions {
   readonly limitBytes: number;
   readonly measure: (group: string, signal: AbortSignal) => Promise<FolderUsage | undefined>;
   /** What is still free where the folders are. Asked every few seconds: it has to be cheap. */
@@ -37,7 +37,7 @@ const roundsBetweenLooks = 30;
  * loses its container and gets none until there is room again.
  */
 export class WorkspaceWatch implements AsyncDisposable {
-  readonly #parts: WorkspaceWatchParts;
+  readonly #options: WorkspaceWatchOptions;
   readonly #life = new AbortController();
   readonly #timer: NodeJS.Timeout;
   /** Groups whose folder was within the quota when it was last measured, and what was free then. */
@@ -47,15 +47,15 @@ export class WorkspaceWatch implements AsyncDisposable {
   #rounds = 0;
   #looking: Promise<void> | undefined;
 
-  constructor(parts: WorkspaceWatchParts) {
-    this.#parts = parts;
-    this.#timer = setInterval(() => this.#look(), parts.intervalMs);
+  constructor(options: WorkspaceWatchOptions) {
+    this.#options = options;
+    this.#timer = setInterval(() => this.#look(), options.intervalMs);
     this.#timer.unref();
   }
 
   /** Throws `too_large`, with what to do about it, when the group may not work until there is room again. */
   async admit(group: string): Promise<void> {
-    const free = await this.#parts.free();
+    const free = await this.#options.free();
     // Measuring a large folder takes a second, for which nobody should wait at each message.
     if (!this.#hasShrunk(group, free)) return;
     const hit = await this.#hitOf(group, free);
@@ -78,28 +78,28 @@ export class WorkspaceWatch implements AsyncDisposable {
     if (this.#looking !== undefined || this.#life.signal.aborted) return;
     this.#looking = this.#lookAround()
       .catch((error: unknown) => {
-        if (!this.#life.signal.aborted) this.#parts.logger.error({ error }, "groups' folders could not be measured");
+        if (!this.#life.signal.aborted) this.#options.logger.error({ error }, "groups' folders could not be measured");
       })
       .finally(() => (this.#looking = undefined));
   }
 
   async #lookAround(): Promise<void> {
-    const free = await this.#parts.free();
+    const free = await this.#options.free();
     this.#rounds += 1;
     const isRound = this.#rounds % roundsBetweenLooks === 0;
-    const hot = new Map(this.#parts.hot().map((container) => [container.group, container]));
+    const hot = new Map(this.#options.hot().map((container) => [container.group, container]));
     for (const group of new Set([...hot.keys(), ...this.#due])) {
       const container = hot.get(group);
       const isTime = isRound && (this.#due.has(group) || container?.busy === true);
       if (!isTime && !this.#hasShrunk(group, free)) continue;
       const hit = await this.#hitOf(group, free);
-      if (hit && container) await this.#parts.exceeded(container, hit);
+      if (hit && container) await this.#options.exceeded(container, hit);
     }
   }
 
   /** Whether enough is gone since the group was measured for it to have taken it, whoever did. */
   #hasShrunk(group: string, now: FreeSpace): boolean {
-    const { limitBytes } = this.#parts;
+    const { limitBytes } = this.#options;
     const then = this.#within.get(group);
     if (then === undefined) return true;
     const bytes = Math.min(64 * mebibyte, limitBytes / 4);
@@ -115,8 +115,8 @@ export class WorkspaceWatch implements AsyncDisposable {
   }
 
   async #measure(group: string): Promise<LimitHit | undefined> {
-    const { limitBytes } = this.#parts;
-    const usage = await this.#parts.measure(group, this.#life.signal);
+    const { limitBytes } = this.#options;
+    const usage = await this.#options.measure(group, this.#life.signal);
     const most = entriesWithin(limitBytes);
     const advice = `No agent is started here until there is room again. The operator can check with: du -xh --max-depth=2 "$CRABPOT_HOME/groups/${group}" | sort -h, and remove files, or raise sandbox.workspaceMb.`;
     if (usage !== undefined && usage.bytes > limitBytes) {

@@ -44,15 +44,15 @@ export class AppRig implements AsyncDisposable {
   readonly #owned: AsyncDisposable;
 
   private constructor(
-    parts: Pick<AppRig, "whatsapp" | "host" | "model" | "ann" | "bob" | "groups">,
+    options: Pick<AppRig, "whatsapp" | "host" | "model" | "ann" | "bob" | "groups">,
     owned: AsyncDisposable,
   ) {
-    this.whatsapp = parts.whatsapp;
-    this.host = parts.host;
-    this.model = parts.model;
-    this.ann = parts.ann;
-    this.bob = parts.bob;
-    this.groups = parts.groups;
+    this.whatsapp = options.whatsapp;
+    this.host = options.host;
+    this.model = options.model;
+    this.ann = options.ann;
+    this.bob = options.bob;
+    this.groups = options.groups;
     this.#owned = owned;
   }
 

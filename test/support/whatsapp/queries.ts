@@ -13,7 +13,7 @@ import type { World } from "./world.ts";
 const privacyCategories = ["readreceipts", "last", "profile", "status", "groupadd", "online"];
 
 /** What answering queries needs. */
-export interface QueryParts {
+export interface QueryOptions {
   readonly world: World;
   readonly groups: GroupQueries;
   readonly pairing: Pairing;
@@ -24,10 +24,10 @@ export interface QueryParts {
 
 /** Answers the queries of clients, one family by one. What is not known gets an empty answer, as clients expect. */
 export class Queries {
-  readonly #parts: QueryParts;
+  readonly #options: QueryOptions;
 
-  constructor(parts: QueryParts) {
-    this.#parts = parts;
+  constructor(options: QueryOptions) {
+    this.#options = options;
   }
 
   answer(connection: Connection, query: BinaryNode): void {
@@ -48,11 +48,11 @@ export class Queries {
     if (!companion) throw new QueryRefused(401, "not-authorized");
     switch (attribute(query, "xmlns")) {
       case "encrypt":
-        return answerKeyQuery(this.#parts.world, companion, query);
+        return answerKeyQuery(this.#options.world, companion, query);
       case "usync":
-        return answerUserQuery(this.#parts.world, query);
+        return answerUserQuery(this.#options.world, query);
       case "w:g2":
-        return this.#parts.groups.answer(companion.person, query);
+        return this.#options.groups.answer(companion.person, query);
       case "w:profile:picture":
         throw new QueryRefused(404, "item-not-found");
       default:
@@ -62,8 +62,8 @@ export class Queries {
 
   #deviceContent(connection: Connection, query: BinaryNode): BinaryNode[] {
     const request = firstChild(query);
-    if (request?.tag === "link_code_companion_reg") return this.#parts.pairing.answerLinkCode(connection, request);
-    if (request?.tag === "remove-companion-device" && connection.companion) this.#parts.unlink(connection.companion);
+    if (request?.tag === "link_code_companion_reg") return this.#options.pairing.answerLinkCode(connection, request);
+    if (request?.tag === "remove-companion-device" && connection.companion) this.#options.unlink(connection.companion);
     return [];
   }
 
@@ -71,7 +71,7 @@ export class Queries {
   #fixedContent(query: BinaryNode): BinaryNode[] {
     switch (attribute(query, "xmlns")) {
       case "w:m": {
-        const host = stanza("host", { hostname: this.#parts.mediaHost, maxContentLengthBytes: "104857600" });
+        const host = stanza("host", { hostname: this.#options.mediaHost, maxContentLengthBytes: "104857600" });
         const terms = { auth: "media-token", ttl: "3600", auth_ttl: "3600", max_buckets: "12" };
         return [stanza("media_conn", terms, [host])];
       }

@@ -3,7 +3,7 @@ import { join } from "node:path";
 
 import { pino } from "pino";
 
-import { AuditLog, type AuditLogParts } from "../../../src/audit/log.ts";
+import { AuditLog, type AuditLogOptions } from "../../../src/audit/log.ts";
 import { verifyAudit, type VerifyOptions, type VerifyResult } from "../../../src/audit/verify.ts";
 import type { Clock } from "../../../src/lib/clock.ts";
 import { openStore } from "../../../src/stores/catalog.ts";
@@ -46,7 +46,7 @@ export interface AuditHome extends AsyncDisposable {
   readonly keyFolder: string;
   readonly store: Store;
   readonly clock: HandClock;
-  open(more?: Partial<AuditLogParts>): Promise<AuditLog>;
+  open(more?: Partial<AuditLogOptions>): Promise<AuditLog>;
   /** Writes so many records in a life of the host of its own. */
   record(count: number): Promise<void>;
   /** With all that the home has: its key and its store; `less` takes something away or adds an anchor. */

@@ -2,7 +2,7 @@ import { setImmediate } from "node:timers/promises";
 
 import { expect, test } from "vitest";
 
-import type { OutboxParts } from "../../../src/delivery/outbox.ts";
+import type { OutboxOptions } from "../../../src/delivery/outbox.ts";
 import type { Store } from "../../../src/stores/store.ts";
 import { FakeChannel } from "../../fakes/fake-channel.ts";
 import { openTestStore } from "../../support/open-test-store.ts";
@@ -31,13 +31,13 @@ test("waking it from everywhere at once sends nothing twice", async () => {
 
 /** A store of which the second look at what is unsent takes until it is let go. */
 function slowSecondLook(store: Store["outbox"]): {
-  parts: OutboxParts["store"];
+  store: OutboxOptions["store"];
   begun: Promise<void>;
   letGo: () => void;
 } {
   const [begun, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   let looks = 0;
-  const unsent: OutboxParts["store"]["unsent"] = async (limit, after) => {
+  const unsent: OutboxOptions["store"]["unsent"] = async (limit, after) => {
     const rows = await store.unsent(limit, after);
     looks += 1;
     if (looks === 2) {
@@ -46,13 +46,13 @@ function slowSecondLook(store: Store["outbox"]): {
     }
     return rows;
   };
-  const parts: OutboxParts["store"] = {
+  const slow: OutboxOptions["store"] = {
     unsent,
     setState: (seq, state, attempt, error) => store.setState(seq, state, attempt, error),
     get: (seq) => store.get(seq),
     requeue: (seqs, at) => store.requeue(seqs, at),
   };
-  return { parts, begun: begun.promise, letGo: gate.resolve };
+  return { store: slow, begun: begun.promise, letGo: gate.resolve };
 }
 
 test("a channel that appears late gets what has waited for it, and nothing of another is sent twice for that", async () => {
@@ -62,7 +62,7 @@ test("a channel that appears late gets what has waited for it, and nothing of an
   await early.start(async () => ({ outcome: "unknown-chat" }));
   const slow = slowSecondLook(opened.store.outbox);
   await using rig = await openOutboxRig({
-    store: slow.parts,
+    store: slow.store,
     channelOf: (name) => (name === "late" ? late : early),
   });
   await add(opened.store, "waits", "main", { channel: "late" });
@@ -109,7 +109,7 @@ test("a connection that comes and goes does not let a message overtake an earlie
   await using opened = await openTestStore();
   const slow = slowSecondLook(opened.store.outbox);
   const pause = Promise.withResolvers<void>();
-  await using rig = await openOutboxRig({ store: slow.parts, wait: () => pause.promise });
+  await using rig = await openOutboxRig({ store: slow.store, wait: () => pause.promise });
   rig.channel.failNextSends(1);
   await add(opened.store, "one");
   rig.outbox.wake();

@@ -6,7 +6,7 @@ import pino from "pino";
 import { expect, test } from "vitest";
 
 import type { OutboxState, OutgoingFile } from "../../../src/domain/message.ts";
-import { OutgoingFiles, type OutgoingFilesParts } from "../../../src/delivery/outgoing-files.ts";
+import { OutgoingFiles, type OutgoingFilesOptions } from "../../../src/delivery/outgoing-files.ts";
 import type { Store } from "../../../src/stores/store.ts";
 import { openTestStore } from "../../support/open-test-store.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
@@ -23,7 +23,7 @@ interface Rig extends AsyncDisposable {
 
 const hour = 3_600_000;
 
-async function openRig(more: Partial<OutgoingFilesParts> = {}): Promise<Rig> {
+async function openRig(more: Partial<OutgoingFilesOptions> = {}): Promise<Rig> {
   const place = await temporaryFolder();
   const opened = await openTestStore();
   const path = (name: string) => join(place.path, name);

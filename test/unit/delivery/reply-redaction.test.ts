@@ -7,7 +7,7 @@ import { secretsOf } from "../../../src/config/secrets.ts";
 import { createReplyFormats } from "../../../src/delivery/reply-redaction.ts";
 import { checkConfig } from "../../../src/config/load.ts";
 import { prepareHome } from "../../../src/config/home.ts";
-import type { TurnScope } from "../../../src/turns/turn-parts.ts";
+import type { TurnScope } from "../../../src/turns/turn-options.ts";
 import { newHome } from "../../support/crabpot.ts";
 import { someGroup } from "../../support/some-group.ts";
 

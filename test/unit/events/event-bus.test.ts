@@ -6,7 +6,7 @@ import { pino } from "pino";
 import { expect, test } from "vitest";
 
 import { readAudit } from "../../../src/audit/read.ts";
-import { EventBus, type EventBusParts } from "../../../src/events/event-bus.ts";
+import { EventBus, type EventBusOptions } from "../../../src/events/event-bus.ts";
 import type { NewEvent } from "../../../src/events/event.ts";
 import { openStore } from "../../../src/stores/catalog.ts";
 import type { Store } from "../../../src/stores/store.ts";
@@ -19,7 +19,7 @@ function left(chat: string): NewEvent<"chat.left"> {
   return { type: "chat.left", group: "family", actor: "host", data: { channel: "http", chat } };
 }
 
-async function openBus(more: Partial<EventBusParts> = {}) {
+async function openBus(more: Partial<EventBusOptions> = {}) {
   const opened = await openTestStore();
   const warnings: string[] = [];
   const bus = new EventBus({

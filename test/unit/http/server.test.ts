@@ -8,7 +8,7 @@ import { Registry } from "prom-client";
 import { describe, expect, test } from "vitest";
 
 import { addGauges, createMetrics } from "../../../src/metrics/metrics.ts";
-import { createGatewayServer, type GatewayParts, type GatewayServer } from "../../../src/http/server.ts";
+import { createGatewayServer, type GatewayOptions, type GatewayServer } from "../../../src/http/server.ts";
 import { AppError } from "../../../src/lib/app-error.ts";
 import { systemClock } from "../../../src/lib/clock.ts";
 
@@ -22,7 +22,7 @@ interface Rig extends AsyncDisposable {
   readonly log: string[];
 }
 
-async function openRig(more: Partial<GatewayParts> = {}): Promise<Rig> {
+async function openRig(more: Partial<GatewayOptions> = {}): Promise<Rig> {
   const log: string[] = [];
   const server = createGatewayServer({
     host: "127.0.0.1",

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import { openGroupRegistry } from "../../../src/intake/group-registry.ts";
-import { type AutoRegisterParts, createAutoRegister } from "../../../src/intake/auto-register.ts";
+import { type AutoRegisterOptions, createAutoRegister } from "../../../src/intake/auto-register.ts";
 import type { Store } from "../../../src/stores/store.ts";
 import { openTestStore } from "../../support/open-test-store.ts";
 import { someGroup } from "../../support/some-group.ts";
@@ -9,8 +9,8 @@ import { someGroup } from "../../support/some-group.ts";
 const main = someGroup("main", { channel: "terminal", chat: "main", main: true });
 const noon = Date.UTC(2026, 0, 15, 12);
 
-async function openRig(store: Store, more: { limits?: AutoRegisterParts["limits"]; now?: () => number } = {}) {
-  const records: Parameters<AutoRegisterParts["publish"]>[0][] = [];
+async function openRig(store: Store, more: { limits?: AutoRegisterOptions["limits"]; now?: () => number } = {}) {
+  const records: Parameters<AutoRegisterOptions["publish"]>[0][] = [];
   const { policy, budget } = main;
   const register = createAutoRegister({
     channels: new Set(["http"]),

@@ -7,7 +7,7 @@ import type { AcceptMessage } from "../../../src/channels/channel.ts";
 import type { IncomingAttachment, IncomingMessage, OutgoingDraft } from "../../../src/domain/message.ts";
 import { openGroupRegistry } from "../../../src/intake/group-registry.ts";
 import { type DayBudget, routerLimits } from "../../../src/intake/limits.ts";
-import { createRouter, type RouterParts } from "../../../src/intake/router.ts";
+import { createRouter, type RouterOptions } from "../../../src/intake/router.ts";
 import type { Store } from "../../../src/stores/store.ts";
 import { openTestStore } from "../../support/open-test-store.ts";
 import { someGroup } from "../../support/some-group.ts";
@@ -15,7 +15,7 @@ import { someGroup } from "../../support/some-group.ts";
 interface Rig {
   readonly accept: AcceptMessage;
   readonly notices: OutgoingDraft[];
-  readonly records: Parameters<RouterParts["publish"]>[0][];
+  readonly records: Parameters<RouterOptions["publish"]>[0][];
   /** Bytes of files that might be fetched for each message that had some. */
   readonly rooms: number[];
 }

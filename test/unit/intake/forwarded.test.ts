@@ -4,7 +4,7 @@ import type { IncomingMessage } from "../../../src/domain/message.ts";
 import { systemClock } from "../../../src/lib/clock.ts";
 import { openGroupRegistry } from "../../../src/intake/group-registry.ts";
 import { routerLimits } from "../../../src/intake/limits.ts";
-import { createRouter, type RouterParts } from "../../../src/intake/router.ts";
+import { createRouter, type RouterOptions } from "../../../src/intake/router.ts";
 import { openTestStore } from "../../support/open-test-store.ts";
 import { someGroup } from "../../support/some-group.ts";
 
@@ -17,7 +17,7 @@ const groups = [
 async function openRig() {
   const opened = await openTestStore();
   const { store } = opened;
-  const records: Parameters<RouterParts["publish"]>[0][] = [];
+  const records: Parameters<RouterOptions["publish"]>[0][] = [];
   const accept = createRouter({
     registry: await openGroupRegistry({ configured: groups, store: store.groups, prepare: async () => undefined }),
     store,

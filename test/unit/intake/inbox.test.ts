@@ -6,7 +6,7 @@ import pino from "pino";
 import { expect, test } from "vitest";
 
 import type { IncomingAttachment } from "../../../src/domain/message.ts";
-import { Inbox, type InboxParts } from "../../../src/intake/inbox.ts";
+import { Inbox, type InboxOptions } from "../../../src/intake/inbox.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 interface Rig extends AsyncDisposable {
@@ -18,7 +18,7 @@ interface Rig extends AsyncDisposable {
 
 const png = Buffer.from("\x89PNG\r\n\x1a\n and the rest of a picture", "latin1");
 
-async function openRig(more: Partial<InboxParts> = {}): Promise<Rig> {
+async function openRig(more: Partial<InboxOptions> = {}): Promise<Rig> {
   const folder = await temporaryFolder();
   const [groups, incoming, outside] = ["groups", "incoming", "outside"].map((name) => join(folder.path, name));
   if (groups === undefined || incoming === undefined || outside === undefined) throw new Error("no folders");

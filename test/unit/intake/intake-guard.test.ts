@@ -5,7 +5,7 @@ import { pino } from "pino";
 import { expect, test } from "vitest";
 
 import type { NewEvent } from "../../../src/events/event.ts";
-import { IntakeGuard, type IntakeGuardParts } from "../../../src/intake/intake-guard.ts";
+import { IntakeGuard, type IntakeGuardOptions } from "../../../src/intake/intake-guard.ts";
 import { AppError } from "../../../src/lib/app-error.ts";
 import { systemClock } from "../../../src/lib/clock.ts";
 import { openSqliteStore } from "../../../src/stores/sqlite/open-sqlite-store.ts";
@@ -19,7 +19,7 @@ interface Rig extends AsyncDisposable {
   hold(): SQLite.Database;
 }
 
-async function openRig(more: Partial<IntakeGuardParts> = {}): Promise<Rig> {
+async function openRig(more: Partial<IntakeGuardOptions> = {}): Promise<Rig> {
   await using stack = new AsyncDisposableStack();
   const folder = stack.use(await temporaryFolder());
   const path = join(folder.path, "store", "crabpot.sqlite");

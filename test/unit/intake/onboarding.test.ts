@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import type { IncomingMessage } from "../../../src/domain/message.ts";
 import { createAdmissions } from "../../../src/intake/admissions.ts";
 import { openGroupRegistry } from "../../../src/intake/group-registry.ts";
-import { createOnboarding, type OnboardingParts } from "../../../src/intake/onboarding.ts";
+import { createOnboarding, type OnboardingOptions } from "../../../src/intake/onboarding.ts";
 import type { PendingCommand, Store } from "../../../src/stores/store.ts";
 import { openTestStore } from "../../support/open-test-store.ts";
 import { someGroup } from "../../support/some-group.ts";
@@ -19,7 +19,7 @@ interface Rig extends AsyncDisposable {
   pass(ms: number): void;
 }
 
-async function openRig(more: Partial<OnboardingParts> = {}): Promise<Rig> {
+async function openRig(more: Partial<OnboardingOptions> = {}): Promise<Rig> {
   const opened = await openTestStore();
   const { store } = opened;
   const records: object[] = [];

@@ -6,13 +6,13 @@ import type { IncomingMessage, OutgoingDraft } from "../../../src/domain/message
 import { systemClock } from "../../../src/lib/clock.ts";
 import { openGroupRegistry } from "../../../src/intake/group-registry.ts";
 import { routerLimits } from "../../../src/intake/limits.ts";
-import { createRouter, type RouterParts } from "../../../src/intake/router.ts";
+import { createRouter, type RouterOptions } from "../../../src/intake/router.ts";
 import type { Store } from "../../../src/stores/store.ts";
 import { openTestStore } from "../../support/open-test-store.ts";
 import { stopping } from "../../contracts/store-setup.ts";
 import { someGroup } from "../../support/some-group.ts";
 
-type AuditRecord = Parameters<RouterParts["publish"]>[0];
+type AuditRecord = Parameters<RouterOptions["publish"]>[0];
 
 interface Rig extends AsyncDisposable {
   readonly accept: AcceptMessage;
@@ -28,7 +28,7 @@ const eager = someGroup("eager", { trigger: "always" });
 const main = someGroup("main", { main: true });
 
 async function openRig(
-  more: Partial<RouterParts> = {},
+  more: Partial<RouterOptions> = {},
   groups: readonly Group[] = [main, family, eager],
 ): Promise<Rig> {
   const opened = await openTestStore();

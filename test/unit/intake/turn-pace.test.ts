@@ -6,7 +6,7 @@ import type { AcceptMessage } from "../../../src/channels/channel.ts";
 import type { IncomingMessage, OutgoingDraft } from "../../../src/domain/message.ts";
 import { openGroupRegistry } from "../../../src/intake/group-registry.ts";
 import { type PaceLimits, routerLimits } from "../../../src/intake/limits.ts";
-import { createRouter, type RouterParts } from "../../../src/intake/router.ts";
+import { createRouter, type RouterOptions } from "../../../src/intake/router.ts";
 import { TurnPace } from "../../../src/intake/turn-pace.ts";
 import type { Store } from "../../../src/stores/store.ts";
 import { openTestStore } from "../../support/open-test-store.ts";
@@ -22,7 +22,7 @@ interface Rig {
   readonly accept: AcceptMessage;
   readonly pace: TurnPace;
   readonly notices: OutgoingDraft[];
-  readonly records: Parameters<RouterParts["publish"]>[0][];
+  readonly records: Parameters<RouterOptions["publish"]>[0][];
   /** Says something; what came of it is its state in the store. */
   say(by: string, more?: Partial<IncomingMessage>): Promise<string | undefined>;
   /** A turn that takes what waits, and lasts a second. False when nothing waits. */

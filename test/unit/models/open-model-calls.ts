@@ -8,7 +8,7 @@ import type { Clock } from "../../../src/lib/clock.ts";
 import type { CapabilityOverride } from "../../../src/models/capabilities.ts";
 import { openLateProvider } from "../../../src/models/catalog.ts";
 import { createModelCalls } from "../../../src/models/model-calls.ts";
-import type { ModelCall, ModelCalls, ModelCallsParts } from "../../../src/models/model-calls.ts";
+import type { ModelCall, ModelCalls, ModelCallsOptions } from "../../../src/models/model-calls.ts";
 import type { NewEvent } from "../../../src/events/event.ts";
 import type { Sleep } from "../../../src/lib/sleep.ts";
 import { openStore } from "../../../src/stores/catalog.ts";
@@ -32,7 +32,7 @@ interface Setting {
   readonly wait?: Sleep;
   /** By SHA-256. */
   readonly images?: ReadonlyMap<string, Uint8Array>;
-  readonly publish?: ModelCallsParts["publish"];
+  readonly publish?: ModelCallsOptions["publish"];
 }
 type Limits = { tokensPerDay?: number; usdPerDay?: number };
 

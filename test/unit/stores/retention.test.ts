@@ -2,7 +2,7 @@ import { pino } from "pino";
 import { expect, test } from "vitest";
 
 import type { NewEvent } from "../../../src/events/event.ts";
-import { Retention, type RetentionParts } from "../../../src/stores/retention.ts";
+import { Retention, type RetentionOptions } from "../../../src/stores/retention.ts";
 import { say, inChat } from "../../contracts/store-setup.ts";
 import { openTestStore } from "../../support/open-test-store.ts";
 
@@ -12,7 +12,7 @@ const day = 24 * 3_600_000;
 type Opened = Awaited<ReturnType<typeof openTestStore>>;
 
 /** The pauses between runs are over when the test says so; those in between at once. */
-function open({ store }: Opened, more: Partial<RetentionParts> = {}) {
+function open({ store }: Opened, more: Partial<RetentionOptions> = {}) {
   const records: NewEvent[] = [];
   const pauses: { readonly ms: number; readonly end: () => void }[] = [];
   const retention = new Retention({

@@ -5,7 +5,7 @@ import type { Arrival } from "../arrival.ts";
 
 type MakeRepository = SocketConfig["makeSignalRepository"];
 
-export interface ArrivalsParts {
+export interface ArrivalsOptions {
   readonly creds: AuthenticationCreds;
   readonly translate: (message: WAMessage) => Promise<Arrival | undefined>;
   /** Resolves when it is on disk. */
@@ -19,11 +19,11 @@ export interface ArrivalsParts {
  * is on disk here, so the server hears of it only then.
  */
 export class Arrivals {
-  readonly #parts: ArrivalsParts;
+  readonly #options: ArrivalsOptions;
   readonly #nodes = new WeakMap<Uint8Array, BinaryNode>();
 
-  constructor(parts: ArrivalsParts) {
-    this.#parts = parts;
+  constructor(options: ArrivalsOptions) {
+    this.#options = options;
   }
 
   /** Makes the library's repository of sessions, with decryption that waits. */
@@ -62,7 +62,7 @@ export class Arrivals {
     const arrival = await this.#read(node, plain);
     if (!arrival) return;
     try {
-      await this.#parts.keep(arrival);
+      await this.#options.keep(arrival);
     } catch {
       // It is not kept, so the server must not hear that it is; the end of this process is near.
       await new Promise<never>(() => undefined);
@@ -70,7 +70,7 @@ export class Arrivals {
   }
 
   async #read(node: BinaryNode, plain: Uint8Array): Promise<Arrival | undefined> {
-    const { creds, translate, failed } = this.#parts;
+    const { creds, translate, failed } = this.#options;
     if (!creds.me) return undefined;
     const lid = creds.me.lid ?? "";
     try {

@@ -11,10 +11,10 @@ export class Groups {
   readonly #known = new Map<string, GroupMetadata>();
   readonly #fetching = new Map<string, Promise<GroupMetadata | undefined>>();
 
-  constructor(parts: { socket: () => WASocket; me: () => Account; changed: (facts: GroupFacts) => void }) {
-    this.#socket = parts.socket;
-    this.#me = parts.me;
-    this.#changed = parts.changed;
+  constructor(options: { socket: () => WASocket; me: () => Account; changed: (facts: GroupFacts) => void }) {
+    this.#socket = options.socket;
+    this.#me = options.me;
+    this.#changed = options.changed;
   }
 
   cached(chat: string): GroupMetadata | undefined {

@@ -5,7 +5,7 @@ import { isGroupChat } from "../arrival.ts";
 import type { SendOrder, SendOutcome } from "../calls.ts";
 import type { Groups } from "./groups.ts";
 
-export interface SendingParts {
+export interface SendingOptions {
   readonly socket: WASocket;
   readonly groups: Groups;
   /** What was sent under an id before. */
@@ -25,12 +25,12 @@ type Ack = { readonly error: number | undefined };
 
 /** Sends messages and tells what the server said: the library itself only tells that the bytes have left. */
 export class Sending {
-  readonly #parts: SendingParts;
+  readonly #options: SendingOptions;
   readonly #waiting = new Map<string, (ack: Ack) => void>();
 
-  constructor(parts: SendingParts) {
-    this.#parts = parts;
-    parts.socket.ws.on("CB:ack,class:message", ({ attrs }: BinaryNode) => {
+  constructor(options: SendingOptions) {
+    this.#options = options;
+    options.socket.ws.on("CB:ack,class:message", ({ attrs }: BinaryNode) => {
       const { id, error } = attrs;
       if (id !== undefined) this.#waiting.get(id)?.({ error: error === undefined ? undefined : Number(error) });
     });
@@ -47,13 +47,13 @@ export class Sending {
       const message = await this.#message(order);
       const first = await this.#relay(order, message, true);
       if (first !== "cut" && first.error === staleDevices) {
-        this.#parts.groups.forget(order.chat);
+        this.#options.groups.forget(order.chat);
         await this.#shareKeyAgain(order.chat);
         return describe(await this.#relay(order, message, false));
       }
       return describe(first);
     } catch (error) {
-      if (this.#parts.over.aborted) return { outcome: "cut" };
+      if (this.#options.over.aborted) return { outcome: "cut" };
       return { outcome: "refused", code: codeOf(error), reason: error instanceof Error ? error.message : "it failed" };
     }
   }
@@ -64,18 +64,18 @@ export class Sending {
    */
   async #shareKeyAgain(chat: string): Promise<void> {
     if (!isGroupChat(chat)) return;
-    const { keys } = this.#parts.socket.authState;
+    const { keys } = this.#options.socket.authState;
     await Promise.resolve(keys.set({ "sender-key-memory": { [chat]: null } })).catch(() => undefined);
   }
 
   /** What was made for this id before is sent as it was. */
   async #message(order: SendOrder): Promise<proto.IMessage> {
-    const kept = await this.#parts.body(order.id);
+    const kept = await this.#options.body(order.id);
     if (kept) {
       await this.#shareKeyAgain(order.chat);
       return proto.Message.decode(kept);
     }
-    const { socket, groups } = this.#parts;
+    const { socket, groups } = this.#options;
     const content = await this.#content(order);
     const upload = socket.waUploadToServer;
     const made = await generateWAMessageContent(content, { upload, jid: order.chat });
@@ -86,7 +86,7 @@ export class Sending {
       ...(ephemeralExpiration !== undefined && { ephemeralExpiration }),
     });
     if (!message) throw new Error("there is nothing to send");
-    await this.#parts.keep(order.id, proto.Message.encode(message).finish());
+    await this.#options.keep(order.id, proto.Message.encode(message).finish());
     return message;
   }
 
@@ -100,7 +100,7 @@ export class Sending {
   async #keyOf(chat: string, { message, sender }: { message: string; sender: string }): Promise<proto.IMessageKey> {
     const key = { remoteJid: chat, id: message, fromMe: false };
     if (!isGroupChat(chat)) return key;
-    const group = await this.#parts.groups.facts(chat);
+    const group = await this.#options.groups.facts(chat);
     const member = group?.members.find(({ lid, pn }) => lid === sender || pn === sender);
     return { ...key, participant: (group && member?.[group.addressing]) ?? sender };
   }
@@ -110,15 +110,15 @@ export class Sending {
     const cut = (): void => answer.resolve("cut");
     const patience = setTimeout(cut, ackMs);
     this.#waiting.set(id, answer.resolve);
-    this.#parts.over.addEventListener("abort", cut);
+    this.#options.over.addEventListener("abort", cut);
     try {
       const options = { useUserDevicesCache: useCaches, useCachedGroupMetadata: useCaches };
-      await this.#parts.socket.relayMessage(chat, message, { messageId: id, ...options });
+      await this.#options.socket.relayMessage(chat, message, { messageId: id, ...options });
       return await answer.promise;
     } finally {
       clearTimeout(patience);
       this.#waiting.delete(id);
-      this.#parts.over.removeEventListener("abort", cut);
+      this.#options.over.removeEventListener("abort", cut);
     }
   }
 }

@@ -16,11 +16,11 @@ export interface Translation {
 const namedMentions = 128;
 
 /** What a message says to the host; undefined for all that is not for it: status updates, own echoes, the platform's own talk. */
-export async function translate(message: WAMessage, parts: Translation): Promise<Arrival | undefined> {
-  const place = await readPlace(message, parts);
-  const content = readSaid(message, parts.me);
+export async function translate(message: WAMessage, options: Translation): Promise<Arrival | undefined> {
+  const place = await readPlace(message, options);
+  const content = readSaid(message, options.me);
   if (!place || !content) return undefined;
-  const people = await readPeople(message, place.isGroup, parts);
+  const people = await readPeople(message, place.isGroup, options);
   if (!people) return undefined;
   const context = content.context ?? {};
   const mentions = [...new Set((context.mentionedJid ?? []).map((person) => jidNormalizedUser(person)))];
@@ -33,8 +33,8 @@ export async function translate(message: WAMessage, parts: Translation): Promise
     address: { chat: place.chat, participant: message.key.participant ?? undefined },
     text: content.text,
     mentions: mentions.slice(0, namedMentions),
-    toAgent: !place.isGroup || mentions.some((person) => isSame(parts.me, person)),
-    quote: readQuote(context, parts.me),
+    toAgent: !place.isGroup || mentions.some((person) => isSame(options.me, person)),
+    quote: readQuote(context, options.me),
     media: content.media,
     forwarded: isForwarded(context),
     sentAt: Number(message.messageTimestamp ?? 0) * 1000 || undefined,

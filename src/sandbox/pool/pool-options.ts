@@ -24,7 +24,7 @@ export interface Owner {
 }
 export type FindOwner = (session: string) => Promise<Owner | undefined>;
 
-export interface PoolParts {
+export interface PoolOptions {
   readonly launcher: Launcher;
   readonly sessions: {
     nextGeneration(id: string): Promise<number>;

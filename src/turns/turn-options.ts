@@ -74,7 +74,7 @@ export function placeOf({ turn, session, group }: TurnScope): {
   return { group: group.name, session: session.id, turn: turn.id };
 }
 
-export interface TurnParts {
+export interface TurnOptions {
   readonly store: {
     readonly messages: MessageStore;
     readonly sessions: SessionStore;
