@@ -27,6 +27,11 @@ const homes: readonly { readonly word: RegExp; readonly home: RegExp; readonly i
     home: /^(?:src\/(?:protocol|sandbox|wiring)|container\/agent)\//,
     instead: "channel, inbox or outbox",
   },
+  {
+    word: /(?:^p|P|-p)arts?$/,
+    home: /^src\/(?:domain\/part|models\/wire|protocol\/messages|turns\/result-parts)\.ts$/,
+    instead: "options for what a thing is made with",
+  },
   { word: /^(?:wait|delay|pause)(?:Really|OnTimer|Ms)?$/i, home: /^$/, instead: "sleep" },
 ];
 
