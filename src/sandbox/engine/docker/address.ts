@@ -1,4 +1,4 @@
-import { isIPv4 } from "node:net";
+import { isIPv4, isIPv6 } from "node:net";
 import type { Surroundings } from "../surroundings.ts";
 import type { TlsIdentity } from "./tls-identity.ts";
 
@@ -55,7 +55,10 @@ export function isLoopback(name: string): boolean {
 }
 
 function bareHost(text = ""): string {
-  return text.replace(/^\[(.*)\]$/, "$1");
+  if (!text.startsWith("[")) return text;
+  const address = text.slice(1, -1);
+  if (isIPv6(address)) return address;
+  throw new Error(`${text} is not an IPv6 address`);
 }
 
 function parsePort(text: string | undefined): number | undefined {

@@ -29,6 +29,8 @@ test.each([
   "ssh://ann`id`@box",
   "ssh://ann%20b@box",
   "ssh://ann@box:22x",
+  "ssh://[.]",
+  "tcp://[127.0.0.1]:2376",
   "ssh://ann@box:0",
   "ssh://ann@box:65536",
   "ssh://ann@box/run/docker.sock",
@@ -42,7 +44,7 @@ test.each([
   "http://127.0.0.1:2375",
   "/var/run/docker.sock",
 ])("an address that is none, or could mean something else to ssh, is refused: %s", (url) => {
-  expect(() => parseEngineUrl(url)).toThrow(/an engine's address is|password|is not a port/);
+  expect(() => parseEngineUrl(url)).toThrow(/an engine's address is|password|is not a port|is not an IPv6 address/);
 });
 
 test("nothing that ssh could take for an option, or a shell for a command, is a host or a user", () => {
