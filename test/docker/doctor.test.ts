@@ -59,7 +59,12 @@ test.for<[string, string, (home: string) => Promise<unknown>, RegExp]>([
     (home) => openFile(join(home, "config.yaml"), "gateway: { token: abcdefgh }"),
     /chmod 600 .*config\.yaml/,
   ],
-  ["a link in place of the mounts", "permissions", (home) => symlink("/etc/hosts", join(home, "mounts.json")), /Put/],
+  [
+    "a link in place of the mounts",
+    "permissions",
+    (home) => symlink("/etc/hosts", join(home, "mounts.json")),
+    /Replace/,
+  ],
   ["a wrong configuration", "config", (home) => writeFile(join(home, "config.yaml"), "sandbx: {}"), /Edit .*yaml/],
   ["broken mounts", "mounts", (home) => writeFile(join(home, "mounts.json"), "{", { mode: 0o600 }), /Edit .*json/],
   [

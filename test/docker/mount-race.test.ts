@@ -49,7 +49,7 @@ async function tryMount(judge: () => Promise<MountGrant | undefined>): Promise<[
   if (id === "") return ["refused after the start", ""];
   await using launched = new LaunchedWithEnd(id, body, granted);
   const surprises = await launched.container.attest(undefined);
-  if (surprises.some((sentence) => /judged/.test(sentence))) return ["refused after the start", ""];
+  if (surprises.some((sentence) => /judged|checked/.test(sentence))) return ["refused after the start", ""];
   expect(surprises).toEqual([]);
   return ["mounted", await launched.list(`/workspace/extra/${grant.target}`)];
 }

@@ -50,7 +50,7 @@ test("the operator's instructions hold from the next turn on, in the prompt and 
   expect(after.text).toContain("Be brief.");
   expect(after.text).toContain("Read-only file system");
   expect(await host.containers()).not.toContain(before);
-  expect(model.requests.at(-1)?.system).toContain("<instructions>\nBe brief.\n</instructions>");
+  expect(model.requests.at(-1)?.lastText).toContain("<instructions>\nBe brief.\n</instructions>");
   expect(await readFile(file, "utf8")).toBe("Be brief.\n");
 });
 
@@ -98,9 +98,11 @@ test.runIf(isRoot)(
     await host.boot();
     for (const group of ["family", "changed"]) await host.ask(group, "@crab hello");
 
-    const [family, changed] = model.requests.slice(-2).map(({ system }) => system);
-    expect(family).toContain("<instructions>\nBe kind.\n</instructions>");
-    expect(changed).not.toContain("<instructions>");
+    const [family, changed] = model.requests.slice(-2);
+    expect(family?.system).toContain("<instructions>\nBe kind.\n</instructions>");
+    expect(family?.lastText).not.toContain("AGENTS.md");
+    expect(changed?.lastText).toContain("The group's AGENTS.md is gone");
+    expect(JSON.stringify(changed)).not.toContain("mallory");
     expect((await lstat(at("family"))).uid).toBe(0);
   },
 );

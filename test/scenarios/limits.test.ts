@@ -91,7 +91,7 @@ test("a folder above its quota ends the container and refuses turns in plain wor
 
   for (const { kind, text } of [filled, again]) {
     expect(kind).toBe("notice");
-    expect(text).toMatch(/folder holds \d+ MiB, and 100 MiB is the most/);
+    expect(text).toMatch(/folder holds \d+ MiB; the limit is 100 MiB/);
     expect(text).toContain("du -xh");
   }
   expect(after).toMatchObject({ kind: "reply" });

@@ -134,7 +134,7 @@ test("/stop ends a running turn, /new forgets, /status answers, none of them ask
   const { host, model } = running;
 
   await host.say("family", "@crab sleep", { id: "long" });
-  await expect.poll(async () => (await host.cli("logs", "--group", "family")).stdout).toContain("the agent is at work");
+  await expect.poll(async () => (await host.cli("logs", "--group", "family")).stdout).toContain("the agent is working");
   const stopped = await host.ask("family", "/stop");
   const ended = await host.replyTo("long");
   const status = await host.ask("family", "@crab /status");

@@ -62,7 +62,7 @@ test("a container that dies during a turn is replaced once and the turn goes on"
   const { host } = running;
 
   await host.say("family", "@crab go", { id: "one" });
-  await expect.poll(async () => (await host.cli("logs", "--group", "family")).stdout).toContain("the agent is at work");
+  await expect.poll(async () => (await host.cli("logs", "--group", "family")).stdout).toContain("the agent is working");
   await host.killContainers();
   const reply = await host.replyTo("one");
 
