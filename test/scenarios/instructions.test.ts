@@ -50,7 +50,8 @@ test("the operator's instructions hold from the next turn on, in the prompt and 
   expect(after.text).toContain("Be brief.");
   expect(after.text).toContain("Read-only file system");
   expect(await host.containers()).not.toContain(before);
-  expect(model.requests.at(-1)?.lastText).toContain("<instructions>\nBe brief.\n</instructions>");
+  const told = model.requests.at(-1)?.messages.map(({ text }) => text) ?? [];
+  expect(told.join("\n")).toContain("<instructions>\nBe brief.\n</instructions>");
   expect(await readFile(file, "utf8")).toBe("Be brief.\n");
 });
 
@@ -101,7 +102,7 @@ test.runIf(isRoot)(
     const [family, changed] = model.requests.slice(-2);
     expect(family?.system).toContain("<instructions>\nBe kind.\n</instructions>");
     expect(family?.lastText).not.toContain("AGENTS.md");
-    expect(changed?.lastText).toContain("The group's AGENTS.md is gone");
+    expect(changed?.lastText).toContain("AGENTS.md is gone");
     expect(JSON.stringify(changed)).not.toContain("mallory");
     expect((await lstat(at("family"))).uid).toBe(0);
   },
