@@ -93,7 +93,11 @@ export interface TurnOptions {
   /** Messages as the model sees them, with these images; `omitted` earlier ones are not among them. */
   readonly render: (
     messages: readonly StoredMessage[],
-    more: { readonly omitted: number; readonly images: ReadonlyMap<StoredAttachment, BlobPart> },
+    more: {
+      readonly settings: Pick<TurnSettings, "agentName" | "timeZone">;
+      readonly omitted: number;
+      readonly images: ReadonlyMap<StoredAttachment, BlobPart>;
+    },
   ) => readonly Part[];
   /** The images of these messages that the group's models can be shown, kept as blobs for the step that is going to refer to them. */
   readonly imagesOf: (

@@ -92,7 +92,7 @@ export class TurnRunner {
   async #begin(where: Where, signal: AbortSignal): Promise<boolean> {
     const { store, clock } = this.#options;
     const { group, session } = where;
-    const due = await this.#due(group, session);
+    const due = await this.#due(where);
     if (!due) return false;
     const at = clock.now();
     const begun = await store.turns.begin(
@@ -117,9 +117,10 @@ export class TurnRunner {
   }
 
   /** The oldest of what is due in the session; of a message and other work of the same moment, the message. */
-  async #due(group: Group, session: Session): Promise<DueWork | undefined> {
+  async #due({ group, session, settings }: Where): Promise<DueWork | undefined> {
     const work = await this.#options.store.work.due(session.id, this.#options.clock.now());
-    const intake = session.kind === "main" ? await collectIntake(this.#options, group, () => session) : undefined;
+    const intake =
+      session.kind === "main" ? await collectIntake(this.#options, settings, group, () => session) : undefined;
     const since = intake?.waiting[0]?.receivedAt ?? Infinity;
     if (intake && (!work || since <= work.dueAt)) {
       return { cause: "message", replyTo: chatOf(group), since, step: intake.step, messages: intake.waiting };

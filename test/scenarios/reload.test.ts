@@ -189,14 +189,18 @@ test("a running turn ends with what it began with, also in a group that is remov
   await edit(host, (config) => {
     delete config["groups"]?.["leaving"];
     Object.assign(config["models"] ?? {}, { routes: { main: ["gpt/other-model"] }, timeoutSeconds: 100 });
+    Object.assign(config, { timezone: "Europe/Berlin" });
   });
   await expect.poll(() => eventsOf(host, "config.applied")).toHaveLength(1);
+  asked.push(await host.say("family", "@crab quick, too"));
   for (const group of ["family", "leaving"]) await writeFile(join(host.home, "groups", group, "go"), "");
   const replies = await Promise.all(asked.map(({ id }) => host.replyTo(id)));
   const next = await host.ask("family", "@crab quick");
   const refused = await host.say("leaving", "@crab quick");
 
-  expect(replies.map(({ text }) => text)).toEqual(["by test-model", "by test-model"]);
+  expect(replies.map(({ text }) => text)).toEqual(["by test-model", "by test-model", "by test-model"]);
+  const told = JSON.stringify(model.requests.at(-1)?.body);
+  expect([...told.matchAll(/timezone=\\"(.*?)\\"/g)].map(([, zone]) => zone)).toEqual(["UTC", "UTC", "Europe/Berlin"]);
   expect(next.text).toBe("by other-model");
   expect(refused.status).not.toBe(202);
   await expect.poll(() => host.containers()).toHaveLength(1);
