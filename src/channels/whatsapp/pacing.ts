@@ -1,3 +1,4 @@
+import { jittered } from "../../lib/backoff.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { SendError } from "../channel.ts";
 
@@ -8,8 +9,7 @@ export interface PacingLimits {
 }
 
 const minuteMs = 60_000;
-/** Part of a wait by which it may be shorter or longer. */
-const jitter = 0.25;
+const jitter = { least: 0.75, most: 1.25 };
 /** Whoever would wait for longer is sent away with the time to come back. */
 const longestWaitMs = 20_000;
 /** Chats whose last message is longer ago than this say nothing any more. */
@@ -43,8 +43,8 @@ export class Pacing {
     const delayMs = Math.max(forAll, (this.#nextOfChat.get(chat) ?? now) - now, 0);
     if (delayMs > longestWaitMs) throw new SendError("too much is being sent at once", { retryAfterMs: delayMs });
     this.#allowance -= 1;
-    this.#remember(chat, now + delayMs + (1_000 / this.#limits.perChatPerSecond) * this.#spread());
-    return forAll > 0 ? delayMs * this.#spread() : delayMs;
+    this.#remember(chat, now + delayMs + this.#spread(1_000 / this.#limits.perChatPerSecond));
+    return forAll > 0 ? this.#spread(delayMs) : delayMs;
   }
 
   #remember(chat: string, next: number): void {
@@ -54,7 +54,7 @@ export class Pacing {
     if (this.#nextOfChat.size > rememberedChats && oldest !== undefined) this.#nextOfChat.delete(oldest);
   }
 
-  #spread(): number {
-    return 1 - jitter + 2 * jitter * this.#random();
+  #spread(ms: number): number {
+    return jittered(ms, jitter, this.#random());
   }
 }
