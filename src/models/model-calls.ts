@@ -14,7 +14,7 @@ import type { Capability, CapabilityOverride } from "./capabilities.ts";
 import { withoutEchoes } from "./echoes.ts";
 import { ProviderError } from "./provider.ts";
 import type { OnDelta, Provider, ProviderRequest } from "./provider.ts";
-import { backoffMs } from "./retry.ts";
+import { retryDelayMs } from "./retry.ts";
 
 export interface ModelCall {
   readonly group: string;
@@ -168,7 +168,7 @@ class RouteCall {
         continue;
       }
       const delayMs =
-        attempt < this.#options.models.attempts ? backoffMs(outcome, attempt, this.#options.random) : undefined;
+        attempt < this.#options.models.attempts ? retryDelayMs(outcome, attempt, this.#options.random) : undefined;
       if (delayMs === undefined) return toFailure(model, outcome, attempt);
       this.#options.logger.info(
         { model: model.reference, attempt, delayMs, why: outcome.message },

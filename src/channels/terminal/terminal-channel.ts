@@ -1,5 +1,4 @@
 import { randomUUID } from "node:crypto";
-import { setTimeout as timeout } from "node:timers/promises";
 
 import { createColors } from "picocolors";
 
@@ -7,6 +6,7 @@ import type { IncomingMessage, OutgoingMessage, Sign } from "../../domain/messag
 import { toError } from "../../lib/app-error.ts";
 import { formatBytes } from "../../lib/bytes.ts";
 import type { Clock } from "../../lib/clock.ts";
+import { sleep } from "../../lib/sleep.ts";
 import { visible } from "../../lib/visible.ts";
 import type { AcceptMessage, Channel, ChannelEvents, ChannelState, Receipt } from "../channel.ts";
 import type { HostConsole } from "../define-channel.ts";
@@ -141,7 +141,7 @@ export class TerminalChannel implements Channel {
       const trouble = receipt.outcome === "stored" ? undefined : describeTrouble(receipt, message);
       if (trouble && attempt === 1) await this.#screen.hint(`${this.#colors.yellow(formatText(trouble))}\n`);
       if (receipt.outcome !== "refused" || receipt.retryAfterS === 0 || receipt.lasting === true) return;
-      await timeout(receipt.retryAfterS * 1000, undefined, { signal: this.#stop.signal }).catch(() => undefined);
+      await sleep(receipt.retryAfterS * 1000, this.#stop.signal);
       if (this.#stop.signal.aborted) return;
     }
   }

@@ -1,9 +1,8 @@
-import { setTimeout as delay } from "node:timers/promises";
-
 import type { LimitCounters } from "../../domain/limit.ts";
 import type { MountSighting } from "../../domain/mount.ts";
 import { AppError } from "../../lib/app-error.ts";
 import { memoize } from "../../lib/memoize.ts";
+import { sleep } from "../../lib/sleep.ts";
 import type { ProbeReport } from "../../protocol/messages.ts";
 import { attest } from "../attestation/attestation.ts";
 import type { Evidence } from "../attestation/attestation.ts";
@@ -162,7 +161,7 @@ export class LaunchedContainer {
       } catch {
         if (signal.aborted) return removedExit;
       }
-      await delay(watchRetryMs, undefined, { signal }).catch(() => undefined);
+      await sleep(watchRetryMs, signal);
       const state = await engine.inspect(this.id).catch(() => "engine-away" as const);
       if (state === undefined) return removedExit;
       if (state !== "engine-away" && !isRunning(state)) return exitOf(state);
