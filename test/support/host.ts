@@ -12,6 +12,7 @@ import { crabpot, startCrabpot } from "./crabpot.ts";
 import type { CommandResult } from "./crabpot.ts";
 import { crashAtVariable } from "./crash-points.ts";
 import { surroundings } from "./engine.ts";
+import { noteEngine } from "./made-by-tests.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
 const crashingHost = resolve(import.meta.dirname, "../fixtures/crashing-host.ts");
@@ -130,6 +131,7 @@ export class TestHost implements AsyncDisposable {
     const instead = this.#program ?? (variables[crashAtVariable] === undefined ? undefined : crashingHost);
     const program = instead === undefined ? {} : { program: instead };
     const options = { home: this.home, variables: { ...this.#variables, ...variables }, ...program };
+    noteEngine();
     const child = startCrabpot(options, "start");
     this.#process = child;
     this.#port = 0;

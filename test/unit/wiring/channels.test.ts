@@ -1,3 +1,5 @@
+import { PassThrough } from "node:stream";
+
 import pino from "pino";
 import { expect, test } from "vitest";
 import * as z from "zod";
@@ -11,9 +13,9 @@ import { FakeChannel } from "../../fakes/fake-channel.ts";
 import { openTestStore } from "../../support/open-test-store.ts";
 
 const person = {
-  input: process.stdin,
-  output: process.stdout,
-  error: process.stderr,
+  input: new PassThrough(),
+  output: new PassThrough(),
+  error: new PassThrough(),
   json: false,
   interactive: false,
 };

@@ -1,0 +1,34 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import type { ChildProcess } from "node:child_process";
+
+/** The name of the test in which code runs; undefined in what the tests of a file share. */
+export const runningTest = new AsyncLocalStorage<string>();
+
+/** What was made in this test file and must be gone in the end, with the test that made it. */
+export const made = {
+  processes: new Map<ChildProcess, string | undefined>(),
+  folders: new Map<string, string | undefined>(),
+  /** By name. Those that are mounted one of the folders need not be here. */
+  containers: new Map<string, string | undefined>(),
+  /** Whether there can be containers at all. */
+  usesEngine: false,
+};
+
+export function noteFolder(path: string): void {
+  made.folders.set(path, runningTest.getStore());
+}
+
+export function noteContainer(name: string): void {
+  made.usesEngine = true;
+  made.containers.set(name, runningTest.getStore());
+}
+
+/** Somebody may make containers now. */
+export function noteEngine(): void {
+  made.usesEngine = true;
+}
+
+/** For messages. */
+export function byTest(test: string | undefined): string {
+  return test === undefined ? "" : ` of the test "${test}"`;
+}
