@@ -122,11 +122,25 @@ function checkPolicies({ policy, groups }: Config, adapters: Adapters): ConfigFa
     Object.keys(named)
       .filter((name) => !tools.includes(name))
       .map((name) => {
-        const near = nearest(name, tools);
+        const near = usualName(name, tools) ?? nearest(name, tools);
         const hint = near === undefined ? `there are: ${tools.join(", ")}` : `did you mean ${near}?`;
         return { path: formatPath([...path, "tools", name]), detail: `unknown tool ${name}; ${hint}` };
       }),
   );
+}
+
+/** What other programs call tools like ours. */
+const otherNames: Readonly<Record<string, readonly string[]>> = {
+  shell: ["bash", "sh", "command", "exec", "execute", "run", "run_command"],
+  read_file: ["read", "cat", "open_file"],
+  write_file: ["write", "create_file"],
+  edit_file: ["edit", "patch", "apply_patch", "str_replace"],
+  list_files: ["ls", "list", "glob", "list_directory"],
+  search_files: ["grep", "search", "find"],
+};
+
+function usualName(name: string, tools: readonly string[]): string | undefined {
+  return tools.find((tool) => otherNames[tool]?.includes(name.toLowerCase()));
 }
 
 function checkGateway({ gateway, channels }: Config, adapters: Adapters): ConfigFault[] {
