@@ -8,6 +8,7 @@ import type { Adapters } from "./adapters.ts";
 import type { ConfigFault } from "./faults.ts";
 import { formatPath } from "./faults.ts";
 import type { Config } from "./schema.ts";
+import { timeZoneFault } from "./time-zone-name.ts";
 
 /** What no single value can be blamed for: names that lead nowhere, chats that are given twice, a server that anybody may use. */
 export function crossCheck(config: Config, adapters: Adapters): ConfigFault[] {
@@ -17,6 +18,7 @@ export function crossCheck(config: Config, adapters: Adapters): ConfigFault[] {
     ...checkNetworks(config),
     ...checkGateway(config, adapters),
     ...checkPolicies(config, adapters),
+    ...checkTimeZone(config),
   ];
 }
 
@@ -106,6 +108,11 @@ function checkSecret(options: {
     if (other) faults.push({ path: at, detail: `${other.name} already sets ${secret.header} for ${host}` });
   }
   return faults;
+}
+
+function checkTimeZone({ timezone }: Config): ConfigFault[] {
+  const detail = timeZoneFault(timezone);
+  return detail === undefined ? [] : [{ path: "timezone", detail }];
 }
 
 /** A rule for a tool that does not exist protects from nothing. */

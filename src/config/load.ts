@@ -163,17 +163,7 @@ function remarks(config: Config, written: unknown, adapters: Adapters): string[]
       `The provider ${others.join(", ")} is configured, but no route uses it: the built-in ${builtIn?.model} model answers. Set models.routes.main.`,
     );
   }
-  if (!isTimezone(config.timezone))
-    said.push(`The time zone "${config.timezone}" is not known; times are told in UTC.`);
   return said;
-}
-
-function isTimezone(zone: string): boolean {
-  try {
-    return new Intl.DateTimeFormat("en", { timeZone: zone }).resolvedOptions().timeZone !== "";
-  } catch {
-    return false;
-  }
 }
 
 function deepFreeze<T>(value: T): T {

@@ -258,11 +258,18 @@ describe("a file that somebody else could have written is refused", () => {
   });
 });
 
-test("a provider that no route uses, and an unknown time zone, are told at start", async () => {
-  const { announcements } = await configOf(
-    "timezone: Mars/Olympus\nmodels: { providers: { gpt: { kind: openai, apiKey: k } } }",
-  );
+test("a provider that no route uses is told at start", async () => {
+  const { announcements } = await configOf("models: { providers: { gpt: { kind: openai, apiKey: k } } }");
 
-  expect(announcements).toHaveLength(2);
-  expect(announcements.join()).toMatch(/gpt is configured, but no route uses it.*"Mars\/Olympus" is not known/);
+  expect(announcements).toHaveLength(1);
+  expect(announcements.join()).toMatch(/gpt is configured, but no route uses it/);
+});
+
+test.for([
+  ["Berlin", "did you mean Europe/Berlin?"],
+  ["Europe/Berln", "did you mean Europe/Berlin?"],
+  ["New York", "did you mean America/New_York?"],
+  ["Mars/Olympus", "write an IANA name, such as Europe/Paris, or UTC"],
+])("the time zone %s, which is none, is refused", async ([zone, hint]) => {
+  expect(await faultsOf(`timezone: ${zone}`)).toEqual([`timezone: there is no time zone "${zone}"; ${hint}`]);
 });
