@@ -9,7 +9,7 @@ import { describeIssues, formatPath } from "./faults.ts";
 import { configJsonSchema } from "./json-schema.ts";
 import type { Config } from "./schema.ts";
 import { configSchema } from "./schema.ts";
-import { secretsOf } from "./secrets.ts";
+import { secretsOf, unreplacedSecrets } from "./secrets.ts";
 import { substitute } from "./substitute.ts";
 
 /** A configuration that passed every check; deeply frozen. */
@@ -98,13 +98,19 @@ function checkText(text: string | undefined, variables: EnvironmentVariables, ad
     return { ok: false, faults: describeIssues(issues, parsed.value, () => configJsonSchema(adapters)) };
   }
   const config = withDefaults(result.data, adapters);
-  const crossFaults = crossCheck(config, adapters);
+  const secrets = secretsOf(config, adapters);
+  const crossFaults = [...crossCheck(config, adapters), ...unreplacedSecrets(secrets, { variables, fromVariable })];
   if (crossFaults.length > 0) return { ok: false, faults: crossFaults };
   const announcements = [...parsed.announcements, ...remarks(config, parsed.value, adapters)];
-  const secrets = secretsOf(config, adapters).map((secret) => secret.value);
   return {
     ok: true,
-    loaded: { config: deepFreeze(config), adapters, announcements, secrets, fromFile: text !== undefined },
+    loaded: {
+      config: deepFreeze(config),
+      adapters,
+      announcements,
+      secrets: secrets.map(({ value: secret }) => secret),
+      fromFile: text !== undefined,
+    },
   };
 }
 

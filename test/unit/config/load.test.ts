@@ -228,6 +228,21 @@ describe("variables", () => {
   });
 });
 
+test("a key that names a variable as a shell would is refused, wherever it stands", async () => {
+  const text = [
+    "models: { providers: { gpt: { kind: openai, apiKey: $OPENAI_API_KEY } } }",
+    "gateway: { token: $token }",
+    "groups: { a: { channel: terminal, chat: a, network: { allow: [api.example:443] }, secrets: { API: { value: $API_TOKEN, hosts: [api.example:443] } } } }",
+  ].join("\n");
+
+  expect(await faultsOf(text, { token: "very-secret" })).toEqual([
+    'gateway.token: is the text $token, not the variable; write "${token}"',
+    'groups.a.secrets.API.value: is the text $API_TOKEN, not the variable; write "${API_TOKEN}"',
+    'models.providers.gpt.apiKey: is the text $OPENAI_API_KEY, not the variable; write "${OPENAI_API_KEY}"',
+  ]);
+  expect(await faultsOf('gateway: { token: "${T}" }', { T: "$IS_ITSELF" })).toEqual([]);
+});
+
 describe("a file that somebody else could have written is refused", () => {
   test("one that others can write to", async () => {
     await using folder = await temporaryFolder();
