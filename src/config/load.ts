@@ -1,3 +1,6 @@
+import { lstat } from "node:fs/promises";
+import { basename } from "node:path";
+
 import { AppError } from "../lib/app-error.ts";
 import { type Adapters, builtInAdapters, channelsOfEveryHome, providersOfEveryHome } from "./adapters.ts";
 import { parseYaml, readTrustedFile } from "./config-file.ts";
@@ -55,7 +58,7 @@ export async function checkConfig(
   adapters: Adapters = builtInAdapters,
 ): Promise<ConfigCheck> {
   try {
-    return checkText(await readTrustedFile(file), variables, adapters);
+    return checkText(await readOnlyFile(file), variables, adapters);
   } catch (error) {
     return unreadable(error);
   }
@@ -68,7 +71,7 @@ export async function checkChangedConfig(
   { adapters, fromFile }: Pick<LoadedConfig, "adapters" | "fromFile">,
 ): Promise<ConfigCheck> {
   try {
-    const text = await readTrustedFile(file);
+    const text = await readOnlyFile(file);
     if (text === undefined ? fromFile : text.trim() === "") {
       const detail = text === undefined ? "It is gone." : "It is empty.";
       const fix = "Write it again; {} alone means the default of every setting.";
@@ -78,6 +81,19 @@ export async function checkChangedConfig(
   } catch (error) {
     return unreadable(error);
   }
+}
+
+/** Reads `config.yaml`, and refuses a `config.yml` that somebody believes to be read. */
+async function readOnlyFile(file: string): Promise<string | undefined> {
+  const text = await readTrustedFile(file);
+  const other = file.replace(/\.yaml$/, ".yml");
+  if (other === file || (await lstat(other).catch(() => undefined)) === undefined) return text;
+  const fix =
+    text === undefined ? `mv ${other} ${file}` : `Move what you need from it to ${file}, then remove it: rm ${other}`;
+  const also = text === undefined ? "" : ", too";
+  throw new AppError("config_invalid", `There is a ${basename(other)}${also}; only ${basename(file)} is read.`, {
+    fix,
+  });
 }
 
 function unreadable(error: unknown): ConfigCheck {

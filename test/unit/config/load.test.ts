@@ -243,6 +243,18 @@ test("a key that names a variable as a shell would is refused, wherever it stand
   expect(await faultsOf('gateway: { token: "${T}" }', { T: "$IS_ITSELF" })).toEqual([]);
 });
 
+test.for([
+  ["beside it", true, /There is a config.yml, too; only config.yaml is read/],
+  ["instead of it", false, /There is a config.yml; only config.yaml is read/],
+] as const)("a config.yml %s is refused", async ([, isBeside, said]) => {
+  await using folder = await temporaryFolder();
+  const file = join(folder.path, "config.yaml");
+  await writeFile(join(folder.path, "config.yml"), "{}", { mode: 0o600 });
+  if (isBeside) await writeFile(file, "{}", { mode: 0o600 });
+
+  await expect(loadConfig(file, {})).rejects.toThrow(said);
+});
+
 describe("a file that somebody else could have written is refused", () => {
   test("one that others can write to", async () => {
     await using folder = await temporaryFolder();
