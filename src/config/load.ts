@@ -20,8 +20,10 @@ export interface LoadedConfig {
   readonly config: Config;
   /** What it was read with. */
   readonly adapters: Adapters;
-  /** What the operator should be told at start: which model answers and why, what was ignored. */
+  /** What the operator should be told at start: which model answers and why. */
   readonly announcements: readonly string[];
+  /** What can be used as it is and is hardly meant. */
+  readonly warnings: readonly ConfigFault[];
   /** Values that must never appear in a log. */
   readonly secrets: readonly string[];
   /** Is there a file at all, or are these the defaults? */
@@ -117,13 +119,13 @@ function checkText(text: string | undefined, variables: EnvironmentVariables, ad
   const secrets = secretsOf(config, adapters);
   const crossFaults = [...crossCheck(config, adapters), ...unreplacedSecrets(secrets, { variables, fromVariable })];
   if (crossFaults.length > 0) return { ok: false, faults: crossFaults };
-  const announcements = [...parsed.announcements, ...remarks(config, parsed.value, adapters)];
   return {
     ok: true,
     loaded: {
       config: deepFreeze(config),
       adapters,
-      announcements,
+      announcements: parsed.announcements,
+      warnings: unusedProviders(config, parsed.value, adapters),
       secrets: secrets.map(({ value: secret }) => secret),
       fromFile: text !== undefined,
     },
@@ -133,6 +135,11 @@ function checkText(text: string | undefined, variables: EnvironmentVariables, ad
 /** `models.default: there is no route …`, on one line. */
 export function describeFault(fault: ConfigFault): string {
   return fault.path === "" ? fault.detail : `${fault.path}: ${fault.detail}`;
+}
+
+/** `warning: models.providers.gpt: no route uses it …`, on one line. */
+export function describeWarning(warning: ConfigFault): string {
+  return [`warning: ${describeFault(warning)}`, warning.fix].filter(Boolean).join(". ");
 }
 
 /** What comes from a variable is always text; where a number or a truth value is wanted, it is read as one. */
@@ -173,19 +180,19 @@ function withDefaults(config: Config, adapters: Adapters): Config {
   };
 }
 
-function remarks(config: Config, written: unknown, adapters: Adapters): string[] {
-  const said: string[] = [];
+function unusedProviders(config: Config, written: unknown, adapters: Adapters): ConfigFault[] {
   const route = config.models.routes[config.models.default] ?? [];
   const [builtIn] = providersOfEveryHome(adapters);
   const others = Object.keys(config.models.providers).filter((name) => name !== builtIn?.kind);
   const writtenModels = (written as { models?: { routes?: unknown } }).models;
   const onlyBuiltIn = route.every((reference) => providerOf(reference) === builtIn?.kind);
-  if (onlyBuiltIn && others.length > 0 && !writtenModels?.routes) {
-    said.push(
-      `The provider ${others.join(", ")} is configured, but no route uses it: the built-in ${builtIn?.model} model answers. Set models.routes.main.`,
-    );
-  }
-  return said;
+  if (!onlyBuiltIn || writtenModels?.routes) return [];
+  const detail = `no route uses it; the built-in ${builtIn?.model} model answers`;
+  return others.map((name) => ({
+    path: formatPath(["models", "providers", name]),
+    detail,
+    fix: "Set models.routes.main.",
+  }));
 }
 
 function deepFreeze<T>(value: T): T {

@@ -285,11 +285,16 @@ describe("a file that somebody else could have written is refused", () => {
   });
 });
 
-test("a provider that no route uses is told at start", async () => {
-  const { announcements } = await configOf("models: { providers: { gpt: { kind: openai, apiKey: k } } }");
+test("a provider that no route uses is a warning", async () => {
+  const { warnings } = await configOf("models: { providers: { gpt: { kind: openai, apiKey: k } } }");
 
-  expect(announcements).toHaveLength(1);
-  expect(announcements.join()).toMatch(/gpt is configured, but no route uses it/);
+  expect(warnings).toEqual([
+    {
+      path: "models.providers.gpt",
+      detail: "no route uses it; the built-in scripted model answers",
+      fix: "Set models.routes.main.",
+    },
+  ]);
 });
 
 test.for([
