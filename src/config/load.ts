@@ -3,6 +3,7 @@ import { basename } from "node:path";
 
 import { AppError } from "../lib/app-error.ts";
 import { type Adapters, builtInAdapters, channelsOfEveryHome, providersOfEveryHome } from "./adapters.ts";
+import { checkBudgets } from "./budget-checks.ts";
 import { parseYaml, readTrustedFile } from "./config-file.ts";
 import { crossCheck, providerOf } from "./cross-checks.ts";
 import { configFromEnvironment } from "./defaults.ts";
@@ -119,13 +120,16 @@ function checkText(text: string | undefined, variables: EnvironmentVariables, ad
   const secrets = secretsOf(config, adapters);
   const crossFaults = [...crossCheck(config, adapters), ...unreplacedSecrets(secrets, { variables, fromVariable })];
   if (crossFaults.length > 0) return { ok: false, faults: crossFaults };
+  // Needs routes, providers and a time zone that there are.
+  const budgets = checkBudgets(config, adapters);
+  if (budgets.faults.length > 0) return { ok: false, faults: budgets.faults };
   return {
     ok: true,
     loaded: {
       config: deepFreeze(config),
       adapters,
       announcements: parsed.announcements,
-      warnings: unusedProviders(config, parsed.value, adapters),
+      warnings: [...unusedProviders(config, parsed.value, adapters), ...budgets.warnings],
       secrets: secrets.map(({ value: secret }) => secret),
       fromFile: text !== undefined,
     },
