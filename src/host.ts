@@ -6,13 +6,14 @@ import { type Adapters, withBuiltInAdapters } from "./config/adapters.ts";
 import { readEnvironment } from "./config/environment.ts";
 import type { EnvironmentVariables } from "./config/environment.ts";
 import { prepareHome } from "./config/home.ts";
-import { loadConfig } from "./config/load.ts";
+import { describeWarning, loadConfig } from "./config/load.ts";
 import { systemClock } from "./lib/clock.ts";
 import type { EgressOverrides } from "./sandbox/egress/egress-proxies.ts";
 import { listenForSignals } from "./lib/listen-for-signals.ts";
 import { createLogger } from "./lib/logger.ts";
 import { Redaction } from "./lib/redaction.ts";
 import { readVersion } from "./lib/version.ts";
+import { visible } from "./lib/visible.ts";
 import { lockHome } from "./stores/catalog.ts";
 
 export interface RunOptions {
@@ -52,6 +53,7 @@ export async function run(options: RunOptions): Promise<number> {
     redact: redaction.redact,
   });
   for (const announcement of loaded.announcements) process.stderr.write(`crabpot: ${announcement}\n`);
+  for (const warning of loaded.warnings) process.stderr.write(`crabpot: ${visible(describeWarning(warning))}\n`);
   let running: Host | undefined;
   // What changes while the host starts is found when it begins to watch the files.
   using signals = listenForSignals(() => void running?.reload());

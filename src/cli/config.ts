@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import { builtInAdapters } from "../config/adapters.ts";
 import type { ConfigDifferences } from "../domain/config-state.ts";
 import { configJsonSchema } from "../config/json-schema.ts";
-import { checkConfig, describeFault } from "../config/load.ts";
+import { tellConfigCheck } from "./config-check.ts";
 import type { CommandContext } from "./context.ts";
 import { addLeaf } from "./context.ts";
 import type { Output } from "./output.ts";
@@ -14,25 +14,7 @@ export function addConfigCommand(program: Command, context: CommandContext): voi
   const config = program.command("config").description("check the configuration, and apply it");
 
   addLeaf(config, "check", "read config.yaml as the host would, and say what is wrong with it").action(
-    async (_options: object, command: Command) => {
-      const output = context.outputOf(command);
-      const file = context.paths.config;
-      const check = await checkConfig(file, context.environment.variables);
-      if (check.ok) {
-        const { announcements, fromFile } = check.loaded;
-        if (output.json) output.object({ ok: true, file, fromFile, announcements });
-        output.line(fromFile ? `${file} is valid.` : `${file} does not exist; the defaults apply.`, "good");
-        for (const announcement of announcements) output.line(announcement);
-        return;
-      }
-      context.exitCode = 1;
-      output.line(`${file} cannot be used:`, "bad");
-      for (const fault of check.faults) {
-        if (output.json) output.object({ ok: false, file, ...fault });
-        output.line(`  ${describeFault(fault)}`);
-        if (fault.fix !== undefined) output.line(`    fix: ${fault.fix}`);
-      }
-    },
+    (_options: object, command: Command) => tellConfigCheck(context, context.outputOf(command)),
   );
 
   addLeaf(config, "diff", "where config.yaml differs from what the running host works with").action(

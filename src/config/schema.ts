@@ -215,10 +215,7 @@ export function configSchema(adapters: Adapters) {
           .default("crab"),
       })
       .prefault({}),
-    timezone: z
-      .string()
-      .default("UTC")
-      .describe("IANA zone in which the agent is told times; unknown zones fall back to UTC."),
+    timezone: z.string().default("UTC").describe("IANA zone in which the agent is told times."),
     models: modelsOf(adapters).prefault({}),
     budgets: z.strictObject({ perGroup: budget.prefault({}), total: budget.prefault({}) }).prefault({}),
     policy: policy.prefault({}),

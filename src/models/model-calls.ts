@@ -229,7 +229,10 @@ class RouteCall {
       outputTokens: outputTokensOf(model.capability),
       now: clock.now(),
       onRefused: (refusal) =>
-        this.#options.logger.warn({ group: this.#call.group, ...refusal }, "the day's budget is used up"),
+        this.#options.logger.warn(
+          { group: this.#call.group, ...refusal },
+          refusal.needed === undefined ? "the day's budget is used up" : "the day's budget is too small for a call",
+        ),
     });
     const tried = { model: model.reference, attempt };
     const about = { group: this.#call.group, actor: "host" } as const;

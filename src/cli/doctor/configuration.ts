@@ -2,7 +2,7 @@ import { lstat } from "node:fs/promises";
 
 import { configuredGroups } from "../../config/groups.ts";
 import { providerOf } from "../../config/cross-checks.ts";
-import { checkConfig, describeFault, loadConfig } from "../../config/load.ts";
+import { checkConfig, describeFault, describeWarning, loadConfig } from "../../config/load.ts";
 import { readAllowlist } from "../../sandbox/mounts/allowlist.ts";
 import { openProvider } from "../../models/catalog.ts";
 import type { CommandContext } from "../context.ts";
@@ -18,8 +18,9 @@ export async function checkConfiguration(context: CommandContext): Promise<Check
   const file = context.paths.config;
   const check = await checkConfig(file, context.environment.variables);
   if (!check.ok) return check.faults.map((fault) => bad("config", describeFault(fault), fault.fix ?? `Edit ${file}.`));
-  const { announcements, fromFile, config } = check.loaded;
+  const { announcements, warnings, fromFile, config } = check.loaded;
   const results = [good("config", [fromFile ? `${file} is valid.` : "", ...announcements].join(" ").trim())];
+  results.push(...warnings.map((warning) => good("config", describeWarning(warning))));
   if (config.gateway.token !== undefined && config.gateway.token.length < shortToken) {
     results.push(
       good("config", `gateway.token has only ${config.gateway.token.length} characters; try: openssl rand -hex 24`),

@@ -124,10 +124,32 @@ describe("config", () => {
 
     expect(json.code).toBe(1);
     expect(jsonLines(json.stdout)).toMatchObject([
-      { ok: false, path: "sandbx", detail: "unknown key; did you mean sandbox?" },
-      { ok: false, path: "timezone", detail: "must be text, not 1" },
+      { ok: false, level: "error", path: "sandbx", detail: "unknown key; did you mean sandbox?" },
+      { ok: false, level: "error", path: "timezone", detail: "must be text, not 1" },
     ]);
-    expect(plain.stdout).toContain("  sandbx: unknown key; did you mean sandbox?\n");
+    expect(plain.stdout).toContain("  error: sandbx: unknown key; did you mean sandbox?\n");
+  });
+
+  test("check tells what a file that can be used leaves to think about, and ends with 0", async () => {
+    await using place = await newHome({
+      "config.yaml": "models: { providers: { gpt: { kind: openai, apiKey: k } } }",
+    });
+    const file = join(place.home, "config.yaml");
+
+    const [json, plain] = await Promise.all([
+      crabpot(place, "config", "check", "--json"),
+      crabpot(place, "config", "check"),
+    ]);
+
+    const warning = { path: "models.providers.gpt", detail: expect.stringContaining("no route uses it") };
+    expect(jsonLines(json.stdout)).toMatchObject([
+      { ok: true, file, fromFile: true },
+      { ok: true, level: "warning", file, ...warning, fix: "Set models.routes.main." },
+    ]);
+    expect(plain.code).toBe(0);
+    expect(plain.stdout).toMatch(
+      /is valid, with 1 warning:\n {2}warning: models.providers.gpt: no route uses it.*\n {4}fix: Set/,
+    );
   });
 
   test("check refuses a file that others can write to, with the command that mends it", async () => {
