@@ -106,5 +106,5 @@ async function waitForTheEnd(host: Host, interactive: boolean, signal: Promise<n
     // The signal of a closed terminal may come later, or never, when it is not the one that controls this process.
     return interactive && !isatty(process.stdin.fd) ? exitCodeOf("SIGHUP") : 0;
   };
-  return Promise.race([signal, answered()]);
+  return Promise.race([signal, answered(), host.stopAsked.then(() => 0)]);
 }
