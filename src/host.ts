@@ -1,3 +1,5 @@
+import { isatty } from "node:tty";
+
 import { startHost } from "./wiring/host.ts";
 import type { Host } from "./wiring/host.ts";
 import { logLevel } from "./wiring/reload.ts";
@@ -9,7 +11,7 @@ import { prepareHome } from "./config/home.ts";
 import { describeWarning, loadConfig } from "./config/load.ts";
 import { systemClock } from "./lib/clock.ts";
 import type { EgressOverrides } from "./sandbox/egress/egress-proxies.ts";
-import { listenForSignals } from "./lib/listen-for-signals.ts";
+import { exitCodeOf, listenForSignals } from "./lib/listen-for-signals.ts";
 import { createLogger } from "./lib/logger.ts";
 import { Redaction } from "./lib/redaction.ts";
 import { readVersion } from "./lib/version.ts";
@@ -32,8 +34,14 @@ export interface RunOptions {
 /** What running turns get to end when the host is told to stop. */
 const drainMs = 10_000;
 
-/** Runs the host until it is told to stop, or until its input has ended and everything in it is answered. */
+/**
+ * Runs the host until it is told to stop, or until its input has ended and everything in it is answered. Resolves with the exit
+ * code: 0, or that of the signal when nobody asked for this end.
+ */
 export async function run(options: RunOptions): Promise<number> {
+  let running: Host | undefined;
+  // What changes while the host starts is found when it begins to watch the files.
+  using signals = listenForSignals(() => void running?.reload());
   const environment = readEnvironment(options.env);
   const home = await prepareHome(environment.crabpotHome);
   const loaded = await loadConfig(
@@ -54,9 +62,6 @@ export async function run(options: RunOptions): Promise<number> {
   });
   for (const announcement of loaded.announcements) process.stderr.write(`crabpot: ${announcement}\n`);
   for (const warning of loaded.warnings) process.stderr.write(`crabpot: ${visible(describeWarning(warning))}\n`);
-  let running: Host | undefined;
-  // What changes while the host starts is found when it begins to watch the files.
-  using signals = listenForSignals(() => void running?.reload());
   const { json } = options;
   const streams = { input: process.stdin, output: process.stdout, error: process.stderr };
   const stopped = new AbortController();
@@ -79,14 +84,14 @@ export async function run(options: RunOptions): Promise<number> {
     );
     running = host;
     try {
-      await waitForTheEnd(host, interactive, signals.received);
+      return await waitForTheEnd(host, interactive, signals.received);
     } finally {
       await stopWithin(drainMs, host);
     }
   } catch (error) {
     if (error !== stopped.signal.reason) throw error;
+    return await signals.received;
   }
-  return 0;
 }
 
 async function stopWithin(limitMs: number, host: Host): Promise<void> {
@@ -95,7 +100,13 @@ async function stopWithin(limitMs: number, host: Host): Promise<void> {
   await host.stop(deadline.signal).finally(() => clearTimeout(timer));
 }
 
-async function waitForTheEnd(host: Host, interactive: boolean, signal: Promise<void>): Promise<void> {
-  const answered = host.inputEnded.then(() => (interactive ? undefined : host.settled()));
-  await Promise.race([signal, answered]);
+/** Returns the exit code. */
+async function waitForTheEnd(host: Host, interactive: boolean, signal: Promise<number>): Promise<number> {
+  const answered = async (): Promise<number> => {
+    await host.inputEnded;
+    if (!interactive) await host.settled();
+    // The signal of a closed terminal may come later, or never, when it is not the one that controls this process.
+    return interactive && !isatty(process.stdin.fd) ? exitCodeOf("SIGHUP") : 0;
+  };
+  return Promise.race([signal, answered(), host.stopAsked.then(() => 0)]);
 }

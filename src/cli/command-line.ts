@@ -16,6 +16,11 @@ interface Entry {
 /** Every command. Only the one that is asked for is loaded. */
 const entries: Readonly<Record<string, Entry>> = {
   start: { summary: "run the host", load: async () => (await import("./start.ts")).addStartCommand },
+  stop: { summary: "stop the running host", load: async () => (await import("./stop.ts")).addStopCommand },
+  reload: {
+    summary: "make the running host read its configuration again",
+    load: async () => (await import("./config.ts")).addReloadCommand,
+  },
   status: {
     summary: "how the running host is doing",
     load: async () => (await import("./status.ts")).addStatusCommand,

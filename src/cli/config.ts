@@ -33,7 +33,22 @@ export function addConfigCommand(program: Command, context: CommandContext): voi
     },
   );
 
-  addLeaf(config, "apply", "make the running host read config.yaml and mounts.json now").action(
+  addApplyCommand(config, "apply", context);
+
+  addLeaf(config, "schema", "the JSON Schema of config.yaml").action((_options: object, command: Command) => {
+    const schema = configJsonSchema(builtInAdapters);
+    const text = context.outputOf(command).json ? JSON.stringify(schema) : JSON.stringify(schema, undefined, 2);
+    context.streams.stdout.write(`${text}\n`);
+  });
+}
+
+/** `crabpot reload` is `crabpot config apply`. */
+export function addReloadCommand(program: Command, context: CommandContext): void {
+  addApplyCommand(program, "reload", context);
+}
+
+function addApplyCommand(parent: Command, name: string, context: CommandContext): void {
+  addLeaf(parent, name, "make the running host read config.yaml and mounts.json now, as SIGHUP does").action(
     async (_options: object, command: Command) => {
       const output = context.outputOf(command);
       const report = await context.host.applyConfig();
@@ -45,12 +60,6 @@ export function addConfigCommand(program: Command, context: CommandContext): voi
       if (changed.length === 0 && !now.restart) output.line("The host works with what the files say.");
     },
   );
-
-  addLeaf(config, "schema", "the JSON Schema of config.yaml").action((_options: object, command: Command) => {
-    const schema = configJsonSchema(builtInAdapters);
-    const text = context.outputOf(command).json ? JSON.stringify(schema) : JSON.stringify(schema, undefined, 2);
-    context.streams.stdout.write(`${text}\n`);
-  });
 }
 
 function tellUnusable(context: CommandContext, output: Output, faults: readonly string[]): void {

@@ -15,6 +15,7 @@ import type {
   NewOperatorWork,
   OutboxView,
   SessionView,
+  StopView,
   TurnReport,
   TurnView,
   WorkView,
@@ -47,6 +48,11 @@ export class ControlClient {
 
   diffConfig(): Promise<ConfigDifferences> {
     return this.#ask("GET", "/config/diff");
+  }
+
+  /** The host begins to stop; its home is free again when it has ended. */
+  stop(): Promise<StopView> {
+    return this.#ask("POST", "/stop");
   }
 
   listGroups(): Promise<GroupView[]> {

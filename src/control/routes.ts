@@ -54,6 +54,13 @@ const routes: readonly Route<never>[] = [
     run: (host) => host.diffConfig(),
   }),
   route({
+    method: "POST",
+    path: "/stop",
+    operation: "stop",
+    parameters: nothing,
+    run: (host, _nothing, signal) => host.stop(signal),
+  }),
+  route({
     method: "GET",
     path: "/groups",
     operation: "groups.list",

@@ -85,6 +85,8 @@ export interface OperationOptions {
     reload(): Promise<ReloadReport>;
     diff(): Promise<ConfigDifferences>;
   };
+  /** Makes the host stop in good order. */
+  readonly stop: () => void;
   /** Puts the messages of a turn back in line and wakes its group. Returns how many. */
   readonly requeue: (turn: Turn) => Promise<number>;
   readonly workAdded: () => void;
@@ -98,6 +100,11 @@ export function createOperations(options: OperationOptions): Operations {
     status: () => status(options),
     applyConfig: () => options.config.reload(),
     diffConfig: () => options.config.diff(),
+    stop: async (answered) => {
+      const { length: runningTurns } = await options.store.turns.running();
+      answered.addEventListener("abort", () => options.stop(), { once: true });
+      return { pid: options.host.pid, runningTurns };
+    },
     listGroups: () => listGroups(options),
     addGroup: (group) => addGroup(options, group),
     removeGroup: (name) => removeGroup(options, name),

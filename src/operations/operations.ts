@@ -41,6 +41,12 @@ export interface HostStatus {
   readonly today: { readonly calls: number; readonly tokens: number; readonly usd: number };
 }
 
+/** The process that is going to end, and how many turns are to end before. */
+export interface StopView {
+  readonly pid: number;
+  readonly runningTurns: number;
+}
+
 export interface WaitingView {
   readonly group: string;
   readonly messages: number;
@@ -165,6 +171,8 @@ export interface Operations {
   /** Reads the files of the configuration again and applies what can hold now. An invalid file is an answer, not an error. */
   applyConfig(): Promise<ReloadReport>;
   diffConfig(): Promise<ConfigDifferences>;
+  /** Begins an orderly stop once the signal has aborted: whoever asks can be told before. */
+  stop(answered: AbortSignal): Promise<StopView>;
   listGroups(): Promise<readonly GroupView[]>;
   addGroup(group: NewGroup): Promise<Group>;
   removeGroup(name: string): Promise<void>;

@@ -1,6 +1,6 @@
 import { AppError } from "../lib/app-error.ts";
 import type { AuditWitness, EventReader, StoreDefinition, StoreSettings } from "./define-store.ts";
-import type { HomeOwner } from "./sqlite/home-lock.ts";
+import type { HomeHolder, HomeOwner } from "./sqlite/home-lock.ts";
 import { sqlite } from "./sqlite/definition.ts";
 import type { Store } from "./store.ts";
 
@@ -38,4 +38,10 @@ export async function openEventReader(settings: StoreSettings): Promise<EventRea
 export async function lockHome(folder: string, owner: HomeOwner): Promise<AsyncDisposable> {
   const { lockHome: lock } = await import("./sqlite/home-lock.ts");
   return lock(folder, owner);
+}
+
+/** The host that holds a home now; undefined when none does, whatever a dead one has left. */
+export async function findHomeHolder(folder: string): Promise<HomeHolder | undefined> {
+  const { findHomeHolder: find } = await import("./sqlite/home-lock.ts");
+  return find(folder);
 }

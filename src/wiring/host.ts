@@ -58,6 +58,8 @@ export interface HostOptions extends FoundationOptions {
 export interface Host extends AsyncDisposable {
   /** Resolves when the input has ended of channels that have an end; never where none has. */
   readonly inputEnded: Promise<void>;
+  /** Resolves when the operator has asked for a stop, which is for whoever has started the host to begin. */
+  readonly stopAsked: Promise<void>;
   /** Resolves when nothing waits, runs or has to be sent. */
   settled(): Promise<void>;
   /** Reads the files of the configuration again. Never rejects. */
@@ -119,7 +121,8 @@ export async function startHost(options: HostOptions, signal?: AbortSignal): Pro
   const shared = { groups, ...work, outbox, interventions, entrances };
   const accept = await createIntake(context, stack, { ...shared, guard, pace });
   const reloader = openReloader(context, stack, { ...shared, ...options, folders, containers, chats, tell });
-  const operated = { ...shared, containers, intake: () => guard.state(), chats, reloader };
+  const stopAsked = Promise.withResolvers<void>();
+  const operated = { ...shared, containers, intake: () => guard.state(), chats, reloader, stop: stopAsked.resolve };
   const operations = createHostOperations(context, operated);
   stack.use(await openControl(context, operations));
   stack.use(createRetention(context));
@@ -129,7 +132,7 @@ export async function startHost(options: HostOptions, signal?: AbortSignal): Pro
   await startChannels(entrances, { accept, outbox, chats, alert: createAlert(tell) });
   await resume(context, groups, work);
   outbox.wake();
-  return running(stack.move(), { guard, entrances, work, outbox, retrying, reloader });
+  return running(stack.move(), { guard, entrances, work, outbox, retrying, reloader, stopAsked: stopAsked.promise });
 }
 
 /** State, proof, and the way in, as far as it can be had before anything else. */
@@ -183,9 +186,10 @@ function running(
     readonly outbox: Outbox;
     readonly retrying: RetryingStore;
     readonly reloader: ConfigReloader;
+    readonly stopAsked: Promise<void>;
   },
 ): Host {
-  const { guard, entrances, work, outbox, retrying, reloader } = options;
+  const { guard, entrances, work, outbox, retrying, reloader, stopAsked } = options;
   const giveUp = (): void => retrying.giveUp();
   const stop = async (signal: AbortSignal): Promise<void> => {
     guard.close();
@@ -198,6 +202,7 @@ function running(
   };
   return {
     inputEnded: entrances.inputEnded,
+    stopAsked,
     settled: async () => {
       await work.queue.idle();
       await outbox.idle();

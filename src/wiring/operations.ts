@@ -26,6 +26,7 @@ export interface HostOperationOptions {
   readonly intake: () => IntakeState;
   readonly interventions: Pick<Interventions, "catchUp">;
   readonly chats: Pick<ChatBook, "registered">;
+  readonly stop: () => void;
   readonly reloader: Pick<ConfigReloader, "state" | "reload" | "diff">;
 }
 
@@ -64,6 +65,7 @@ export function createHostOperations(context: AppContext, options: HostOperation
     waitingGroups: () => queue.waitingGroups(),
     intake: options.intake,
     config: options.reloader,
+    stop: options.stop,
     requeue: async (turn) => {
       const count = (await store.messages.requeue(turn.id)) + (await store.work.requeue(turn.id));
       const group = options.groups.byName(turn.group);

@@ -1,9 +1,11 @@
+import { existsSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 
 import { expect, test } from "vitest";
 
 import { converse } from "../support/crabpot.ts";
+import { startInTerminal } from "../support/pseudo-terminal.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 /** A home without a configuration: the scripted model and the group `main`. */
@@ -54,4 +56,12 @@ test("the scripted model says what it is, and reads and writes files for real", 
 
   expect(stdout).toContain("milk and bread");
   expect(stdout).toMatch(/no intelligence|without intelligence/i);
+});
+
+test("a host that is talked to in a terminal ends with it, also when no signal says that it was closed", async () => {
+  await using folder = await emptyHome();
+  const terminal = startInTerminal({ home: folder.home, hasLeft: true }, "start", "--terminal");
+  await expect.poll(() => existsSync(join(folder.home, "control.sock"))).toBe(true);
+
+  expect(await terminal.close()).toBe(129);
 });

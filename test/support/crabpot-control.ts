@@ -123,6 +123,7 @@ export async function startControlledHost(home: string): Promise<ControlledHost>
       reload: () => Promise.resolve({ changed: [], config: { state: "applied", since: 0 } }),
       diff: () => Promise.resolve({ faults: [], differences: [] }),
     },
+    stop: () => undefined,
     requeue: (turn) => store.messages.requeue(turn.id),
     workAdded: () => undefined,
     nextEvent: (signal) => events.next(signal),

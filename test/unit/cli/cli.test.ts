@@ -43,6 +43,8 @@ describe("the command line", () => {
 
   test.for([
     ["status"],
+    ["stop"],
+    ["reload"],
     ["groups", "list"],
     ["groups", "remove", "x"],
     ["chats"],
