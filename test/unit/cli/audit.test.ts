@@ -67,7 +67,7 @@ test.for([
   expect(jsonLines(json.stdout)).toMatchObject([{ ok: false, firstBadSeq: bad }]);
   expect(plain.stdout).toMatch(new RegExp(`^The audit log was changed. Record ${bad}`));
   const found = jsonLines(doctor.stdout).find((result) => result["check"] === "audit");
-  expect(found).toMatchObject({ ok: false, fix: "crabpot audit verify" });
+  expect(found).toMatchObject({ ok: false, fix: expect.stringContaining("crabpot audit verify") });
 });
 
 test("records are shown, the newest or those of a group, without anything that steers a terminal", async () => {
