@@ -116,6 +116,7 @@ const turns: Record<keyof Store["turns"], true> = {
   addAttempt: true,
   finish: true,
   get: true,
+  idsBeginningWith: true,
   running: true,
   runningIn: true,
   list: true,
@@ -127,6 +128,7 @@ const turns: Record<keyof Store["turns"], true> = {
 const work: Record<keyof Store["work"], true> = {
   add: true,
   get: true,
+  idsBeginningWith: true,
   due: true,
   dueSessions: true,
   nextDueAt: true,
