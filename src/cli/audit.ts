@@ -71,20 +71,29 @@ function addVerifyCommand(audit: Command, context: CommandContext): void {
 }
 
 function showResult(output: Output, result: VerifyResult): void {
-  const { records, outputs } = result;
-  const logs = outputs === 0 ? "" : `, and ${outputs} closed container logs are unchanged`;
-  if (result.ok) output.line(`The audit log is intact: ${records} records${logs}.`, "good");
-  else {
-    const isChain = (result.firstBadSeq ?? 0) > records;
-    const what = isChain ? "The audit log was changed." : "A log of a container is not what the audit log says.";
-    output.line(`${what} ${describeAuditFault(result)}`, "bad");
-  }
+  output.line(describeVerdict(result), result.ok ? "good" : "bad");
   if (result.head !== undefined)
     output.line(`Last good record, to be noted elsewhere: ${result.head.seq}:${result.head.hash}`);
   for (const gap of result.gaps)
     output.line(`Declared by the log itself: ${gap.type} at record ${gap.seq} (${gap.ts}).`);
   for (const sentence of result.proves) output.line(`Proved: ${sentence}`);
   for (const sentence of result.doesNotProve) output.line(`Not proved: ${sentence}`, "dim");
+}
+
+/** What is to be known before all else, on one line. */
+function describeVerdict(result: VerifyResult): string {
+  const { ok, records, outputs, unanchoredTail, signer } = result;
+  if (!ok) {
+    const isChain = (result.firstBadSeq ?? 0) > records;
+    const what = isChain ? "the audit log was changed" : "a log of a container is not what the audit log says";
+    return `BROKEN: ${what}. ${describeAuditFault(result)}`;
+  }
+  if (records === 0) return "good: 0 records, the audit log is empty";
+  const last = records - unanchoredTail;
+  const upTo = last === records ? "" : ` up to record ${last}`;
+  const signed = signer === undefined || last === 0 ? "not signed yet" : `signed by ${signer}${upTo}`;
+  const logs = outputs === 0 ? "" : `; ${outputs} closed logs of containers unchanged`;
+  return `good: ${records} records unbroken, ${signed}${logs}`;
 }
 
 async function readKey(file: string): Promise<string> {

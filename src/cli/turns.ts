@@ -16,7 +16,11 @@ export function addTurnsCommand(program: Command, context: CommandContext): void
   const turns = program.command("turns").description("list, show or retry turns");
   addListCommand(turns, context);
 
-  addLeaf(turns, "show <turn>", "every step of a turn: model calls, tool calls, what came out")
+  addLeaf(
+    turns,
+    "show <turn>",
+    "every step of a turn: model calls, tool calls, what came out; the beginning of its id is enough",
+  )
     .option("--full", "do not shorten texts")
     .action(async (id: string, options: { full?: boolean }, command: Command) => {
       const report = await context.host.showTurn(id, options.full === true ? fullChars : shortChars);

@@ -140,7 +140,7 @@ const routes: readonly Route<never>[] = [
     path: "/turns/:id/retry",
     operation: "turns.retry",
     parameters: z.strictObject({ id: name }),
-    run: async (host, { id }) => ({ turn: id, requeued: await host.retryTurn(id) }),
+    run: (host, { id }) => host.retryTurn(id),
   }),
   route({
     method: "GET",
@@ -194,10 +194,7 @@ const routes: readonly Route<never>[] = [
     path: "/work/:id",
     operation: "work.drop",
     parameters: z.strictObject({ id: name }),
-    run: async (host, { id }) => {
-      await host.dropWork(id);
-      return { dropped: id };
-    },
+    run: async (host, { id }) => ({ dropped: await host.dropWork(id) }),
   }),
   route({
     method: "GET",

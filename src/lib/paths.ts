@@ -34,3 +34,8 @@ export function expandHome(path: string, homeFolder: string): string | undefined
 export function hasHiddenCharacters(text: string): boolean {
   return /\p{Cc}|\p{Cf}|\p{Cs}|\p{Zl}|\p{Zp}/u.test(text);
 }
+
+/** A path as one word of a shell command. */
+export function shellQuoted(path: string): string {
+  return /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`;
+}

@@ -9,6 +9,7 @@ import { AppError } from "../lib/app-error.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { OutboxStore, Store, UsageStore, WaitingInGroup } from "../stores/store.ts";
 import { listOutbox, retryOutbox } from "./outbox.ts";
+import { resolveId } from "./resolve-id.ts";
 import { reportTurn } from "./turn-report.ts";
 import { listWaiting, waitingIn, withWaiting } from "./waiting.ts";
 import { addWork, dropWork, listWork } from "./work.ts";
@@ -50,9 +51,10 @@ export interface OperationOptions {
       forget(channel: string, chat: string): Promise<void>;
     };
     readonly sessions: Pick<Store["sessions"], "list" | "open">;
-    readonly work: Pick<Store["work"], "add" | "drop" | "get" | "list">;
+    readonly work: Pick<Store["work"], "add" | "drop" | "get" | "idsBeginningWith" | "list">;
     readonly turns: {
       get(id: string): Promise<Turn | undefined>;
+      idsBeginningWith(prefix: string, limit: number): Promise<string[]>;
       list(filter: { group?: string | undefined; limit: number }): Promise<Turn[]>;
       running(): Promise<Turn[]>;
       steps(turn: string): Promise<Step[]>;
@@ -247,11 +249,14 @@ async function listSessions(options: OperationOptions): Promise<SessionView[]> {
 
 async function stopSession(options: OperationOptions, target: string): Promise<readonly string[]> {
   const sessions = await options.store.sessions.list();
-  const meant = sessions.filter((session) => [session.id, session.key, session.group].includes(target));
+  let meant = sessions.filter((session) => [session.id, session.key, session.group].includes(target));
   if (meant.length === 0) {
-    throw new AppError("not_found", `There is no session or group "${target}" that has ever had a container.`, {
-      fix: "See `crabpot sessions list`.",
+    const id = await resolveId(target, {
+      what: "session or group",
+      list: "crabpot sessions list",
+      beginningWith: async (prefix) => sessions.map((session) => session.id).filter((one) => one.startsWith(prefix)),
     });
+    meant = sessions.filter((session) => session.id === id);
   }
   const names: string[] = [];
   for (const { id } of meant) {
@@ -261,7 +266,7 @@ async function stopSession(options: OperationOptions, target: string): Promise<r
   return names;
 }
 
-async function retryTurn(options: OperationOptions, id: string): Promise<number> {
+async function retryTurn(options: OperationOptions, id: string): ReturnType<Operations["retryTurn"]> {
   const turn = await findTurn(options, id);
   if (turn.state !== "failed") {
     throw new AppError("conflict", `Turn ${turn.id} is ${turn.state}; only a failed one can be retried.`);
@@ -280,7 +285,7 @@ async function retryTurn(options: OperationOptions, id: string): Promise<number>
       { fix: "add that chat as a group, under another name, and ask there again" },
     );
   }
-  return options.requeue(turn);
+  return { turn: turn.id, requeued: await options.requeue(turn) };
 }
 
 async function* login(
@@ -297,10 +302,15 @@ async function* login(
   yield { state: channel.state().state, detail: `The channel ${name} needs no login.` };
 }
 
-async function findTurn(options: OperationOptions, id: string): Promise<Turn> {
-  const turn = await options.store.turns.get(id);
+async function findTurn({ store }: OperationOptions, given: string): Promise<Turn> {
+  const id = await resolveId(given, {
+    what: "turn",
+    list: "crabpot turns list",
+    beginningWith: (prefix, limit) => store.turns.idsBeginningWith(prefix, limit),
+  });
+  const turn = await store.turns.get(id);
   if (turn !== undefined) return turn;
-  throw new AppError("not_found", `There is no turn "${id}".`, { fix: "See `crabpot turns list`." });
+  throw new AppError("not_found", `The turn ${id} was removed just now.`);
 }
 
 function requireGroup(options: OperationOptions, name: string): Group {

@@ -180,17 +180,17 @@ export interface Operations {
   /** Forgets what a chat asked and how it was answered: it may ask again. */
   forgetRequest(code: string): Promise<void>;
   listSessions(): Promise<readonly SessionView[]>;
-  /** Ends the containers of a session or group, given by id, key or group name. Returns the names of the containers that were ended. */
+  /** Ends the containers of a session or group, given by id or its beginning, key or group name. Returns the names of the containers that were ended. */
   stopSession(target: string): Promise<readonly string[]>;
   listTurns(filter: {
     readonly group?: string | undefined;
     readonly state?: TurnState | undefined;
     readonly limit: number;
   }): Promise<readonly TurnView[]>;
-  /** `maxChars`: where texts are cut. */
+  /** By its id or a beginning that no other has, as everywhere. `maxChars`: where texts are cut. */
   showTurn(id: string, maxChars: number): Promise<TurnReport>;
-  /** Puts the messages of a failed turn back in line. Returns how many. */
-  retryTurn(id: string): Promise<number>;
+  /** Puts the messages of a failed turn back in line. Returns its id and how many. */
+  retryTurn(id: string): Promise<{ readonly turn: string; readonly requeued: number }>;
   /** Newest first. */
   listOutbox(filter: {
     readonly state?: OutboxState | undefined;
@@ -206,8 +206,8 @@ export interface Operations {
     readonly limit: number;
   }): Promise<readonly WorkView[]>;
   addWork(work: NewOperatorWork): Promise<WorkView>;
-  /** Gives up work that no turn has taken. */
-  dropWork(id: string): Promise<void>;
+  /** Gives up work that no turn has taken. Returns its id. */
+  dropWork(id: string): Promise<string>;
   /** Stored events in order; with `follow` also those that come, until the signal. Throws `bad_input` for an unknown type. */
   tailEvents(query: EventQuery, follow: AbortSignal | undefined): AsyncIterable<HostEvent>;
   listChannels(): Promise<readonly ChannelView[]>;

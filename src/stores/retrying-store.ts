@@ -118,6 +118,7 @@ const turns: Record<keyof Store["turns"], true> = {
   addAttempt: true,
   finish: true,
   get: true,
+  idsBeginningWith: true,
   running: true,
   runningIn: true,
   list: true,
@@ -129,6 +130,7 @@ const turns: Record<keyof Store["turns"], true> = {
 const work: Record<keyof Store["work"], true> = {
   add: true,
   get: true,
+  idsBeginningWith: true,
   due: true,
   dueSessions: true,
   nextDueAt: true,

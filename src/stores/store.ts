@@ -178,6 +178,8 @@ export interface TurnStore {
     lease?: Lease,
   ): Promise<OutgoingMessage[] | undefined>;
   get(id: string): Promise<Turn | undefined>;
+  /** Ids that begin with this text, in order, at most `limit`. */
+  idsBeginningWith(prefix: string, limit: number): Promise<string[]>;
   running(): Promise<Turn[]>;
   /** The turn of this session that runs; there is never more than one. */
   runningIn(session: string): Promise<Turn | undefined>;

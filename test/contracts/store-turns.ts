@@ -191,6 +191,8 @@ export function testTurns(open: OpenStore): void {
     expect(await ids({ limit: 10 })).toEqual(["c", "b", "a"]);
     expect(await ids({ limit: 2 })).toEqual(["c", "b"]);
     expect(await ids({ group: "family", limit: 10 })).toEqual(["c", "a"]);
+    expect(await store.turns.idsBeginningWith("a", 10)).toEqual(["a"]);
+    expect(await store.turns.idsBeginningWith("", 2)).toEqual(["a", "b"]);
     expect((await store.turns.running()).map(({ id }) => id)).toEqual(["a", "b", "c"]);
   });
 

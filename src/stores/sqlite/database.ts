@@ -18,6 +18,9 @@ import type { Tables } from "./tables.ts";
 import { WriteBatches } from "./write-batches.ts";
 import type { Change } from "./write-batches.ts";
 
+/** The highest there is: texts that begin with a prefix are at least the prefix, and less than the prefix with this behind it. */
+export const lastCharacter = "\u{10ffff}";
+
 export interface DatabaseOptions {
   readonly path: string;
   /** How long a write waits for another process that writes; other work of this process goes on meanwhile. */

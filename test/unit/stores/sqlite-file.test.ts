@@ -226,6 +226,8 @@ test("no question to the store reads a whole table that grows with time", async 
   await store.turns.runningIn(session);
   await store.work.add({ ...due, session }, 1);
   await store.work.get("w");
+  await store.work.idsBeginningWith("w", 5);
+  await store.turns.idsBeginningWith("t", 5);
   await store.work.due(session, 1);
   await store.work.dueSessions(1);
   await store.work.nextDueAt(1);
