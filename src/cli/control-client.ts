@@ -65,6 +65,17 @@ export class ControlClient {
     return this.#ask("GET", "/chats");
   }
 
+  approveRequest(
+    code: string,
+    name: string | undefined,
+  ): Promise<{ approved: string; group: string; channel: string; chat: string }> {
+    return this.#ask("POST", `/chats/requests/${encodeURIComponent(code)}/approve`, { name });
+  }
+
+  denyRequest(code: string): Promise<{ denied: string }> {
+    return this.#ask("POST", `/chats/requests/${encodeURIComponent(code)}/deny`);
+  }
+
   forgetRequest(code: string): Promise<{ forgotten: string }> {
     return this.#ask("DELETE", `/chats/requests/${encodeURIComponent(code)}`);
   }

@@ -87,6 +87,26 @@ const routes: readonly Route<never>[] = [
   }),
   route({ method: "GET", path: "/chats", operation: "chats", parameters: nothing, run: (host) => host.listChats() }),
   route({
+    method: "POST",
+    path: "/chats/requests/:code/approve",
+    operation: "chats.approve",
+    parameters: z.strictObject({ code: name, name: name.optional() }),
+    run: async (host, { code, name: wanted }) => {
+      const group = await host.approveRequest(code, wanted);
+      return { approved: code, group: group.name, channel: group.channel, chat: group.chat };
+    },
+  }),
+  route({
+    method: "POST",
+    path: "/chats/requests/:code/deny",
+    operation: "chats.deny",
+    parameters: z.strictObject({ code: name }),
+    run: async (host, { code }) => {
+      await host.denyRequest(code);
+      return { denied: code };
+    },
+  }),
+  route({
     method: "DELETE",
     path: "/chats/requests/:code",
     operation: "chats.forget",

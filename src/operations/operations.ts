@@ -169,6 +169,10 @@ export interface Operations {
   addGroup(group: NewGroup): Promise<Group>;
   removeGroup(name: string): Promise<void>;
   listChats(): Promise<readonly Chat[]>;
+  /** Lets a chat in that asked: it becomes a group, of this name or of one like its title. */
+  approveRequest(code: string, name: string | undefined): Promise<Group>;
+  /** The chat that asked stays silent. */
+  denyRequest(code: string): Promise<void>;
   /** Forgets what a chat asked and how it was answered: it may ask again. */
   forgetRequest(code: string): Promise<void>;
   listSessions(): Promise<readonly SessionView[]>;

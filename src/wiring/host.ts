@@ -108,8 +108,8 @@ export async function startHost(options: HostOptions, signal?: AbortSignal): Pro
     ...createFormats(context, tell),
   });
   const chats = stack.use(new ChatBook(context, groups));
-  const answer = createAnswers(context, { groups, folders, chats });
-  const interventions = createInterventions(context, { runner, outbox, pool: containers.pool, pace, answer });
+  const admissions = createAnswers(context, { groups, folders, chats });
+  const interventions = createInterventions(context, { runner, outbox, pool: containers.pool, pace, admissions });
   const signs = stack.use(createSigns(groups, entrances));
   const mayWait = options.console === undefined;
   const engineWait = stack.use(await openEngineWait(context, { groups, containers, mayWait }));
@@ -119,7 +119,7 @@ export async function startHost(options: HostOptions, signal?: AbortSignal): Pro
   const shared = { groups, ...work, outbox, interventions, entrances };
   const accept = await createIntake(context, stack, { ...shared, guard, pace });
   const reloader = openReloader(context, stack, { ...shared, ...options, folders, containers, chats, tell });
-  const operated = { ...shared, containers, intake: () => guard.state(), chats, reloader };
+  const operated = { ...shared, containers, intake: () => guard.state(), chats, reloader, admissions };
   const operations = createHostOperations(context, operated);
   stack.use(await openControl(context, operations));
   stack.use(createRetention(context));
