@@ -100,6 +100,10 @@ export class ControlClient {
     return this.#ask("POST", `/turns/${encodeURIComponent(id)}/retry`);
   }
 
+  send(group: string, text: string): Promise<OutboxView> {
+    return this.#ask("POST", "/send", { group, text });
+  }
+
   listOutbox(filter: Readonly<Record<string, string>>): Promise<OutboxView[]> {
     return this.#ask("GET", `/outbox?${new URLSearchParams(filter).toString()}`);
   }

@@ -168,6 +168,16 @@ const routes: readonly Route<never>[] = [
   }),
   route({
     method: "POST",
+    path: "/send",
+    operation: "send",
+    parameters: z.strictObject({
+      group: name,
+      text: z.string().max(16_000).regex(/\S/, "there is nothing to say in it"),
+    }),
+    run: (host, { group, text }) => host.send(group, text),
+  }),
+  route({
+    method: "POST",
     path: "/outbox/retry",
     operation: "outbox.retry",
     parameters: z.union([
@@ -304,7 +314,7 @@ function collect(request: FastifyRequest): Record<string, unknown> {
 
 type Recordable = Readonly<Record<string, string | number | boolean>>;
 
-/** What is said to an agent stays in the store. */
+/** What is said to an agent or in a chat stays in the store. */
 function recordable(parameters: object): Recordable {
   const given = Object.entries(parameters).filter(([key, value]) => value !== undefined && key !== "text");
   return Object.fromEntries(given) as Recordable;

@@ -8,7 +8,7 @@ import type { Step, Turn } from "../domain/turn.ts";
 import { AppError } from "../lib/app-error.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { OutboxStore, Store, UsageStore, WaitingInGroup } from "../stores/store.ts";
-import { listOutbox, retryOutbox } from "./outbox.ts";
+import { listOutbox, retryOutbox, send } from "./outbox.ts";
 import { type RequestAnswers, approveRequest, denyRequest, forgetRequest } from "./requests.ts";
 import { reportTurn } from "./turn-report.ts";
 import { listWaiting, waitingIn, withWaiting } from "./waiting.ts";
@@ -54,7 +54,7 @@ export interface OperationOptions {
       running(): Promise<Turn[]>;
       steps(turn: string): Promise<Step[]>;
     };
-    readonly outbox: Pick<OutboxStore, "counts" | "get" | "list" | "ofTurn">;
+    readonly outbox: Pick<OutboxStore, "add" | "counts" | "get" | "list" | "ofTurn">;
     readonly executionPoints: Pick<Store["executionPoints"], "ofTurn">;
     readonly usage: Pick<UsageStore, "ofDay">;
     readonly events: Pick<Store["events"], "after" | "before">;
@@ -123,6 +123,7 @@ export function createOperations(options: OperationOptions): Operations {
       return reportTurn({ ...turn, waiting: waiting.get(turn.group) }, found, maxChars);
     },
     retryTurn: (id) => retryTurn(options, id),
+    send: async (name, text) => send(options, requireGroup(options, name), text),
     listOutbox: (filter) => listOutbox(options, filter),
     retryOutbox: (what) => retryOutbox(options, what),
     listWork: (filter) => listWork(options, filter),

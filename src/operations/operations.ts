@@ -187,6 +187,8 @@ export interface Operations {
   showTurn(id: string, maxChars: number): Promise<TurnReport>;
   /** Puts the messages of a failed turn back in line. Returns how many. */
   retryTurn(id: string): Promise<number>;
+  /** Says something in the group's chat as the host. The agent is not told. */
+  send(group: string, text: string): Promise<OutboxView>;
   /** Newest first. */
   listOutbox(filter: {
     readonly state?: OutboxState | undefined;
