@@ -6,6 +6,7 @@ import { configJsonSchema } from "../config/json-schema.ts";
 import { checkConfig, describeFault } from "../config/load.ts";
 import type { CommandContext } from "./context.ts";
 import { addLeaf } from "./context.ts";
+import { addConfigInit } from "./config-init.ts";
 import type { Output } from "./output.ts";
 
 type Difference = ConfigDifferences["differences"][number];
@@ -34,6 +35,8 @@ export function addConfigCommand(program: Command, context: CommandContext): voi
       }
     },
   );
+
+  addConfigInit(config, context);
 
   addLeaf(config, "diff", "where config.yaml differs from what the running host works with").action(
     async (_options: object, command: Command) => {
@@ -64,6 +67,10 @@ export function addConfigCommand(program: Command, context: CommandContext): voi
     },
   );
 
+  addSchemaCommand(config, context);
+}
+
+function addSchemaCommand(config: Command, context: CommandContext): void {
   addLeaf(config, "schema", "the JSON Schema of config.yaml").action((_options: object, command: Command) => {
     const schema = configJsonSchema(builtInAdapters);
     const text = context.outputOf(command).json ? JSON.stringify(schema) : JSON.stringify(schema, undefined, 2);
