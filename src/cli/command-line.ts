@@ -46,6 +46,10 @@ const entries: Readonly<Record<string, Entry>> = {
     summary: "list outgoing messages, retry failed ones",
     load: async () => (await import("./outbox.ts")).addOutboxCommand,
   },
+  send: {
+    summary: "say something in a group's chat as the host",
+    load: async () => (await import("./send.ts")).addSendCommand,
+  },
   events: { summary: "what happens, event by event", load: async () => (await import("./events.ts")).addEventsCommand },
   logs: { summary: "what was logged", load: async () => (await import("./logs.ts")).addLogsCommand },
   audit: { summary: "verify or read the audit log", load: async () => (await import("./audit.ts")).addAuditCommand },

@@ -6,6 +6,7 @@ import { configJsonSchema } from "../config/json-schema.ts";
 import { tellConfigCheck } from "./config-check.ts";
 import type { CommandContext } from "./context.ts";
 import { addLeaf } from "./context.ts";
+import { addConfigInit } from "./config-init.ts";
 import type { Output } from "./output.ts";
 
 type Difference = ConfigDifferences["differences"][number];
@@ -16,6 +17,8 @@ export function addConfigCommand(program: Command, context: CommandContext): voi
   addLeaf(config, "check", "read config.yaml as the host would, and say what is wrong with it").action(
     (_options: object, command: Command) => tellConfigCheck(context, context.outputOf(command)),
   );
+
+  addConfigInit(config, context);
 
   addLeaf(config, "diff", "where config.yaml differs from what the running host works with").action(
     async (_options: object, command: Command) => {

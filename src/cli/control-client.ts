@@ -71,6 +71,17 @@ export class ControlClient {
     return this.#ask("GET", "/chats");
   }
 
+  approveRequest(
+    code: string,
+    name: string | undefined,
+  ): Promise<{ approved: string; group: string; channel: string; chat: string }> {
+    return this.#ask("POST", `/chats/requests/${encodeURIComponent(code)}/approve`, { name });
+  }
+
+  denyRequest(code: string): Promise<{ denied: string }> {
+    return this.#ask("POST", `/chats/requests/${encodeURIComponent(code)}/deny`);
+  }
+
   forgetRequest(code: string): Promise<{ forgotten: string }> {
     return this.#ask("DELETE", `/chats/requests/${encodeURIComponent(code)}`);
   }
@@ -93,6 +104,10 @@ export class ControlClient {
 
   retryTurn(id: string): Promise<{ turn: string; requeued: number }> {
     return this.#ask("POST", `/turns/${encodeURIComponent(id)}/retry`);
+  }
+
+  send(group: string, text: string): Promise<OutboxView> {
+    return this.#ask("POST", "/send", { group, text });
   }
 
   listOutbox(filter: Readonly<Record<string, string>>): Promise<OutboxView[]> {

@@ -1,4 +1,4 @@
-import type { Group } from "../domain/group.ts";
+import type { Group, RequestSettlement } from "../domain/group.ts";
 import type { OutgoingDraft } from "../domain/message.ts";
 import { mainSessionKey } from "../domain/session.ts";
 import type { StepBody, Turn } from "../domain/turn.ts";
@@ -23,7 +23,7 @@ export interface ChatCommandOptions {
   readonly answer: (pending: PendingCommand) => Promise<{
     readonly text: string;
     readonly outgoing: readonly OutgoingDraft[];
-    readonly settles?: { readonly code: string; readonly as: "approved" | "denied" } | undefined;
+    readonly settles?: RequestSettlement | undefined;
   }>;
   /** What a member may know of how things stand, a few lines. */
   readonly describe: (group: Group) => Promise<string>;

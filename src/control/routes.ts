@@ -94,6 +94,26 @@ const routes: readonly Route<never>[] = [
   }),
   route({ method: "GET", path: "/chats", operation: "chats", parameters: nothing, run: (host) => host.listChats() }),
   route({
+    method: "POST",
+    path: "/chats/requests/:code/approve",
+    operation: "chats.approve",
+    parameters: z.strictObject({ code: name, name: name.optional() }),
+    run: async (host, { code, name: wanted }) => {
+      const group = await host.approveRequest(code, wanted);
+      return { approved: code, group: group.name, channel: group.channel, chat: group.chat };
+    },
+  }),
+  route({
+    method: "POST",
+    path: "/chats/requests/:code/deny",
+    operation: "chats.deny",
+    parameters: z.strictObject({ code: name }),
+    run: async (host, { code }) => {
+      await host.denyRequest(code);
+      return { denied: code };
+    },
+  }),
+  route({
     method: "DELETE",
     path: "/chats/requests/:code",
     operation: "chats.forget",
@@ -152,6 +172,16 @@ const routes: readonly Route<never>[] = [
       limit: z.coerce.number().int().min(1).max(1000).default(20),
     }),
     run: (host, filter) => host.listOutbox(filter),
+  }),
+  route({
+    method: "POST",
+    path: "/send",
+    operation: "send",
+    parameters: z.strictObject({
+      group: name,
+      text: z.string().max(16_000).regex(/\S/, "there is nothing to say in it"),
+    }),
+    run: (host, { group, text }) => host.send(group, text),
   }),
   route({
     method: "POST",
@@ -288,7 +318,7 @@ function collect(request: FastifyRequest): Record<string, unknown> {
 
 type Recordable = Readonly<Record<string, string | number | boolean>>;
 
-/** What is said to an agent stays in the store. */
+/** What is said to an agent or in a chat stays in the store. */
 function recordable(parameters: object): Recordable {
   const given = Object.entries(parameters).filter(([key, value]) => value !== undefined && key !== "text");
   return Object.fromEntries(given) as Recordable;

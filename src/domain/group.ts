@@ -100,6 +100,12 @@ export interface ChatRequest {
   readonly at: number;
 }
 
+/** How the request with this code is answered. */
+export interface RequestSettlement {
+  readonly code: string;
+  readonly as: "approved" | "denied";
+}
+
 /** Bounds on what strangers can ask for. */
 export interface RequestLimits {
   /** Requests that wait for an answer at a time; of one sender. */

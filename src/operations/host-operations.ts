@@ -1,6 +1,6 @@
 import type { ChannelState, LoginEvent, LoginOptions } from "../channels/channel.ts";
 import type { ConfigDifferences, ConfigState, ReloadReport } from "../domain/config-state.ts";
-import type { BudgetLimits, Chat, ChatRequest, Group, GroupFolder, ToolPolicy } from "../domain/group.ts";
+import type { BudgetLimits, Chat, Group, GroupFolder, ToolPolicy } from "../domain/group.ts";
 import { readEvents } from "../events/read-events.ts";
 import type { StoredMessage } from "../domain/message.ts";
 import type { HotContainerView } from "../domain/session.ts";
@@ -8,8 +8,9 @@ import type { Step, Turn } from "../domain/turn.ts";
 import { AppError } from "../lib/app-error.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { OutboxStore, Store, UsageStore, WaitingInGroup } from "../stores/store.ts";
-import { listOutbox, retryOutbox } from "./outbox.ts";
 import { resolveId } from "./resolve-id.ts";
+import { listOutbox, retryOutbox, send } from "./outbox.ts";
+import { type RequestAnswers, approveRequest, denyRequest, forgetRequest } from "./requests.ts";
 import { reportTurn } from "./turn-report.ts";
 import { listWaiting, waitingIn, withWaiting } from "./waiting.ts";
 import { addWork, dropWork, listWork } from "./work.ts";
@@ -45,11 +46,7 @@ export interface OperationOptions {
       list(): Promise<Chat[]>;
       get(channel: string, chat: string): Promise<Chat | undefined>;
     };
-    readonly requests: {
-      waiting(): Promise<number>;
-      get(code: string): Promise<ChatRequest | undefined>;
-      forget(channel: string, chat: string): Promise<void>;
-    };
+    readonly requests: Pick<Store["requests"], "waiting" | "get" | "settle" | "forget">;
     readonly sessions: Pick<Store["sessions"], "list" | "open">;
     readonly work: Pick<Store["work"], "add" | "drop" | "get" | "idsBeginningWith" | "list">;
     readonly turns: {
@@ -59,7 +56,7 @@ export interface OperationOptions {
       running(): Promise<Turn[]>;
       steps(turn: string): Promise<Step[]>;
     };
-    readonly outbox: Pick<OutboxStore, "counts" | "get" | "list" | "ofTurn">;
+    readonly outbox: Pick<OutboxStore, "add" | "counts" | "get" | "list" | "ofTurn">;
     readonly executionPoints: Pick<Store["executionPoints"], "ofTurn">;
     readonly usage: Pick<UsageStore, "ofDay">;
     readonly events: Pick<Store["events"], "after" | "before">;
@@ -75,7 +72,8 @@ export interface OperationOptions {
   readonly routes: readonly string[];
   readonly pool: { list(): HotContainerView[]; stop(session: string, reason: string): Promise<boolean> };
   /** Puts messages back in line. Rejects with `conflict` for one that is on its way. */
-  readonly outbox: { retry(seqs: readonly number[]): Promise<number[]> };
+  readonly outbox: { retry(seqs: readonly number[]): Promise<number[]>; wake(): void };
+  readonly admissions: RequestAnswers;
   readonly channels: readonly OperableChannel[];
   /** Is the channel of this name configured, also if it does not run because nobody sits at it? */
   readonly isConfigured: (channel: string) => boolean;
@@ -111,11 +109,9 @@ export function createOperations(options: OperationOptions): Operations {
     addGroup: (group) => addGroup(options, group),
     removeGroup: (name) => removeGroup(options, name),
     listChats: () => options.store.chats.list(),
-    forgetRequest: async (code) => {
-      const request = await options.store.requests.get(code.toUpperCase());
-      if (!request) throw new AppError("not_found", `There is no request "${code}".`, { fix: "crabpot chats" });
-      await options.store.requests.forget(request.channel, request.chat);
-    },
+    approveRequest: (code, name) => approveRequest(options, code, name),
+    denyRequest: (code) => denyRequest(options, code),
+    forgetRequest: (code) => forgetRequest(options, code),
     listSessions: () => listSessions(options),
     stopSession: (target) => stopSession(options, target),
     listTurns: async ({ group, state, limit }) => {
@@ -136,6 +132,7 @@ export function createOperations(options: OperationOptions): Operations {
       return reportTurn({ ...turn, waiting: waiting.get(turn.group) }, found, maxChars);
     },
     retryTurn: (id) => retryTurn(options, id),
+    send: async (name, text) => send(options, requireGroup(options, name), text),
     listOutbox: (filter) => listOutbox(options, filter),
     retryOutbox: (what) => retryOutbox(options, what),
     listWork: (filter) => listWork(options, filter),

@@ -177,6 +177,10 @@ export interface Operations {
   addGroup(group: NewGroup): Promise<Group>;
   removeGroup(name: string): Promise<void>;
   listChats(): Promise<readonly Chat[]>;
+  /** Lets a chat in that asked: it becomes a group, of this name or of one like its title. */
+  approveRequest(code: string, name: string | undefined): Promise<Group>;
+  /** The chat that asked stays silent. */
+  denyRequest(code: string): Promise<void>;
   /** Forgets what a chat asked and how it was answered: it may ask again. */
   forgetRequest(code: string): Promise<void>;
   listSessions(): Promise<readonly SessionView[]>;
@@ -191,6 +195,8 @@ export interface Operations {
   showTurn(id: string, maxChars: number): Promise<TurnReport>;
   /** Puts the messages of a failed turn back in line. Returns its id and how many. */
   retryTurn(id: string): Promise<{ readonly turn: string; readonly requeued: number }>;
+  /** Says something in the group's chat as the host. The agent is not told. */
+  send(group: string, text: string): Promise<OutboxView>;
   /** Newest first. */
   listOutbox(filter: {
     readonly state?: OutboxState | undefined;

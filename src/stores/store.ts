@@ -1,4 +1,11 @@
-import type { BudgetLimits, Group, GroupChat, GroupFolder, InstructionsState } from "../domain/group.ts";
+import type {
+  BudgetLimits,
+  Group,
+  GroupChat,
+  GroupFolder,
+  InstructionsState,
+  RequestSettlement,
+} from "../domain/group.ts";
 import type {
   ChatCommand,
   IncomingMessage,
@@ -232,7 +239,7 @@ export interface InterventionStore {
       readonly at: number;
       readonly stops: boolean;
       readonly renews?: string | undefined;
-      readonly settles?: { readonly code: string; readonly as: "approved" | "denied" } | undefined;
+      readonly settles?: RequestSettlement | undefined;
       readonly tell: (found: SetAside) => SetAsideWords;
     },
   ): Promise<SetAside | undefined>;

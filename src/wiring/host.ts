@@ -110,8 +110,8 @@ export async function startHost(options: HostOptions, signal?: AbortSignal): Pro
     ...createFormats(context, tell),
   });
   const chats = stack.use(new ChatBook(context, groups));
-  const answer = createAnswers(context, { groups, folders, chats });
-  const interventions = createInterventions(context, { runner, outbox, pool: containers.pool, pace, answer });
+  const admissions = createAnswers(context, { groups, folders, chats });
+  const interventions = createInterventions(context, { runner, outbox, pool: containers.pool, pace, admissions });
   const signs = stack.use(createSigns(groups, entrances));
   const mayWait = options.console === undefined;
   const engineWait = stack.use(await openEngineWait(context, { groups, containers, mayWait }));
@@ -122,7 +122,8 @@ export async function startHost(options: HostOptions, signal?: AbortSignal): Pro
   const accept = await createIntake(context, stack, { ...shared, guard, pace });
   const reloader = openReloader(context, stack, { ...shared, ...options, folders, containers, chats, tell });
   const stopAsked = Promise.withResolvers<void>();
-  const operated = { ...shared, containers, intake: () => guard.state(), chats, reloader, stop: stopAsked.resolve };
+  const asked = { admissions, reloader, stop: stopAsked.resolve };
+  const operated = { ...shared, ...asked, containers, intake: () => guard.state(), chats };
   const operations = createHostOperations(context, operated);
   stack.use(await openControl(context, operations));
   stack.use(createRetention(context));

@@ -8,10 +8,11 @@ import type { Turn } from "../domain/turn.ts";
 import { isPassing } from "../lib/app-error.ts";
 import { PendingCheck } from "../lib/pending-check.ts";
 import { utcDay } from "../lib/utc-day.ts";
+import type { Admissions } from "../intake/admissions.ts";
 import type { GroupRegistry } from "../intake/group-registry.ts";
 import type { TurnPace } from "../intake/turn-pace.ts";
 import { createCatchUp } from "../turns/catch-up.ts";
-import { type ChatCommandOptions, createChatCommands } from "../commands/chat-commands.ts";
+import { createChatCommands } from "../commands/chat-commands.ts";
 import type { SessionPool } from "../sandbox/pool/pool.ts";
 import type { PendingCommand } from "../stores/store.ts";
 import type { TurnRunner } from "../turns/turn-runner.ts";
@@ -24,7 +25,7 @@ export interface InterventionOptions {
   readonly outbox: Outbox;
   readonly pool: SessionPool;
   readonly pace: Pick<TurnPace, "resting">;
-  readonly answer: ChatCommandOptions["answer"];
+  readonly admissions: Pick<Admissions, "answer">;
 }
 
 /** What the host does to a group's work without the agent. */
@@ -54,7 +55,7 @@ export function createInterventions(context: AppContext, options: InterventionOp
     announce: (group, pending) => announce(context, group, pending),
     turnEnded,
     conversationEnded: (group) => endOldContainer(context, options, group),
-    answer: options.answer,
+    answer: (pending) => options.admissions.answer(pending),
     describe: (group) => describe(context, options, group),
     estimateTokens: estimateStepTokens,
     deliver: () => options.outbox.wake(),

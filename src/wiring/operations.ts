@@ -6,6 +6,7 @@ import type { EngineView, Operations } from "../operations/operations.ts";
 import { toError } from "../lib/app-error.ts";
 import type { DueWork } from "../queue/due-work.ts";
 import { mainSessionOf, type SessionQueue } from "../queue/session-queue.ts";
+import type { Admissions } from "../intake/admissions.ts";
 import type { GroupRegistry } from "../intake/group-registry.ts";
 import type { IntakeState } from "../channels/channel.ts";
 import type { ChatBook } from "../intake/chat-book.ts";
@@ -27,6 +28,7 @@ export interface HostOperationOptions {
   readonly interventions: Pick<Interventions, "catchUp">;
   readonly chats: Pick<ChatBook, "registered">;
   readonly stop: () => void;
+  readonly admissions: Pick<Admissions, "approve" | "deny">;
   readonly reloader: Pick<ConfigReloader, "state" | "reload" | "diff">;
 }
 
@@ -59,6 +61,7 @@ export function createHostOperations(context: AppContext, options: HostOperation
     },
     pool: containers.pool,
     outbox: options.outbox,
+    admissions: options.admissions,
     channels: entrances.channels,
     isConfigured: (channel) => Object.hasOwn(config.channels, channel),
     engine: () => viewEngine(containers),

@@ -17,6 +17,7 @@ import type { EventData, Publish } from "../../src/events/event.ts";
 import { startControlServer } from "../../src/control/server.ts";
 import type { LoginEvent } from "../../src/channels/channel.ts";
 import { systemClock } from "../../src/lib/clock.ts";
+import { createAdmissions } from "../../src/intake/admissions.ts";
 import { openGroupRegistry } from "../../src/intake/group-registry.ts";
 import { openStore } from "../../src/stores/catalog.ts";
 import type { Store } from "../../src/stores/store.ts";
@@ -115,6 +116,14 @@ export async function startControlledHost(home: string): Promise<ControlledHost>
     channels: [terminal, new LinkedChannel()],
     isConfigured: (name) => Object.hasOwn(config.channels, name),
     outbox,
+    admissions: createAdmissions({
+      store,
+      registry: groups,
+      isNameFree: ({ name }) => Promise.resolve(groups.byName(name) === undefined),
+      defaults: groupDefaults(config),
+      assistantName: "crab",
+      added: () => Promise.resolve(),
+    }),
     engine: () => Promise.resolve({ ok: true, detail: "docker 99" }),
     waitingGroups: () => 0,
     intake: () => ({ open: true }),

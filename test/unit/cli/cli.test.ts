@@ -54,6 +54,7 @@ describe("the command line", () => {
     ["turns", "show", "x"],
     ["turns", "retry", "x"],
     ["outbox", "list"],
+    ["send", "main", "hello"],
     ["outbox", "retry", "--all-dead"],
     ["channels", "list"],
     ["channels", "login", "terminal"],
@@ -267,6 +268,37 @@ describe("with a running host", () => {
     expect(lines[1]).toContain("evil\\u{1b}[2J\\u{202e}\\nname");
     expect(json.stdout).not.toContain("\u202e");
     expect(jsonLines(json.stdout)).toMatchObject([{ chat: "evil\u001b[2J\u202e\nname", messages: 1 }]);
+  });
+
+  test("a chat that asked is let in or left silent by the code of its request", async () => {
+    await using place = await newHome();
+    await using host = await startControlledHost(place.home);
+    const limits = { open: 9, openOfSender: 9, perHour: 9, lifetimeMs: 1e9 };
+    for (const [code, title] of [
+      ["AAAAA", "Bowling"],
+      ["BBBBB", "Spam"],
+    ] as const) {
+      const asked = { code, channel: "terminal", chat: title, title, sender: { id: "m", name: "M" }, at: Date.now() };
+      await host.store.requests.open(asked, { limits, outgoing: [] });
+    }
+
+    const approved = await crabpot(place, "chats", "approve", "aaaaa", "--name", "club", "--json");
+    const again = await crabpot(place, "chats", "approve", "AAAAA");
+    const denied = await crabpot(place, "chats", "deny", "BBBBB", "--json");
+    const said = await crabpot(place, "outbox", "list", "--group", "club", "--json");
+
+    expect(jsonLines(approved.stdout)).toEqual([
+      { approved: "aaaaa", group: "club", channel: "terminal", chat: "Bowling" },
+    ]);
+    expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining('There is no request "AAAAA".') });
+    expect(jsonLines(denied.stdout)).toEqual([{ denied: "BBBBB" }]);
+    expect(await host.store.requests.get("BBBBB")).toMatchObject({ state: "denied" });
+    expect(jsonLines(said.stdout)).toMatchObject([{ kind: "notice", text: expect.stringContaining("I am crab") }]);
+    expect(host.records).toContainEqual({
+      operation: "chats.approve",
+      parameters: { code: "aaaaa", name: "club" },
+      outcome: "done",
+    });
   });
 
   test("a turn is listed, shown step by step, and retried", async () => {
