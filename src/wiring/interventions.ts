@@ -11,7 +11,8 @@ import { utcDay } from "../lib/utc-day.ts";
 import type { GroupRegistry } from "../intake/group-registry.ts";
 import type { TurnPace } from "../intake/turn-pace.ts";
 import { createCatchUp } from "../turns/catch-up.ts";
-import { type ChatCommandOptions, createChatCommands } from "../commands/chat-commands.ts";
+import { createChatCommands } from "../commands/chat-commands.ts";
+import type { CommandServices } from "../commands/command.ts";
 import type { SessionPool } from "../sandbox/pool/pool.ts";
 import type { PendingCommand } from "../stores/store.ts";
 import type { TurnRunner } from "../turns/turn-runner.ts";
@@ -24,7 +25,7 @@ export interface InterventionOptions {
   readonly outbox: Outbox;
   readonly pool: SessionPool;
   readonly pace: Pick<TurnPace, "resting">;
-  readonly answer: ChatCommandOptions["answer"];
+  readonly answer: CommandServices["answer"];
 }
 
 /** What the host does to a group's work without the agent. */
@@ -54,8 +55,7 @@ export function createInterventions(context: AppContext, options: InterventionOp
     announce: (group, pending) => announce(context, group, pending),
     turnEnded,
     conversationEnded: (group) => endOldContainer(context, options, group),
-    answer: options.answer,
-    describe: (group) => describe(context, options, group),
+    services: commandServices(context, options),
     estimateTokens: estimateStepTokens,
     deliver: () => options.outbox.wake(),
     clock,
@@ -101,6 +101,18 @@ export function createInterventions(context: AppContext, options: InterventionOp
         await catchUp.waitedHere(group);
       }
     },
+  };
+}
+
+function commandServices(context: AppContext, options: InterventionOptions): CommandServices {
+  const { config, store } = context;
+  return {
+    get assistantName() {
+      return config.assistant.name;
+    },
+    sessionOf: (group) => store.sessions.open(mainSessionKey(group), group.name),
+    describe: (group) => describe(context, options, group),
+    answer: options.answer,
   };
 }
 

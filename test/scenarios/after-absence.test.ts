@@ -3,7 +3,6 @@ import { join } from "node:path";
 import SQLite from "better-sqlite3";
 import { expect, test } from "vitest";
 
-import type { ChatCommand } from "../../src/domain/message.ts";
 import { openEmbeddedHost } from "../support/embedded-host.ts";
 import { openStore } from "../../src/stores/catalog.ts";
 import type { TestHost } from "../support/host.ts";
@@ -21,7 +20,7 @@ function age(host: TestHost, byMs: number): void {
 }
 
 /** What the host does with a message between taking it and acting on it, and then it is killed. */
-async function storeOnly(host: TestHost, id: string, text: string, command?: ChatCommand): Promise<void> {
+async function storeOnly(host: TestHost, id: string, text: string, command?: string): Promise<void> {
   await using store = await openStore({ kind: "sqlite", path: join(host.home, "crabpot.sqlite") });
   await store.messages.insert(
     { channel: "http", chat: "family", id, sender: { id: "ann", name: "Ann" }, text, mention: true },
