@@ -2,12 +2,12 @@ import type { Group } from "../domain/group.ts";
 import type { OutgoingDraft } from "../domain/message.ts";
 import type { StepBody, Turn } from "../domain/turn.ts";
 import type { Clock } from "../lib/clock.ts";
-import { quotedName } from "../lib/plain-words.ts";
 import type { InterventionStore, PendingCommand, SetAside, SetAsideWords } from "../stores/store.ts";
 import { closingStep } from "../turns/closing-step.ts";
 import { draftFor } from "../turns/turn-options.ts";
 import { commandsOf } from "./catalog.ts";
 import type { CommandOutcome, CommandServices } from "./command.ts";
+import { stoppedBy } from "./set-aside.ts";
 
 export interface ChatCommandOptions {
   readonly store: { readonly interventions: Pick<InterventionStore, "commands" | "carryOut"> };
@@ -35,7 +35,7 @@ export function createChatCommands(options: ChatCommandOptions): RunChatCommands
     for (const pending of await interventions.commands(group)) {
       await options.announce(group, pending);
       const at = options.clock.now();
-      const reason = `Stopped by ${quotedName(pending.message.sender.name)}.`;
+      const reason = stoppedBy(pending.message.sender);
       const outcome = await outcomeOf(options, group, pending);
       const { text, stops = false, renews, settles, outgoing = [] } = outcome;
       const done = await interventions.carryOut(pending.message.seq, {
@@ -48,7 +48,7 @@ export function createChatCommands(options: ChatCommandOptions): RunChatCommands
           return {
             reason,
             lastStep: closingStep(reason, { at, estimateTokens: options.estimateTokens }),
-            outgoing: [...notices(group, pending, { found, reason, at, text: said }), ...outgoing],
+            outgoing: [noticeFor(group, pending, { found, at, text: said }), ...outgoing],
           };
         },
       });
@@ -72,18 +72,16 @@ async function outcomeOf(
   return command.run({ group, pending, commands }, services);
 }
 
-/** One for each turn that was ended and would have said something here, then the one that answers the command and what was dropped with it. */
-function notices(
+/** Answers the command, what was dropped with it, and the turns that were ended and would have said something here. */
+function noticeFor(
   group: Group,
   { message }: PendingCommand,
-  { found, reason, at, text }: { found: SetAside; reason: string; at: number; text: string },
-): OutgoingDraft[] {
+  { found, at, text }: { found: SetAside; at: number; text: string },
+): OutgoingDraft {
   const heard = found.turns.filter(({ turn }) => turn.replyTo.kind === "chat");
-  const ended = heard.map(({ turn, messages }) => {
-    const elapsedMs = at - (messages[0]?.receivedAt ?? turn.startedAt);
-    const inReplyTo = messages.map(({ id }) => id);
-    return draftFor(group, { kind: "notice", text: reason, inReplyTo, turn: turn.id, elapsedMs });
-  });
-  const inReplyTo = [message.id, ...found.waiting.map(({ id }) => id)];
-  return [...ended, draftFor(group, { kind: "notice", text, inReplyTo, turn: undefined })];
+  const asked = heard.flatMap(({ messages }) => messages);
+  const inReplyTo = [...asked, ...found.waiting, message].map(({ id }) => id);
+  const turn = heard.length === 1 ? heard[0]?.turn : undefined;
+  const elapsedMs = turn && Math.max(0, at - (asked[0]?.receivedAt ?? turn.startedAt));
+  return draftFor(group, { kind: "notice", text, inReplyTo, turn: turn?.id, elapsedMs });
 }

@@ -1,19 +1,13 @@
-import type { SetAside } from "../stores/store.ts";
 import type { ChatCommand } from "./command.ts";
+import { describeSetAside } from "./set-aside.ts";
 
 /** Ends the running turns of the group and drops what waits there. */
 export const stop: ChatCommand = {
   name: "stop",
   help: "ends what I am working on, and drops what waits",
   for: "members",
-  run: async () => ({ stops: true, text: wording }),
+  run: async ({ pending }, { assistantName }) => ({
+    stops: true,
+    text: (found) => describeSetAside(found, pending.message.sender, assistantName) || "There is nothing to stop.",
+  }),
 };
-
-function wording({ turns, waiting }: SetAside): string {
-  const dropped =
-    waiting.length > 0
-      ? ` ${waiting.length} waiting ${waiting.length === 1 ? "message was" : "messages were"} dropped.`
-      : "";
-  const stopped = turns.length > 0 ? "Stopping." : waiting.length > 0 ? "Stopped." : "There is nothing to stop.";
-  return stopped + dropped;
-}

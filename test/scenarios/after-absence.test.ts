@@ -107,12 +107,11 @@ test("commands that were stored and not carried out when the host died are carri
 
   const replies = await host.replies();
   expect(replies.map(({ kind, inReplyTo }) => [kind, ...inReplyTo])).toEqual([
-    ["notice", "work"],
-    ["notice", "stop", "more"],
+    ["notice", "work", "more", "stop"],
     ["notice", "new"],
     ["reply", "hello"],
   ]);
-  expect(replies[0]?.text).toBe('Stopped by "Ann".');
+  expect(replies[0]?.text).toBe('Stopped by "Ann". The waiting message "and more" of "Ann" was dropped.');
   expect(fresh.text).toBe("1 messages");
   expect(again.body.duplicate).toBe(true);
   expect(model.requests).toHaveLength(2);

@@ -144,8 +144,8 @@ test("/stop ends a running turn, /new forgets, /status and /help answer, as does
   const asked = model.requests.length;
   const fresh = await host.ask("family", "@crab hello");
 
-  expect(stopped).toMatchObject({ kind: "notice", text: "Stopping." });
-  expect(ended).toMatchObject({ kind: "notice", text: 'Stopped by "Ann".' });
+  expect(stopped).toMatchObject({ kind: "notice", text: 'Stopped by "Ann".' });
+  expect(ended).toEqual(stopped);
   expect(status.text).toContain("idle");
   expect(help).toMatchObject({ kind: "notice", text: expect.stringContaining("/stop: ") });
   expect(slip.text).toContain("Did you mean /status?");

@@ -20,7 +20,7 @@ interface Rig extends AsyncDisposable {
   /** Gives a command in the family's chat and returns the notices that have come by then. */
   give(
     command: string,
-    more?: { readonly argument?: string; readonly by?: string; readonly group?: Group },
+    more?: { readonly argument?: string; readonly by?: string; readonly id?: string; readonly group?: Group },
   ): Promise<OutgoingDraft[]>;
 }
 
@@ -44,8 +44,8 @@ async function openRig(): Promise<Rig> {
   });
   return {
     store,
-    give: async (command, { argument, by = "Mallory", group = family } = {}) => {
-      const message = { ...say(`/${command}`, { sender: { id: "mallory", name: by } }), chat: group.chat };
+    give: async (command, { argument, by = "Mallory", id = `/${command}`, group = family } = {}) => {
+      const message = { ...say(id, { sender: { id: "mallory", name: by } }), chat: group.chat };
       await store.messages.insert(message, { group: group.name, state: "handled", at: 2, command, argument });
       await run(group);
       return store.outbox.unsent(10);
@@ -72,6 +72,38 @@ async function stopAs(name: string): Promise<{ notices: string[]; hostNote: stri
     reason: (await store.turns.get("t"))?.reason,
   };
 }
+
+test("/stop answers the turn, what was dropped and itself with one notice that says whose message was dropped", async () => {
+  await using rig = await openRig();
+  const { store } = rig;
+  const { id: session } = await store.sessions.open("main:terminal:chat", "family");
+  const message = await insert(store, "asked");
+  const first = step("hello", { messages: [message], cursor: message });
+  await store.turns.begin({ id: "t", session, group: "family", conversation: 1, ...byMessage, at: 1 }, first);
+  const waits = say("waits", { sender: { id: "ann", name: "Ann" }, text: "@crab, fix the *roof*" });
+  await store.messages.insert(waits, { group: "family", state: "waiting", at: 2 });
+
+  const notices = await rig.give("stop", { by: "Bob" });
+
+  expect(notices).toMatchObject([
+    { kind: "notice", turn: "t", inReplyTo: ["asked", "waits", "/stop"], elapsedMs: expect.any(Number) },
+  ]);
+  expect(notices[0]?.text).toBe('Stopped by "Bob". The waiting message "fix the roof" of "Ann" was dropped.');
+});
+
+test("of many messages that were dropped three are named, and what has no words is named, too", async () => {
+  await using rig = await openRig();
+  for (const text of ["one", "", "three", "four", "five"])
+    await rig.store.messages.insert(say(`m${text}`, { text }), { group: "family", state: "waiting", at: 2 });
+
+  const [notice] = await rig.give("stop", { by: "Bob" });
+  const [, second] = await rig.give("stop", { by: "Bob", id: "again" });
+
+  expect(notice?.text).toBe(
+    'Stopped by "Bob". 5 waiting messages were dropped: "one" of "Ann", without words of "Ann", "three" of "Ann", 2 more.',
+  );
+  expect(second?.text).toBe("There is nothing to stop.");
+});
 
 test("/help lists what can be asked of the host here, a line each, and how to address the agent", async () => {
   await using rig = await openRig();
@@ -125,7 +157,7 @@ test.each([
 ])("whoever stops a turn is named in quotation marks, in the notice and to the model: %j", async (name, told) => {
   const { notices, hostNote, reason } = await stopAs(name);
 
-  expect(notices).toEqual([`Stopped by ${told}.`, "Stopping."]);
+  expect(notices).toEqual([`Stopped by ${told}.`]);
   expect(reason).toBe(`Stopped by ${told}.`);
   expect(hostNote).toBe(
     `<host-note>The turn ended without an answer: Stopped by ${told.replaceAll('"', "&quot;")}.</host-note>`,
