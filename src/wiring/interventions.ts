@@ -154,7 +154,8 @@ async function describe(
     models: config.models.routes[group.model ?? config.models.default] ?? [],
     waiting: await store.messages.waitingCount(group),
     active: runner.isActive(group.name),
-    container: hot && `${hot.name} (${hot.state})`,
+    // Its name says something to the operator only.
+    container: hot && (group.main ? `${hot.name} (${hot.state})` : hot.state),
     group,
     tokensToday: usage?.tokens ?? 0,
     rest: resting && describeRest(resting),
