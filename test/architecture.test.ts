@@ -92,7 +92,13 @@ const allowed: Record<string, readonly string[]> = {
   "src/metrics": ["src/domain", ...interfaces],
   "src/operations": ["src/domain", "src/events", ...interfaces],
   "src/control": ["src/operations/operations.ts", ...interfaces],
-  "src/commands": ["src/domain", "src/turns/closing-step.ts", "src/turns/turn-options.ts", ...interfaces],
+  "src/commands": [
+    "src/domain",
+    "src/intake/mention.ts",
+    "src/turns/closing-step.ts",
+    "src/turns/turn-options.ts",
+    ...interfaces,
+  ],
   "src/turns": [
     "src/domain",
     "src/protocol",

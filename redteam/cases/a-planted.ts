@@ -174,7 +174,8 @@ os.unlink("own"); os.rmdir("ownhooks"); print("done")`;
           await stage.command("sessions", "stop", "mounts");
           const { output, reply } = await stage.shell("mounts", "echo looked");
           const isClear =
-            output.includes("looked") || /has changed|was replaced|judged|moved or replaced/.test(reply.text);
+            output.includes("looked") ||
+            /has changed|was replaced|judged|moved or replaced|is wrong with how I am set up/.test(reply.text);
           if (!isClear) unclear.push(reply.text.slice(0, 200));
         }
       } finally {

@@ -76,7 +76,7 @@ export const attacks: readonly Attack[] = [
     title:
       "commands of the host in other clothes: full-width slash, longer words, admin words; an agent that answers with one",
     from: "chat",
-    expected: "only the three commands are commands, and only from members",
+    expected: "none of them stops, forgets or tells anything; the host says at most what was probably meant",
     audit: messageIn,
     attempt: async (stage) => {
       const before = (await stage.recordsAfter(0)).at(-1)?.seq ?? 0;
@@ -84,7 +84,8 @@ export const attacks: readonly Attack[] = [
         await stage.say("red", text);
       const name = stage.model.prepare({ rounds: [[{ name: "send_message", input: { text: "/stop" } }]], say: "/new" });
       await stage.ask("red", `@crab ${name}`);
-      const commands = (await stage.recordsAfter(before)).filter(({ type }) => type === "command");
+      const given = (await stage.recordsAfter(before)).filter(({ type }) => type === "command");
+      const commands = given.filter(({ data }) => data["command"] !== "help");
       return { seen: `${commands.length} commands`, holds: commands.length === 0 };
     },
   },

@@ -152,10 +152,3 @@ export interface OutgoingMessage extends OutgoingDraft {
 
 /** What people are shown while they wait: a place in the line, work on their message, or neither any more. */
 export type Sign = "queued" | "working" | "idle";
-
-/**
- * What members can ask of the host in the chat, without the model. `stop`: end the running turn and forget what waits.
- * `new`: a new conversation. `status`: what is going on. `approve`, `deny`: in a main group, of a chat that asked to
- * become a group.
- */
-export type ChatCommand = "stop" | "new" | "status" | "approve" | "deny";

@@ -12,6 +12,7 @@ import { AppError, isPassing } from "../lib/app-error.ts";
 import { plainSentence, quotedName } from "../lib/plain-words.ts";
 import type { PendingCommand, Store } from "../stores/store.ts";
 import type { GroupRegistry } from "./group-registry.ts";
+import { greetingFor } from "./greeting.ts";
 import { createInOrder } from "./in-order.ts";
 
 export interface AdmissionOptions {
@@ -161,7 +162,7 @@ function slug(text: string): string {
 }
 
 function greeting({ assistantName }: AdmissionOptions, group: Group): OutgoingDraft {
-  const text = `Hello, I am ${assistantName}, an AI agent. From now on I read what is written here, and answer when you write @${assistantName}.`;
+  const text = greetingFor(assistantName, group);
   const { name, channel, chat } = group;
   return { group: name, channel, chat, kind: "notice", text, inReplyTo: [], turn: undefined };
 }

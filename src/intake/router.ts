@@ -3,7 +3,6 @@ import { memberActor } from "../domain/actor.ts";
 import type { Publish } from "../events/event.ts";
 import type { Group } from "../domain/group.ts";
 import type {
-  ChatCommand,
   IncomingAttachment,
   IncomingMessage,
   MessageState,
@@ -14,7 +13,7 @@ import type { Clock } from "../lib/clock.ts";
 import type { Store } from "../stores/store.ts";
 import { type AddressOptions, addressRule } from "./address.ts";
 import { cleanMessage } from "./clean-message.ts";
-import { parseAnswer, parseCommand } from "./command.ts";
+import { type CommandForm, parseCommand, type SaidCommand } from "./command.ts";
 import type { GroupRegistry } from "./group-registry.ts";
 import type { Reservation } from "./day-budgets.ts";
 import { createInOrder } from "./in-order.ts";
@@ -50,6 +49,8 @@ export interface RouterOptions {
   readonly wake: (group: string, late: boolean) => void;
   /** What was sent longer ago than this, in this group, is late. */
   readonly lateMs?: ((group: string) => number) | undefined;
+  /** What can be asked of the host in this group. */
+  readonly commandsOf: (group: Group) => readonly CommandForm[];
   /** A command was stored in this group: carries out what has not been carried out there. Must not reject. */
   readonly runCommands: (group: Group) => Promise<void>;
   /** Sees that programs do not keep the agent at work. */
@@ -66,7 +67,7 @@ export interface RouterOptions {
 interface Decision {
   readonly state: MessageState;
   readonly rule: string;
-  readonly command: ChatCommand | undefined;
+  readonly command: string | undefined;
   readonly argument?: string | undefined;
 }
 
@@ -203,14 +204,11 @@ async function decide(options: RouterOptions, group: Group, message: IncomingMes
 
 /** What was forwarded is somebody else's command. */
 function commandOf(
-  { assistantName }: RouterOptions,
-  { main }: Group,
+  { assistantName, commandsOf }: RouterOptions,
+  group: Group,
   { text, forwarded }: IncomingMessage,
-): Pick<Decision, "command" | "argument"> | undefined {
-  if (forwarded === true) return undefined;
-  const command = parseCommand(text, assistantName);
-  if (command) return { command };
-  return main ? parseAnswer(text, assistantName) : undefined;
+): SaidCommand | undefined {
+  return forwarded === true ? undefined : parseCommand(text, assistantName, commandsOf(group));
 }
 
 /** Puts the decision, the chat and the member on record, all at once. */

@@ -7,7 +7,6 @@ import type {
   RequestSettlement,
 } from "../domain/group.ts";
 import type {
-  ChatCommand,
   IncomingMessage,
   MessageState,
   OutboxState,
@@ -56,7 +55,7 @@ export interface MessageStore {
       group: string;
       state: MessageState;
       at: number;
-      command?: ChatCommand | undefined;
+      command?: string | undefined;
       /** What was said behind the command. */
       argument?: string | undefined;
       /** Too old to be answered: it waits to be given up. */
@@ -203,7 +202,7 @@ export interface TurnStore {
 
 /** A command that was said as this message. */
 export interface PendingCommand {
-  readonly command: ChatCommand;
+  readonly command: string;
   /** What was said behind it. */
   readonly argument: string | undefined;
   readonly message: StoredMessage;

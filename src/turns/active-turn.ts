@@ -11,6 +11,7 @@ import { takeResultParts } from "./result-parts.ts";
 import { AgentSilence } from "./agent-silence.ts";
 import type { HotContainer, TurnListener } from "../sandbox/pool/hot-container.ts";
 import { finalAnswer, interrupted, lastAnswer } from "./answers.ts";
+import { type Failure, failureOf } from "./failure-words.ts";
 import { HostTools, type HostToolRequest } from "./host-tools.ts";
 import type { TurnTools } from "../tools/conversation-tools.ts";
 import { ToolsWait } from "./tools-wait.ts";
@@ -26,7 +27,13 @@ import { TurnSteps } from "./turn-steps.ts";
  * start goes on.
  */
 export type Outcome =
-  | { readonly kind: "ended"; readonly state: "done" | "failed" | "cancelled"; readonly text: string }
+  | {
+      readonly kind: "ended";
+      readonly state: "done" | "failed" | "cancelled";
+      readonly text: string;
+      /** Of a turn that failed by an error: which. */
+      readonly failure?: Failure | undefined;
+    }
   | { readonly kind: "lost"; readonly reason: string }
   | { readonly kind: "troubled"; readonly reason: string }
   | { readonly kind: "suspended" };
@@ -190,9 +197,9 @@ export class ActiveTurn implements TurnListener {
     await this.#container?.close("its agent gave up in the middle of a turn");
   }
 
-  #end(state: "done" | "failed" | "cancelled", text: string): void {
+  #end(state: "done" | "failed" | "cancelled", text: string, failure?: Failure): void {
     this.#scope.clock.enter(undefined);
-    this.#outcome.resolve({ kind: "ended", state, text });
+    this.#outcome.resolve({ kind: "ended", state, text, failure });
   }
 
   /** Work that the mailbox does not wait for; what goes wrong in it ends the turn. */
@@ -228,7 +235,7 @@ export class ActiveTurn implements TurnListener {
   /** Ends the work on the turn for this error; whether the turn ends with it depends on whose fault it is. */
   #give(error: Error): void {
     if (isPassing(error)) this.#outcome.resolve({ kind: "troubled", reason: error.message });
-    else this.#end("failed", error.message);
+    else this.#end("failed", error.message, failureOf(error));
   }
 
   /** The model could not be asked: the agent is told, the turn ends; a cancelled turn ends as what it was cancelled for. */
@@ -238,7 +245,7 @@ export class ActiveTurn implements TurnListener {
     // Why is the group's and the operator's business: a vendor's words and budgets of others do not go into a container.
     const reason = "The model could not be asked.";
     await this.#container?.send({ type: "model-failure", turn: turn.id, request: this.#requests, reason });
-    if (!this.#cancelled) this.#end("failed", error.message);
+    if (!this.#cancelled) this.#end("failed", error.message, failureOf(error));
   }
 
   /** The next answer that the agent can act on: with calls that may run, or final. */

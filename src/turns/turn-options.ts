@@ -16,6 +16,7 @@ import type { Place } from "../domain/place.ts";
 import type { MessageStore, OutboxStore, NewStep, SessionStore, Store, TurnStore } from "../stores/store.ts";
 import type { TurnTools } from "../tools/conversation-tools.ts";
 import type { HotContainer, TurnListener } from "../sandbox/pool/hot-container.ts";
+import type { Failure } from "./failure-words.ts";
 import type { SessionLeases } from "./session-leases.ts";
 import type { TurnClock } from "./turn-clock.ts";
 
@@ -121,6 +122,13 @@ export interface TurnOptions {
   readonly formatReply: (text: string, scope: TurnScope) => string;
   /** The same for words of the host's own, such as why a turn failed. */
   readonly formatNotice: (text: string, scope: TurnScope) => string;
+  /** Tells the operator why a turn failed, where members are not told. False: there is no way to. */
+  readonly tellFailure: (failed: {
+    readonly group: Group;
+    readonly turn: string;
+    readonly failure: Failure;
+    readonly detail: string;
+  }) => boolean;
   /** Copies a file of the group, given by its path in the container, for sending. Throws what is wrong with it, for the model. */
   readonly keepFile: (group: string, path: string) => Promise<OutgoingFile>;
   /** Resolves when there is room on the disk and the store can be written, or at the signal. Never rejects. */

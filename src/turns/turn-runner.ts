@@ -14,6 +14,7 @@ import { ActiveTurn } from "./active-turn.ts";
 import type { Outcome } from "./active-turn.ts";
 import { TurnClock } from "./turn-clock.ts";
 import { closingStep } from "./closing-step.ts";
+import { failureOf, wordsForMembers } from "./failure-words.ts";
 import { answerTo } from "./reply-target.ts";
 import { collectIntake, workStep } from "./turn-intake.ts";
 import type { NewStep } from "../stores/store.ts";
@@ -151,7 +152,8 @@ export class TurnRunner {
     await this.#options.publish({ type: "turn.started", ...placeOf(scope), actor: "host", data: { resumed, ...told } });
     const outcome = await this.#drive(scope, resumed, signal).catch((error: unknown): Outcome => {
       if (isPassing(error)) throw error;
-      return { kind: "ended", state: "failed", text: toError(error).message };
+      const failed = toError(error);
+      return { kind: "ended", state: "failed", text: failed.message, failure: failureOf(failed) };
     });
     if (outcome.kind === "suspended" || outcome.kind === "troubled") return;
     const end = outcome.kind === "lost" ? lostTwice(outcome.reason) : outcome;
@@ -216,7 +218,7 @@ export class TurnRunner {
     }
   }
 
-  async #finish(scope: TurnScope, end: { state: "done" | "failed" | "cancelled"; text: string }): Promise<void> {
+  async #finish(scope: TurnScope, end: TurnEnd): Promise<void> {
     const { store, clock, publish } = this.#options;
     const { turn } = scope;
     const messages = await store.messages.ofTurn(turn.id);
@@ -247,20 +249,28 @@ export class TurnRunner {
     }
   }
 
-  #wording(
-    end: { state: "done" | "failed" | "cancelled"; text: string },
-    scope: TurnScope,
-  ): { kind: "reply" | "notice"; text: string } {
+  #wording(end: TurnEnd, scope: TurnScope): { kind: "reply" | "notice"; text: string } {
     if (end.state === "cancelled") return { kind: "notice", text: end.text };
     if (end.state === "failed")
-      return {
-        kind: "notice",
-        text: `I could not finish this: ${plainSentence(this.#options.formatNotice(end.text, scope))}`,
-      };
+      return { kind: "notice", text: `I could not finish this: ${this.#failureWords(end, scope)}` };
     if (end.text.trim() === "") return { kind: "notice", text: "The model gave an empty answer." };
     return { kind: "reply", text: this.#options.formatReply(end.text, scope) };
   }
+
+  /** A main group gets the detail, others what concerns them; then the operator is told. */
+  #failureWords({ text, failure }: TurnEnd, scope: TurnScope): string {
+    const { group, turn } = scope;
+    const detail = plainSentence(this.#options.formatNotice(text, scope));
+    const words = group.main ? undefined : wordsForMembers(failure);
+    if (!words) return detail;
+    if (!words.forOperator || failure === undefined) return `${words.said}.`;
+    const isTold = this.#options.tellFailure({ group, turn: turn.id, failure, detail });
+    return `${words.said}. ${isTold ? "The operator has been told." : "Please tell the operator."}`;
+  }
 }
+
+/** How a turn ended, and what is on record of it. */
+type TurnEnd = Omit<Extract<Outcome, { kind: "ended" }>, "kind">;
 
 /** What a turn is begun with. */
 interface DueWork {
@@ -282,9 +292,9 @@ const endedMeanwhile: Outcome = { kind: "ended", state: "cancelled", text: "It w
  * How the mailbox's rules were broken is for the log alone: it quotes the container, whose words would be taken for the host's, and in the
  * host's words secrets are replaced, which would confirm a guess.
  */
-function lostTwice(cause: string): { state: "failed"; text: string } {
+function lostTwice(cause: string): TurnEnd {
   const [, quotes] = /^(mailbox violation|a message of the agent could not be read)\b/.exec(cause) ?? [];
   const reason = quotes ?? cause;
   const text = `the agent's container ended ${containersPerTurn} times while it worked (last: ${reason}). The message is kept; the operator can try again with "crabpot turns retry".`;
-  return { state: "failed", text };
+  return { state: "failed", text, failure: "container_lost" };
 }

@@ -8,6 +8,7 @@ import { paceLimits } from "../config/groups.ts";
 import { secretsOf } from "../config/secrets.ts";
 import { startControlServer } from "../control/server.ts";
 import { createEventNotices } from "../delivery/event-notices.ts";
+import { createFailureNotices } from "../delivery/failure-notices.ts";
 import { createAlert, createTellOperator } from "../delivery/operator-notices.ts";
 import type { TellOperator } from "../delivery/operator-notices.ts";
 import { Outbox } from "../delivery/outbox.ts";
@@ -108,6 +109,7 @@ export async function startHost(options: HostOptions, signal?: AbortSignal): Pro
     tools: toolsOf(context),
     untilWritable: (until) => guard.untilWritable(until),
     ...createFormats(context, tell),
+    tellFailure: createFailureNotices({ tell, groups, clock: context.clock }),
   });
   const chats = stack.use(new ChatBook(context, groups));
   const admissions = createAnswers(context, { groups, folders, chats });

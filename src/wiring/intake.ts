@@ -2,6 +2,7 @@ import type { AcceptMessage, IntakeState } from "../channels/channel.ts";
 import { catchUpMinutes, groupDefaults } from "../config/groups.ts";
 import type { Group } from "../domain/group.ts";
 import type { Outbox } from "../delivery/outbox.ts";
+import { commandsOf } from "../commands/catalog.ts";
 import { AppError, isPassing } from "../lib/app-error.ts";
 import { mainSessionOf, type SessionQueue } from "../queue/session-queue.ts";
 import { createAutoRegister } from "../intake/auto-register.ts";
@@ -55,6 +56,7 @@ export async function createIntake(
     pace: options.pace,
     wake: createWake(options, timers),
     lateMs: (group) => catchUpMinutes(config, group) * 60_000,
+    commandsOf,
     runCommands: (group) => runCommands(options, timers, group),
     notify: async (draft) => {
       await store.outbox.add(draft, clock.now());

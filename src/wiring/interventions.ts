@@ -13,6 +13,7 @@ import type { GroupRegistry } from "../intake/group-registry.ts";
 import type { TurnPace } from "../intake/turn-pace.ts";
 import { createCatchUp } from "../turns/catch-up.ts";
 import { createChatCommands } from "../commands/chat-commands.ts";
+import type { CommandServices } from "../commands/command.ts";
 import type { SessionPool } from "../sandbox/pool/pool.ts";
 import type { PendingCommand } from "../stores/store.ts";
 import type { TurnRunner } from "../turns/turn-runner.ts";
@@ -55,8 +56,7 @@ export function createInterventions(context: AppContext, options: InterventionOp
     announce: (group, pending) => announce(context, group, pending),
     turnEnded,
     conversationEnded: (group) => endOldContainer(context, options, group),
-    answer: (pending) => options.admissions.answer(pending),
-    describe: (group) => describe(context, options, group),
+    services: commandServices(context, options),
     estimateTokens: estimateStepTokens,
     deliver: () => options.outbox.wake(),
     clock,
@@ -105,6 +105,18 @@ export function createInterventions(context: AppContext, options: InterventionOp
   };
 }
 
+function commandServices(context: AppContext, options: InterventionOptions): CommandServices {
+  const { config, store } = context;
+  return {
+    get assistantName() {
+      return config.assistant.name;
+    },
+    sessionOf: (group) => store.sessions.open(mainSessionKey(group), group.name),
+    describe: (group) => describe(context, options, group),
+    answer: (pending) => options.admissions.answer(pending),
+  };
+}
+
 function announce(
   { publish }: AppContext,
   { name: group }: Group,
@@ -143,7 +155,8 @@ async function describe(
     models: config.models.routes[group.model ?? config.models.default] ?? [],
     waiting: await store.messages.waitingCount(group),
     active: runner.isActive(group.name),
-    container: hot && `${hot.name} (${hot.state})`,
+    // Its name says something to the operator only.
+    container: hot && (group.main ? `${hot.name} (${hot.state})` : hot.state),
     group,
     tokensToday: usage?.tokens ?? 0,
     rest: resting && describeRest(resting),

@@ -28,7 +28,10 @@ export function createTurns(
     tools,
     providers,
     ...work
-  }: Pick<TurnOptions, "deliver" | "workAdded" | "untilWritable" | "keepFile" | "formatReply" | "formatNotice"> & {
+  }: Pick<
+    TurnOptions,
+    "deliver" | "workAdded" | "untilWritable" | "keepFile" | "formatReply" | "formatNotice" | "tellFailure"
+  > & {
     readonly pace: TurnPace;
     readonly tools: Pick<ConversationToolsOptions, "registry" | "channelCan">;
     readonly providers: ProviderSet;

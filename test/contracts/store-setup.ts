@@ -1,7 +1,7 @@
 import { join } from "node:path";
 
 import type { GroupChat } from "../../src/domain/group.ts";
-import type { ChatCommand, IncomingMessage, MessageState, OutgoingDraft } from "../../src/domain/message.ts";
+import type { IncomingMessage, MessageState, OutgoingDraft } from "../../src/domain/message.ts";
 import type { NewStep, Store } from "../../src/stores/store.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
@@ -78,7 +78,7 @@ export async function insert(
 }
 
 /** A command that has to be carried out. */
-export async function insertCommand(store: Store, id: string, command: ChatCommand, group = "family"): Promise<number> {
+export async function insertCommand(store: Store, id: string, command: string, group = "family"): Promise<number> {
   const { seq } = await store.messages.insert(say(id), { group, state: "handled", at: 10, command });
   return seq;
 }

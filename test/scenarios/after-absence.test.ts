@@ -3,7 +3,6 @@ import { join } from "node:path";
 import SQLite from "better-sqlite3";
 import { expect, test } from "vitest";
 
-import type { ChatCommand } from "../../src/domain/message.ts";
 import { openEmbeddedHost } from "../support/embedded-host.ts";
 import { openStore } from "../../src/stores/catalog.ts";
 import type { TestHost } from "../support/host.ts";
@@ -21,7 +20,7 @@ function age(host: TestHost, byMs: number): void {
 }
 
 /** What the host does with a message between taking it and acting on it, and then it is killed. */
-async function storeOnly(host: TestHost, id: string, text: string, command?: ChatCommand): Promise<void> {
+async function storeOnly(host: TestHost, id: string, text: string, command?: string): Promise<void> {
   await using store = await openStore({ kind: "sqlite", path: join(host.home, "crabpot.sqlite") });
   await store.messages.insert(
     { channel: "http", chat: "family", id, sender: { id: "ann", name: "Ann" }, text, mention: true },
@@ -108,12 +107,11 @@ test("commands that were stored and not carried out when the host died are carri
 
   const replies = await host.replies();
   expect(replies.map(({ kind, inReplyTo }) => [kind, ...inReplyTo])).toEqual([
-    ["notice", "work"],
-    ["notice", "stop", "more"],
+    ["notice", "work", "more", "stop"],
     ["notice", "new"],
     ["reply", "hello"],
   ]);
-  expect(replies[0]?.text).toBe('Stopped by "Ann".');
+  expect(replies[0]?.text).toBe('Stopped by "Ann". The waiting message "and more" of "Ann" was dropped.');
   expect(fresh.text).toBe("1 messages");
   expect(again.body.duplicate).toBe(true);
   expect(model.requests).toHaveLength(2);

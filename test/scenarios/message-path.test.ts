@@ -125,7 +125,7 @@ test("a message that arrives during a turn is steered into it", async () => {
   expect(reply.inReplyTo).toEqual(["one", "two"]);
 });
 
-test("/stop ends a running turn, /new forgets, /status answers, none of them asks the model", async () => {
+test("/stop ends a running turn, /new forgets, /status and /help answer, as does the host what is nearly a command; none asks the model", async () => {
   await using running = await startModelHost((request) =>
     request.lastText.includes("sleep")
       ? { toolCalls: [{ name: "shell", input: { command: "sleep 600" } }] }
@@ -138,13 +138,17 @@ test("/stop ends a running turn, /new forgets, /status answers, none of them ask
   const stopped = await host.ask("family", "/stop");
   const ended = await host.replyTo("long");
   const status = await host.ask("family", "@crab /status");
+  const help = await host.ask("family", "/help");
+  const slip = await host.ask("family", "@crab /staus");
   const cleared = await host.ask("family", "/new");
   const asked = model.requests.length;
   const fresh = await host.ask("family", "@crab hello");
 
-  expect(stopped).toMatchObject({ kind: "notice", text: "Stopping." });
-  expect(ended).toMatchObject({ kind: "notice", text: 'Stopped by "Ann".' });
+  expect(stopped).toMatchObject({ kind: "notice", text: 'Stopped by "Ann".' });
+  expect(ended).toEqual(stopped);
   expect(status.text).toContain("idle");
+  expect(help).toMatchObject({ kind: "notice", text: expect.stringContaining("/stop: ") });
+  expect(slip.text).toContain("Did you mean /status?");
   expect(cleared.kind).toBe("notice");
   expect(asked).toBe(1);
   expect(fresh.text).toBe("1 messages");

@@ -37,7 +37,7 @@ test("an unknown chat is silent until it is approved in the main group, and then
   expect(JSON.parse(asked.stdout)).toMatchObject({ title: "Bowling Club", request: { state: "requested", code } });
   expect(channel.heard("home")[1]).toContain('"Bowling Club" on fake is now the group "club"');
   expect(channel.heard("home")[2]).toContain("There is no request with this code");
-  expect(channel.heard("bowling@x")[0]).toContain("@crab");
+  expect(channel.heard("bowling@x")[0]).toContain("Write @crab");
   expect(channel.heard("bowling@x")[1]).toContain("here");
   expect(groups.stdout).toContain("Bowling Club II (left)");
   expect(audit).toMatch(/"type":"group-added","group":"club",[^\n]*"actor":"member:anna"/);

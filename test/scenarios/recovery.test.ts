@@ -89,19 +89,32 @@ test("a container that dies twice in a turn ends it with a notice, and the opera
   const last = (await host.replies()).at(-1);
 
   expect(notice.kind).toBe("notice");
-  expect(notice.text).toContain("2 times");
+  expect(notice.text).toContain("ended again and again. Your message is kept");
   expect(retried.code).toBe(0);
   expect(last).toMatchObject({ kind: "reply", text: "fine: true" });
 });
 
-test("a model that cannot be reached is told in the chat with what was tried", async () => {
-  await using running = await startModelHost(() => ({ fault: "status", status: 401, message: "no such key" }));
+test("members are told in plain words that a model cannot be reached, the main group once with what was tried", async () => {
+  await using running = await startModelHost(() => ({ fault: "status", status: 401, message: "no such key" }), {
+    groups: { family: {}, friends: {}, boss: { main: true } },
+  });
+  const { host } = running;
 
-  const notice = await running.host.ask("family", "@crab go");
+  const notice = await host.ask("family", "@crab go");
+  const again = await host.ask("family", "@crab go on");
+  await host.ask("friends", "@crab go");
+  const own = await host.ask("boss", "go");
+  const told = (await host.replies()).filter(({ group, inReplyTo }) => group === "boss" && inReplyTo.length === 0);
+  const shown = await host.cli("turns", "show", notice.turn ?? "");
 
-  expect(notice.kind).toBe("notice");
-  expect(notice.text).toContain("gpt/test-model");
-  expect(notice.text).not.toContain("canary");
+  const plain = "I could not finish this: I cannot reach my model just now. The operator has been told.";
+  expect([notice.kind, notice.text, again.text]).toEqual(["notice", plain, plain]);
+  expect(told.map(({ text }) => text)).toEqual([
+    expect.stringMatching(/group family failed: .*gpt\/test-model.*401.*turns show/),
+  ]);
+  expect(own.text).toContain("gpt/test-model");
+  expect(shown.stdout).toContain("gpt/test-model");
+  expect(notice.text + own.text + told.map(({ text }) => text).join("")).not.toContain("canary");
 });
 
 test("SIGTERM ends the host with 0 and leaves no container; unanswered messages are answered at the next start", async () => {

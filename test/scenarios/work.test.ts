@@ -130,7 +130,7 @@ test("a stop in the chat ends what the agent does in all its sessions", async ()
 
   const stopped = await host.ask("family", "/stop");
 
-  expect(stopped.text).toContain("Stopping.");
+  expect(stopped.text).toContain("Stopped by");
   await expect.poll(atWork, { timeout: 60_000 }).toBe(0);
   expect(jsonLines((await host.cli("work", "list", "--json")).stdout)).toMatchObject([{ state: "settled" }]);
 });

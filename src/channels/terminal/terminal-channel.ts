@@ -184,7 +184,7 @@ function describeTrouble(receipt: Exclude<Receipt, { outcome: "stored" }>, { cha
 function helpText(assistantName: string): string {
   return [
     `You are talking to ${assistantName}. A line goes to group main; "family/anna: hello" is anna speaking in group family.`,
-    "Commands: /status, /stop, /new. Ctrl-D quits.",
+    "Commands: /help, /status, /stop, /new. Ctrl-D quits.",
     "",
   ].join("\n");
 }

@@ -349,6 +349,20 @@ const blobs = [
   `create index blob_references_by_blob on blob_references (sha256)`,
 ];
 
+/* Which commands there are is the catalog's business: the copy has no list of them. */
+const anyCommand = [
+  `create table commands_by_name (
+     message integer primary key references messages (seq),
+     group_name text not null,
+     command text not null,
+     argument text
+   ) strict`,
+  `insert into commands_by_name select message, group_name, command, argument from commands`,
+  `drop table commands`,
+  `alter table commands_by_name rename to commands`,
+  `create index commands_by_group on commands (group_name, message)`,
+];
+
 /** Every migration by name; names sort in the order in which they run, and a name that was released is never changed. */
 export const migrations: Readonly<Record<string, Migration>> = {
   "0001-initial": { up: (database: Kysely<Tables>) => run(database, initial) },
@@ -369,6 +383,7 @@ export const migrations: Readonly<Record<string, Migration>> = {
   "0016-offered-tools": { up: (database: Kysely<Tables>) => run(database, offeredTools) },
   "0017-message-ids": { up: (database: Kysely<Tables>) => run(database, messageIds) },
   "0018-blobs": { up: (database: Kysely<Tables>) => run(database, blobs) },
+  "0019-any-command": { up: (database: Kysely<Tables>) => run(database, anyCommand) },
 };
 
 async function run(database: Kysely<Tables>, statements: readonly string[]): Promise<void> {

@@ -1,7 +1,7 @@
 import type { Generated, Selectable } from "kysely";
 
 import type { RequestState } from "../../domain/group.ts";
-import type { ChatCommand, MessageState, OutboxState, OutgoingKind } from "../../domain/message.ts";
+import type { MessageState, OutboxState, OutgoingKind } from "../../domain/message.ts";
 import type { SessionKind } from "../../domain/session.ts";
 import type { TurnState } from "../../domain/turn.ts";
 import type { Cause, NewWork, Origin, WorkState } from "../../domain/work.ts";
@@ -39,7 +39,7 @@ interface IntakeDayTable {
 interface CommandTable {
   readonly message: number;
   readonly group_name: string;
-  readonly command: ChatCommand;
+  readonly command: string;
   readonly argument: string | null;
 }
 

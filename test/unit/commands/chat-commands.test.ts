@@ -1,5 +1,9 @@
 import { expect, test } from "vitest";
 
+import type { Group } from "../../../src/domain/group.ts";
+import type { OutgoingDraft } from "../../../src/domain/message.ts";
+import { mainSessionKey } from "../../../src/domain/session.ts";
+import type { Store } from "../../../src/stores/store.ts";
 import { systemClock } from "../../../src/lib/clock.ts";
 import { closingStep } from "../../../src/turns/closing-step.ts";
 import { createChatCommands } from "../../../src/commands/chat-commands.ts";
@@ -8,39 +12,140 @@ import { openTestStore } from "../../support/open-test-store.ts";
 import { someGroup } from "../../support/some-group.ts";
 
 const family = someGroup("family", { channel: "terminal", chat: "chat" });
+const main = someGroup("main", { channel: "terminal", chat: "home", main: true });
 const estimateTokens = (): number => 1;
 
-/** What the chat and the model are told when a member of this name says `/stop` during a turn. */
-async function stopAs(name: string): Promise<{ notices: string[]; hostNote: string; reason: string | undefined }> {
-  await using home = await openTestStore();
+interface Rig extends AsyncDisposable {
+  readonly store: Store;
+  /** Gives a command in the family's chat and returns the notices that have come by then. */
+  give(
+    command: string,
+    more?: { readonly argument?: string; readonly by?: string; readonly id?: string; readonly group?: Group },
+  ): Promise<OutgoingDraft[]>;
+}
+
+async function openRig(): Promise<Rig> {
+  const home = await openTestStore();
   const { store } = home;
-  const { id: session } = await store.sessions.open("main:terminal:chat", "family");
-  const message = await insert(store, "asked");
-  const first = step("hello", { messages: [message], cursor: message });
-  await store.turns.begin({ id: "t", session, group: "family", conversation: 1, ...byMessage, at: 1 }, first);
-  const sender = { id: "mallory", name };
-  await store.messages.insert(say("stop", { sender }), { group: "family", state: "handled", at: 2, command: "stop" });
   const run = createChatCommands({
     store,
+    services: {
+      assistantName: "crab",
+      sessionOf: (group) => store.sessions.open(mainSessionKey(group), group.name),
+      answer: async () => ({ text: "" }),
+      describe: async () => "",
+    },
     announce: async () => undefined,
     turnEnded: async () => undefined,
     conversationEnded: async () => undefined,
-    answer: async () => ({ text: "", outgoing: [] }),
-    describe: async () => "",
     estimateTokens,
     deliver: () => undefined,
     clock: systemClock,
   });
+  return {
+    store,
+    give: async (command, { argument, by = "Mallory", id = `/${command}`, group = family } = {}) => {
+      const message = { ...say(id, { sender: { id: "mallory", name: by } }), chat: group.chat };
+      await store.messages.insert(message, { group: group.name, state: "handled", at: 2, command, argument });
+      await run(group);
+      return store.outbox.unsent(10);
+    },
+    [Symbol.asyncDispose]: () => home[Symbol.asyncDispose](),
+  };
+}
 
-  await run(family);
+/** What the chat and the model are told when a member of this name says `/stop` during a turn. */
+async function stopAs(name: string): Promise<{ notices: string[]; hostNote: string; reason: string | undefined }> {
+  await using rig = await openRig();
+  const { store } = rig;
+  const { id: session } = await store.sessions.open("main:terminal:chat", "family");
+  const message = await insert(store, "asked");
+  const first = step("hello", { messages: [message], cursor: message });
+  await store.turns.begin({ id: "t", session, group: "family", conversation: 1, ...byMessage, at: 1 }, first);
+
+  const notices = await rig.give("stop", { by: name });
 
   const last = (await store.turns.steps("t")).at(-1)?.body;
   return {
-    notices: (await store.outbox.unsent(10)).map(({ text }) => text),
+    notices: notices.map(({ text }) => text),
     hostNote: last?.kind === "user" ? (last.text ?? "") : "",
     reason: (await store.turns.get("t"))?.reason,
   };
 }
+
+test("/stop answers the turn, what was dropped and itself with one notice that says whose message was dropped", async () => {
+  await using rig = await openRig();
+  const { store } = rig;
+  const { id: session } = await store.sessions.open("main:terminal:chat", "family");
+  const message = await insert(store, "asked");
+  const first = step("hello", { messages: [message], cursor: message });
+  await store.turns.begin({ id: "t", session, group: "family", conversation: 1, ...byMessage, at: 1 }, first);
+  const waits = say("waits", { sender: { id: "ann", name: "Ann" }, text: "@crab, fix the *roof*" });
+  await store.messages.insert(waits, { group: "family", state: "waiting", at: 2 });
+
+  const notices = await rig.give("stop", { by: "Bob" });
+
+  expect(notices).toMatchObject([
+    { kind: "notice", turn: "t", inReplyTo: ["asked", "waits", "/stop"], elapsedMs: expect.any(Number) },
+  ]);
+  expect(notices[0]?.text).toBe('Stopped by "Bob". The waiting message "fix the roof" of "Ann" was dropped.');
+});
+
+test("of many messages that were dropped three are named, and what has no words is named, too", async () => {
+  await using rig = await openRig();
+  for (const text of ["one", "", "three", "four", "five"])
+    await rig.store.messages.insert(say(`m${text}`, { text }), { group: "family", state: "waiting", at: 2 });
+
+  const [notice] = await rig.give("stop", { by: "Bob" });
+  const [, second] = await rig.give("stop", { by: "Bob", id: "again" });
+
+  expect(notice?.text).toBe(
+    'Stopped by "Bob". 5 waiting messages were dropped: "one" of "Ann", without words of "Ann", "three" of "Ann", 2 more.',
+  );
+  expect(second?.text).toBe("There is nothing to stop.");
+});
+
+test("/help lists what can be asked of the host here, a line each, and how to address the agent", async () => {
+  await using rig = await openRig();
+
+  const [notice] = await rig.give("help");
+
+  const lines = notice?.text.split("\n") ?? [];
+  expect(lines.map((line) => line.split(":")[0])).toEqual([
+    "/stop",
+    "/new",
+    "/status",
+    "/help",
+    expect.stringContaining("@crab"),
+  ]);
+  expect(notice).toMatchObject({ kind: "notice", inReplyTo: ["/help"] });
+});
+
+test("/help names what is for the operator in a main group only", async () => {
+  await using rig = await openRig();
+
+  const [notice] = await rig.give("help", { group: main });
+
+  expect(notice?.text).toContain("/approve CODE [name]: ");
+  expect(notice?.text).not.toContain("@crab");
+});
+
+test.each([
+  ["staus", 'There is no command "staus". Did you mean /status? /help lists all of them.'],
+  ["stop", "/stop was not carried out, because it has to stand alone: write nothing before or behind it."],
+])("the host answers what is nearly a command: %j", async (argument, text) => {
+  await using rig = await openRig();
+
+  expect((await rig.give("help", { argument })).map((notice) => notice.text)).toEqual([text]);
+});
+
+test("a command that an older host stored and this one does not know is answered", async () => {
+  await using rig = await openRig();
+
+  expect((await rig.give("dance")).map((notice) => notice.text)).toEqual([
+    "There is no command /dance here. /help lists all of them.",
+  ]);
+});
 
 test.each([
   ["Ann", '"Ann"'],
@@ -52,7 +157,7 @@ test.each([
 ])("whoever stops a turn is named in quotation marks, in the notice and to the model: %j", async (name, told) => {
   const { notices, hostNote, reason } = await stopAs(name);
 
-  expect(notices).toEqual([`Stopped by ${told}.`, "Stopping."]);
+  expect(notices).toEqual([`Stopped by ${told}.`]);
   expect(reason).toBe(`Stopped by ${told}.`);
   expect(hostNote).toBe(
     `<host-note>The turn ended without an answer: Stopped by ${told.replaceAll('"', "&quot;")}.</host-note>`,

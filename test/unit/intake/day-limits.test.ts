@@ -3,6 +3,7 @@ import { writeFile } from "node:fs/promises";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 
+import { commandsOf } from "../../../src/commands/catalog.ts";
 import type { AcceptMessage } from "../../../src/channels/channel.ts";
 import type { IncomingAttachment, IncomingMessage, OutgoingDraft } from "../../../src/domain/message.ts";
 import { openGroupRegistry } from "../../../src/intake/group-registry.ts";
@@ -35,6 +36,7 @@ async function start(
   const rig: Omit<Rig, "accept"> = { notices: [], records: [], rooms: [] };
   const configured = names.map((name) => someGroup(name));
   const accept = createRouter({
+    commandsOf,
     registry: await openGroupRegistry({ configured, store: store.groups, prepare: async () => undefined }),
     store,
     assistantName: "crab",

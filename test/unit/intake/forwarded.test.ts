@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 
+import { commandsOf } from "../../../src/commands/catalog.ts";
 import type { IncomingMessage } from "../../../src/domain/message.ts";
 import { systemClock } from "../../../src/lib/clock.ts";
 import { openGroupRegistry } from "../../../src/intake/group-registry.ts";
@@ -19,6 +20,7 @@ async function openRig() {
   const { store } = opened;
   const records: Parameters<RouterOptions["publish"]>[0][] = [];
   const accept = createRouter({
+    commandsOf,
     registry: await openGroupRegistry({ configured: groups, store: store.groups, prepare: async () => undefined }),
     store,
     assistantName: "crab",

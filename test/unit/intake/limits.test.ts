@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 
+import { commandsOf } from "../../../src/commands/catalog.ts";
 import type { AcceptMessage } from "../../../src/channels/channel.ts";
 import type { IncomingMessage, OutgoingDraft } from "../../../src/domain/message.ts";
 import type { Clock } from "../../../src/lib/clock.ts";
@@ -31,6 +32,7 @@ async function openRig(limits: Partial<RouterLimits>): Promise<Rig> {
   const clock: Clock = { now: () => nowMs, monotonic: () => nowMs };
   const configured = [family, work];
   const accept = createRouter({
+    commandsOf,
     registry: await openGroupRegistry({ configured, store: store.groups, prepare: async () => undefined }),
     store,
     assistantName: "crab",

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 
+import { commandsOf } from "../../../src/commands/catalog.ts";
 import type { AcceptMessage } from "../../../src/channels/channel.ts";
 import type { Group } from "../../../src/domain/group.ts";
 import type { IncomingMessage, OutgoingDraft } from "../../../src/domain/message.ts";
@@ -46,6 +47,7 @@ async function openRig(
     hasTypedChats: (channel) => channel === "http",
   });
   const accept = createRouter({
+    commandsOf,
     registry,
     store,
     assistantName: "crab",
@@ -229,7 +231,7 @@ test("a request is answered in a main group only; elsewhere the same words are a
   await rig.accept(said("/approve K7Q2M family", { chat: main.chat }));
   await rig.accept(said("@crab /DENY k7q2m", { chat: main.chat, id: "2" }));
   await rig.accept(said("/approve K7Q2M", { id: "3" }));
-  await rig.accept(said("/approved", { chat: main.chat, id: "4" }));
+  await rig.accept(said("/applaud", { chat: main.chat, id: "4" }));
 
   expect(await rig.store.interventions.commands()).toMatchObject([
     { command: "approve", argument: "K7Q2M family", message: { group: "main" } },

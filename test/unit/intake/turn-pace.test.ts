@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 
 import { expect, test } from "vitest";
 
+import { commandsOf } from "../../../src/commands/catalog.ts";
 import type { AcceptMessage } from "../../../src/channels/channel.ts";
 import type { IncomingMessage, OutgoingDraft } from "../../../src/domain/message.ts";
 import { openGroupRegistry } from "../../../src/intake/group-registry.ts";
@@ -38,6 +39,7 @@ async function start(store: Store, limits: PaceLimits, from = noon): Promise<Rig
   const records: Rig["records"] = [];
   const pace = new TurnPace({ turns: store.turns, limitsOf: () => limits, clock });
   const accept = createRouter({
+    commandsOf,
     registry: await openGroupRegistry({ configured: [family], store: store.groups, prepare: async () => undefined }),
     store,
     assistantName: "crab",

@@ -4,6 +4,7 @@ import { runInNewContext } from "node:vm";
 
 import { expect, test } from "vitest";
 
+import { commandsOf } from "../../../src/commands/catalog.ts";
 import { systemClock } from "../../../src/lib/clock.ts";
 import type { GroupChat } from "../../../src/domain/group.ts";
 import { mainSessionOf, SessionQueue } from "../../../src/queue/session-queue.ts";
@@ -71,6 +72,7 @@ test("ten thousand messages of a hundred groups wait outside the memory, and eac
     onError: ({ group }, error) => expect.unreachable(`${group}: ${String(error)}`),
   });
   const accept = createRouter({
+    commandsOf,
     registry: await openGroupRegistry({ configured: groups, store: store.groups, prepare: async () => undefined }),
     store,
     assistantName: "crab",

@@ -1,0 +1,16 @@
+import type { Group } from "../domain/group.ts";
+import { approve } from "./approve.ts";
+import type { ChatCommand } from "./command.ts";
+import { deny } from "./deny.ts";
+import { help } from "./help.ts";
+import { newConversation } from "./new.ts";
+import { status } from "./status.ts";
+import { stop } from "./stop.ts";
+
+/** In the order in which `/help` lists them. */
+const chatCommands: readonly ChatCommand[] = [stop, newConversation, status, help, approve, deny];
+
+/** What can be given in this group. */
+export function commandsOf(group: Pick<Group, "main">): readonly ChatCommand[] {
+  return chatCommands.filter((command) => command.for === "members" || group.main);
+}

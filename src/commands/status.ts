@@ -1,0 +1,9 @@
+import type { ChatCommand } from "./command.ts";
+
+/** Says how things stand in the group. */
+export const status: ChatCommand = {
+  name: "status",
+  help: "says what I am doing, and how much waits",
+  for: "members",
+  run: async ({ group }, { describe }) => ({ text: await describe(group) }),
+};

@@ -1,0 +1,22 @@
+import { expect, test } from "vitest";
+
+import { greetingFor } from "../../../src/intake/greeting.ts";
+import { someGroup } from "../../support/some-group.ts";
+
+test("a chat that becomes a group is told what the agent can do there, how to call it and how to stop it", () => {
+  const text = greetingFor("crab", someGroup("club"));
+
+  expect(text).toContain("I can read the files that you send, run programs in a sandbox of this group's own, and send");
+  expect(text).toContain("Write @crab");
+  expect(text).toContain("/stop ends what I am doing");
+  expect(text).toContain("/help");
+  expect(text.length).toBeLessThan(350);
+});
+
+test("it is not told of what the policy denies", () => {
+  const withoutShell = greetingFor("crab", { policy: { default: "allow", tools: { shell: "deny" } } });
+  const withoutTools = greetingFor("crab", { policy: { default: "deny", tools: {} } });
+
+  expect(withoutShell).not.toContain("programs");
+  expect(withoutTools).not.toContain("I can");
+});
