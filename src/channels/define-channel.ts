@@ -56,6 +56,8 @@ export interface ChannelPorts {
   /** What the channel keeps over restarts. Spaces begin with the channel's name, alone or with `/` and more behind it. */
   readonly state: ChannelStateStore;
   readonly outgoing: OutgoingMessages;
+  /** Its chats that are groups at this moment, where chats are typed by the groups' names too; none before it is started. */
+  readonly chats: () => readonly string[];
   /** Those variables of the environment that the definition names. */
   readonly variables: Readonly<Record<string, string | undefined>>;
   readonly clock: Clock;

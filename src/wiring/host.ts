@@ -29,6 +29,7 @@ import { RetryingStore } from "../stores/retrying-store.ts";
 import { ToolRegistry } from "../tools/registry.ts";
 import { messagesPerStep } from "../turns/turn-intake.ts";
 import { openContainers, openEngineLater } from "./containers.ts";
+import type { ChannelResources } from "./channels.ts";
 import type { AppContext } from "./context.ts";
 import { buildEntrances, startChannels } from "./entrances.ts";
 import type { Entrances } from "./entrances.ts";
@@ -79,10 +80,12 @@ const outboxDrainMs = 5_000;
  */
 export async function startHost(options: HostOptions, signal?: AbortSignal): Promise<Host> {
   await using stack = new AsyncDisposableStack();
-  const base = await openBase(options, stack);
+  let served: GroupRegistry | undefined;
+  const base = await openBase(options, stack, () => served?.list() ?? []);
   const { context, guard, entrances, registry } = base;
   signal?.throwIfAborted();
   const { groups, folders } = await openGroups(context);
+  served = groups;
   const outbox = stack.use(createOutbox(context, entrances));
   const tell = tellOperator(context, { groups, outbox, entrances });
   const retrying = new RetryingStore(context.store, {
@@ -133,7 +136,7 @@ export async function startHost(options: HostOptions, signal?: AbortSignal): Pro
 }
 
 /** State, proof, and the way in, as far as it can be had before anything else. */
-async function openBase(options: HostOptions, stack: AsyncDisposableStack) {
+async function openBase(options: HostOptions, stack: AsyncDisposableStack, groups: ChannelResources["groups"]) {
   const foundation = await openFoundation(options, stack);
   stack.defer(() => foundation.publish({ type: "host.stopped", actor: "host", data: {} }));
   const guard = stack.use(createGuard(foundation));
@@ -143,7 +146,7 @@ async function openBase(options: HostOptions, stack: AsyncDisposableStack) {
   const context: AppContext = { ...foundation, metrics };
   const engine = openEngineLater(context, stack);
   const ready = (): Promise<Readiness> => readiness(engine, guard);
-  const entrances = await buildEntrances(context, stack, { console: options.console, registry, ready });
+  const entrances = await buildEntrances(context, stack, { console: options.console, groups, registry, ready });
   return { context, guard, registry, engine, entrances };
 }
 

@@ -10,12 +10,14 @@ import type { Clock } from "../../lib/clock.ts";
 import { visible } from "../../lib/visible.ts";
 import type { AcceptMessage, Channel, ChannelEvents, ChannelState, Receipt } from "../channel.ts";
 import type { HostConsole } from "../define-channel.ts";
-import { formatText, parseLine } from "./line.ts";
+import { formatText, type MisaddressedLine, parseLine } from "./line.ts";
 import { Screen } from "./screen.ts";
 
 export interface TerminalOptions extends HostConsole {
   readonly assistantName: string;
   readonly clock: Clock;
+  /** The groups that can be written to. */
+  readonly chats: () => readonly string[];
 }
 
 const storeRetryS = 1;
@@ -124,8 +126,9 @@ export class TerminalChannel implements Channel {
   }
 
   async #handOver(line: string, accept: AcceptMessage): Promise<void> {
-    const spoken = parseLine(line);
+    const spoken = parseLine(line, this.#options.chats());
     if (!spoken) return;
+    if ("meant" in spoken) return this.#warn(describeMisaddressed(spoken));
     const { group, member, text } = spoken;
     this.#lines += 1;
     const message: IncomingMessage = {
@@ -139,11 +142,15 @@ export class TerminalChannel implements Channel {
     for (let attempt = 1; ; attempt += 1) {
       const receipt = await offer(accept, message);
       const trouble = receipt.outcome === "stored" ? undefined : describeTrouble(receipt, message);
-      if (trouble && attempt === 1) await this.#screen.hint(`${this.#colors.yellow(formatText(trouble))}\n`);
+      if (trouble && attempt === 1) await this.#warn(trouble);
       if (receipt.outcome !== "refused" || receipt.retryAfterS === 0 || receipt.lasting === true) return;
       await timeout(receipt.retryAfterS * 1000, undefined, { signal: this.#stop.signal }).catch(() => undefined);
       if (this.#stop.signal.aborted) return;
     }
+  }
+
+  async #warn(trouble: string): Promise<void> {
+    await this.#screen.hint(`${this.#colors.yellow(formatText(trouble))}\n`);
   }
 
   #render(message: OutgoingMessage): string {
@@ -171,6 +178,11 @@ async function offer(accept: AcceptMessage, message: IncomingMessage): Promise<R
   } catch (error) {
     return { outcome: "refused", reason: toError(error).message, retryAfterS: storeRetryS, stopped: false };
   }
+}
+
+/** Nothing of what was said: it may be a secret of another group. */
+function describeMisaddressed({ group, member, meant }: MisaddressedLine): string {
+  return `There is no group "${group}" on the terminal, so this line was rejected. For group ${meant}, type "${meant}/${member}: …"; for group main, "main/you: ${group}/${member}: …".`;
 }
 
 function describeTrouble(receipt: Exclude<Receipt, { outcome: "stored" }>, { chat }: IncomingMessage): string {
