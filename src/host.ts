@@ -57,6 +57,8 @@ export async function run(options: RunOptions): Promise<number> {
   using signals = listenForSignals(() => void running?.reload());
   const { json } = options;
   const streams = { input: process.stdin, output: process.stdout, error: process.stderr };
+  let refused = 0;
+  const onRefused = (): void => void (refused += 1);
   const stopped = new AbortController();
   void signals.received.then(() => stopped.abort(new Error("the host was told to stop")));
   try {
@@ -69,7 +71,7 @@ export async function run(options: RunOptions): Promise<number> {
         clock: systemClock,
         logger,
         redaction,
-        console: options.console ? { ...streams, json, interactive } : undefined,
+        console: options.console ? { ...streams, json, interactive, onRefused } : undefined,
         egress: options.egress,
         interception: options.interception,
       },
@@ -84,7 +86,14 @@ export async function run(options: RunOptions): Promise<number> {
   } catch (error) {
     if (error !== stopped.signal.reason) throw error;
   }
-  return 0;
+  return interactive ? 0 : exitCodeOf(refused);
+}
+
+/** A program that writes lines learns by the exit code that some were not taken. */
+function exitCodeOf(refused: number): number {
+  if (refused === 0) return 0;
+  process.stderr.write(`crabpot: ${refused === 1 ? "1 line was" : `${refused} lines were`} refused, see above.\n`);
+  return 1;
 }
 
 async function stopWithin(limitMs: number, host: Host): Promise<void> {

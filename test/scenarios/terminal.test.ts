@@ -24,12 +24,12 @@ test("a piped line is answered with what the container said, and the host ends w
   expect(stdout).toContain("Linux");
 });
 
-test("all lines are answered, also without a line break at the end, as JSON lines when asked for", async () => {
+test("all lines but a refused one are answered, as JSON lines when asked for; the refused one is counted, and the host ends with 1", async () => {
   await using folder = await emptyHome();
 
-  const { code, stdout } = await converse(
+  const { code, stdout, stderr } = await converse(
     folder,
-    "run echo one\n\nmain/ann: run echo two\nrun echo three",
+    "run echo one\n\nmain/ann: run echo two\nmian/ann: run echo four\nrun echo three",
     "start",
     "--terminal",
     "--json",
@@ -39,7 +39,8 @@ test("all lines are answered, also without a line break at the end, as JSON line
     .trim()
     .split("\n")
     .map((line) => JSON.parse(line) as { type: string; group: string; text: string; inReplyTo: string[]; ms: number });
-  expect(code).toBe(0);
+  expect(code).toBe(1);
+  expect(stderr).toMatch(/no group "mian"[^]*crabpot: 1 line was refused/);
   expect(lines.flatMap((line) => line.inReplyTo)).toHaveLength(3);
   expect(lines.map((line) => line.text).join("\n")).toMatch(/one[\s\S]*two[\s\S]*three/);
   expect(lines[0]).toMatchObject({ type: "reply", group: "main" });

@@ -128,7 +128,11 @@ export class TerminalChannel implements Channel {
   async #handOver(line: string, accept: AcceptMessage): Promise<void> {
     const spoken = parseLine(line, this.#options.chats());
     if (!spoken) return;
-    if ("meant" in spoken) return this.#warn(describeMisaddressed(spoken));
+    if ("meant" in spoken) {
+      await this.#warn(describeMisaddressed(spoken));
+      this.#options.onRefused?.();
+      return;
+    }
     const { group, member, text } = spoken;
     this.#lines += 1;
     const message: IncomingMessage = {
@@ -139,13 +143,19 @@ export class TerminalChannel implements Channel {
       text,
       mention: false,
     };
+    if (!(await this.#offer(message, accept))) this.#options.onRefused?.();
+  }
+
+  /** False when the message is refused for good. */
+  async #offer(message: IncomingMessage, accept: AcceptMessage): Promise<boolean> {
     for (let attempt = 1; ; attempt += 1) {
       const receipt = await offer(accept, message);
       const trouble = receipt.outcome === "stored" ? undefined : describeTrouble(receipt, message);
       if (trouble && attempt === 1) await this.#warn(trouble);
-      if (receipt.outcome !== "refused" || receipt.retryAfterS === 0 || receipt.lasting === true) return;
+      if (receipt.outcome === "stored") return true;
+      if (receipt.outcome === "unknown-chat" || receipt.retryAfterS === 0 || receipt.lasting === true) return false;
       await timeout(receipt.retryAfterS * 1000, undefined, { signal: this.#stop.signal }).catch(() => undefined);
-      if (this.#stop.signal.aborted) return;
+      if (this.#stop.signal.aborted) return true;
     }
   }
 

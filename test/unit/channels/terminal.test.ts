@@ -172,7 +172,8 @@ test("a line for a misspelt group is handed to nobody, and what to type instead 
 });
 
 test("a line that can never be taken is reported and the next one goes on", async () => {
-  await using rig = openRig({ chats: () => ["main", "gone"] });
+  let refused = 0;
+  await using rig = openRig({ chats: () => ["main", "gone"], onRefused: () => (refused += 1) });
   rig.input.end("gone/anna: hi\nlong\nlast\n");
   const answers: Receipt[] = [
     { outcome: "unknown-chat" },
@@ -183,6 +184,7 @@ test("a line that can never be taken is reported and the next one goes on", asyn
   await rig.channel.inputEnded;
 
   expect(rig.hints()).toMatch(/no group "gone".*\n.*too long/);
+  expect(refused).toBe(2);
   expect(rig.seen()).toBe("");
 });
 
