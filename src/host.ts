@@ -9,7 +9,7 @@ import { prepareHome } from "./config/home.ts";
 import { loadConfig } from "./config/load.ts";
 import { systemClock } from "./lib/clock.ts";
 import type { EgressOverrides } from "./sandbox/egress/egress-proxies.ts";
-import { listenForSignals } from "./lib/listen-for-signals.ts";
+import { listenForSignals, type StopSignals } from "./lib/listen-for-signals.ts";
 import { createLogger } from "./lib/logger.ts";
 import { Redaction } from "./lib/redaction.ts";
 import { readVersion } from "./lib/version.ts";
@@ -59,6 +59,7 @@ export async function run(options: RunOptions): Promise<number> {
   const streams = { input: process.stdin, output: process.stdout, error: process.stderr };
   let refused = 0;
   const onRefused = (): void => void (refused += 1);
+  const onInterrupt = signals.interrupt;
   const stopped = new AbortController();
   void signals.received.then(() => stopped.abort(new Error("the host was told to stop")));
   try {
@@ -71,7 +72,7 @@ export async function run(options: RunOptions): Promise<number> {
         clock: systemClock,
         logger,
         redaction,
-        console: options.console ? { ...streams, json, interactive, onRefused } : undefined,
+        console: options.console ? { ...streams, json, interactive, onRefused, onInterrupt } : undefined,
         egress: options.egress,
         interception: options.interception,
       },
@@ -79,8 +80,9 @@ export async function run(options: RunOptions): Promise<number> {
     );
     running = host;
     try {
-      await waitForTheEnd(host, interactive, signals.received);
+      await waitForTheEnd(host, interactive, signals);
     } finally {
+      tellWhatIsWaitedFor(host.atWork());
       await stopWithin(drainMs, host);
     }
   } catch (error) {
@@ -102,7 +104,17 @@ async function stopWithin(limitMs: number, host: Host): Promise<void> {
   await host.stop(deadline.signal).finally(() => clearTimeout(timer));
 }
 
-async function waitForTheEnd(host: Host, interactive: boolean, signal: Promise<void>): Promise<void> {
-  const answered = host.inputEnded.then(() => (interactive ? undefined : host.settled()));
-  await Promise.race([signal, answered]);
+async function waitForTheEnd(host: Host, interactive: boolean, signals: StopSignals): Promise<void> {
+  // Who has left the prompt by Ctrl-D need not press Ctrl-C twice.
+  const answered = host.inputEnded.then(() => (interactive ? signals.interrupt() : host.settled()));
+  await Promise.race([signals.received, answered]);
+}
+
+/** For whoever sits there, and does not see why the host does not end. */
+function tellWhatIsWaitedFor(groups: readonly string[]): void {
+  if (groups.length === 0 || !process.stderr.isTTY) return;
+  const turns = groups.length === 1 ? "the turn in group" : "the turns in groups";
+  process.stderr.write(
+    `crabpot: waiting for ${turns} ${groups.join(", ")} to end; press Ctrl-C again to end now. What has not ended goes on at the next start.\n`,
+  );
 }

@@ -38,6 +38,8 @@ export interface HostConsole {
   readonly json: boolean;
   /** A person sits there: show a prompt and colours. */
   readonly interactive: boolean;
+  /** To be called for Ctrl-C, which a prompt reads as a key. */
+  readonly onInterrupt?: (() => void) | undefined;
   /** To be called for each line that is refused for good, when the person has been told. */
   readonly onRefused?: (() => void) | undefined;
 }

@@ -1,10 +1,17 @@
 import { closeSync, openSync } from "node:fs";
 
+/** Signals that tell the process to stop. */
+export interface StopSignals extends Disposable {
+  readonly received: Promise<void>;
+  /** Counts as the first signal, if there was none yet: the wish to stop came in another way, such as a Ctrl-C that a prompt reads. */
+  readonly interrupt: () => void;
+}
+
 /**
  * The first signal resolves `received`; the second one ends the process at once, as if it had been killed. With `hungUp`,
  * SIGHUP is none of them and calls that, unless it comes because the terminal of this process has been closed.
  */
-export function listenForSignals(hungUp?: () => void): Disposable & { readonly received: Promise<void> } {
+export function listenForSignals(hungUp?: () => void): StopSignals {
   const first = Promise.withResolvers<void>();
   let count = 0;
   const onSignal = (): void => {
@@ -18,6 +25,9 @@ export function listenForSignals(hungUp?: () => void): Disposable & { readonly r
   process.on("SIGHUP", onHangup);
   return {
     received: first.promise,
+    interrupt: () => {
+      if (count === 0) onSignal();
+    },
     [Symbol.dispose]: () => {
       for (const name of names) process.off(name, onSignal);
       process.off("SIGHUP", onHangup);

@@ -61,6 +61,8 @@ export interface Host extends AsyncDisposable {
   readonly inputEnded: Promise<void>;
   /** Resolves when nothing waits, runs or has to be sent. */
   settled(): Promise<void>;
+  /** Groups in which a turn runs. */
+  atWork(): readonly string[];
   /** Reads the files of the configuration again. Never rejects. */
   reload(): Promise<void>;
   /**
@@ -205,6 +207,7 @@ function running(
       await work.queue.idle();
       await outbox.idle();
     },
+    atWork: () => [...new Set(work.queue.snapshot().running.map(({ group }) => group))],
     reload: () => reloader.reloadSoon(),
     stop,
     [Symbol.asyncDispose]: () => stop(AbortSignal.abort(new Error("the host is stopping"))),

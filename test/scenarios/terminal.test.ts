@@ -1,9 +1,12 @@
-import { mkdir } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
 import { expect, test } from "vitest";
 
 import { converse } from "../support/crabpot.ts";
+import { TestHost } from "../support/host.ts";
+import { atTerminal } from "../support/pty.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 /** A home without a configuration: the scripted model and the group `main`. */
@@ -55,4 +58,31 @@ test("the scripted model says what it is, and reads and writes files for real", 
 
   expect(stdout).toContain("milk and bread");
   expect(stdout).toMatch(/no intelligence|without intelligence/i);
+});
+
+test("Ctrl-C in a turn says what it waits for and lets it end; a second one ends the host at once", async () => {
+  await using host = await TestHost.prepare({ groups: { main: { channel: "terminal", trigger: "always" } } });
+  const sitDown = async (doing: string) => {
+    const person = atTerminal(host, 80, "start", "--terminal");
+    await expect.poll(() => person.seen()).toContain("› ");
+    person.type(`run touch ${doing}; until [ -e go-on ]; do sleep 0.1; done; rm go-on; echo all is $((3 + 4))\r`);
+    await expect.poll(() => existsSync(join(host.home, "groups/main", doing))).toBe(true);
+    person.type("\u0003");
+    const waits = "waiting for the turn in group main to end; press Ctrl-C again to end now";
+    await expect.poll(() => person.seen()).toContain(waits);
+    return person;
+  };
+
+  await using patient = await sitDown("once");
+  await writeFile(join(host.home, "groups/main/go-on"), "");
+  const first = await patient.ended;
+  await using hasty = await sitDown("twice");
+  hasty.type("\u0003");
+  const second = await hasty.ended;
+  await host.removeContainers();
+
+  expect(first).toBe(0);
+  expect(patient.seen()).toMatch(/press Ctrl-C again[^]*main\/crab:[^]*all is 7/);
+  expect(second).toBe(130);
+  expect(hasty.seen()).not.toContain("all is 7");
 });
