@@ -11,7 +11,7 @@ import { prepareHome } from "./config/home.ts";
 import { describeWarning, loadConfig } from "./config/load.ts";
 import { systemClock } from "./lib/clock.ts";
 import type { EgressOverrides } from "./sandbox/egress/egress-proxies.ts";
-import { exitCodeOf, listenForSignals } from "./lib/listen-for-signals.ts";
+import { exitCodeOf, listenForSignals, type StopSignals } from "./lib/listen-for-signals.ts";
 import { createLogger } from "./lib/logger.ts";
 import { Redaction } from "./lib/redaction.ts";
 import { readVersion } from "./lib/version.ts";
@@ -64,6 +64,9 @@ export async function run(options: RunOptions): Promise<number> {
   for (const warning of loaded.warnings) process.stderr.write(`crabpot: ${visible(describeWarning(warning))}\n`);
   const { json } = options;
   const streams = { input: process.stdin, output: process.stdout, error: process.stderr };
+  let refused = 0;
+  const onRefused = (): void => void (refused += 1);
+  const onInterrupt = signals.interrupt;
   const stopped = new AbortController();
   void signals.received.then(() => stopped.abort(new Error("the host was told to stop")));
   try {
@@ -76,7 +79,7 @@ export async function run(options: RunOptions): Promise<number> {
         clock: systemClock,
         logger,
         redaction,
-        console: options.console ? { ...streams, json, interactive } : undefined,
+        console: options.console ? { ...streams, json, interactive, onRefused, onInterrupt } : undefined,
         egress: options.egress,
         interception: options.interception,
       },
@@ -84,14 +87,22 @@ export async function run(options: RunOptions): Promise<number> {
     );
     running = host;
     try {
-      return await waitForTheEnd(host, interactive, signals.received);
+      const code = await waitForTheEnd(host, interactive, signals);
+      return code === 0 && !interactive && refused > 0 ? tellRefused(refused) : code;
     } finally {
+      tellWhatIsWaitedFor(host.atWork());
       await stopWithin(drainMs, host);
     }
   } catch (error) {
     if (error !== stopped.signal.reason) throw error;
     return await signals.received;
   }
+}
+
+/** A program that writes lines learns by the exit code that some were not taken. */
+function tellRefused(lines: number): number {
+  process.stderr.write(`crabpot: ${lines === 1 ? "1 line was" : `${lines} lines were`} refused, see above.\n`);
+  return 1;
 }
 
 async function stopWithin(limitMs: number, host: Host): Promise<void> {
@@ -101,12 +112,24 @@ async function stopWithin(limitMs: number, host: Host): Promise<void> {
 }
 
 /** Returns the exit code. */
-async function waitForTheEnd(host: Host, interactive: boolean, signal: Promise<number>): Promise<number> {
+async function waitForTheEnd(host: Host, interactive: boolean, signals: StopSignals): Promise<number> {
   const answered = async (): Promise<number> => {
     await host.inputEnded;
     if (!interactive) await host.settled();
     // The signal of a closed terminal may come later, or never, when it is not the one that controls this process.
-    return interactive && !isatty(process.stdin.fd) ? exitCodeOf("SIGHUP") : 0;
+    else if (!isatty(process.stdin.fd)) return exitCodeOf("SIGHUP");
+    // Who has left the prompt by Ctrl-D need not press Ctrl-C twice.
+    else signals.interrupt();
+    return 0;
   };
-  return Promise.race([signal, answered(), host.stopAsked.then(() => 0)]);
+  return Promise.race([signals.received, answered(), host.stopAsked.then(() => 0)]);
+}
+
+/** For whoever sits there, and does not see why the host does not end. */
+function tellWhatIsWaitedFor(groups: readonly string[]): void {
+  if (groups.length === 0 || !process.stderr.isTTY) return;
+  const turns = groups.length === 1 ? "the turn in group" : "the turns in groups";
+  process.stderr.write(
+    `crabpot: waiting for ${turns} ${groups.join(", ")} to end; press Ctrl-C again to end now. What has not ended goes on at the next start.\n`,
+  );
 }

@@ -2,22 +2,24 @@ import { closeSync, openSync } from "node:fs";
 import { constants } from "node:os";
 import { isatty } from "node:tty";
 
-/** How a process that runs until it is told to stop is told. Disposing gives the signals back to Node. */
-export interface SignalListener extends Disposable {
-  /** Resolves at the first signal that ends the process, with the exit code of an orderly end: 0 only when it was asked for. */
-  readonly received: Promise<number>;
-}
-
 /** How operators and services stop a process. */
 const requests = ["SIGTERM", "SIGINT"] as const;
 /** Nobody asks for an end in this way, but what they would end at once can as well end in good order. */
 const accidents = ["SIGQUIT", "SIGUSR1", "SIGUSR2"] as const;
 
+/** How a process that runs until it is told to stop is told. Disposing gives the signals back to Node. */
+export interface StopSignals extends Disposable {
+  /** Resolves at the first signal that ends the process, with the exit code of an orderly end: 0 only when it was asked for. */
+  readonly received: Promise<number>;
+  /** Counts as the first signal, if there was none yet: the wish to stop came in another way, such as a Ctrl-C that a prompt reads. */
+  readonly interrupt: () => void;
+}
+
 /**
  * Listens for every signal that would end the process and can be caught. The second one ends it at once, as if it had been
  * killed. With `hungUp`, SIGHUP is none of them and calls that, unless it comes because the terminal has been closed.
  */
-export function listenForSignals(hungUp?: () => void): SignalListener {
+export function listenForSignals(hungUp?: () => void): StopSignals {
   const first = Promise.withResolvers<number>();
   const hasLostTerminal = watchTerminal();
   let count = 0;
@@ -32,6 +34,9 @@ export function listenForSignals(hungUp?: () => void): SignalListener {
   process.on("SIGHUP", onHangup);
   return {
     received: first.promise,
+    interrupt: () => {
+      if (count === 0) onSignal("SIGINT");
+    },
     [Symbol.dispose]: () => {
       for (const name of names) process.off(name, onSignal);
       process.off("SIGHUP", onHangup);

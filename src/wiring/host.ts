@@ -30,6 +30,7 @@ import { RetryingStore } from "../stores/retrying-store.ts";
 import { ToolRegistry } from "../tools/registry.ts";
 import { messagesPerStep } from "../turns/turn-intake.ts";
 import { openContainers, openEngineLater } from "./containers.ts";
+import type { ChannelResources } from "./channels.ts";
 import type { AppContext } from "./context.ts";
 import { buildEntrances, startChannels } from "./entrances.ts";
 import type { Entrances } from "./entrances.ts";
@@ -63,6 +64,8 @@ export interface Host extends AsyncDisposable {
   readonly stopAsked: Promise<void>;
   /** Resolves when nothing waits, runs or has to be sent. */
   settled(): Promise<void>;
+  /** Groups in which a turn runs. */
+  atWork(): readonly string[];
   /** Reads the files of the configuration again. Never rejects. */
   reload(): Promise<void>;
   /**
@@ -82,10 +85,12 @@ const outboxDrainMs = 5_000;
  */
 export async function startHost(options: HostOptions, signal?: AbortSignal): Promise<Host> {
   await using stack = new AsyncDisposableStack();
-  const base = await openBase(options, stack);
+  let served: GroupRegistry | undefined;
+  const base = await openBase(options, stack, () => served?.list() ?? []);
   const { context, guard, entrances, registry } = base;
   signal?.throwIfAborted();
   const { groups, folders } = await openGroups(context);
+  served = groups;
   const outbox = stack.use(createOutbox(context, entrances));
   const tell = tellOperator(context, { groups, outbox, entrances });
   const retrying = new RetryingStore(context.store, {
@@ -139,7 +144,7 @@ export async function startHost(options: HostOptions, signal?: AbortSignal): Pro
 }
 
 /** State, proof, and the way in, as far as it can be had before anything else. */
-async function openBase(options: HostOptions, stack: AsyncDisposableStack) {
+async function openBase(options: HostOptions, stack: AsyncDisposableStack, groups: ChannelResources["groups"]) {
   const foundation = await openFoundation(options, stack);
   stack.defer(() => foundation.publish({ type: "host.stopped", actor: "host", data: {} }));
   const guard = stack.use(createGuard(foundation));
@@ -149,7 +154,7 @@ async function openBase(options: HostOptions, stack: AsyncDisposableStack) {
   const context: AppContext = { ...foundation, metrics };
   const engine = openEngineLater(context, stack);
   const ready = (): Promise<Readiness> => readiness(engine, guard);
-  const entrances = await buildEntrances(context, stack, { console: options.console, registry, ready });
+  const entrances = await buildEntrances(context, stack, { console: options.console, groups, registry, ready });
   return { context, guard, registry, engine, entrances };
 }
 
@@ -210,6 +215,7 @@ function running(
       await work.queue.idle();
       await outbox.idle();
     },
+    atWork: () => [...new Set(work.queue.snapshot().running.map(({ group }) => group))],
     reload: () => reloader.reloadSoon(),
     stop,
     [Symbol.asyncDispose]: () => stop(AbortSignal.abort(new Error("the host is stopping"))),

@@ -271,6 +271,12 @@ export class TestHost implements AsyncDisposable {
     for (const id of await this.containers()) await engine.kill(id);
   }
 
+  /** Those that a host which ended at once has left. */
+  async removeContainers(): Promise<void> {
+    await using engine = await this.openEngine();
+    for (const id of await this.containers()) await engine.remove(id);
+  }
+
   /** The group's container and the socket of its engine, as soon as there is one. */
   async containerOf(group: string): Promise<{ id: string; socketPath: string }> {
     await using engine = await this.openEngine();
