@@ -8,7 +8,7 @@ import { type Adapters, withBuiltInAdapters } from "./config/adapters.ts";
 import { readEnvironment } from "./config/environment.ts";
 import type { EnvironmentVariables } from "./config/environment.ts";
 import { prepareHome } from "./config/home.ts";
-import { describeWarning, loadConfig } from "./config/load.ts";
+import { describeWarning, loadConfig, type LoadedConfig } from "./config/load.ts";
 import { systemClock } from "./lib/clock.ts";
 import type { EgressOverrides } from "./sandbox/egress/egress-proxies.ts";
 import { exitCodeOf, listenForSignals, type StopSignals } from "./lib/listen-for-signals.ts";
@@ -60,8 +60,7 @@ export async function run(options: RunOptions): Promise<number> {
     file: home.paths.hostLog,
     redact: redaction.redact,
   });
-  for (const announcement of loaded.announcements) process.stderr.write(`crabpot: ${announcement}\n`);
-  for (const warning of loaded.warnings) process.stderr.write(`crabpot: ${visible(describeWarning(warning))}\n`);
+  announce(loaded);
   const { json } = options;
   const streams = { input: process.stdin, output: process.stdout, error: process.stderr };
   let refused = 0;
@@ -96,6 +95,12 @@ export async function run(options: RunOptions): Promise<number> {
   } catch (error) {
     if (error !== stopped.signal.reason) throw error;
     return await signals.received;
+  }
+}
+
+function announce({ announcements, warnings }: LoadedConfig): void {
+  for (const line of [...announcements, ...warnings.map((warning) => visible(describeWarning(warning)))]) {
+    process.stderr.write(`crabpot: ${line}\n`);
   }
 }
 
