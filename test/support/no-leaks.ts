@@ -113,7 +113,8 @@ function moreThan(before: ReadonlyMap<string, number>): Map<string, number> {
 }
 
 function handlesLeft(): string[] {
-  return [...moreThan(atTheStart)].map(([name, count]) => {
+  const left = [...moreThan(atTheStart)].filter(([name]) => !made.tolerated.has(name));
+  return left.map(([name, count]) => {
     const tests = [...(suspects.get(name) ?? [])].map((test) => `"${test}"`);
     return `${count} × ${name}${tests.length === 0 ? "" : `, probably of ${tests.join(", ")}`}`;
   });
