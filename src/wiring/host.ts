@@ -20,7 +20,7 @@ import { IntakeGuard } from "../intake/intake-guard.ts";
 import { TurnPace } from "../intake/turn-pace.ts";
 import { mebibyte } from "../lib/bytes.ts";
 import { countEvents } from "../metrics/count-events.ts";
-import { addGauges, createMetrics } from "../metrics/metrics.ts";
+import { addGauges, createMetrics, measureEventLoop } from "../metrics/metrics.ts";
 import type { Operations } from "../operations/operations.ts";
 import type { GroupRegistry } from "../intake/group-registry.ts";
 import type { EgressOverrides } from "../sandbox/egress/egress-proxies.ts";
@@ -150,6 +150,7 @@ async function openBase(options: HostOptions, stack: AsyncDisposableStack, group
   const guard = stack.use(createGuard(foundation));
   const registry = new Registry();
   const metrics = createMetrics(registry);
+  stack.use(measureEventLoop(registry));
   foundation.events.subscribe("metrics", countEvents(metrics));
   const context: AppContext = { ...foundation, metrics };
   const engine = openEngineLater(context, stack);

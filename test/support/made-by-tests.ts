@@ -10,6 +10,8 @@ export const made = {
   folders: new Map<string, string | undefined>(),
   /** By name. Those that are mounted one of the folders need not be here. */
   containers: new Map<string, string | undefined>(),
+  /** Kinds of handles that a library leaves open, which we cannot mend. */
+  tolerated: new Set<string>(),
   /** Whether there can be containers at all. */
   usesEngine: false,
 };
@@ -26,6 +28,11 @@ export function noteContainer(name: string): void {
 /** Somebody may make containers now. */
 export function noteEngine(): void {
   made.usesEngine = true;
+}
+
+/** For a library that does not end what it begins: handles of this kind may be left in this file. */
+export function tolerateHandles(kind: string): void {
+  made.tolerated.add(kind);
 }
 
 /** For messages. */

@@ -97,7 +97,9 @@ async function removeLeft(concerns: Concerns): Promise<void> {
 /** What keeps this process running, and listeners that change how it ends: how many of each kind. */
 function countHandles(): Map<string, number> {
   // Requests to the system end by themselves; processes are told by name.
-  const handles = process.getActiveResourcesInfo().filter((name) => !/Req|Immediate|WriteWrap|ProcessWrap/.test(name));
+  const handles = process
+    .getActiveResourcesInfo()
+    .filter((name) => !/Req|Immediate|(Write|Shutdown|Process)Wrap/.test(name));
   const counts = new Map<string, number>();
   for (const name of handles) counts.set(name, (counts.get(name) ?? 0) + 1);
   for (const event of process.eventNames().filter((name) => /^SIG|^uncaught|^unhandled/.test(String(name)))) {
@@ -113,7 +115,8 @@ function moreThan(before: ReadonlyMap<string, number>): Map<string, number> {
 }
 
 function handlesLeft(): string[] {
-  return [...moreThan(atTheStart)].map(([name, count]) => {
+  const left = [...moreThan(atTheStart)].filter(([name]) => !made.tolerated.has(name));
+  return left.map(([name, count]) => {
     const tests = [...(suspects.get(name) ?? [])].map((test) => `"${test}"`);
     return `${count} × ${name}${tests.length === 0 ? "" : `, probably of ${tests.join(", ")}`}`;
   });
