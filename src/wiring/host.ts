@@ -32,7 +32,7 @@ import { messagesPerStep } from "../turns/turn-intake.ts";
 import { openContainers, openEngineLater } from "./containers.ts";
 import type { ChannelResources } from "./channels.ts";
 import type { AppContext } from "./context.ts";
-import { buildEntrances, startChannels } from "./entrances.ts";
+import { buildEntrances, createSigns, startChannels } from "./entrances.ts";
 import type { Entrances } from "./entrances.ts";
 import { openEngineWait } from "./engine-wait.ts";
 import { openOutgoingFiles } from "./files.ts";
@@ -46,7 +46,6 @@ import { createHostOperations } from "./operations.ts";
 import { createWork, resume } from "./queue.ts";
 import { openReloader } from "./reload.ts";
 import type { WorkQueue } from "./queue.ts";
-import { createSigns } from "./signs.ts";
 import { openProviderSet } from "./turn-settings.ts";
 import { createTurns } from "./turns.ts";
 
