@@ -2,17 +2,20 @@ import { access, constants, lstat } from "node:fs/promises";
 import { join } from "node:path";
 
 import { configuredGroups } from "../../config/groups.ts";
-import { loadConfig } from "../../config/load.ts";
+import { describeWarning, loadConfig } from "../../config/load.ts";
 import { AppError } from "../../lib/app-error.ts";
+import { renamedGroups } from "../config-check.ts";
 import type { CommandContext } from "../context.ts";
 import type { CheckResult } from "./check.ts";
 import { bad, good } from "./check.ts";
 
 /** Real folders, not links to somewhere else, with instructions that can be read. */
 export async function checkGroupFolders(context: CommandContext): Promise<CheckResult[]> {
-  const { config } = await loadConfig(context.paths.config, context.environment.variables);
+  const loaded = await loadConfig(context.paths.config, context.environment.variables);
+  const { config } = loaded;
   const { groups, global } = context.paths;
-  const results: CheckResult[] = [];
+  const renamed = await renamedGroups(context, loaded);
+  const results: CheckResult[] = renamed.map((warning) => good("groups", describeWarning(warning)));
   for (const folder of [global, ...configuredGroups(config).map((group) => join(groups, group.name))]) {
     const found = await lstat(folder).catch(() => undefined);
     if (found === undefined) continue;
