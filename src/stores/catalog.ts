@@ -1,5 +1,5 @@
 import { AppError } from "../lib/app-error.ts";
-import type { AuditWitness, EventReader, StoreDefinition, StoreSettings } from "./define-store.ts";
+import type { AuditWitness, EventReader, FolderReader, StoreDefinition, StoreSettings } from "./define-store.ts";
 import type { HomeHolder, HomeOwner } from "./sqlite/home-lock.ts";
 import { sqlite } from "./sqlite/definition.ts";
 import type { Store } from "./store.ts";
@@ -32,6 +32,12 @@ function choose({ kind, ...own }: StoreSettings): { definition: StoreDefinition;
 export async function openEventReader(settings: StoreSettings): Promise<EventReader> {
   const { definition, own } = choose(settings);
   return definition.openEventReader(own);
+}
+
+/** Whose the folders of groups are, by a store, read without changing it. Throws like `openStore`, also when there is no store. */
+export async function openFolderReader(settings: StoreSettings): Promise<FolderReader> {
+  const { definition, own } = choose(settings);
+  return definition.openFolderReader(own);
 }
 
 /** Makes this process the only host of a home until the result is disposed or the process dies; AppError `host_running` otherwise. */

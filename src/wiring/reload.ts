@@ -85,7 +85,7 @@ function createApply(
     // Before anything uses them, and also those that wait for a restart.
     redaction.add(secrets);
     const configured = configuredGroups(effective);
-    await takeFolders({ folders: options.folders, logger }, configured);
+    await takeFolders(context, options.folders, configured);
     const shadowed = new Set(options.groups.shadowed);
     const { added } = await options.groups.reconfigure(configured, async () => {
       const data = { sha256: hashOfConfig(effective), fromFile, changed, restart };

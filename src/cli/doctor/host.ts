@@ -2,19 +2,22 @@ import { access, constants, lstat } from "node:fs/promises";
 import { join } from "node:path";
 
 import { configuredGroups } from "../../config/groups.ts";
-import { loadConfig } from "../../config/load.ts";
+import { describeFault, loadConfig } from "../../config/load.ts";
 import { AppError } from "../../lib/app-error.ts";
 import { shellQuoted } from "../../lib/paths.ts";
 import type { ChannelView, HostStatus } from "../../operations/operations.ts";
+import { renamedGroups } from "../config-check.ts";
 import type { CommandContext } from "../context.ts";
 import type { CheckResult } from "./check.ts";
 import { bad, good, warning } from "./check.ts";
 
 /** Real folders, not links to somewhere else, with instructions that can be read. */
 export async function checkGroupFolders(context: CommandContext): Promise<CheckResult[]> {
-  const { config } = await loadConfig(context.paths.config, context.environment.variables);
+  const loaded = await loadConfig(context.paths.config, context.environment.variables);
+  const { config } = loaded;
   const { groups, global } = context.paths;
-  const results: CheckResult[] = [];
+  const renamed = await renamedGroups(context, loaded);
+  const results: CheckResult[] = renamed.map((fault) => warning("groups", describeFault(fault), fault.fix));
   for (const folder of [global, ...configuredGroups(config).map((group) => join(groups, group.name))]) {
     const found = await lstat(folder).catch(() => undefined);
     if (found === undefined) continue;
