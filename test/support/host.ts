@@ -1,8 +1,10 @@
+import { execFile } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { glob, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
+import { promisify } from "node:util";
 
 import { parse, stringify } from "yaml";
 
@@ -107,6 +109,14 @@ export class TestHost implements AsyncDisposable {
     await writeFile(join(home, "config.yaml"), stringify(config), { mode: 0o600 });
     if (options.mounts) await writeFile(join(home, "mounts.json"), JSON.stringify(options.mounts), { mode: 0o600 });
     return new TestHost(home, { folder, program: options.program, variables: { ...options.variables } });
+  }
+
+  /** Another one in a copy of this one's home as it lies there, as `cp -a` makes it. It is not started. */
+  async copy(): Promise<TestHost> {
+    const folder = await temporaryFolder();
+    const home = join(folder.path, "home");
+    await promisify(execFile)("cp", ["-a", this.home, home]);
+    return new TestHost(home, { folder, program: this.#program, variables: { ...this.#variables } });
   }
 
   /** Where the process listens that runs now; where nobody does, as long as it does not. */
