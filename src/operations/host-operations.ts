@@ -1,6 +1,7 @@
 import type { ChannelState, LoginEvent, LoginOptions } from "../channels/channel.ts";
 import type { ConfigDifferences, ConfigState, ReloadReport } from "../domain/config-state.ts";
 import type { BudgetLimits, Chat, ChatRequest, Group, GroupFolder, ToolPolicy } from "../domain/group.ts";
+import { unknownGroup } from "../domain/group.ts";
 import { readEvents } from "../events/read-events.ts";
 import type { StoredMessage } from "../domain/message.ts";
 import type { HotContainerView } from "../domain/session.ts";
@@ -310,8 +311,10 @@ function requireGroup(options: OperationOptions, name: string): Group {
   const groups = options.groups.list();
   const found = groups.find((group) => group.name === name);
   if (found) return found;
-  const names = groups.map((group) => group.name);
-  throw new AppError("not_found", `There is no group "${name}"; there are: ${names.join(", ") || "none"}.`);
+  throw unknownGroup(
+    name,
+    groups.map((group) => group.name),
+  );
 }
 
 function findChannel(options: OperationOptions, name: string): OperableChannel {
