@@ -15,8 +15,8 @@ import type {
   NewOperatorWork,
   OutboxView,
   SessionView,
+  TurnLine,
   TurnReport,
-  TurnView,
   WorkView,
 } from "../operations/operations.ts";
 import { AppError, isErrorCode, toError } from "../lib/app-error.ts";
@@ -77,7 +77,7 @@ export class ControlClient {
     return this.#ask("POST", "/sessions/stop", { target });
   }
 
-  listTurns(filter: Readonly<Record<string, string>>): Promise<TurnView[]> {
+  listTurns(filter: Readonly<Record<string, string>>): Promise<TurnLine[]> {
     return this.#ask("GET", `/turns?${new URLSearchParams(filter).toString()}`);
   }
 

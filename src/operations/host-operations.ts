@@ -4,15 +4,17 @@ import type { BudgetLimits, Chat, ChatRequest, Group, GroupFolder, ToolPolicy } 
 import { unknownGroup } from "../domain/group.ts";
 import { readEvents } from "../events/read-events.ts";
 import type { StoredMessage } from "../domain/message.ts";
+import type { ModelUsage } from "../domain/model.ts";
 import type { HotContainerView } from "../domain/session.ts";
 import type { Step, Turn } from "../domain/turn.ts";
 import { AppError } from "../lib/app-error.ts";
 import type { Clock } from "../lib/clock.ts";
-import type { OutboxStore, Store, UsageStore, WaitingInGroup } from "../stores/store.ts";
+import type { OutboxStore, Store, TurnOutline, UsageStore, WaitingInGroup } from "../stores/store.ts";
 import { listOutbox, retryOutbox } from "./outbox.ts";
 import { resolveId } from "./resolve-id.ts";
+import { lineTurns } from "./turn-lines.ts";
 import { reportTurn } from "./turn-report.ts";
-import { listWaiting, waitingIn, withWaiting } from "./waiting.ts";
+import { listWaiting, waitingIn } from "./waiting.ts";
 import { addWork, dropWork, listWork } from "./work.ts";
 import type {
   ChannelView,
@@ -59,6 +61,7 @@ export interface OperationOptions {
       list(filter: { group?: string | undefined; limit: number }): Promise<Turn[]>;
       running(): Promise<Turn[]>;
       steps(turn: string): Promise<Step[]>;
+      outlines(turns: readonly string[]): Promise<ReadonlyMap<string, TurnOutline>>;
     };
     readonly outbox: Pick<OutboxStore, "counts" | "get" | "list" | "ofTurn">;
     readonly executionPoints: Pick<Store["executionPoints"], "ofTurn">;
@@ -74,6 +77,8 @@ export interface OperationOptions {
   };
   readonly groupDefaults: { readonly policy: ToolPolicy; readonly budget: BudgetLimits };
   readonly routes: readonly string[];
+  /** What a model of the routes asks for this, in US dollars; undefined when its price is not known. */
+  readonly costOf: (model: string, usage: ModelUsage) => number | undefined;
   readonly pool: { list(): HotContainerView[]; stop(session: string, reason: string): Promise<boolean> };
   /** Puts messages back in line. Rejects with `conflict` for one that is on its way. */
   readonly outbox: { retry(seqs: readonly number[]): Promise<number[]> };
@@ -115,7 +120,7 @@ export function createOperations(options: OperationOptions): Operations {
     listTurns: async ({ group, state, limit }) => {
       if (group !== undefined) requireGroup(options, group);
       const turns = await options.store.turns.list({ group, limit: state === undefined ? limit : 1000 });
-      return withWaiting(options, turns.filter((turn) => state === undefined || turn.state === state).slice(0, limit));
+      return lineTurns(options, turns.filter((turn) => state === undefined || turn.state === state).slice(0, limit));
     },
     showTurn: async (id, maxChars) => {
       const turn = await findTurn(options, id);
