@@ -11,6 +11,7 @@ import type { CommandContext } from "./context.ts";
 import { addLeaf } from "./context.ts";
 import { parseCount } from "./logs.ts";
 import type { Output } from "./output.ts";
+import { parseSince } from "./since.ts";
 
 /** A record that was noted elsewhere. */
 interface Anchor {
@@ -45,7 +46,7 @@ export function addAuditCommand(program: Command, context: CommandContext): void
 
   addLeaf(audit, "export", "records as JSON lines, oldest first")
     .option("--group <name>", "only this group")
-    .option("--since <time>", "only since this time, such as 2026-01-31 or 2026-01-31T12:00Z", parseTime)
+    .option("--since <time>", "only since this time, such as 2h, 7d or 2026-01-31T12:00Z", parseSince)
     .action(async (options: { group?: string; since?: number }, command: Command) => {
       const output = context.outputOf(command);
       for await (const record of readAudit({ folder: context.paths.audit, ...options })) output.object(record);
@@ -108,10 +109,4 @@ function parseAnchor(text: string): Anchor {
   const [, seq, hash] = /^(\d{1,15}):([0-9a-f]{8,64})$/.exec(text) ?? [];
   if (seq !== undefined && hash !== undefined) return { seq: Number(seq), hash };
   throw new InvalidArgumentError("It must be a number, a colon and at least 8 digits of a hash.");
-}
-
-function parseTime(text: string): number {
-  const time = Date.parse(text);
-  if (Number.isFinite(time)) return time;
-  throw new InvalidArgumentError("It must be a date or time such as 2026-01-31T12:00Z.");
 }

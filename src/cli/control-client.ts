@@ -16,8 +16,8 @@ import type {
   OutboxView,
   SessionView,
   StopView,
+  TurnLine,
   TurnReport,
-  TurnView,
   WorkView,
 } from "../operations/operations.ts";
 import { AppError, isErrorCode, toError } from "../lib/app-error.ts";
@@ -94,7 +94,7 @@ export class ControlClient {
     return this.#ask("POST", "/sessions/stop", { target });
   }
 
-  listTurns(filter: Readonly<Record<string, string>>): Promise<TurnView[]> {
+  listTurns(filter: Readonly<Record<string, string>>): Promise<TurnLine[]> {
     return this.#ask("GET", `/turns?${new URLSearchParams(filter).toString()}`);
   }
 

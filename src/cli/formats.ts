@@ -12,3 +12,8 @@ export function formatDuration(ms: number): string {
   const hours = Math.floor(minutes / 60);
   return hours < 48 ? `${hours} h ${minutes % 60} min` : `${Math.floor(hours / 24)} d ${hours % 24} h`;
 }
+
+/** `$1.23`; small amounts with more digits: `$0.0042`. */
+export function formatUsd(usd: number): string {
+  return `$${usd.toFixed(usd === 0 || usd >= 0.1 ? 2 : 4)}`;
+}

@@ -1,3 +1,5 @@
+import { AppError } from "../lib/app-error.ts";
+import { nearest } from "../lib/nearest.ts";
 import type { Sender } from "./message.ts";
 
 /** `mention`: only when addressed. `always`: every message is for the agent. */
@@ -135,4 +137,11 @@ export function groupNameFault(name: string): string | undefined {
 
 export function isGroupName(name: string): boolean {
   return groupNameFault(name) === undefined;
+}
+
+/** `known` are all names that there are. */
+export function unknownGroup(name: string, known: readonly string[]): AppError {
+  const meant = nearest(name, known);
+  const hint = meant === undefined ? "." : `; did you mean ${meant}?`;
+  return new AppError("not_found", `There is no group "${name}"${hint} Known groups: ${known.join(", ") || "none"}.`);
 }

@@ -1,18 +1,21 @@
 import type { ChannelState, LoginEvent, LoginOptions } from "../channels/channel.ts";
 import type { ConfigDifferences, ConfigState, ReloadReport } from "../domain/config-state.ts";
 import type { BudgetLimits, Chat, Group, GroupFolder, ToolPolicy } from "../domain/group.ts";
+import { unknownGroup } from "../domain/group.ts";
 import { readEvents } from "../events/read-events.ts";
 import type { StoredMessage } from "../domain/message.ts";
+import type { ModelUsage } from "../domain/model.ts";
 import type { HotContainerView } from "../domain/session.ts";
 import type { Step, Turn } from "../domain/turn.ts";
 import { AppError } from "../lib/app-error.ts";
 import type { Clock } from "../lib/clock.ts";
-import type { OutboxStore, Store, UsageStore, WaitingInGroup } from "../stores/store.ts";
-import { resolveId } from "./resolve-id.ts";
+import type { OutboxStore, Store, TurnOutline, UsageStore, WaitingInGroup } from "../stores/store.ts";
 import { listOutbox, retryOutbox, send } from "./outbox.ts";
 import { type RequestAnswers, approveRequest, denyRequest, forgetRequest } from "./requests.ts";
+import { resolveId } from "./resolve-id.ts";
+import { lineTurns } from "./turn-lines.ts";
 import { reportTurn } from "./turn-report.ts";
-import { listWaiting, waitingIn, withWaiting } from "./waiting.ts";
+import { listWaiting, waitingIn } from "./waiting.ts";
 import { addWork, dropWork, listWork } from "./work.ts";
 import type {
   ChannelView,
@@ -55,6 +58,7 @@ export interface OperationOptions {
       list(filter: { group?: string | undefined; limit: number }): Promise<Turn[]>;
       running(): Promise<Turn[]>;
       steps(turn: string): Promise<Step[]>;
+      outlines(turns: readonly string[]): Promise<ReadonlyMap<string, TurnOutline>>;
     };
     readonly outbox: Pick<OutboxStore, "add" | "counts" | "get" | "list" | "ofTurn">;
     readonly executionPoints: Pick<Store["executionPoints"], "ofTurn">;
@@ -70,6 +74,8 @@ export interface OperationOptions {
   };
   readonly groupDefaults: { readonly policy: ToolPolicy; readonly budget: BudgetLimits };
   readonly routes: readonly string[];
+  /** What a model of the routes asks for this, in US dollars; undefined when its price is not known. */
+  readonly costOf: (model: string, usage: ModelUsage) => number | undefined;
   readonly pool: { list(): HotContainerView[]; stop(session: string, reason: string): Promise<boolean> };
   /** Puts messages back in line. Rejects with `conflict` for one that is on its way. */
   readonly outbox: { retry(seqs: readonly number[]): Promise<number[]>; wake(): void };
@@ -117,7 +123,7 @@ export function createOperations(options: OperationOptions): Operations {
     listTurns: async ({ group, state, limit }) => {
       if (group !== undefined) requireGroup(options, group);
       const turns = await options.store.turns.list({ group, limit: state === undefined ? limit : 1000 });
-      return withWaiting(options, turns.filter((turn) => state === undefined || turn.state === state).slice(0, limit));
+      return lineTurns(options, turns.filter((turn) => state === undefined || turn.state === state).slice(0, limit));
     },
     showTurn: async (id, maxChars) => {
       const turn = await findTurn(options, id);
@@ -314,8 +320,10 @@ function requireGroup(options: OperationOptions, name: string): Group {
   const groups = options.groups.list();
   const found = groups.find((group) => group.name === name);
   if (found) return found;
-  const names = groups.map((group) => group.name);
-  throw new AppError("not_found", `There is no group "${name}"; there are: ${names.join(", ") || "none"}.`);
+  throw unknownGroup(
+    name,
+    groups.map((group) => group.name),
+  );
 }
 
 function findChannel(options: OperationOptions, name: string): OperableChannel {

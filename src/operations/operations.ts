@@ -58,6 +58,16 @@ export interface TurnView extends Turn {
   readonly waiting: Omit<WaitingView, "group"> | undefined;
 }
 
+/** A turn in a list: with what it is about and what it cost. */
+export interface TurnLine extends TurnView {
+  /** Who asked; undefined when no message made it begin, or when it is not kept any more. */
+  readonly member: string | undefined;
+  /** First line of the message or the work that made it begin, shortened. */
+  readonly question: string | undefined;
+  /** US dollars for the answers of models; undefined when a price is not known or the answers are not kept any more. */
+  readonly usd: number | undefined;
+}
+
 export interface EngineView {
   readonly ok: boolean;
   /** Kind, version and address, or why there is none. */
@@ -190,7 +200,7 @@ export interface Operations {
     readonly group?: string | undefined;
     readonly state?: TurnState | undefined;
     readonly limit: number;
-  }): Promise<readonly TurnView[]>;
+  }): Promise<readonly TurnLine[]>;
   /** By its id or a beginning that no other has, as everywhere. `maxChars`: where texts are cut. */
   showTurn(id: string, maxChars: number): Promise<TurnReport>;
   /** Puts the messages of a failed turn back in line. Returns its id and how many. */

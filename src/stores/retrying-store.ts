@@ -122,6 +122,7 @@ const turns: Record<keyof Store["turns"], true> = {
   running: true,
   runningIn: true,
   list: true,
+  outlines: true,
   steps: true,
   pace: true,
   lastStep: true,

@@ -17,7 +17,7 @@ import type {
 } from "../domain/message.ts";
 import type { ConversationPrompt, ToldFacts } from "../domain/conversation.ts";
 import type { Lease } from "../domain/lease.ts";
-import type { ToolDefinition } from "../domain/model.ts";
+import type { ModelUsage, ToolDefinition } from "../domain/model.ts";
 import type { Session, SessionKind } from "../domain/session.ts";
 import type { PacedTurn, Step, StepBody, Turn, TurnState, TurnTimes } from "../domain/turn.ts";
 import type { NewWork, Work } from "../domain/work.ts";
@@ -155,6 +155,15 @@ export interface NewStep {
   readonly tells?: ToldFacts | undefined;
 }
 
+/** What a turn began with, and what its models used; as far as it is kept. */
+export interface TurnOutline {
+  /** Name of the member whose message was the first. */
+  readonly sender: string | undefined;
+  /** Of that message, or of the work that the turn was begun for. */
+  readonly text: string | undefined;
+  readonly usage: readonly (ModelUsage & { readonly model: string })[];
+}
+
 /** The last parameter of each write is the lease of who works on the session; AppError `fenced` when another one has it by now. */
 export interface TurnStore {
   /** Writes a turn, its first step and the taking of its messages or its work in one transaction. */
@@ -191,6 +200,8 @@ export interface TurnStore {
   runningIn(session: string): Promise<Turn | undefined>;
   /** Newest first. */
   list(filter: { group?: string | undefined; limit: number }): Promise<Turn[]>;
+  /** By turn id; those of which nothing is kept are left out. */
+  outlines(turns: readonly string[]): Promise<ReadonlyMap<string, TurnOutline>>;
   steps(turn: string): Promise<Step[]>;
   /** Turns of a group that began since then, at most `limit`, the newest, oldest first; who began them, of the newest `detailed`. */
   pace(group: string, window: { since: number; limit: number; detailed: number }): Promise<PacedTurn[]>;

@@ -196,6 +196,32 @@ export function testTurns(open: OpenStore): void {
     expect((await store.turns.running()).map(({ id }) => id)).toEqual(["a", "b", "c"]);
   });
 
+  test("a turn is outlined by what it began with and what its models used", async () => {
+    await using home = await restartableStore(open);
+    const { store } = home;
+    await runningTurn(store);
+    await store.turns.addStep("t", { body: answerOf("a/x", 5), tokens: 1, at: 1 });
+    await store.turns.addStep("t", { body: answerOf("a/x", 7), tokens: 1, at: 2 });
+    await store.turns.addStep("t", { body: answerOf("b/y", 1), tokens: 1, at: 3 });
+
+    const outlines = await store.turns.outlines(["t", "nope"]);
+
+    const used = { inputTokens: 10, cachedInputTokens: 4 };
+    expect([...outlines]).toMatchObject([
+      [
+        "t",
+        {
+          sender: expect.any(String),
+          text: expect.any(String),
+          usage: [
+            { model: "a/x", inputTokens: 20, cachedInputTokens: 8, outputTokens: 12 },
+            { model: "b/y", ...used, outputTokens: 1 },
+          ],
+        },
+      ],
+    ]);
+  });
+
   test("history holds the steps of one conversation of one session, from a given step on", async () => {
     await using home = await restartableStore(open);
     const { session } = await runningTurn(home.store);
@@ -267,4 +293,9 @@ export function testTurns(open: OpenStore): void {
     ]);
     expect(await turns.pace("work", { since: 0, limit: 10, detailed: 10 })).toEqual([]);
   });
+}
+
+function answerOf(model: string, outputTokens: number): StepBody {
+  const usage = { inputTokens: 10, cachedInputTokens: 4, outputTokens };
+  return { kind: "model", answer: { text: "", toolCalls: [], stop: "end", usage, model }, denied: [] };
 }

@@ -112,6 +112,7 @@ export async function startControlledHost(home: string): Promise<ControlledHost>
     groups: { ...groups, folders: () => store.groups.folders() },
     groupDefaults: groupDefaults(config),
     routes: ["main"],
+    costOf: (_model, usage) => usage.outputTokens / 1_000,
     pool,
     channels: [terminal, new LinkedChannel()],
     isConfigured: (name) => Object.hasOwn(config.channels, name),

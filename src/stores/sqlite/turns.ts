@@ -6,12 +6,13 @@ import type { OutgoingMessage } from "../../domain/message.ts";
 import { blobsOf } from "../../domain/turn.ts";
 import type { PacedTurn, Step, Turn } from "../../domain/turn.ts";
 import { AppError } from "../../lib/app-error.ts";
-import type { NewStep, TurnStore } from "../store.ts";
+import type { NewStep, TurnOutline, TurnStore } from "../store.ts";
 import { referToBlobs } from "./blobs.ts";
 import { type Database, lastCharacter } from "./database.ts";
 import { parseReplyTarget, parseStepBody, parseTexts, parseTimes } from "./json-columns.ts";
 import { insertOutgoing } from "./outbox.ts";
 import type { Row, Tables } from "./tables.ts";
+import { outlineTurns } from "./turn-outlines.ts";
 import { insertWork, settleWork, takeWork } from "./work.ts";
 
 type BeginningTurn = Parameters<TurnStore["begin"]>[0];
@@ -101,6 +102,10 @@ export class SqliteTurns implements TurnStore {
       return (group === undefined ? newest : newest.where("group_name", "=", group)).execute();
     });
     return rows.map(toTurn);
+  }
+
+  outlines(turns: readonly string[]): Promise<Map<string, TurnOutline>> {
+    return outlineTurns(this.#database, turns);
   }
 
   async pace(group: string, { since, limit, detailed }: Parameters<TurnStore["pace"]>[1]): Promise<PacedTurn[]> {

@@ -307,11 +307,15 @@ describe("with a running host", () => {
     await addFailedTurn(host.store, "t1");
 
     const listed = await crabpot(place, "turns", "list", "--state", "failed", "--json");
+    const table = await crabpot(place, "turns", "list");
     const shown = await crabpot(place, "turns", "show", "t1");
     const full = await crabpot(place, "turns", "show", "t1", "--full", "--json");
     const retried = await crabpot(place, "turns", "retry", "t1", "--json");
 
-    expect(jsonLines(listed.stdout)).toMatchObject([{ id: "t1", state: "failed", reason: "no answer" }]);
+    expect(jsonLines(listed.stdout)).toMatchObject([
+      { id: "t1", state: "failed", reason: "no answer", member: "Ann", question: "please \u001b[31mlook", usd: 0.007 },
+    ]);
+    expect(table.stdout).toMatch(/^t1\tmain\tAnn\tfailed\t.*\t\$0\.0070\t\[no answer\] please \\u\{1b\}\[31mlook$/m);
     expect(shown.stdout).toContain("Ann: please \\u{1b}[31mlook");
     expect(shown.stdout).toMatch(/^\+250 ms {2}model {2}offline\/scripted, 100 in, 7 out$/m);
     expect(shown.stdout).toContain('→ shell {"command":"ls"}');

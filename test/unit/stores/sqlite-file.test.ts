@@ -235,6 +235,7 @@ test("no question to the store reads a whole table that grows with time", async 
   await store.work.requeue("t");
   await store.leases.claim(session, { owner: "x", now: 1, ttlMs: 1 });
   await store.turns.list({ limit: 10 });
+  await store.turns.outlines(["t"]);
   await store.turns.list({ group: "family", limit: 10 });
   await store.interventions.giveUpOld(inChat("family"), { ...stopping, before: 1 });
   await store.turns.finish("t", { ...finished, outgoing: [draft("x")] });
@@ -288,6 +289,10 @@ test("no question to the store reads a whole table that grows with time", async 
     // Along work that is due.
     "SCAN work USING COVERING INDEX work_due_by_session",
     "SCAN turns",
+    // Of the turns that were asked for.
+    "SCAN json_each VIRTUAL TABLE INDEX 1:",
+    "SCAN json_each VIRTUAL TABLE INDEX 1:",
+    "SCAN json_each VIRTUAL TABLE INDEX 1:",
     "SCAN outbox USING COVERING INDEX outbox_by_state",
     // There are as many as somebody has denied, and a few more.
     "SCAN chat_requests",
