@@ -46,6 +46,7 @@ const entries: Readonly<Record<string, Entry>> = {
     summary: "list outgoing messages, retry failed ones",
     load: async () => (await import("./outbox.ts")).addOutboxCommand,
   },
+  usage: { summary: "what model calls have cost", load: async () => (await import("./usage.ts")).addUsageCommand },
   send: {
     summary: "say something in a group's chat as the host",
     load: async () => (await import("./send.ts")).addSendCommand,

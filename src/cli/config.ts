@@ -7,6 +7,7 @@ import { tellConfigCheck } from "./config-check.ts";
 import type { CommandContext } from "./context.ts";
 import { addLeaf } from "./context.ts";
 import { addConfigInit } from "./config-init.ts";
+import { addConfigShow } from "./config-show.ts";
 import type { Output } from "./output.ts";
 
 type Difference = ConfigDifferences["differences"][number];
@@ -19,6 +20,7 @@ export function addConfigCommand(program: Command, context: CommandContext): voi
   );
 
   addConfigInit(config, context);
+  addConfigShow(config, context);
 
   addLeaf(config, "diff", "where config.yaml differs from what the running host works with").action(
     async (_options: object, command: Command) => {

@@ -7,6 +7,7 @@ import type { EventQuery } from "../events/read-events.ts";
 import type { LoginEvent } from "../channels/channel.ts";
 import type { ConfigDifferences, ReloadReport } from "../domain/config-state.ts";
 import type { Chat, Group } from "../domain/group.ts";
+import type { UsageSum } from "../domain/usage.ts";
 import type {
   ChannelView,
   GroupView,
@@ -116,6 +117,10 @@ export class ControlClient {
 
   retryOutbox(what: { readonly seq: number } | { readonly allDead: true }): Promise<{ retried: number[] }> {
     return this.#ask("POST", "/outbox/retry", what);
+  }
+
+  usage(filter: Readonly<Record<string, string>>): Promise<UsageSum[]> {
+    return this.#ask("GET", `/usage?${new URLSearchParams(filter).toString()}`);
   }
 
   listWork(filter: Readonly<Record<string, string>>): Promise<WorkView[]> {

@@ -34,6 +34,8 @@ const name = z.string().min(1).max(256);
 const nothing = z.strictObject({});
 const turnStates = z.enum(["running", "done", "failed", "cancelled"]);
 const outboxStates = z.enum(["queued", "sending", "accepted", "delivered", "uncertain", "dead"]);
+/** The last moment that a date can stand for. */
+const maxDateMs = 8.64e15;
 /** Outputs are stored up to 30,000 characters; this is more than any text has. */
 const wholeText = 1_000_000;
 
@@ -192,6 +194,16 @@ const routes: readonly Route<never>[] = [
       z.strictObject({ allDead: z.literal(true) }),
     ]),
     run: async (host, what) => ({ retried: await host.retryOutbox(what) }),
+  }),
+  route({
+    method: "GET",
+    path: "/usage",
+    operation: "usage",
+    parameters: z.strictObject({
+      by: z.enum(["group", "member", "model", "day"]).default("group"),
+      since: z.coerce.number().int().min(0).max(maxDateMs),
+    }),
+    run: (host, { by, since }) => host.usage(by, since),
   }),
   route({
     method: "GET",

@@ -18,6 +18,8 @@ import { retryDelayMs } from "./retry.ts";
 
 export interface ModelCall {
   readonly group: string;
+  /** What the call is for; undefined: for no turn. */
+  readonly turn?: string | undefined;
   /** `undefined` = the default route. */
   readonly route: string | undefined;
   /** The group's own limits; those that it does not set are the configuration's `perGroup`. */
@@ -235,6 +237,7 @@ class RouteCall {
         ),
     });
     const tried = { model: model.reference, attempt };
+    const called = { model: model.reference, turn: this.#call.turn };
     const about = { group: this.#call.group, actor: "host" } as const;
     const startedAt = clock.monotonic();
     let used: ModelUsage | undefined;
@@ -255,10 +258,11 @@ class RouteCall {
       return withoutEchoes(error, this.#call);
     } finally {
       const usd = used && costUsd(model.capability, used);
-      const tokens = used ? used.inputTokens + used.outputTokens : 0;
+      const { inputTokens = 0, outputTokens = 0 } = used ?? {};
+      const price = used ? usd : 0;
       const elapsedMs = clock.monotonic() - startedAt;
       await Promise.all([
-        ledger.settle(reservation.id, { tokens, usd: usd ?? 0 }),
+        ledger.settle(reservation.id, { ...called, inputTokens, outputTokens, usd: price }),
         publish({ type: "model.responded", ...about, data: { ...tried, outcome, usage: used, usd, elapsedMs } }),
       ]);
     }

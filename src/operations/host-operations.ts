@@ -9,6 +9,7 @@ import type { HotContainerView } from "../domain/session.ts";
 import type { Step, Turn } from "../domain/turn.ts";
 import { AppError } from "../lib/app-error.ts";
 import type { Clock } from "../lib/clock.ts";
+import { utcDay } from "../lib/utc-day.ts";
 import type { OutboxStore, Store, TurnOutline, UsageStore, WaitingInGroup } from "../stores/store.ts";
 import { listOutbox, retryOutbox, send } from "./outbox.ts";
 import { type RequestAnswers, approveRequest, denyRequest, forgetRequest } from "./requests.ts";
@@ -62,7 +63,7 @@ export interface OperationOptions {
     };
     readonly outbox: Pick<OutboxStore, "add" | "counts" | "get" | "list" | "ofTurn">;
     readonly executionPoints: Pick<Store["executionPoints"], "ofTurn">;
-    readonly usage: Pick<UsageStore, "ofDay">;
+    readonly usage: Pick<UsageStore, "ofDay" | "sums">;
     readonly events: Pick<Store["events"], "after" | "before">;
   };
   /** They reject with `conflict` for groups of the configuration and for names or chats that are taken, with `not_found` for unknown names. */
@@ -141,6 +142,7 @@ export function createOperations(options: OperationOptions): Operations {
     send: async (name, text) => send(options, requireGroup(options, name), text),
     listOutbox: (filter) => listOutbox(options, filter),
     retryOutbox: (what) => retryOutbox(options, what),
+    usage: (by, since) => options.store.usage.sums(by, utcDay(since)),
     listWork: (filter) => listWork(options, filter),
     addWork: (work) => addWork(options, work),
     dropWork: (id) => dropWork(options, id),
@@ -153,7 +155,7 @@ export function createOperations(options: OperationOptions): Operations {
 
 async function status(options: OperationOptions): Promise<HostStatus> {
   const { host, store, clock } = options;
-  const today = new Date(clock.now()).toISOString().slice(0, 10);
+  const today = utcDay(clock.now());
   const [running, waiting, outbox, usage, engine, requests] = await Promise.all([
     store.turns.running(),
     listWaiting(options),

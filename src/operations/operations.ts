@@ -8,6 +8,7 @@ import type { OutboxState, OutgoingMessage } from "../domain/message.ts";
 import type { ExecutionPointChange } from "../domain/mount.ts";
 import type { HotContainerView, SessionKind } from "../domain/session.ts";
 import type { Turn, TurnState, TurnTimes } from "../domain/turn.ts";
+import type { UsageBy, UsageSum } from "../domain/usage.ts";
 import type { Work, WorkState } from "../domain/work.ts";
 
 /** How a running host is doing. Times are milliseconds since 1970. */
@@ -215,6 +216,8 @@ export interface Operations {
   }): Promise<readonly OutboxView[]>;
   /** Puts a given up or uncertain message, or everything that was given up, back in line. Returns what was. */
   retryOutbox(what: { readonly seq: number } | { readonly allDead: true }): Promise<readonly number[]>;
+  /** What model calls have used since this moment; whole days (UTC). */
+  usage(by: UsageBy, since: number): Promise<readonly UsageSum[]>;
   /** Newest first. */
   listWork(filter: {
     readonly group?: string | undefined;

@@ -152,4 +152,4 @@ const outbox: Record<keyof Store["outbox"], true> = {
   withFiles: true,
   requeue: true,
 };
-const usage: Record<keyof Store["usage"], true> = { reserve: true, settle: true, ofDay: true };
+const usage: Record<keyof Store["usage"], true> = { reserve: true, settle: true, ofDay: true, sums: true };

@@ -20,6 +20,7 @@ import type { Lease } from "../domain/lease.ts";
 import type { ModelUsage, ToolDefinition } from "../domain/model.ts";
 import type { Session, SessionKind } from "../domain/session.ts";
 import type { PacedTurn, Step, StepBody, Turn, TurnState, TurnTimes } from "../domain/turn.ts";
+import type { CallUsage, UsageBy, UsageSum } from "../domain/usage.ts";
 import type { NewWork, Work } from "../domain/work.ts";
 import type { BlobStore } from "./blob-store.ts";
 import type { ChatStore, RequestStore } from "./chat-store.ts";
@@ -309,8 +310,11 @@ export interface UsageStore {
   }): Promise<
     { granted: true; reservation: number } | { granted: false; limit: string; used: number; allowed: number }
   >;
-  settle(reservation: number, actual: { tokens: number; usd: number }): Promise<void>;
+  /** What the call has really used takes the place of the reservation; a reservation is settled once. */
+  settle(reservation: number, used: CallUsage): Promise<void>;
   ofDay(day: string): Promise<{ group: string; tokens: number; usd: number; calls: number }[]>;
+  /** Settled calls from this day (UTC) on, the dearest first; days in order. */
+  sums(by: UsageBy, since: string): Promise<UsageSum[]>;
 }
 
 /** The store's own witness of the audit log, and an index into it. The log itself is files. */

@@ -24,6 +24,7 @@ import type { TurnClock } from "./turn-clock.ts";
 export interface TurnModels {
   complete(call: {
     readonly group: string;
+    readonly turn: string;
     readonly route: string | undefined;
     readonly groupBudget: BudgetLimits;
     readonly system: readonly string[];

@@ -363,6 +363,23 @@ const anyCommand = [
   `create index commands_by_group on commands (group_name, message)`,
 ];
 
+/* What calls have used by what they were for; budgets count in usage_days. */
+const usageCalls = [
+  `create table usage_calls (
+     day text not null,
+     group_name text not null,
+     member_channel text not null,
+     member_id text not null,
+     model text not null,
+     calls integer not null,
+     input_tokens integer not null,
+     output_tokens integer not null,
+     nano_usd integer not null,
+     unpriced_calls integer not null,
+     primary key (day, group_name, member_channel, member_id, model)
+   ) strict, without rowid`,
+];
+
 /** Every migration by name; names sort in the order in which they run, and a name that was released is never changed. */
 export const migrations: Readonly<Record<string, Migration>> = {
   "0001-initial": { up: (database: Kysely<Tables>) => run(database, initial) },
@@ -384,6 +401,7 @@ export const migrations: Readonly<Record<string, Migration>> = {
   "0017-message-ids": { up: (database: Kysely<Tables>) => run(database, messageIds) },
   "0018-blobs": { up: (database: Kysely<Tables>) => run(database, blobs) },
   "0019-any-command": { up: (database: Kysely<Tables>) => run(database, anyCommand) },
+  "0020-usage-calls": { up: (database: Kysely<Tables>) => run(database, usageCalls) },
 };
 
 async function run(database: Kysely<Tables>, statements: readonly string[]): Promise<void> {

@@ -54,6 +54,7 @@ describe("the command line", () => {
     ["turns", "show", "x"],
     ["turns", "retry", "x"],
     ["outbox", "list"],
+    ["usage"],
     ["send", "main", "hello"],
     ["outbox", "retry", "--all-dead"],
     ["channels", "list"],

@@ -260,7 +260,7 @@ test("no question to the store reads a whole table that grows with time", async 
   await store.requests.waiting();
   await store.requests.forget("terminal", "chat");
   await store.usage.ofDay("2026-01-15");
-  await store.usage.settle(1, { tokens: 1, usd: 1 });
+  await store.usage.settle(1, { model: "m", turn: undefined, inputTokens: 1, outputTokens: 0, usd: 1 });
   await store.audit.head();
   using database = closing(new SQLite(place.path, { readonly: true }));
 
