@@ -45,7 +45,7 @@ import { createHostOperations } from "./operations.ts";
 import { createWork, resume } from "./queue.ts";
 import { openReloader } from "./reload.ts";
 import type { WorkQueue } from "./queue.ts";
-import { createSigns } from "./signs.ts";
+import { createProgress, createSigns } from "./signs.ts";
 import { openProviderSet } from "./turn-settings.ts";
 import { createTurns } from "./turns.ts";
 
@@ -98,8 +98,10 @@ export async function startHost(options: HostOptions, signal?: AbortSignal): Pro
   signal?.throwIfAborted();
   const files = stack.use(await openOutgoingFiles(context));
   const pace = createPace(context);
+  const progress = stack.use(createProgress(context, { entrances, outbox }));
   const runner = createTurns(patient, containers, {
     pace,
+    progress,
     deliver,
     providers: openProviderSet(context, stack),
     workAdded: () => work.dueWork.changed(),
@@ -119,7 +121,7 @@ export async function startHost(options: HostOptions, signal?: AbortSignal): Pro
   await interventions.afterAbsence(groups);
   signal?.throwIfAborted();
   const shared = { groups, ...work, outbox, interventions, entrances };
-  const accept = await createIntake(context, stack, { ...shared, guard, pace });
+  const accept = await createIntake(context, stack, { ...shared, guard, pace, progress });
   const reloader = openReloader(context, stack, { ...shared, ...options, folders, containers, chats, tell });
   const operated = { ...shared, containers, intake: () => guard.state(), chats, reloader };
   const operations = createHostOperations(context, operated);

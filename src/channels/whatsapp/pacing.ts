@@ -35,16 +35,30 @@ export class Pacing {
 
   /** Takes the next place and tells how long to wait for it. Throws a `SendError` that asks for patience if that is too long. */
   take(chat: string): number {
-    const now = this.#clock.monotonic();
+    const now = this.#refill();
     const perMs = this.#limits.perMinute / minuteMs;
-    this.#allowance = Math.min(this.#limits.perMinute, this.#allowance + (now - this.#countedAt) * perMs);
-    this.#countedAt = now;
     const forAll = this.#allowance >= 1 ? 0 : (1 - this.#allowance) / perMs;
     const delayMs = Math.max(forAll, (this.#nextOfChat.get(chat) ?? now) - now, 0);
     if (delayMs > longestWaitMs) throw new SendError("too much is being sent at once", { retryAfterMs: delayMs });
     this.#allowance -= 1;
     this.#remember(chat, now + delayMs + (1_000 / this.#limits.perChatPerSecond) * this.#spread());
     return forAll > 0 ? delayMs * this.#spread() : delayMs;
+  }
+
+  /** Takes a place for something that may as well not be said, if many are left. Nothing that follows waits for it. */
+  takeSpare(): boolean {
+    this.#refill();
+    if (this.#allowance < this.#limits.perMinute / 2 || this.#allowance < 1) return false;
+    this.#allowance -= 1;
+    return true;
+  }
+
+  #refill(): number {
+    const now = this.#clock.monotonic();
+    const perMs = this.#limits.perMinute / minuteMs;
+    this.#allowance = Math.min(this.#limits.perMinute, this.#allowance + (now - this.#countedAt) * perMs);
+    this.#countedAt = now;
+    return now;
   }
 
   #remember(chat: string, next: number): void {
