@@ -1,4 +1,11 @@
-import type { IncomingMessage, OutgoingMessage, Sender, Sign } from "../domain/message.ts";
+import type {
+  IncomingMessage,
+  OutgoingMessage,
+  OutgoingReaction,
+  ProgressLine,
+  Sender,
+  Sign,
+} from "../domain/message.ts";
 
 /** What became of a message that a channel handed over. The channel tells its peer "received" only after `stored`. */
 export type Receipt =
@@ -94,6 +101,10 @@ export interface Outlet {
   reconcile?(message: OutgoingMessage, signal: AbortSignal): Promise<Found>;
   /** Shows people what they wait for ("is typing"). Best effort: nobody waits for it, and a failure is forgotten. */
   signal?(chat: string, sign: Sign): Promise<void>;
+  /** Puts an emoji on a member's message at once, outside the order of messages. Best effort, like `signal`. */
+  react?(chat: string, reaction: OutgoingReaction): Promise<void>;
+  /** Says what the agent is doing, in place of what it said before; with the trait `edits`. Best effort, like `signal`. */
+  showProgress?(chat: string, line: ProgressLine): Promise<void>;
 }
 
 /** A place where people talk. Receivers only transport: they parse, hand over, and acknowledge; they decide nothing. */

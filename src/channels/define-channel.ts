@@ -13,6 +13,8 @@ import type { Channel, Connector } from "./channel.ts";
 export interface ChannelTraits {
   /** An emoji can be put on a message. */
   readonly reactions?: boolean | undefined;
+  /** What stands in a chat can be changed: while the agent works, one line says what it does. */
+  readonly edits?: boolean | undefined;
   /** A file that was sent is fetched when somebody likes to: its copy is kept for a day. */
   readonly fetchedLater?: boolean | undefined;
   /** Chats come by themselves: who mentions the agent in one that is no group asks the owner to make it one. */

@@ -2,7 +2,7 @@ import { once } from "node:events";
 
 import type { Logger } from "pino";
 
-import type { IncomingMessage, OutgoingMessage, Sign } from "../domain/message.ts";
+import type { IncomingMessage, OutgoingMessage, OutgoingReaction, ProgressLine, Sign } from "../domain/message.ts";
 import { AppError, toError } from "../lib/app-error.ts";
 import { type AcceptMessage, type Channel, type ChannelEvents, type ChannelState, SendError } from "./channel.ts";
 import type { Connection, ConnectionHost, Connector, Found, LoginEvent, LoginOptions, Receipt } from "./channel.ts";
@@ -102,6 +102,14 @@ export class SupervisedChannel implements Channel {
 
   async signal(chat: string, sign: Sign): Promise<void> {
     await this.#connection?.signal?.(chat, sign);
+  }
+
+  async react(chat: string, reaction: OutgoingReaction): Promise<void> {
+    await this.#connection?.react?.(chat, reaction);
+  }
+
+  async showProgress(chat: string, line: ProgressLine): Promise<void> {
+    await this.#connection?.showProgress?.(chat, line);
   }
 
   state(): ChannelState {

@@ -37,6 +37,7 @@ export const changeEffects = {
     silenceTimeoutSeconds: "now",
     catchUpMinutes: "now",
   },
+  progress: "now",
   intake: "now",
   limits: "now",
   store: "now",

@@ -69,3 +69,19 @@ export function catchUpMinutes(config: Config, name: string): number {
   const group = Object.hasOwn(config.groups, name) ? config.groups[name] : undefined;
   return group?.catchUpMinutes ?? config.sessions.catchUpMinutes;
 }
+
+/**
+ * What a group is shown while its agent works. `isAsked`: it says so itself; a channel that can show it only by a message of its own does
+ * so only then.
+ */
+export function progressOf(
+  config: Config,
+  name: string,
+): { readonly afterSeconds: number; readonly reactions: boolean; readonly isAsked: boolean } {
+  const own = Object.hasOwn(config.groups, name) ? config.groups[name]?.progress : undefined;
+  return {
+    afterSeconds: own?.afterSeconds ?? config.progress.afterSeconds,
+    reactions: own?.reactions ?? config.progress.reactions,
+    isAsked: own?.afterSeconds !== undefined,
+  };
+}

@@ -60,6 +60,20 @@ const mount = z.strictObject({
     .describe("Paths in it that stay read-only although the mount is writable."),
 });
 
+const seconds = z.number().min(0).max(3600);
+
+/** What a group says about progress; what it leaves out is as in the settings for everybody. */
+const groupProgress = z.strictObject({ afterSeconds: seconds.optional(), reactions: z.boolean().optional() });
+
+const progress = z
+  .strictObject({
+    afterSeconds: seconds
+      .default(10)
+      .describe("When a turn has worked for this long, the chat is shown what it is doing; 0: never."),
+    reactions: z.boolean().default(true).describe("Messages to the agent get an emoji when they are taken in."),
+  })
+  .prefault({});
+
 const group = z.strictObject({
   channel: name,
   chat: z.string().min(1).max(256),
@@ -71,6 +85,7 @@ const group = z.strictObject({
   policy: groupPolicy.optional(),
   budget: budget.optional(),
   limits: groupLimits.optional(),
+  progress: groupProgress.optional(),
   network: networkSchema.optional(),
   secrets: z.record(z.string().regex(/^[A-Z][A-Z0-9_]{0,63}$/, "upper case, digits and _"), secretSchema).default({}),
 });
@@ -297,6 +312,7 @@ export function configSchema(adapters: Adapters) {
     gateway: gateway,
     sandbox: sandbox,
     sessions: sessions,
+    progress,
     intake,
     limits,
     store,

@@ -114,6 +114,15 @@ export interface OutgoingReaction {
   readonly emoji: string;
 }
 
+/** What the agent is doing, in a line of its own in the chat. */
+export interface ProgressLine {
+  /** What was shown under the same id is replaced. */
+  readonly id: string;
+  readonly text: string;
+  /** It is the last one: the work is over. */
+  readonly over: boolean;
+}
+
 /** A message on its way out, before the outbox gave it a number. */
 export interface OutgoingDraft {
   readonly group: string;

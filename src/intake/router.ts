@@ -47,6 +47,8 @@ export interface RouterOptions {
     | undefined;
   /** Something waits for the agent in this group; `late`: it waited elsewhere for long, and more of the kind may follow. Must not throw. */
   readonly wake: (group: string, late: boolean) => void;
+  /** This message is going to be answered. Must not throw. */
+  readonly received?: ((group: Group, message: IncomingMessage) => void) | undefined;
   /** What was sent longer ago than this, in this group, is late. */
   readonly lateMs?: ((group: string) => number) | undefined;
   /** What can be asked of the host in this group. */
@@ -158,6 +160,7 @@ async function follow(options: RouterOptions, group: Group, message: IncomingMes
   try {
     const noted = note(options, group, message, taken);
     if (taken.state === "waiting") options.wake(group.name, taken.late);
+    if (taken.state === "waiting" && !taken.late) options.received?.(group, message);
     await noted;
     if (taken.pace?.rest) await tellRest(options, group, message, taken.pace.rest);
   } finally {

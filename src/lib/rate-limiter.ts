@@ -73,6 +73,13 @@ export class RateLimiter {
     return { waitMs: 0, refused };
   }
 
+  /** How many could pass at once now; less than 0 when more passed than might. */
+  left(now: number, key = ""): number {
+    const { count, periodMs, burst = count } = this.#limit();
+    const used = Math.max(0, (this.#states.get(key)?.restoredAt ?? now) - now);
+    return burst - (used * count) / periodMs;
+  }
+
   /** Nothing of the key's limit is used up. */
   isRestored(now: number, key = ""): boolean {
     return (this.#states.get(key)?.restoredAt ?? now) <= now;

@@ -219,9 +219,11 @@ export class ActiveTurn implements TurnListener {
       clock.enter("queue");
       await place.claim(this.#modelCall.signal);
       clock.enter("context");
+      this.#options.doing(this.#scope, []);
       const { text, toolCalls } = await this.#nextAnswer(append);
       clock.enter(toolCalls.length > 0 ? "tools" : "mailbox");
       if (toolCalls.length > 0) this.#tools.begin();
+      this.#options.doing(this.#scope, toolCalls);
       const request = this.#requests;
       await this.#say({ type: "model-response", turn: turn.id, request, text, toolCalls: [...toolCalls] });
     } catch (error) {

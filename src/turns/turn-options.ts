@@ -7,7 +7,7 @@ import type { OutgoingDraft, OutgoingFile, StoredAttachment, StoredMessage } fro
 import type { BlobPart, Part } from "../domain/part.ts";
 import type { Publish } from "../events/event.ts";
 import type { Fingerprint } from "../domain/fingerprint.ts";
-import type { ModelAnswer, ModelMessage, ToolDefinition } from "../domain/model.ts";
+import type { ModelAnswer, ModelMessage, ToolCall, ToolDefinition } from "../domain/model.ts";
 import type { Session } from "../domain/session.ts";
 import type { Step, Turn } from "../domain/turn.ts";
 import type { Clock } from "../lib/clock.ts";
@@ -130,6 +130,8 @@ export interface TurnOptions {
     readonly failure: Failure;
     readonly detail: string;
   }) => boolean;
+  /** The turn asks the model (no calls), or has its tools run these. Must not throw. */
+  readonly doing: (scope: TurnScope, calls: readonly ToolCall[]) => void;
   /** Copies a file of the group, given by its path in the container, for sending. Throws what is wrong with it, for the model. */
   readonly keepFile: (group: string, path: string) => Promise<OutgoingFile>;
   /** Resolves when there is room on the disk and the store can be written, or at the signal. Never rejects. */

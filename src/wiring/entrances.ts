@@ -4,14 +4,12 @@ import type { AcceptMessage, ChannelState } from "../channels/channel.ts";
 import type { HostConsole } from "../channels/define-channel.ts";
 import { addressActor } from "../domain/actor.ts";
 import type { Outbox } from "../delivery/outbox.ts";
-import { SignsOfLife } from "../delivery/signs-of-life.ts";
 import type { Readiness } from "../http/health.ts";
 import type { HttpRefusal } from "../http/refusals.ts";
 import { createGatewayServer } from "../http/server.ts";
 import { toError } from "../lib/app-error.ts";
 import { type ChannelResources, openChannels, type RunningChannels } from "./channels.ts";
 import type { ChatBook } from "../intake/chat-book.ts";
-import type { GroupRegistry } from "../intake/group-registry.ts";
 import type { AppContext } from "./context.ts";
 
 /** Where people and programs get in: the channels and the server that HTTP comes through. */
@@ -109,15 +107,4 @@ function createStateRecorder({ publish, logger }: AppContext, stack: AsyncDispos
     recording.add(recorded);
     void recorded.then(() => recording.delete(recorded));
   };
-}
-
-/** Shows signs of life in a group's chat, on channels that can. */
-export function createSigns(groups: GroupRegistry, entrances: Entrances): SignsOfLife {
-  return new SignsOfLife({
-    show: async (name, sign) => {
-      const group = groups.byName(name);
-      const channel = entrances.channels.find((candidate) => candidate.name === group?.channel);
-      if (group) await channel?.signal?.(group.chat, sign);
-    },
-  });
 }

@@ -32,7 +32,7 @@ import { messagesPerStep } from "../turns/turn-intake.ts";
 import { openContainers, openEngineLater } from "./containers.ts";
 import type { ChannelResources } from "./channels.ts";
 import type { AppContext } from "./context.ts";
-import { buildEntrances, createSigns, startChannels } from "./entrances.ts";
+import { buildEntrances, startChannels } from "./entrances.ts";
 import type { Entrances } from "./entrances.ts";
 import { openEngineWait } from "./engine-wait.ts";
 import { openOutgoingFiles } from "./files.ts";
@@ -46,6 +46,7 @@ import { createHostOperations } from "./operations.ts";
 import { createWork, resume } from "./queue.ts";
 import { openReloader } from "./reload.ts";
 import type { WorkQueue } from "./queue.ts";
+import { createProgress, createSigns } from "./signs.ts";
 import { openProviderSet } from "./turn-settings.ts";
 import { createTurns } from "./turns.ts";
 
@@ -86,7 +87,7 @@ export async function startHost(options: HostOptions, signal?: AbortSignal): Pro
   await using stack = new AsyncDisposableStack();
   let served: GroupRegistry | undefined;
   const base = await openBase(options, stack, () => served?.list() ?? []);
-  const { context, guard, entrances, registry } = base;
+  const { context, guard, entrances, registry, engine } = base;
   signal?.throwIfAborted();
   const { groups, folders } = await openGroups(context);
   served = groups;
@@ -98,14 +99,15 @@ export async function startHost(options: HostOptions, signal?: AbortSignal): Pro
   });
   const deliver = (): void => outbox.wake();
   const patient = patientContext(context, retrying);
-  const { engine } = base;
   const containers = await openContainers(patient, stack, { engine, deliver, tell, egress: options.egress });
   stack.defer(() => retrying.giveUp());
   signal?.throwIfAborted();
   const files = stack.use(await openOutgoingFiles(context));
   const pace = createPace(context);
+  const progress = stack.use(createProgress(context, { entrances, outbox }));
   const runner = createTurns(patient, containers, {
     pace,
+    progress,
     deliver,
     providers: openProviderSet(context, stack),
     workAdded: () => work.dueWork.changed(),
@@ -119,13 +121,12 @@ export async function startHost(options: HostOptions, signal?: AbortSignal): Pro
   const admissions = createAnswers(context, { groups, folders, chats });
   const interventions = createInterventions(context, { runner, outbox, pool: containers.pool, pace, admissions });
   const signs = stack.use(createSigns(groups, entrances));
-  const mayWait = options.console === undefined;
-  const engineWait = stack.use(await openEngineWait(context, { groups, containers, mayWait }));
+  const engineWait = stack.use(await openEngineWait(context, { groups, containers, mayWait: !options.console }));
   const work: WorkQueue = createWork(context, stack, { groups, runner, interventions, signs, engineWait });
   await interventions.afterAbsence(groups);
   signal?.throwIfAborted();
   const shared = { groups, ...work, outbox, interventions, entrances };
-  const accept = await createIntake(context, stack, { ...shared, guard, pace });
+  const accept = await createIntake(context, stack, { ...shared, guard, pace, progress });
   const reloader = openReloader(context, stack, { ...shared, ...options, folders, containers, chats, tell });
   const stopAsked = Promise.withResolvers<void>();
   const asked = { admissions, reloader, stop: stopAsked.resolve };

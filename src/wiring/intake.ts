@@ -1,5 +1,6 @@
 import type { AcceptMessage, IntakeState } from "../channels/channel.ts";
 import { catchUpMinutes, groupDefaults } from "../config/groups.ts";
+import type { Progress } from "../delivery/progress.ts";
 import type { Group } from "../domain/group.ts";
 import type { Outbox } from "../delivery/outbox.ts";
 import { commandsOf } from "../commands/catalog.ts";
@@ -27,6 +28,7 @@ export interface IntakeOptions {
   readonly interventions: Interventions;
   readonly entrances: Entrances;
   readonly pace: TurnPace;
+  readonly progress: Progress;
 }
 
 const commandRetryMs = 2_000;
@@ -55,6 +57,7 @@ export async function createIntake(
     fetchAll: (group, attachments, roomBytes) => inbox.fetchAll(group, attachments, roomBytes),
     pace: options.pace,
     wake: createWake(options, timers),
+    received: (group, message) => options.progress.received(group, message),
     lateMs: (group) => catchUpMinutes(config, group) * 60_000,
     commandsOf,
     runCommands: (group) => runCommands(options, timers, group),

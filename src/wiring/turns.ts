@@ -8,6 +8,8 @@ import { keepMemberImages } from "../blobs/member-images.ts";
 import { seesImages } from "../models/capabilities.ts";
 import type { ProviderSet } from "../models/provider-set.ts";
 import type { TurnPace } from "../intake/turn-pace.ts";
+import type { Progress } from "../delivery/progress.ts";
+import { describeActivity } from "../tools/activity.ts";
 import { ConversationTools } from "../tools/conversation-tools.ts";
 import type { ConversationToolsOptions } from "../tools/conversation-tools.ts";
 import { createAskModel } from "../turns/ask-model.ts";
@@ -25,6 +27,7 @@ export function createTurns(
   { launcher, pool, mounts, instructions }: Containers,
   {
     pace,
+    progress,
     tools,
     providers,
     ...work
@@ -33,6 +36,7 @@ export function createTurns(
     "deliver" | "workAdded" | "untilWritable" | "keepFile" | "formatReply" | "formatNotice" | "tellFailure"
   > & {
     readonly pace: TurnPace;
+    readonly progress: Progress;
     readonly tools: Pick<ConversationToolsOptions, "registry" | "channelCan">;
     readonly providers: ProviderSet;
   },
@@ -64,14 +68,38 @@ export function createTurns(
     ...work,
     publish: context.publish,
     fingerprint: context.fingerprint,
-    began: ({ session, turn }, messages) => {
-      mounts.turnBegins(session.id, turn.id);
-      pace.began(turn, messages);
-    },
-    ended: ({ turn }) => pace.ended(turn),
+    ...createObservers({ mounts, pace, progress, formatReply: work.formatReply }),
     clock,
     logger,
   });
+}
+
+/** Who is told how a turn goes. */
+function createObservers({
+  mounts,
+  pace,
+  progress,
+  formatReply,
+}: Pick<Containers, "mounts"> &
+  Pick<TurnOptions, "formatReply"> & { readonly pace: TurnPace; readonly progress: Progress }): Pick<
+  TurnOptions,
+  "began" | "doing" | "ended"
+> {
+  return {
+    began: ({ group, session, turn }, messages) => {
+      mounts.turnBegins(session.id, turn.id);
+      pace.began(turn, messages);
+      // Nobody waits in the chat for what was begun in another way.
+      if (turn.cause === "message") progress.began(group, turn);
+    },
+    doing: (scope, calls) => {
+      progress.doing(scope.turn.id, () => describeActivity(calls, (text) => formatReply(text, scope)));
+    },
+    ended: ({ turn }) => {
+      pace.ended(turn);
+      progress.ended(turn.id);
+    },
+  };
 }
 
 function createPrompts(

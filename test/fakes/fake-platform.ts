@@ -1,5 +1,5 @@
 import type { Connection, ConnectionHost, Connector, LoginEvent, Receipt } from "../../src/channels/channel.ts";
-import type { OutgoingMessage, Sign } from "../../src/domain/message.ts";
+import type { OutgoingMessage } from "../../src/domain/message.ts";
 
 /** What the platform does when somebody connects. `deaf`: hangs, and does not even heed the signal, until `answer`. */
 export type Reaction = "open" | "hang" | "deaf" | Error;
@@ -9,7 +9,8 @@ export class FakePlatform implements Connector {
   readonly name = "platform";
   readonly idempotent = true;
   readonly sent: OutgoingMessage[] = [];
-  readonly signs: [string, Sign][] = [];
+  /** Signs, reactions and progress: what passes. */
+  readonly signs: [string, string][] = [];
   /** Used up one by one; the last one stays. */
   reactions: Reaction[] = ["open"];
   /** What a probe comes to; `silence`: nothing. Without one, connections cannot be probed. */
@@ -68,6 +69,8 @@ export class FakePlatform implements Connector {
       ended: ended.promise,
       send: async (message) => void this.sent.push(message),
       signal: async (chat, sign) => void this.signs.push([chat, sign]),
+      react: async (chat, { emoji }) => void this.signs.push([chat, emoji]),
+      showProgress: async (chat, { text }) => void this.signs.push([chat, text]),
       ...(this.probe !== undefined && { probe: () => this.#probe() }),
       [Symbol.asyncDispose]: async () => {
         await this.closing;

@@ -12,25 +12,29 @@ const picture = Buffer.from("\x89PNG\r\n\x1a\n and the rest of a picture", "lati
 const otherPicture = Buffer.from("\x89PNG\r\n\x1a\n and another one", "latin1");
 const inbox = /\/workspace\/group\/inbox\/\S+\.png/;
 
-test("the agent reads a picture of a member with its tools, and sends a document and a reaction that members get", async () => {
-  await using rig = await AppRig.start(({ messages }) => {
-    const done = messages.filter(({ role }) => role === "tool");
-    const path = inbox.exec(messages.map(({ text }) => text).join("\n"))?.[0] ?? "";
-    const calls = [
-      { name: "shell", input: { command: `md5sum < ${path}; printf 'a,b\\n' > list.csv` } },
-      { name: "send_file", input: { path: "list.csv", caption: "the list" } },
-      { name: "react", input: { emoji: "👍" } },
-    ];
-    const call = calls[done.length];
-    return call ? { toolCalls: [call] } : { text: done[0]?.text ?? "" };
-  });
+test("a message is seen at once; the agent reads its picture with its tools, and sends a document and a reaction that members get", async () => {
+  await using rig = await AppRig.start(
+    ({ messages }) => {
+      const done = messages.filter(({ role }) => role === "tool");
+      const path = inbox.exec(messages.map(({ text }) => text).join("\n"))?.[0] ?? "";
+      const calls = [
+        { name: "shell", input: { command: `md5sum < ${path}; printf 'a,b\\n' > list.csv` } },
+        { name: "send_file", input: { path: "list.csv", caption: "the list" } },
+        { name: "react", input: { emoji: "👍" } },
+      ];
+      const call = calls[done.length];
+      return call ? { toolCalls: [call] } : { text: done[0]?.text ?? "" };
+    },
+    { config: { progress: {} } },
+  );
   const { ann, bob, family, whatsapp } = rig;
 
   const image = { base64: picture.toString("base64"), mimeType: "image/png" };
   const asked = await ann.say(family, "@crab what is this?", { image });
 
-  await expect.poll(async () => bob.inbox()).toHaveLength(3);
-  const [document, reaction, answer] = await bob.inbox();
+  await expect.poll(async () => bob.inbox()).toHaveLength(4);
+  const [seen, document, reaction, answer] = await bob.inbox();
+  expect(seen?.content).toMatchObject({ kind: "reaction", text: "👀", about: asked });
   expect(document?.content).toMatchObject({
     kind: "document",
     text: "the list",

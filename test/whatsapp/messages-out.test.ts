@@ -27,6 +27,34 @@ test("a reply is written as WhatsApp writes it, names members, and reaches every
   expect(receipts.filter(({ type }) => type === "read")).toMatchObject([{ chat: group.id, ids: [asked] }]);
 });
 
+test("a message is reacted to, and what the agent is doing is one message that is changed in place", async () => {
+  await using rig = await WhatsAppRig.linked();
+  const { ann, bob, group } = await rig.family();
+  const asked = await ann.say(group, "hi");
+  await expect.poll(() => rig.accepted.length).toBe(1);
+  const sender = rig.accepted[0]?.sender.id ?? "";
+  const show = (text: string, over = false) => rig.channel.showProgress(group.id, { id: "turn", text, over });
+
+  await rig.channel.react(group.id, { message: asked, sender, emoji: "👀" });
+  await show("Working for 10 s: @bob");
+  await show("Working for 20 s");
+  await rig.send(outgoing(group.id, 1, "done"));
+  await show("Worked for 22 s.", true);
+
+  await expect.poll(async () => (await bob.inbox()).length).toBe(5);
+  const [reaction, line, ...others] = await bob.inbox();
+  expect(reaction?.content).toMatchObject({ kind: "reaction", text: "👀", about: asked });
+  expect(line?.content).toMatchObject({ kind: "text", text: "Working for 10 s: @bob", mentions: [] });
+  expect(others.map(({ content }) => [content.kind, content.text, content.about])).toEqual([
+    ["edit", "Working for 20 s", line?.id],
+    ["text", "done", undefined],
+    ["edit", "Worked for 22 s.", line?.id],
+  ]);
+  // Where nothing was shown there is nothing to change.
+  await rig.channel.showProgress(group.id, { id: "other", text: "Worked for 5 s.", over: true });
+  expect((await rig.whatsapp.observe()).sends).toHaveLength(5);
+});
+
 test("a notice of the host mentions nobody, whatever words of strangers it holds", async () => {
   await using rig = await WhatsAppRig.linked();
   const { ann, bob, group } = await rig.family();

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 
 import { createColors } from "picocolors";
 
-import type { IncomingMessage, OutgoingMessage, Sign } from "../../domain/message.ts";
+import type { IncomingMessage, OutgoingMessage, ProgressLine, Sign } from "../../domain/message.ts";
 import { toError } from "../../lib/app-error.ts";
 import { formatBytes } from "../../lib/bytes.ts";
 import type { Clock } from "../../lib/clock.ts";
@@ -41,6 +41,8 @@ export class TerminalChannel implements Channel {
   readonly #run = randomUUID();
   /** Groups in which somebody has waited for a while. */
   readonly #activity = new Map<string, Exclude<Sign, "idle">>();
+  /** What is done there, where it takes long. */
+  readonly #progress = new Map<string, string>();
   #lines = 0;
   #state: ChannelState;
   #events: ChannelEvents | undefined;
@@ -89,8 +91,22 @@ export class TerminalChannel implements Channel {
   async signal(chat: string, sign: Sign): Promise<void> {
     if (sign === "idle") this.#activity.delete(chat);
     else this.#activity.set(chat, sign);
-    const shown = [...this.#activity].map(([group, state]) => `${formatText(group)} ${describeSign[state]}`).join(", ");
-    this.#screen.status(shown === "" ? "" : this.#colors.dim(`${shown} `));
+    this.#showActivity();
+  }
+
+  /** In the same place. */
+  async showProgress(chat: string, { text, over }: ProgressLine): Promise<void> {
+    if (over) this.#progress.delete(chat);
+    else this.#progress.set(chat, text);
+    this.#showActivity();
+  }
+
+  #showActivity(): void {
+    const shown = [...this.#activity].map(([group, state]) => {
+      const progress = this.#progress.get(group);
+      return `${formatText(group)} ${progress === undefined ? describeSign[state] : `${formatText(progress)} …`}`;
+    });
+    this.#screen.status(shown.length === 0 ? "" : this.#colors.dim(`${shown.join(", ")} `));
   }
 
   state(): ChannelState {

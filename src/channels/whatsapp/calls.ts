@@ -32,6 +32,7 @@ export interface SendOrder {
         readonly caption: string;
         readonly mentions: readonly string[];
       }
+    | { readonly kind: "edit"; readonly message: string; readonly text: string }
     | { readonly kind: "reaction"; readonly message: string; readonly sender: string; readonly emoji: string };
 }
 

@@ -1,4 +1,4 @@
-import type { OutgoingMessage, Sign } from "../../domain/message.ts";
+import type { OutgoingMessage, OutgoingReaction, ProgressLine, Sign } from "../../domain/message.ts";
 import type { ChannelPorts } from "../define-channel.ts";
 import { type Connection, type ConnectionEnd, type ConnectionHost } from "../channel.ts";
 import { type Account, type Arrival, type GroupFacts, type MediaReference, userOf } from "./arrival.ts";
@@ -97,6 +97,14 @@ export class WhatsAppConnection implements Connection {
 
   async signal(chat: string, sign: Sign): Promise<void> {
     await this.#outlet.signal(chat, sign);
+  }
+
+  async react(chat: string, reaction: OutgoingReaction): Promise<void> {
+    await this.#outlet.react(chat, reaction);
+  }
+
+  async showProgress(chat: string, line: ProgressLine): Promise<void> {
+    await this.#outlet.showProgress(chat, line);
   }
 
   async probe(): Promise<void> {

@@ -6,7 +6,7 @@ import { workerVariables } from "./worker-variables.ts";
 export const whatsapp = defineChannel({
   name: "whatsapp",
   config: whatsAppSettings,
-  traits: { reactions: true, onboards: true },
+  traits: { reactions: true, edits: true, onboards: true },
   variables: workerVariables,
   remarks: ({ webSocketUrl }) =>
     webSocketUrl === undefined

@@ -1,9 +1,10 @@
-import { createHash } from "node:crypto";
+import { createHash, randomBytes } from "node:crypto";
 
 import type { Logger } from "pino";
 
-import type { OutgoingMessage, Sign } from "../../domain/message.ts";
+import type { OutgoingMessage, OutgoingReaction, ProgressLine, Sign } from "../../domain/message.ts";
 import { toError } from "../../lib/app-error.ts";
+import type { Clock } from "../../lib/clock.ts";
 import type { Sleep } from "../../lib/sleep.ts";
 import { SendError } from "../channel.ts";
 import type { Arrival } from "./arrival.ts";
@@ -64,10 +65,14 @@ export interface OutletOptions {
   readonly pacing: Pacing;
   readonly readReceipts: boolean;
   readonly wait: Sleep;
+  readonly clock: Pick<Clock, "monotonic">;
   readonly logger: Logger;
 }
 
 type Content = SendOrder["content"];
+
+/** WhatsApp lets a message be changed for 15 minutes. */
+const editableMs = 14 * 60_000;
 
 /** Longer captions are hidden behind "read more" or cut by some apps. */
 const captionChars = 1_000;
@@ -75,6 +80,8 @@ const captionChars = 1_000;
 /** Sends messages of the host: as many of the platform's as they need, at a person's pace, each under an id of our own. */
 export class WhatsAppOutlet {
   readonly #options: OutletOptions;
+  /** The messages that say what the agent is doing. */
+  readonly #progress = new Map<string, { readonly message: string; readonly at: number }>();
 
   constructor(options: OutletOptions) {
     this.#options = options;
@@ -95,6 +102,30 @@ export class WhatsAppOutlet {
 
   async signal(chat: string, sign: Sign): Promise<void> {
     await this.#options.peer.call("typing", { chat, on: sign !== "idle" });
+  }
+
+  async react(chat: string, reaction: OutgoingReaction): Promise<void> {
+    await this.#sendPassing(chat, { kind: "reaction", ...reaction });
+  }
+
+  async showProgress(chat: string, { id, text, over }: ProgressLine): Promise<void> {
+    const shown = this.#progress.get(id);
+    if (over) this.#progress.delete(id);
+    const now = this.#options.clock.monotonic();
+    if (shown && now - shown.at < editableMs) {
+      await this.#sendPassing(chat, { kind: "edit", message: shown.message, text });
+    } else if (!over) {
+      const message = await this.#sendPassing(chat, { kind: "text", text, mentions: [] });
+      if (message !== undefined) remember(this.#progress, id, { message, at: now });
+    }
+  }
+
+  /** Something that nobody misses: it is sent once, or not at all while much else is sent. Returns its id when the server has it. */
+  async #sendPassing(chat: string, content: Content): Promise<string | undefined> {
+    if (!this.#options.pacing.takeSpare()) return undefined;
+    const id = idFrom(randomBytes(9).toString("hex"));
+    const { outcome } = await this.#options.peer.call("send", { chat, id, content });
+    return outcome === "accepted" ? id : undefined;
   }
 
   async #sendOne(order: SendOrder, signal: AbortSignal): Promise<void> {
@@ -132,7 +163,7 @@ export class WhatsAppOutlet {
     if (kind === "notice") return content;
     const members = this.#options.directory.nameable(chat);
     if (content.kind === "text") return { ...content, ...withMentions(content.text, members) };
-    if (content.kind === "reaction") return content;
+    if (content.kind === "reaction" || content.kind === "edit") return content;
     const { text: caption, mentions } = withMentions(content.caption, members);
     return { ...content, caption, mentions };
   }
@@ -140,8 +171,12 @@ export class WhatsAppOutlet {
   /** The same for every attempt, so that members see a message once; of the form that WhatsApp's own clients use. */
   #idOf(seq: number, part: number): string {
     const hash = createHash("sha256").update(`${this.#options.instance}/${seq}/${part}`).digest("hex");
-    return `3EB0${hash.slice(0, 18).toUpperCase()}`;
+    return idFrom(hash);
   }
+}
+
+function idFrom(hex: string): string {
+  return `3EB0${hex.slice(0, 18).toUpperCase()}`;
 }
 
 function partsOf({ text, file, reaction }: OutgoingMessage): Content[] {

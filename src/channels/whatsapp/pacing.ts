@@ -19,6 +19,7 @@ const rememberedChats = 1_000;
 export class Pacing {
   readonly #clock: Pick<Clock, "monotonic">;
   readonly #random: () => number;
+  readonly #perMinute: number;
   readonly #all: RateLimiter;
   readonly #ofChat: RateLimiter;
 
@@ -26,6 +27,7 @@ export class Pacing {
   constructor(limits: PacingLimits, clock: Pick<Clock, "monotonic">, random: () => number) {
     this.#clock = clock;
     this.#random = random;
+    this.#perMinute = limits.perMinute;
     this.#all = new RateLimiter({ count: limits.perMinute, periodMs: 60_000 });
     this.#ofChat = new RateLimiter({ count: limits.perChatPerSecond, periodMs: 1_000, burst: 1 }, rememberedChats);
   }
@@ -39,6 +41,14 @@ export class Pacing {
     this.#all.count(now);
     this.#ofChat.count(now + delayMs, chat, this.#spread(1));
     return forAll > 0 ? this.#spread(delayMs) : delayMs;
+  }
+
+  /** Takes a place for something that may as well not be said, if many are left. Nothing that follows waits for it. */
+  takeSpare(): boolean {
+    const now = this.#clock.monotonic();
+    if (this.#all.left(now) < Math.max(1, this.#perMinute / 2)) return false;
+    this.#all.count(now);
+    return true;
   }
 
   #spread(amount: number): number {

@@ -80,7 +80,12 @@ export class AppRig implements AsyncDisposable {
           ...(options.httpGroup ? { elsewhere: {} } : {}),
           ...(options.main ? { main: { ...mainGroup, chat: `${whatsapp.bot.lid}@lid` } } : {}),
         },
-        config: { channels: { http: {}, whatsapp: settings }, ...options.config },
+        // Reactions would be among what members hear.
+        config: {
+          channels: { http: {}, whatsapp: settings },
+          progress: { reactions: false },
+          ...options.config,
+        },
         ...(options.models && { models: options.models }),
         variables: { NODE_EXTRA_CA_CERTS: whatsapp.caFile },
       }),

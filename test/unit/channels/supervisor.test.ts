@@ -248,19 +248,27 @@ describe("after two minutes of silence", () => {
   });
 });
 
-test("replies and signs go to the connection that is there, and are refused while there is none", async () => {
+test("replies, signs, reactions and progress go to the connection that is there, and are refused while there is none", async () => {
   await using rig = await openSupervisorRig();
   const signal = AbortSignal.timeout(60_000);
 
   await rig.channel.send(reply(1, "one"), signal);
   await rig.channel.signal("main", "working");
+  await rig.channel.react("main", { message: "1", sender: "ann", emoji: "👀" });
+  await rig.channel.showProgress("main", { id: "t", text: "Working", over: false });
   rig.platform.end(lost);
   await rig.time.settle();
 
   await expect(rig.channel.send(reply(2, "two"), signal)).rejects.toMatchObject({ permanent: false, ambiguous: false });
   await rig.channel.signal("main", "idle");
+  await rig.channel.react("main", { message: "2", sender: "ann", emoji: "👀" });
+  await rig.channel.showProgress("main", { id: "t", text: "Worked", over: true });
   expect(rig.platform.sent.map(({ text }) => text)).toEqual(["one"]);
-  expect(rig.platform.signs).toEqual([["main", "working"]]);
+  expect(rig.platform.signs).toEqual([
+    ["main", "working"],
+    ["main", "👀"],
+    ["main", "Working"],
+  ]);
 });
 
 test("its end closes the connection, waits for what is being stored, and takes nothing more", async () => {

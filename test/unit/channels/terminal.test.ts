@@ -267,6 +267,27 @@ test("somebody who types is greeted, and keeps what is being typed when a reply 
   expect(after).toMatch(/main\/crab:.* a reply\n.*› .*half a li/s);
 });
 
+test("what the agent works on for long stands in the prompt until it is done; without a prompt it is not shown", async () => {
+  await using rig = openRig({ interactive: true });
+  await using pipe = openRig();
+  const show = async (text: string, over: boolean) => {
+    for (const { channel } of [rig, pipe]) {
+      await channel.signal("main", over ? "idle" : "working");
+      await channel.showProgress("main", { id: "t", text, over });
+    }
+  };
+  for (const { channel } of [rig, pipe]) await channel.start(async () => stored);
+
+  await show("Working for 10 s: thinking", false);
+  await expect.poll(() => rig.seen()).toContain("main Working for 10 s: thinking … ");
+  const before = rig.seen().length;
+  await show("Worked for 12 s.", true);
+  await expect.poll(() => rig.seen().slice(before)).toContain("› ");
+
+  expect(rig.seen().slice(before)).not.toContain("Work");
+  expect(pipe.seen()).toBe("");
+});
+
 test("Ctrl-D ends the conversation", async () => {
   await using rig = openRig({ interactive: true });
   await rig.channel.start(async () => stored);

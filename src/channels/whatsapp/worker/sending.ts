@@ -93,6 +93,9 @@ export class Sending {
   async #content({ chat, content }: SendOrder): Promise<AnyMessageContent> {
     if (content.kind === "text") return { text: content.text, mentions: [...content.mentions] };
     if (content.kind === "file") return fileContent(content);
+    if (content.kind === "edit") {
+      return { text: content.text, edit: { remoteJid: chat, id: content.message, fromMe: true } };
+    }
     return { react: { text: content.emoji, key: await this.#keyOf(chat, content) } };
   }
 
@@ -105,14 +108,16 @@ export class Sending {
     return { ...key, participant: (group && member?.[group.addressing]) ?? sender };
   }
 
-  async #relay({ chat, id }: SendOrder, message: proto.IMessage, useCaches: boolean): Promise<Ack | "cut"> {
+  async #relay({ chat, id, content }: SendOrder, message: proto.IMessage, useCaches: boolean): Promise<Ack | "cut"> {
     const answer = Promise.withResolvers<Ack | "cut">();
     const cut = (): void => answer.resolve("cut");
     const patience = setTimeout(cut, ackMs);
     this.#waiting.set(id, answer.resolve);
     this.#options.over.addEventListener("abort", cut);
     try {
-      const options = { useUserDevicesCache: useCaches, useCachedGroupMetadata: useCaches };
+      // Without the mark, phones show an edit as a message that they do not know.
+      const marked = content.kind === "edit" && { additionalAttributes: { edit: "1" } };
+      const options = { useUserDevicesCache: useCaches, useCachedGroupMetadata: useCaches, ...marked };
       await this.#options.socket.relayMessage(chat, message, { messageId: id, ...options });
       return await answer.promise;
     } finally {

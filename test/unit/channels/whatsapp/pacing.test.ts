@@ -14,6 +14,19 @@ test("a chat gets one message a second, others do not wait for it, and a minute 
   expect(pacing.take("c")).toBe(0);
 });
 
+test("what may as well not be said takes no more than half of the room, and nobody waits for it", () => {
+  const time = new VirtualTime();
+  const pacing = new Pacing({ perChatPerSecond: 1, perMinute: 4 }, time.clock, () => 0.5);
+
+  expect([pacing.takeSpare(), pacing.takeSpare(), pacing.takeSpare(), pacing.takeSpare()]).toEqual([
+    true,
+    true,
+    true,
+    false,
+  ]);
+  expect(pacing.take("a")).toBe(0);
+});
+
 test("waits differ by a quarter", () => {
   const time = new VirtualTime();
   const taken = [0, 1].map((random) => {

@@ -1,0 +1,147 @@
+import type { Channel } from "../channels/channel.ts";
+import type { Group } from "../domain/group.ts";
+import type { IncomingMessage, OutgoingDraft } from "../domain/message.ts";
+import type { Clock } from "../lib/clock.ts";
+import { plainSentence } from "../lib/plain-words.ts";
+import { type Sleep, sleep } from "../lib/sleep.ts";
+
+export interface ProgressSettings {
+  /** 0: never. */
+  readonly afterSeconds: number;
+  readonly reactions: boolean;
+  /** The group wants it even if each line is a message of its own. */
+  readonly isAsked: boolean;
+}
+
+export interface ProgressOptions {
+  readonly settingsOf: (group: Group) => ProgressSettings;
+  /** The group's channel, with what it can do. */
+  readonly channelOf: (
+    group: Group,
+  ) => { readonly channel: Pick<Channel, "react" | "showProgress">; readonly edits: boolean } | undefined;
+  /** Sends a notice, where a line cannot be replaced. */
+  readonly notify: (draft: OutgoingDraft) => Promise<void>;
+  readonly clock: Pick<Clock, "now">;
+  readonly wait?: Sleep;
+}
+
+const received = "👀";
+/** Between two lines in the first minute, and later; and where each one is a message of its own. */
+const everyMs = { first: 10_000, later: 60_000 };
+
+/** A turn at work. */
+interface Watched {
+  readonly group: Group;
+  readonly startedAt: number;
+  readonly over: AbortController;
+  /** In words for members; worked out only when it is shown. */
+  doing: () => string;
+  /** The line that is on its way, or was the last one; undefined: none was shown. */
+  shown: Promise<void> | undefined;
+}
+
+/**
+ * Shows people that their message was seen and, when a turn takes long, what it is doing and since when. All of it passes: what cannot be
+ * shown is skipped and forgotten, none of it answers a message, and nobody waits for it. No timer runs while no turn does.
+ */
+export class Progress implements Disposable {
+  readonly #options: ProgressOptions;
+  readonly #wait: Sleep;
+  readonly #turns = new Map<string, Watched>();
+
+  constructor(options: ProgressOptions) {
+    this.#options = options;
+    this.#wait = options.wait ?? sleep;
+  }
+
+  /** A message for the agent was stored. */
+  received(group: Group, { id, sender }: Pick<IncomingMessage, "id" | "sender">): void {
+    if (!this.#options.settingsOf(group).reactions) return;
+    const reacting = this.#options
+      .channelOf(group)
+      ?.channel.react?.(group.chat, { message: id, sender: sender.id, emoji: received });
+    reacting?.catch(() => undefined);
+  }
+
+  /** A turn that answers in the group's chat begins, or is gone on with. */
+  began(group: Group, turn: { readonly id: string; readonly startedAt: number }): void {
+    const { afterSeconds, isAsked } = this.#options.settingsOf(group);
+    const found = this.#options.channelOf(group);
+    if (afterSeconds === 0 || !found || this.#turns.has(turn.id) || (!found.edits && !isAsked)) return;
+    const { startedAt } = turn;
+    const begun: Watched = {
+      group,
+      startedAt,
+      over: new AbortController(),
+      doing: () => "getting ready",
+      shown: undefined,
+    };
+    this.#turns.set(turn.id, begun);
+    void this.#follow(turn.id, begun, { afterMs: afterSeconds * 1000, edits: found.edits });
+  }
+
+  /** What the turn does from now on. */
+  doing(turn: string, words: () => string): void {
+    const watched = this.#turns.get(turn);
+    if (!watched) return;
+    let found: string | undefined;
+    watched.doing = () => (found ??= words());
+  }
+
+  ended(turn: string): void {
+    const watched = this.#turns.get(turn);
+    if (!watched) return;
+    this.#turns.delete(turn);
+    watched.over.abort();
+    if (watched.shown) void watched.shown.then(() => this.#showLine(turn, watched, { over: true }));
+  }
+
+  [Symbol.dispose](): void {
+    for (const { over } of this.#turns.values()) over.abort();
+    this.#turns.clear();
+  }
+
+  async #follow(
+    turn: string,
+    watched: Watched,
+    { afterMs, edits }: { readonly afterMs: number; readonly edits: boolean },
+  ): Promise<void> {
+    const { signal } = watched.over;
+    await this.#wait(afterMs, signal);
+    while (!signal.aborted) {
+      watched.shown = edits ? this.#showLine(turn, watched, { over: false }) : this.#notify(watched);
+      await watched.shown;
+      const isNew = this.#elapsedMs(watched) < everyMs.later;
+      await this.#wait(edits && isNew ? everyMs.first : everyMs.later, signal);
+    }
+  }
+
+  async #showLine(turn: string, watched: Watched, { over }: { readonly over: boolean }): Promise<void> {
+    const { group } = watched;
+    const found = this.#options.channelOf(group);
+    const text = over ? `Worked for ${formatElapsed(this.#elapsedMs(watched))}.` : this.#wordsFor(watched);
+    await found?.channel.showProgress?.(group.chat, { id: turn, text, over }).catch(() => undefined);
+  }
+
+  async #notify(watched: Watched): Promise<void> {
+    const { name, channel, chat } = watched.group;
+    const place = { group: name, channel, chat, inReplyTo: [], turn: undefined };
+    await this.#options.notify({ ...place, kind: "notice", text: this.#wordsFor(watched) }).catch(() => undefined);
+  }
+
+  #wordsFor(watched: Watched): string {
+    return `Working for ${formatElapsed(this.#elapsedMs(watched))}: ${plainSentence(watched.doing())}`;
+  }
+
+  /** The clock may have been set back. */
+  #elapsedMs({ startedAt }: Watched): number {
+    return Math.max(0, this.#options.clock.now() - startedAt);
+  }
+}
+
+function formatElapsed(ms: number): string {
+  const seconds = Math.round(ms / 1000);
+  if (seconds < 60) return `${seconds} s`;
+  const minutes = Math.floor(seconds / 60);
+  return seconds % 60 === 0 || minutes >= 10 ? `${minutes} min` : `${minutes} min ${seconds % 60} s`;
+}
