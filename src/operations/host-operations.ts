@@ -77,6 +77,8 @@ export interface OperationOptions {
   readonly channels: readonly OperableChannel[];
   /** Is the channel of this name configured, also if it does not run because nobody sits at it? */
   readonly isConfigured: (channel: string) => boolean;
+  /** Why the channel cannot have such a chat, as the end of a sentence that begins with the chat. */
+  readonly chatFault: (channel: string, chat: string) => string | undefined;
   readonly engine: () => Promise<EngineView>;
   readonly waitingGroups: () => number;
   readonly intake: () => HostStatus["intake"];
@@ -202,6 +204,8 @@ async function listGroups({ groups, store }: OperationOptions): Promise<GroupVie
 
 async function addGroup(options: OperationOptions, wanted: NewGroup): Promise<Group> {
   if (!options.isConfigured(wanted.channel)) findChannel(options, wanted.channel);
+  const fault = options.chatFault(wanted.channel, wanted.chat);
+  if (fault !== undefined) throw new AppError("bad_input", `"${wanted.chat}" ${fault}.`);
   if (wanted.model !== undefined && !options.routes.includes(wanted.model)) {
     throw new AppError("bad_input", `There is no route "${wanted.model}"; there are: ${options.routes.join(", ")}.`);
   }

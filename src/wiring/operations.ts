@@ -1,3 +1,4 @@
+import { chatFault } from "../config/adapters.ts";
 import type { ConfigReloader } from "../config/config-reloader.ts";
 import { groupDefaults } from "../config/groups.ts";
 import type { Outbox } from "../delivery/outbox.ts";
@@ -60,6 +61,7 @@ export function createHostOperations(context: AppContext, options: HostOperation
     outbox: options.outbox,
     channels: entrances.channels,
     isConfigured: (channel) => Object.hasOwn(config.channels, channel),
+    chatFault: (channel, chat) => chatFault(context.adapters, channel, chat),
     engine: () => viewEngine(containers),
     waitingGroups: () => queue.waitingGroups(),
     intake: options.intake,
