@@ -3,6 +3,7 @@ import type { ConfigDifferences, ConfigState, ReloadReport } from "../domain/con
 import type { BudgetLimits, Chat, ChatRequest, Group, GroupFolder, ToolPolicy } from "../domain/group.ts";
 import { readEvents } from "../events/read-events.ts";
 import type { StoredMessage } from "../domain/message.ts";
+import type { RefusedMount } from "../domain/mount.ts";
 import type { HotContainerView } from "../domain/session.ts";
 import type { Step, Turn } from "../domain/turn.ts";
 import { AppError } from "../lib/app-error.ts";
@@ -81,6 +82,7 @@ export interface OperationOptions {
   readonly chatFault: (channel: string, chat: string) => string | undefined;
   readonly engine: () => Promise<EngineView>;
   readonly waitingGroups: () => number;
+  readonly refusedMounts: () => readonly RefusedMount[];
   readonly intake: () => HostStatus["intake"];
   readonly config: {
     state(): ConfigState;
@@ -162,6 +164,7 @@ async function status(options: OperationOptions): Promise<HostStatus> {
     engine,
     channels: options.channels.map(viewChannel),
     groups: options.groups.list().length,
+    refusedMounts: options.refusedMounts(),
     requests,
     containers: {
       hot: hot.length,

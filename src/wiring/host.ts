@@ -28,7 +28,7 @@ import { Retention } from "../stores/retention.ts";
 import { RetryingStore } from "../stores/retrying-store.ts";
 import { ToolRegistry } from "../tools/registry.ts";
 import { messagesPerStep } from "../turns/turn-intake.ts";
-import { openContainers, openEngineLater } from "./containers.ts";
+import { openContainers, openEngineLater, reviewMounts } from "./containers.ts";
 import type { AppContext } from "./context.ts";
 import { buildEntrances, startChannels } from "./entrances.ts";
 import type { Entrances } from "./entrances.ts";
@@ -94,6 +94,7 @@ export async function startHost(options: HostOptions, signal?: AbortSignal): Pro
   const { engine } = base;
   const containers = await openContainers(patient, stack, { engine, deliver, tell, egress: options.egress });
   stack.defer(() => retrying.giveUp());
+  await reviewMounts(context, containers.launcher);
   signal?.throwIfAborted();
   const files = stack.use(await openOutgoingFiles(context));
   const pace = createPace(context);

@@ -64,6 +64,7 @@ export function createHostOperations(context: AppContext, options: HostOperation
     chatFault: (channel, chat) => chatFault(context.adapters, channel, chat),
     engine: () => viewEngine(containers),
     waitingGroups: () => queue.waitingGroups(),
+    refusedMounts: () => containers.launcher.refusedMounts(),
     intake: options.intake,
     config: options.reloader,
     requeue: async (turn) => {

@@ -118,6 +118,7 @@ export async function startControlledHost(home: string): Promise<ControlledHost>
     outbox,
     engine: () => Promise.resolve({ ok: true, detail: "docker 99" }),
     waitingGroups: () => 0,
+    refusedMounts: () => [{ group: "main", source: "/x", target: "site", reason: "Denied: no root." }],
     intake: () => ({ open: true }),
     config: {
       state: () => ({ state: "applied", since: 0 }),

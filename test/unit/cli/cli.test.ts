@@ -224,6 +224,9 @@ describe("with a running host", () => {
     const { pid, home } = await host.client.status();
     expect(jsonLines(json.stdout)).toMatchObject([{ pid, home, engine: { ok: true }, intake: { open: true } }]);
     expect(plain.stdout).toMatch(/^models +offline\/scripted$/m);
+    expect(plain.stdout).toMatch(
+      /^mount refused +site of group main: Denied: no root. See crabpot mounts check main$/m,
+    );
   });
 
   test("groups are added, listed and removed; those of config.yaml cannot be removed", async () => {
