@@ -89,6 +89,8 @@ export interface ChannelDefinition<Settings = unknown> {
   secrets?(settings: Settings): Readonly<Record<string, string>>;
   /** What the operator should think about, in sentences without a full stop, for `doctor`. */
   remarks?(settings: Settings): readonly string[];
+  /** Why there cannot be a chat with this id, as the end of a sentence that begins with it; undefined: there may be one. Left out: always. */
+  judgeChat?(id: string): string | undefined;
   /** Chats that are no group become one when somebody writes there. */
   registersChats?(settings: Settings): boolean;
   /**

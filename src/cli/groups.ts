@@ -2,6 +2,7 @@ import { Option } from "commander";
 import type { Command } from "commander";
 
 import type { Trigger } from "../domain/group.ts";
+import { AppError } from "../lib/app-error.ts";
 import type { CommandContext } from "./context.ts";
 import { addLeaf } from "./context.ts";
 import { formatTime } from "./formats.ts";
@@ -30,8 +31,9 @@ export function addGroupsCommand(program: Command, context: CommandContext): voi
   );
 
   addLeaf(groups, "add <name>", "register a chat as a group; its folder gets this name")
-    .requiredOption("--channel <channel>", "the channel that the chat is on")
-    .requiredOption("--chat <chat>", "the chat's id, as `crabpot chats` shows it")
+    .option("--channel <channel>", "the channel that the chat is on")
+    .option("--chat <chat>", "the chat's id, as `crabpot chats` shows it")
+    .option("--code <code>", "the code of the chat's request, in place of --channel and --chat")
     .addOption(new Option("--trigger <when>", "which messages the agent answers").choices(["mention", "always"]))
     .option("--main", "your own group: needs no mention")
     .option("--model <route>", "the model route that answers")
@@ -39,10 +41,11 @@ export function addGroupsCommand(program: Command, context: CommandContext): voi
     .action(
       async (
         name: string,
-        options: { channel: string; chat: string; trigger?: Trigger; main?: boolean; model?: string; adopt?: boolean },
+        options: ChatOptions & { trigger?: Trigger; main?: boolean; model?: string; adopt?: boolean },
         command: Command,
       ) => {
-        const { channel, chat, trigger, main, model, adopt } = options;
+        const { trigger, main, model, adopt } = options;
+        const { channel, chat } = await findChat(context, options);
         const group = await context.host.addGroup({ name, channel, chat, trigger, main, model, adopt });
         const output = context.outputOf(command);
         if (output.json) output.object(group);
@@ -58,4 +61,25 @@ export function addGroupsCommand(program: Command, context: CommandContext): voi
       output.line(`Removed group ${name}. Its folder is still in ${context.paths.groups}.`);
     },
   );
+}
+
+interface ChatOptions {
+  readonly channel?: string;
+  readonly chat?: string;
+  readonly code?: string;
+}
+
+/** The chat that is meant: named, or by the code of its request, which a denied one has, too. */
+async function findChat(
+  { host }: CommandContext,
+  { channel, chat, code }: ChatOptions,
+): Promise<{ readonly channel: string; readonly chat: string }> {
+  if (code === undefined && channel !== undefined && chat !== undefined) return { channel, chat };
+  if (code === undefined || channel !== undefined || chat !== undefined)
+    throw new AppError("usage", "Say which chat: --channel and --chat, or --code alone.", {
+      fix: "See `crabpot chats`.",
+    });
+  const found = (await host.listChats()).find(({ request }) => request?.code === code.toUpperCase());
+  if (!found) throw new AppError("not_found", `There is no request "${code}".`, { fix: "crabpot chats" });
+  return found;
 }

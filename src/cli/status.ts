@@ -37,6 +37,10 @@ function describeStatus(status: HostStatus): [string, string | number | undefine
       `${channel.state} since ${formatTime(channel.since)} UTC${channel.detail === undefined ? "" : ` (${channel.detail})`}`,
     ]),
     ["groups", status.groups],
+    ...status.refusedMounts.map(({ group, target, reason }): [string, string] => [
+      "mount refused",
+      `${target} of group ${group}: ${reason} See crabpot mounts check ${group}`,
+    ]),
     ["requests", status.requests > 0 ? `${status.requests} of chats that ask to be groups: crabpot chats` : undefined],
     ["containers", `${containers.hot} hot, ${containers.busy} busy, ${describeMost(containers.max)}`],
     ["turns", `${turns.running} running, ${turns.waitingGroups} groups waiting`],

@@ -70,3 +70,8 @@ export function hasTrait(
   if (!Object.hasOwn(config.channels, channel)) return false;
   return adapters.channels.find(({ name }) => name === channel)?.traits?.[trait] ?? false;
 }
+
+/** Why this channel cannot have such a chat, as the end of a sentence that begins with the chat; undefined when it may. */
+export function chatFault({ channels }: Pick<Adapters, "channels">, channel: string, chat: string): string | undefined {
+  return channels.find(({ name }) => name === channel)?.judgeChat?.(chat);
+}

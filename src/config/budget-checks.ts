@@ -100,10 +100,14 @@ function judge(
   const found = { key: `${at} ${reference}` };
   if (key === "usdPerDay" && costUsd(capability, noTokens) === undefined) {
     const detail = `the price of ${reference} is not known, so it is never asked under a budget in US dollars`;
-    const prices = `models.capabilities: { ${JSON.stringify(reference)}: { inputUsd: 0, outputUsd: 0 } }`;
+    const prices = `capabilities: { ${JSON.stringify(reference)}: { inputUsd: 0, outputUsd: 0 } }`;
     return {
       ...found,
-      fault: { path: at, detail, fix: `Write what it costs per million tokens, 0 for nothing: ${prices}` },
+      fault: {
+        path: at,
+        detail,
+        fix: `Write what it costs per million tokens, 0 for nothing, under models: ${prices}`,
+      },
       isRefused: true,
     };
   }

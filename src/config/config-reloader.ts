@@ -18,7 +18,7 @@ export interface ConfigReloaderOptions {
   /** Puts the change on record and makes it hold. */
   readonly apply: (change: ConfigChange, loaded: LoadedConfig) => Promise<void>;
   /** Something outside of config.yaml that containers are made from may have changed. */
-  readonly reviewContainers: () => void;
+  readonly reviewContainers: () => void | Promise<void>;
   readonly publish: Publish<"config.refused">;
   /** Says it to the operator in a chat: paths only, never values. */
   readonly tell: (text: string) => void;
@@ -109,7 +109,7 @@ export class ConfigReloader implements AsyncDisposable {
     const isUsed = configFaults.length === 0;
     const restart = (isUsed ? change?.restart : this.#state.restart) ?? [];
     await this.#note({ configFaults, mountsFault, restart });
-    reviewContainers();
+    await reviewContainers();
     return { changed: (isUsed ? change?.now : undefined) ?? [], config: this.#state };
   }
 

@@ -4,7 +4,7 @@ import { networkOf } from "./groups.ts";
 import { isHeaderValue, notHeaderValue } from "../lib/header-value.ts";
 import { nearest } from "../lib/nearest.ts";
 import { project, shortestForm } from "../lib/secret-forms.ts";
-import type { Adapters } from "./adapters.ts";
+import { type Adapters, chatFault } from "./adapters.ts";
 import type { ConfigFault } from "./faults.ts";
 import { formatPath } from "./faults.ts";
 import type { Config } from "./schema.ts";
@@ -14,7 +14,7 @@ import { timeZoneFault } from "./time-zone-name.ts";
 export function crossCheck(config: Config, adapters: Adapters): ConfigFault[] {
   return [
     ...checkModels(config),
-    ...checkGroups(config),
+    ...checkGroups(config, adapters),
     ...checkNetworks(config),
     ...checkGateway(config, adapters),
     ...checkPolicies(config, adapters),
@@ -52,7 +52,7 @@ export function providerOf(reference: string): string {
 
 const tooPlain = `has fewer than ${shortestForm} letters and digits; it could not be told apart from other text in an answer`;
 
-function checkGroups({ groups, channels, models }: Config): ConfigFault[] {
+function checkGroups({ groups, channels, models }: Config, adapters: Adapters): ConfigFault[] {
   const faults: ConfigFault[] = [];
   const places = new Map<string, string>();
   const channelNames = Object.keys(channels);
@@ -62,6 +62,9 @@ function checkGroups({ groups, channels, models }: Config): ConfigFault[] {
     if (!channelNames.includes(group.channel)) {
       faults.push(missing(["groups", name, "channel"], "channel", group.channel, channelNames));
     }
+    const chatIs = chatFault(adapters, group.channel, group.chat);
+    if (chatIs !== undefined)
+      faults.push({ path: formatPath(["groups", name, "chat"]), detail: `"${group.chat}" ${chatIs}` });
     if (group.model !== undefined && !Object.hasOwn(models.routes, group.model)) {
       faults.push(missing(["groups", name, "model"], "route", group.model, Object.keys(models.routes)));
     }

@@ -12,6 +12,8 @@ export interface PromptFacts {
   readonly group: string;
   /** Folders as they appear in the container. */
   readonly folders: readonly { readonly path: string; readonly access: Access }[];
+  /** Folders that the operator wanted the agent to have and that the host refuses, as they would appear in the container. */
+  readonly refusedFolders?: readonly string[];
   /** The group's AGENTS.md; empty when it has none. */
   readonly instructions: string;
   /** Names of the tools that this conversation is offered. */
@@ -42,11 +44,14 @@ function identity({ agentName, group }: PromptFacts): string {
   ].join("\n");
 }
 
-function rules({ agentName, folders, tools, network = [] }: PromptFacts): string {
+function rules({ agentName, folders, refusedFolders = [], tools, network = [] }: PromptFacts): string {
   return [
     "# Where you are",
     "You have these folders:",
     ...folders.map(({ path, access }) => `- ${path} (${access === "rw" ? "you may change it" : "read-only"})`),
+    ...refusedFolders.map(
+      (path) => `- not ${path}: it was asked for, and the host refuses it until the operator allows it`,
+    ),
     `What lies elsewhere in the container is gone when the container is replaced. ${networkRule(network)} Your tools run in the container; the shell keeps its working directory and environment from call to call.`,
     "",
     "# How the chat works",

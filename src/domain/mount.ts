@@ -8,6 +8,14 @@ export interface ExecutionPoint {
   readonly kind: string;
 }
 
+/** A mount that a group asks for and does not get. `reason` is a whole sentence. */
+export interface RefusedMount {
+  readonly group: string;
+  readonly source: string;
+  readonly target: string;
+  readonly reason: string;
+}
+
 /** What became of one since the last look. */
 export interface ExecutionPointChange extends ExecutionPoint {
   readonly change: "added" | "changed" | "removed";

@@ -5,6 +5,7 @@ import { unknownGroup } from "../domain/group.ts";
 import { readEvents } from "../events/read-events.ts";
 import type { StoredMessage } from "../domain/message.ts";
 import type { ModelUsage } from "../domain/model.ts";
+import type { RefusedMount } from "../domain/mount.ts";
 import type { HotContainerView } from "../domain/session.ts";
 import type { Step, Turn } from "../domain/turn.ts";
 import { AppError } from "../lib/app-error.ts";
@@ -84,8 +85,11 @@ export interface OperationOptions {
   readonly channels: readonly OperableChannel[];
   /** Is the channel of this name configured, also if it does not run because nobody sits at it? */
   readonly isConfigured: (channel: string) => boolean;
+  /** Why the channel cannot have such a chat, as the end of a sentence that begins with the chat. */
+  readonly chatFault: (channel: string, chat: string) => string | undefined;
   readonly engine: () => Promise<EngineView>;
   readonly waitingGroups: () => number;
+  readonly refusedMounts: () => readonly RefusedMount[];
   readonly intake: () => HostStatus["intake"];
   readonly config: {
     state(): ConfigState;
@@ -174,6 +178,7 @@ async function status(options: OperationOptions): Promise<HostStatus> {
     engine,
     channels: options.channels.map(viewChannel),
     groups: options.groups.list().length,
+    refusedMounts: options.refusedMounts(),
     requests,
     containers: {
       hot: hot.length,
@@ -216,6 +221,8 @@ async function listGroups({ groups, store }: OperationOptions): Promise<GroupVie
 
 async function addGroup(options: OperationOptions, wanted: NewGroup): Promise<Group> {
   if (!options.isConfigured(wanted.channel)) findChannel(options, wanted.channel);
+  const fault = options.chatFault(wanted.channel, wanted.chat);
+  if (fault !== undefined) throw new AppError("bad_input", `"${wanted.chat}" ${fault}.`);
   if (wanted.model !== undefined && !options.routes.includes(wanted.model)) {
     throw new AppError("bad_input", `There is no route "${wanted.model}"; there are: ${options.routes.join(", ")}.`);
   }

@@ -5,7 +5,7 @@ import type { ConfigDifferences, ConfigState, ReloadReport } from "../domain/con
 import type { Chat, Group, Trigger } from "../domain/group.ts";
 import type { ModelUsage, StopReason } from "../domain/model.ts";
 import type { OutboxState, OutgoingMessage } from "../domain/message.ts";
-import type { ExecutionPointChange } from "../domain/mount.ts";
+import type { ExecutionPointChange, RefusedMount } from "../domain/mount.ts";
 import type { HotContainerView, SessionKind } from "../domain/session.ts";
 import type { Turn, TurnState, TurnTimes } from "../domain/turn.ts";
 import type { UsageBy, UsageSum } from "../domain/usage.ts";
@@ -29,6 +29,8 @@ export interface HostStatus {
   readonly engine: EngineView;
   readonly channels: readonly ChannelView[];
   readonly groups: number;
+  /** What groups ask for and do not get, and why. */
+  readonly refusedMounts: readonly RefusedMount[];
   /** Chats that have asked to become groups and wait for an answer. */
   readonly requests: number;
   /** `max` is null when memory alone says how many there may be. */

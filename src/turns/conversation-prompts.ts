@@ -17,6 +17,8 @@ export interface PromptSources {
   readonly instructionsOf: (group: Group, session: Session) => Promise<string>;
   /** Folders as the group's agent sees them. */
   readonly foldersOf: (group: Group) => readonly { readonly path: string; readonly access: Access }[];
+  /** Folders that the group asks for and does not get. */
+  readonly refusedFoldersOf: (group: Group) => readonly string[];
   /** What its platform says of the group's chat. */
   readonly chatOf: (group: Group) => Promise<Chat | undefined>;
   /** What the conversation was offered when it began. */
@@ -64,6 +66,7 @@ export class ConversationPrompts {
       agentName: told.agentName,
       group: group.name,
       folders: told.folders,
+      refusedFolders: this.#sources.refusedFoldersOf(group),
       network: told.network,
       tools: definitions.map(({ name }) => name),
       chat: { title: told.title, members: told.members },

@@ -94,6 +94,20 @@ export async function openContainers(
   return { engine, prepare, launcher, pool, mounts, instructions };
 }
 
+/** Judges the mounts of the configured groups, and tells of those that are refused now and were not before. */
+export async function reviewMounts(
+  { logger }: Pick<AppContext, "logger">,
+  launcher: Pick<ContainerLauncher, "judgeMounts" | "refusedMounts">,
+): Promise<void> {
+  const before = new Set(launcher.refusedMounts().map((mount) => JSON.stringify(mount)));
+  await launcher.judgeMounts();
+  for (const mount of launcher.refusedMounts()) {
+    if (before.has(JSON.stringify(mount))) continue;
+    const { group, target, reason } = mount;
+    logger.warn({ group, target }, `mount ${target} of group ${group} is refused: ${reason}`);
+  }
+}
+
 async function refuseUnfitEngine({ config, logger, publish }: AppContext, engine: ContainerEngine): Promise<void> {
   const facts = await engine.facts();
   const findings = [...judgeEngine(facts), ...judgeRuntime(facts, config.sandbox.runtime)];

@@ -29,7 +29,7 @@ import { Retention } from "../stores/retention.ts";
 import { RetryingStore } from "../stores/retrying-store.ts";
 import { ToolRegistry } from "../tools/registry.ts";
 import { messagesPerStep } from "../turns/turn-intake.ts";
-import { openContainers, openEngineLater } from "./containers.ts";
+import { openContainers, openEngineLater, reviewMounts } from "./containers.ts";
 import type { ChannelResources } from "./channels.ts";
 import type { AppContext } from "./context.ts";
 import { buildEntrances, startChannels } from "./entrances.ts";
@@ -101,6 +101,7 @@ export async function startHost(options: HostOptions, signal?: AbortSignal): Pro
   const patient = patientContext(context, retrying);
   const containers = await openContainers(patient, stack, { engine, deliver, tell, egress: options.egress });
   stack.defer(() => retrying.giveUp());
+  await reviewMounts(context, containers.launcher);
   signal?.throwIfAborted();
   const files = stack.use(await openOutgoingFiles(context));
   const pace = createPace(context);

@@ -1,3 +1,4 @@
+import { chatFault } from "../config/adapters.ts";
 import type { ConfigReloader } from "../config/config-reloader.ts";
 import { providerOf } from "../config/cross-checks.ts";
 import { groupDefaults } from "../config/groups.ts";
@@ -72,8 +73,10 @@ export function createHostOperations(context: AppContext, options: HostOperation
     admissions: options.admissions,
     channels: entrances.channels,
     isConfigured: (channel) => Object.hasOwn(config.channels, channel),
+    chatFault: (channel, chat) => chatFault(context.adapters, channel, chat),
     engine: () => viewEngine(containers),
     waitingGroups: () => queue.waitingGroups(),
+    refusedMounts: () => containers.launcher.refusedMounts(),
     intake: options.intake,
     config: options.reloader,
     stop: options.stop,

@@ -14,6 +14,7 @@ import { readAllowlist } from "../sandbox/mounts/allowlist.ts";
 import type { SessionPool } from "../sandbox/pool/pool.ts";
 import type { TellOperator } from "../delivery/operator-notices.ts";
 import type { ChatBook } from "../intake/chat-book.ts";
+import { reviewMounts } from "./containers.ts";
 import { type AppContext, hostUid } from "./context.ts";
 import { type Groups, takeFolders, warnOfShadowed } from "./groups.ts";
 import type { Interventions } from "./interventions.ts";
@@ -23,7 +24,10 @@ export interface ReloadOptions extends Groups {
   readonly loaded: Pick<LoadedConfig, "fromFile" | "announcements" | "warnings">;
   /** Whoever sits at it; undefined: nobody. */
   readonly console: object | undefined;
-  readonly containers: { readonly pool: Pick<SessionPool, "endOutdated"> };
+  readonly containers: {
+    readonly pool: Pick<SessionPool, "endOutdated">;
+    readonly launcher: Parameters<typeof reviewMounts>[1];
+  };
   readonly chats: Pick<ChatBook, "registered">;
   readonly interventions: Pick<Interventions, "catchUp">;
   readonly queue: Pick<SessionQueue, "wake">;
@@ -45,7 +49,10 @@ export function openReloader(context: AppContext, stack: AsyncDisposableStack, o
       readConfig: createReader(context, options.loaded.fromFile),
       readMounts: () => mountsFault(context),
       apply: createApply(context, options),
-      reviewContainers: () => options.containers.pool.endOutdated((name) => options.groups.byName(name)),
+      reviewContainers: async () => {
+        options.containers.pool.endOutdated((name) => options.groups.byName(name));
+        await reviewMounts(context, options.containers.launcher);
+      },
       publish,
       tell: (text) => options.tell({ text }),
       clock,

@@ -21,6 +21,7 @@ import type { Containers } from "./containers.ts";
 import type { AppContext } from "./context.ts";
 import { roomForBlobs } from "./files.ts";
 import { createTurnSettings } from "./turn-settings.ts";
+import { containerPaths } from "../protocol/paths.ts";
 
 export function createTurns(
   context: AppContext,
@@ -114,6 +115,10 @@ function createPrompts(
       toolsOf: options.toolsOf,
       instructionsOf: (group, session) => instructions.of(group.name, session.id),
       foldersOf: (group) => options.launcher.foldersOf(group.name),
+      refusedFoldersOf: ({ name }) => {
+        const refused = options.launcher.refusedMounts().filter(({ group }) => group === name);
+        return refused.map(({ target }) => `${containerPaths.extra}/${target}`);
+      },
       chatOf: ({ channel, chat }) => store.chats.get(channel, chat),
     },
     estimateTokens: estimateStepTokens,

@@ -10,6 +10,7 @@ import type { AuditRecord } from "../../src/audit/record.ts";
 import type { TurnReport } from "../../src/operations/operations.ts";
 import { jsonLines } from "../support/crabpot.ts";
 import { TestHost } from "../support/host.ts";
+import { startModelHost } from "../support/model-host.ts";
 
 const run = promisify(execFile);
 const isRoot = process.geteuid?.() === 0;
@@ -239,4 +240,29 @@ test("a group without mounts is not looked at, and its container is used again",
 
   expect(await host.containers()).toEqual(before);
   expect(await recordsOf(host, "execution-point")).toEqual([]);
+});
+
+test("a refused mount is told at start, in the status and to the agent, until it is allowed", async () => {
+  const mounts = [{ source: "/srv/nowhere", target: "site" }];
+  await using running = await startModelHost(
+    ({ system }) => ({ text: /^- not .*$/m.exec(system)?.[0] ?? "nothing is refused" }),
+    { groups: { family: { mounts } } },
+  );
+  const { host } = running;
+  const refusedMounts = async (): Promise<unknown> => {
+    const { stdout } = await host.cli("status", "--json");
+    return jsonLines(stdout)[0]?.["refusedMounts"];
+  };
+
+  const atStart = host.output.join("");
+  const before = await refusedMounts();
+  const { text } = await host.ask("family", "@crab hello");
+  await host.changeConfig({ groups: { family: { channel: "http", chat: "family" } } });
+  await host.cli("config", "apply");
+  const after = await refusedMounts();
+
+  expect(atStart).toContain("mount site of group family is refused: Denied:");
+  expect(before).toMatchObject([{ group: "family", source: "/srv/nowhere", target: "site" }]);
+  expect(text).toContain("- not /workspace/extra/site: it was asked for, and the host refuses it");
+  expect(after).toEqual([]);
 });

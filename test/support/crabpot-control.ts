@@ -4,7 +4,7 @@ import pino from "pino";
 
 import type { ChannelState } from "../../src/channels/channel.ts";
 import { ControlClient } from "../../src/cli/control-client.ts";
-import { builtInAdapters } from "../../src/config/adapters.ts";
+import { builtInAdapters, chatFault } from "../../src/config/adapters.ts";
 import { configuredGroups, groupDefaults } from "../../src/config/groups.ts";
 import { homePaths } from "../../src/config/home.ts";
 import { configSchema } from "../../src/config/schema.ts";
@@ -67,7 +67,7 @@ export interface ControlledHost extends AsyncDisposable {
 export async function startControlledHost(home: string): Promise<ControlledHost> {
   await using stack = new AsyncDisposableStack();
   const store = stack.use(await openStore({ kind: "sqlite", path: join(home, "crabpot.sqlite") }));
-  const config = configSchema(builtInAdapters).parse({});
+  const config = configSchema(builtInAdapters).parse({ channels: { terminal: {}, whatsapp: {} } });
   const groups = await openGroupRegistry({
     configured: configuredGroups(config),
     store: store.groups,
@@ -116,6 +116,7 @@ export async function startControlledHost(home: string): Promise<ControlledHost>
     pool,
     channels: [terminal, new LinkedChannel()],
     isConfigured: (name) => Object.hasOwn(config.channels, name),
+    chatFault: (channel, chat) => chatFault(builtInAdapters, channel, chat),
     outbox,
     admissions: createAdmissions({
       store,
@@ -127,6 +128,7 @@ export async function startControlledHost(home: string): Promise<ControlledHost>
     }),
     engine: () => Promise.resolve({ ok: true, detail: "docker 99" }),
     waitingGroups: () => 0,
+    refusedMounts: () => [{ group: "main", source: "/x", target: "site", reason: "Denied: no root." }],
     intake: () => ({ open: true }),
     config: {
       state: () => ({ state: "applied", since: 0 }),

@@ -2,6 +2,8 @@ import { defineChannel } from "../define-channel.ts";
 import { whatsAppSettings } from "./settings.ts";
 import { workerVariables } from "./worker-variables.ts";
 
+const chatId = /^\d+(?:-\d+)?@(?:g\.us|lid|s\.whatsapp\.net)$/;
+
 /** WhatsApp, with an account of its own. */
 export const whatsapp = defineChannel({
   name: "whatsapp",
@@ -12,6 +14,10 @@ export const whatsapp = defineChannel({
     webSocketUrl === undefined
       ? []
       : [`channels.whatsapp.webSocketUrl is set: the channel talks to ${webSocketUrl}, not to WhatsApp`],
+  judgeChat: (id) =>
+    chatId.test(id)
+      ? undefined
+      : "is not the id of a chat, which `crabpot chats` shows: 1203630…@g.us for a group, …@lid or …@s.whatsapp.net for a person",
   open: async (settings, ports) => {
     const { WhatsAppConnector } = await import("./connector.ts");
     return new WhatsAppConnector({ ...ports, assistantName: () => ports.assistantName, settings });

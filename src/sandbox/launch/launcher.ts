@@ -3,6 +3,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 
 import type { Access, Group } from "../../domain/group.ts";
+import type { RefusedMount } from "../../domain/mount.ts";
 import type { ProtectedFile } from "../../domain/protected-file.ts";
 import type { Session } from "../../domain/session.ts";
 import type { EventData, Publish } from "../../events/event.ts";
@@ -67,6 +68,7 @@ const looksForSwaps = 50;
 export class ContainerLauncher {
   readonly #options: LauncherOptions;
   readonly #granted = new Map<string, readonly MountGrant[]>();
+  readonly #refused = new Map<string, readonly RefusedMount[]>();
 
   constructor(options: LauncherOptions) {
     this.#options = options;
@@ -79,6 +81,32 @@ export class ContainerLauncher {
       access: verdict,
     }));
     return [{ path: containerPaths.group, access: "rw" }, { path: containerPaths.global, access: "ro" }, ...extra];
+  }
+
+  /** Mounts that groups of the configuration ask for and did not get when they were last judged. */
+  refusedMounts(): RefusedMount[] {
+    return this.#options.groups.flatMap(({ name, mounts }) => {
+      const isAsked = ({ source, target }: RefusedMount): boolean =>
+        mounts.some((mount) => mount.source === source && mount.target === target);
+      return (this.#refused.get(name) ?? []).filter(isAsked);
+    });
+  }
+
+  /** Judges what all groups of the configuration ask for, before a container needs it. */
+  async judgeMounts(): Promise<void> {
+    for (const group of this.#options.groups) if (group.mounts.length > 0) await this.#judge(group);
+  }
+
+  async #judge(group: Pick<Group, "name" | "mounts">): Promise<GroupMounts> {
+    const { mountContext: context, instance, groups } = this.#options;
+    const ordinal = await this.#options.ordinal(group.name);
+    const settled = await judgeGroupMounts(group, groups, { context, ordinal, instance });
+    const denied = settled.verdicts.filter(({ verdict }) => verdict === "denied");
+    this.#refused.set(
+      group.name,
+      denied.map(({ source, target, reason }) => ({ group: group.name, source, target, reason })),
+    );
+    return settled;
   }
 
   /** Changes with anything that a container of this group is made from, without looking at the folders themselves, but for its protected files. */
@@ -148,10 +176,9 @@ export class ContainerLauncher {
   }
 
   async #prepare(group: Group, session: Session): Promise<Prepared> {
-    const { mountContext, instance, sandbox, globalFolder } = this.#options;
+    const { instance, sandbox, globalFolder } = this.#options;
     const image = await this.#options.image();
-    const ordinal = await this.#options.ordinal(group.name);
-    const settled = await judgeGroupMounts(group, this.#options.groups, { context: mountContext, ordinal, instance });
+    const settled = await this.#judge(group);
     const { user, granted, verdicts } = settled;
     this.#granted.set(group.name, granted);
     if (verdicts.length > 0) {

@@ -6,12 +6,15 @@ import { describe, expect, test } from "vitest";
 import { addFailedTurn, startControlledHost } from "../../support/crabpot-control.ts";
 import { crabpot, jsonLines, newHome } from "../../support/crabpot.ts";
 
+const requestLimits = { open: 10, openOfSender: 3, perHour: 6, lifetimeMs: 1_000 };
+
 describe("the command line", () => {
   test.for([
     ["an unknown command", ["dance"]],
     ["an unknown option", ["status", "--fast"]],
     ["a missing argument", ["turns", "show"]],
     ["a missing option", ["groups", "add", "x"]],
+    ["two ways to name a chat", ["groups", "add", "x", "--code", "ABCDE", "--chat", "c"]],
     ["a wrong number", ["turns", "list", "--limit", "many"]],
     ["a wrong choice", ["turns", "list", "--state", "odd"]],
     ["no command at all", []],
@@ -225,6 +228,9 @@ describe("with a running host", () => {
     const { pid, home } = await host.client.status();
     expect(jsonLines(json.stdout)).toMatchObject([{ pid, home, engine: { ok: true }, intake: { open: true } }]);
     expect(plain.stdout).toMatch(/^models +offline\/scripted$/m);
+    expect(plain.stdout).toMatch(
+      /^mount refused +site of group main: Denied: no root. See crabpot mounts check main$/m,
+    );
   });
 
   test("groups are added, listed and removed; those of config.yaml cannot be removed", async () => {
@@ -253,6 +259,22 @@ describe("with a running host", () => {
     expect(refused.stderr).toContain("config.yaml");
     expect(jsonLines(removed.stdout)).toEqual([{ removed: "family" }]);
     expect(await host.store.groups.list()).toEqual([]);
+  });
+
+  test("a group is added by the code of its chat's request", async () => {
+    await using place = await newHome();
+    await using host = await startControlledHost(place.home);
+    const sender = { id: "a", name: "Ann" };
+    const asked = { channel: "terminal", chat: "choir", title: "Choir", sender, at: 1 };
+    await host.store.chats.seen({ channel: "terminal", chat: "choir", group: undefined, at: 1 });
+    await host.store.requests.open({ ...asked, code: "ABCDE" }, { limits: requestLimits, outgoing: [] });
+
+    const unknown = await crabpot(place, "groups", "add", "choir", "--code", "ZZZZZ");
+    const added = await crabpot(place, "groups", "add", "choir", "--code", "abcde");
+
+    expect(unknown).toMatchObject({ code: 1, stdout: "" });
+    expect(unknown.stderr).toContain('There is no request "ZZZZZ"');
+    expect(added).toMatchObject({ code: 0, stdout: "Added group choir: chat choir on terminal.\n" });
   });
 
   test("chats that are no group yet are shown, with names that cannot steer the terminal", async () => {

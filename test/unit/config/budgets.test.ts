@@ -38,7 +38,7 @@ test("a budget in dollars under which no model is ever asked is refused, with th
       "groups.main.budget.usdPerDay: the price of local/llama is not known, so it is never asked under a budget in US dollars",
     ],
     fixes: [
-      'Write what it costs per million tokens, 0 for nothing: models.capabilities: { "local/llama": { inputUsd: 0, outputUsd: 0 } }',
+      'Write what it costs per million tokens, 0 for nothing, under models: capabilities: { "local/llama": { inputUsd: 0, outputUsd: 0 } }',
     ],
   });
 });

@@ -6,10 +6,10 @@ import { expect, test } from "vitest";
 import { checkConfig, describeFault } from "../../../src/config/load.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
-async function check(whatsapp: object): Promise<unknown> {
+async function check(whatsapp: object, groups: object = {}): Promise<unknown> {
   await using folder = await temporaryFolder();
   const file = join(folder.path, "config.yaml");
-  await writeFile(file, JSON.stringify({ channels: { whatsapp } }), { mode: 0o600 });
+  await writeFile(file, JSON.stringify({ channels: { whatsapp }, groups }), { mode: 0o600 });
   const checked = await checkConfig(file, {});
   return checked.ok ? checked.loaded.config.channels["whatsapp"] : checked.faults.map(describeFault);
 }
@@ -42,4 +42,22 @@ test.each([
   ["pacing", { perMinute: 0 }],
 ])("%s cannot be %j", async (key, value) => {
   expect(await check({ [key]: value })).toEqual([expect.stringContaining(`channels.whatsapp.${key}`)]);
+});
+
+test.each(["120363", "4915112345678", "+49151@s.whatsapp.net", "12036@g.us ", "family"])(
+  "no chat can have the id %j",
+  async (chat) => {
+    expect(await check({}, { family: { channel: "whatsapp", chat } })).toEqual([
+      expect.stringContaining(`groups.family.chat: "${chat}" is not the id of a chat, which \`crabpot chats\` shows`),
+    ]);
+  },
+);
+
+test.each([
+  "120363012345678901@g.us",
+  "4915112345678-1400000000@g.us",
+  "90000000000011@lid",
+  "4915112345678@s.whatsapp.net",
+])("a chat can have the id %s", async (chat) => {
+  expect(await check({}, { family: { channel: "whatsapp", chat } })).toMatchObject({ readReceipts: true });
 });

@@ -27,6 +27,14 @@ test("the model learns who and where it is, and what the group wants from it", (
   expect(conversation).toContain("It began on 2026-01-16. Times are in the time zone Europe/Berlin.");
 });
 
+test("the model is told which folder was asked for and is refused", () => {
+  const [stable] = systemPrompt({ ...place, refusedFolders: ["/workspace/extra/site"] });
+
+  expect(stable).toContain(
+    "- not /workspace/extra/site: it was asked for, and the host refuses it until the operator allows it\n",
+  );
+});
+
 test("the model is told of no tool that it is not offered", () => {
   const [stable] = systemPrompt(place);
   const [without] = systemPrompt({ ...place, tools: ["shell"] });

@@ -173,6 +173,7 @@ test.for([
   [{ name: "../x", channel: "terminal", chat: "c" }, "bad_input"],
   [{ name: "x", channel: "telegraph", chat: "c" }, "not_found"],
   [{ name: "x", channel: "terminal", chat: "c", model: "fast" }, "bad_input"],
+  [{ name: "x", channel: "whatsapp", chat: "120363" }, "bad_input"],
   [{ name: "x", channel: "terminal", chat: "main" }, "conflict"],
   [{ name: "main", channel: "terminal", chat: "c" }, "conflict"],
 ] as const)("a group that cannot be is refused: %j", async ([group, code]) => {
