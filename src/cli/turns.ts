@@ -1,6 +1,7 @@
 import { Option } from "commander";
 import type { Command } from "commander";
 
+import type { TurnState } from "../domain/turn.ts";
 import type { StepView, ToolResultView, TurnReport, TurnView } from "../operations/operations.ts";
 import type { CommandContext } from "./context.ts";
 import { addLeaf } from "./context.ts";
@@ -19,7 +20,7 @@ export function addTurnsCommand(program: Command, context: CommandContext): void
   addLeaf(turns, "show <turn>", "every step of a turn: model calls, tool calls, what came out")
     .option("--full", "do not shorten texts")
     .action(async (id: string, options: { full?: boolean }, command: Command) => {
-      const report = await context.host.showTurn(id, options.full === true ? fullChars : shortChars);
+      const report = await context.read((host) => host.showTurn(id, options.full === true ? fullChars : shortChars));
       const output = context.outputOf(command);
       if (output.json) output.object(report);
       else showReport(output, report);
@@ -40,11 +41,9 @@ function addListCommand(turns: Command, context: CommandContext): void {
     .option("--group <name>", "only this group")
     .addOption(new Option("--state <state>", "only in this state").choices(["running", "done", "failed", "cancelled"]))
     .option("--limit <count>", "how many", parseCount, 20)
-    .action(async (options: { group?: string; state?: string; limit: number }, command: Command) => {
-      const { group, state, limit } = options;
-      const filter = { ...(group && { group }), ...(state && { state }), limit: String(limit) };
+    .action(async ({ group, state, limit }: { group?: string; state?: TurnState; limit: number }, command: Command) => {
       context.outputOf(command).items(
-        await context.host.listTurns(filter),
+        await context.read((host) => host.listTurns({ group, state, limit })),
         [
           { title: "turn", of: (turn) => turn.id },
           { title: "group", of: (turn) => turn.group },

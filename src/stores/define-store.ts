@@ -15,6 +15,18 @@ export type AuditWitness = Pick<AuditIndex, "head" | "signed"> & AsyncDisposable
 /** The events of a store, to be read. */
 export type EventReader = Pick<EventStore, "after" | "before"> & AsyncDisposable;
 
+/** What a host has left in a store, to be read without it. */
+export interface StoreReader extends AsyncDisposable {
+  readonly messages: Pick<Store["messages"], "ofTurn" | "waitingByGroup">;
+  readonly groups: Pick<Store["groups"], "folder" | "folders" | "list">;
+  readonly chats: Pick<Store["chats"], "get" | "list">;
+  readonly sessions: Pick<Store["sessions"], "list">;
+  readonly turns: Pick<Store["turns"], "get" | "list" | "steps">;
+  readonly work: Pick<Store["work"], "list">;
+  readonly outbox: Pick<Store["outbox"], "list" | "ofTurn">;
+  readonly executionPoints: Pick<Store["executionPoints"], "ofTurn">;
+}
+
 /** A kind of store. */
 export interface StoreDefinition<Settings = unknown> {
   readonly kind: string;
@@ -24,7 +36,12 @@ export interface StoreDefinition<Settings = unknown> {
   open(settings: Settings): Promise<Store>;
   /** Reads without changing the store: also while a host runs, also from a copy. Rejects like `open`. */
   openAuditWitness(settings: Settings): Promise<AuditWitness>;
-  /** The same for its events. */
+  /**
+   * Opens what is there, to be read: makes, migrates and changes no file. Rejects like `open`, also where there is no store, or
+   * one of another version.
+   */
+  openReader(settings: Settings): Promise<StoreReader>;
+  /** The same as `openAuditWitness` for its events. */
   openEventReader(settings: Settings): Promise<EventReader>;
 }
 

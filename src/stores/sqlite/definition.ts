@@ -14,6 +14,10 @@ export const sqlite = defineStore({
     const { openSqliteAuditWitness } = await import("./audit-witness.ts");
     return openSqliteAuditWitness(path);
   },
+  openReader: async ({ path }) => {
+    const { openSqliteStoreReader } = await import("./store-reader.ts");
+    return openSqliteStoreReader(path);
+  },
   openEventReader: async ({ path }) => {
     const { openSqliteEventReader } = await import("./event-reader.ts");
     return openSqliteEventReader(path);
