@@ -121,6 +121,7 @@ const allowed: Record<string, readonly string[]> = {
     "src/tools",
     "src/stores/catalog.ts",
     "src/operations/operations.ts",
+    "src/wiring/stopped-host.ts",
     "src/host.ts",
     "redteam/suite",
     "redteam/residual-risks.ts",

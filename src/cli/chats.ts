@@ -18,7 +18,7 @@ export function addChatsCommand(program: Command, context: CommandContext): void
   chats
     .option("--all", "include chats that are groups")
     .action(async (options: { all?: boolean }, command: Command) => {
-      const known = await context.host.listChats();
+      const known = await context.read((host) => host.listChats());
       const shown = known.filter((chat) => options.all === true || chat.group === undefined);
       context.outputOf(command).items(
         shown,

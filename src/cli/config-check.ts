@@ -4,7 +4,7 @@ import type { ConfigFault } from "../config/faults.ts";
 import { configuredGroups } from "../config/groups.ts";
 import { checkConfig, describeFault, type LoadedConfig } from "../config/load.ts";
 import { findRenamedGroups } from "../config/renamed-groups.ts";
-import { openFolderReader } from "../stores/catalog.ts";
+import { openStoreReader } from "../stores/catalog.ts";
 import type { CommandContext } from "./context.ts";
 import type { Output } from "./output.ts";
 
@@ -31,8 +31,8 @@ export async function tellConfigCheck(context: CommandContext, output: Output): 
 /** What the store knows of the folders; nothing before the first start. */
 export async function renamedGroups({ paths }: CommandContext, { config }: LoadedConfig): Promise<ConfigFault[]> {
   if ((await lstat(paths.database).catch(() => undefined)) === undefined) return [];
-  await using reader = await openFolderReader({ path: paths.database });
-  const folders = await reader.folders();
+  await using reader = await openStoreReader({ path: paths.database });
+  const folders = await reader.groups.folders();
   const found = await findRenamedGroups({ configured: configuredGroups(config), folders, place: paths.groups });
   return found.map(({ warning }) => warning);
 }

@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import type { Writable } from "node:stream";
 
 import type { Command } from "commander";
@@ -5,7 +6,8 @@ import type { Command } from "commander";
 import type { Environment } from "../config/environment.ts";
 import { homePaths } from "../config/home.ts";
 import type { HomePaths } from "../config/home.ts";
-import { ControlClient } from "./control-client.ts";
+import type { Readings } from "../operations/operations.ts";
+import { ControlClient, isWithoutHost } from "./control-client.ts";
 import { Output } from "./output.ts";
 
 /** Where a command's words go. */
@@ -29,6 +31,19 @@ export class CommandContext {
     this.paths = homePaths(environment.crabpotHome);
     this.host = new ControlClient(this.paths.controlSocket);
     this.streams = streams;
+  }
+
+  /** Looks at the running host; where none runs, at what one has left, and says so. */
+  async read<Answer>(look: (host: Readings) => Promise<Answer>): Promise<Answer> {
+    try {
+      return await look(this.host);
+    } catch (error) {
+      if (!isWithoutHost(error) || !existsSync(this.paths.database)) throw error;
+    }
+    const { readStoppedHost } = await import("../wiring/stopped-host.ts");
+    await using left = await readStoppedHost(this.paths, this.environment.variables);
+    this.streams.stderr.write("crabpot: no host is running: read from the store as it was left\n");
+    return await look(left);
   }
 
   /** `--json` counts wherever on the line it stands. */

@@ -7,7 +7,7 @@ import type { EventQuery } from "../events/read-events.ts";
 import type { LoginEvent } from "../channels/channel.ts";
 import type { ConfigDifferences, ReloadReport } from "../domain/config-state.ts";
 import type { Chat, Group } from "../domain/group.ts";
-import type { UsageSum } from "../domain/usage.ts";
+import type { UsageBy, UsageSum } from "../domain/usage.ts";
 import type {
   ChannelView,
   GroupView,
@@ -15,6 +15,7 @@ import type {
   NewGroup,
   NewOperatorWork,
   OutboxView,
+  Readings,
   SessionView,
   StopView,
   TurnLine,
@@ -32,7 +33,7 @@ const silenceMs = 30_000;
  * Asks the running host through its control socket. Errors are those of the host; `no_host` when none is running.
  * Answers are believed: who can answer on that socket owns the home.
  */
-export class ControlClient {
+export class ControlClient implements Readings {
   readonly #socketPath: string;
 
   constructor(socketPath: string) {
@@ -95,8 +96,8 @@ export class ControlClient {
     return this.#ask("POST", "/sessions/stop", { target });
   }
 
-  listTurns(filter: Readonly<Record<string, string>>): Promise<TurnLine[]> {
-    return this.#ask("GET", `/turns?${new URLSearchParams(filter).toString()}`);
+  listTurns(filter: Parameters<Readings["listTurns"]>[0]): Promise<TurnLine[]> {
+    return this.#ask("GET", `/turns?${queryOf(filter)}`);
   }
 
   showTurn(id: string, maxChars: number): Promise<TurnReport> {
@@ -111,20 +112,20 @@ export class ControlClient {
     return this.#ask("POST", "/send", { group, text });
   }
 
-  listOutbox(filter: Readonly<Record<string, string>>): Promise<OutboxView[]> {
-    return this.#ask("GET", `/outbox?${new URLSearchParams(filter).toString()}`);
+  listOutbox(filter: Parameters<Readings["listOutbox"]>[0]): Promise<OutboxView[]> {
+    return this.#ask("GET", `/outbox?${queryOf(filter)}`);
   }
 
   retryOutbox(what: { readonly seq: number } | { readonly allDead: true }): Promise<{ retried: number[] }> {
     return this.#ask("POST", "/outbox/retry", what);
   }
 
-  usage(filter: Readonly<Record<string, string>>): Promise<UsageSum[]> {
-    return this.#ask("GET", `/usage?${new URLSearchParams(filter).toString()}`);
+  usage(by: UsageBy, since: number): Promise<UsageSum[]> {
+    return this.#ask("GET", `/usage?${queryOf({ by, since })}`);
   }
 
-  listWork(filter: Readonly<Record<string, string>>): Promise<WorkView[]> {
-    return this.#ask("GET", `/work?${new URLSearchParams(filter).toString()}`);
+  listWork(filter: Parameters<Readings["listWork"]>[0]): Promise<WorkView[]> {
+    return this.#ask("GET", `/work?${queryOf(filter)}`);
   }
 
   addWork(work: NewOperatorWork): Promise<WorkView> {
@@ -152,10 +153,7 @@ export class ControlClient {
 
   /** Those that are stored; with `follow` also those that come, until it is left. */
   async *tailEvents({ after, last, type, group }: EventQuery, follow: boolean): AsyncGenerator<HostEvent> {
-    const given = Object.entries({ after, last, type, group, follow: follow || undefined });
-    const query = new URLSearchParams();
-    for (const [name, value] of given) if (value !== undefined) query.set(name, String(value));
-    const path = `/events?${query.toString()}`;
+    const path = `/events?${queryOf({ after, last, type, group, follow: follow || undefined })}`;
     const answer = await this.#send("GET", path, { silenceMs: follow ? 0 : silenceMs });
     try {
       for await (const line of createInterface({ input: answer })) yield JSON.parse(line) as HostEvent;
@@ -184,6 +182,17 @@ export class ControlClient {
   }
 }
 
+/** Nobody listens: what a host has left is all that there is to know. */
+export function isWithoutHost(error: unknown): boolean {
+  return error instanceof AppError && error.code === "no_host" && absences.has(codeOf(error.cause));
+}
+
+function queryOf(given: Readonly<Record<string, string | number | boolean | undefined>>): string {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(given)) if (value !== undefined) query.set(name, String(value));
+  return query.toString();
+}
+
 interface Exchange {
   readonly socketPath: string;
   readonly method: string;
@@ -202,16 +211,22 @@ async function exchange({ socketPath, method, path, body, silenceMs: timeout }: 
   return promise;
 }
 
+const absences: ReadonlySet<unknown> = new Set(["ENOENT", "ECONNREFUSED", "ENOTDIR"]);
+
+function codeOf(error: unknown): unknown {
+  return error instanceof Error && "code" in error ? error.code : undefined;
+}
+
 function toConnectionError(error: Error): Error {
   if (error instanceof AppError) return error;
-  const code = "code" in error ? error.code : undefined;
+  const code = codeOf(error);
   if (code === "EACCES") {
     return new AppError("unauthorized", "The control socket belongs to another user.", {
       cause: error,
       fix: "Run the command as the user that runs the host.",
     });
   }
-  const running = code !== "ENOENT" && code !== "ECONNREFUSED" && code !== "ENOTDIR";
+  const running = !absences.has(code);
   return new AppError(
     "no_host",
     running ? `The host closed the connection: ${error.message}.` : "No host is running.",

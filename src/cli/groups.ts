@@ -13,7 +13,7 @@ export function addGroupsCommand(program: Command, context: CommandContext): voi
   addLeaf(groups, "list", "all groups, those of config.yaml and those added at run time").action(
     async (_options: object, command: Command) => {
       context.outputOf(command).items(
-        await context.host.listGroups(),
+        await context.read((host) => host.listGroups()),
         [
           { title: "group", of: (group) => group.name },
           { title: "channel", of: (group) => group.channel },

@@ -1,6 +1,7 @@
 import { Option } from "commander";
 import type { Command } from "commander";
 
+import type { OutboxState } from "../domain/message.ts";
 import type { OutboxView } from "../operations/operations.ts";
 import { AppError } from "../lib/app-error.ts";
 import { shorten } from "../lib/visible.ts";
@@ -32,25 +33,25 @@ function addListCommand(outbox: Command, context: CommandContext): void {
     .option("--group <name>", "only this group")
     .addOption(new Option("--state <state>", "only in this state").choices(states))
     .option("--limit <count>", "how many", parseCount, 20)
-    .action(async (options: { group?: string; state?: string; limit: number }, command: Command) => {
-      const { group, state, limit } = options;
-      const filter = { ...(group && { group }), ...(state && { state }), limit: String(limit) };
-      context.outputOf(command).items(
-        await context.host.listOutbox(filter),
-        [
-          { title: "seq", of: (message) => message.seq },
-          { title: "group", of: (message) => message.group },
-          { title: "channel", of: (message) => message.channel },
-          { title: "kind", of: (message) => message.kind },
-          { title: "state", of: (message) => message.state },
-          { title: "attempts", of: (message) => message.attempts },
-          { title: "written (UTC)", of: (message) => formatTime(message.createdAt) },
-          { title: "reason", of: (message) => message.error },
-          { title: "text", of: (message) => shorten(contentOf(message), shownChars) },
-        ],
-        "There are no such messages.",
-      );
-    });
+    .action(
+      async ({ group, state, limit }: { group?: string; state?: OutboxState; limit: number }, command: Command) => {
+        context.outputOf(command).items(
+          await context.read((host) => host.listOutbox({ group, state, limit })),
+          [
+            { title: "seq", of: (message) => message.seq },
+            { title: "group", of: (message) => message.group },
+            { title: "channel", of: (message) => message.channel },
+            { title: "kind", of: (message) => message.kind },
+            { title: "state", of: (message) => message.state },
+            { title: "attempts", of: (message) => message.attempts },
+            { title: "written (UTC)", of: (message) => formatTime(message.createdAt) },
+            { title: "reason", of: (message) => message.error },
+            { title: "text", of: (message) => shorten(contentOf(message), shownChars) },
+          ],
+          "There are no such messages.",
+        );
+      },
+    );
 }
 
 function contentOf({ text, file, reaction, pruned }: OutboxView): string {

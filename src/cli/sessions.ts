@@ -9,7 +9,7 @@ export function addSessionsCommand(program: Command, context: CommandContext): v
 
   addLeaf(sessions, "list", "all sessions and their containers").action(async (_options: object, command: Command) => {
     context.outputOf(command).items(
-      await context.host.listSessions(),
+      await context.read((host) => host.listSessions()),
       [
         { title: "session", of: (session) => session.session },
         { title: "group", of: (session) => session.group },

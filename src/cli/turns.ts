@@ -1,6 +1,7 @@
 import { Option } from "commander";
 import type { Command } from "commander";
 
+import type { TurnState } from "../domain/turn.ts";
 import type { StepView, ToolResultView, TurnLine, TurnReport, TurnView } from "../operations/operations.ts";
 import type { CommandContext } from "./context.ts";
 import { addLeaf } from "./context.ts";
@@ -23,7 +24,7 @@ export function addTurnsCommand(program: Command, context: CommandContext): void
   )
     .option("--full", "do not shorten texts")
     .action(async (id: string, options: { full?: boolean }, command: Command) => {
-      const report = await context.host.showTurn(id, options.full === true ? fullChars : shortChars);
+      const report = await context.read((host) => host.showTurn(id, options.full === true ? fullChars : shortChars));
       const output = context.outputOf(command);
       if (output.json) output.object(report);
       else showReport(output, report);
@@ -44,10 +45,9 @@ function addListCommand(turns: Command, context: CommandContext): void {
     .option("--group <name>", "only this group")
     .addOption(new Option("--state <state>", "only in this state").choices(["running", "done", "failed", "cancelled"]))
     .option("--limit <count>", "how many", parseCount, 20)
-    .action(async (options: { group?: string; state?: string; limit: number }, command: Command) => {
-      const { group, state, limit } = options;
-      const filter = { ...(group && { group }), ...(state && { state }), limit: String(limit) };
-      const [output, listed] = [context.outputOf(command), await context.host.listTurns(filter)];
+    .action(async ({ group, state, limit }: { group?: string; state?: TurnState; limit: number }, command: Command) => {
+      const listed = await context.read((host) => host.listTurns({ group, state, limit }));
+      const output = context.outputOf(command);
       output.items(
         listed,
         [

@@ -19,7 +19,7 @@ export function addUsageCommand(program: Command, context: CommandContext): void
       weekAgo(),
     )
     .action(async ({ by, since }: { by: UsageBy; since: number }, command: Command) => {
-      const sums = await context.host.usage({ by, since: String(since) });
+      const sums = await context.read((host) => host.usage(by, since));
       const output = context.outputOf(command);
       const rows = output.json
         ? sums.map((sum) => toJson(by, sum))

@@ -1,6 +1,7 @@
 import { Option } from "commander";
 import type { Command } from "commander";
 
+import type { WorkState } from "../domain/work.ts";
 import { shorten } from "../lib/visible.ts";
 import type { CommandContext } from "./context.ts";
 import { addLeaf } from "./context.ts";
@@ -46,11 +47,9 @@ function addListCommand(work: Command, context: CommandContext): void {
     .option("--group <name>", "only this group")
     .addOption(new Option("--state <state>", "only in this state").choices(states))
     .option("--limit <count>", "how many", parseCount, 20)
-    .action(async (options: { group?: string; state?: string; limit: number }, command: Command) => {
-      const { group, state, limit } = options;
-      const filter = { ...(group && { group }), ...(state && { state }), limit: String(limit) };
+    .action(async ({ group, state, limit }: { group?: string; state?: WorkState; limit: number }, command: Command) => {
       context.outputOf(command).items(
-        await context.host.listWork(filter),
+        await context.read((host) => host.listWork({ group, state, limit })),
         [
           { title: "id", of: ({ id }) => id },
           { title: "group", of: ({ group: name }) => name },

@@ -52,9 +52,8 @@ export class GroupFolders {
   }
 
   /** Has the folder gone to another chat since this group was added? */
-  async isLost(group: Group): Promise<boolean> {
-    const owner = await this.#options.store.folder(group.name);
-    return owner !== undefined && !isSameChat(owner, group);
+  isLost(group: GroupChat): Promise<boolean> {
+    return isLost(this.#options.store, group);
   }
 
   /** May a group of this name and chat be added without taking what is another one's? */
@@ -70,6 +69,12 @@ export class GroupFolders {
     if (earlier) return { from: earlier };
     return (await exists(group.name)) ? { from: undefined } : undefined;
   }
+}
+
+/** The same, with nothing but the store. */
+export async function isLost(store: Pick<GroupStore, "folder">, group: GroupChat): Promise<boolean> {
+  const owner = await store.folder(group.name);
+  return owner !== undefined && !isSameChat(owner, group);
 }
 
 function isSameChat(one: Pick<GroupChat, "channel" | "chat">, other: Pick<GroupChat, "channel" | "chat">): boolean {

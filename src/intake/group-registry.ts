@@ -53,7 +53,7 @@ export async function openGroupRegistry(options: GroupRegistryOptions): Promise<
     shadowed,
     find: (channel, chat) => findGroup(groups, { channel, chat, isTyped: options.hasTypedChats?.(channel) ?? false }),
     byName: (name) => groups.get(name),
-    list: () => [...groups.values()].toSorted((one, other) => (one.name < other.name ? -1 : 1)),
+    list: () => sorted(groups),
     add: (group, { adopt = false } = {}) => inOrder("", () => addGroup(options, groups, { ...group, adopt })),
     remove: (name) => inOrder("", () => removeGroup(options, { groups, shadowed }, name)),
     reconfigure: (configured, commit) =>
@@ -72,7 +72,7 @@ export async function openGroupRegistry(options: GroupRegistryOptions): Promise<
 }
 
 /** The groups of the configuration, and of those that were added at run time the ones that it leaves room for. */
-async function withStored(
+export async function withStored(
   options: Pick<GroupRegistryOptions, "isLost">,
   configured: readonly Group[],
   stored: readonly Group[],
@@ -84,6 +84,11 @@ async function withStored(
     else groups.set(group.name, group);
   }
   return { groups, shadowed };
+}
+
+/** By name. */
+export function sorted(groups: ReadonlyMap<string, Group>): readonly Group[] {
+  return [...groups.values()].toSorted((one, other) => (one.name < other.name ? -1 : 1));
 }
 
 /** Those of `groups` that `others` has not in the same chat. */

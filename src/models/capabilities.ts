@@ -77,11 +77,26 @@ export function modelsOfRoute(
   models: Routes,
   route: string | undefined,
 ): { readonly reference: string; readonly capability: Capability }[] {
-  return (models.routes[route ?? models.default] ?? []).map((reference) => {
-    const [provider = "", ...model] = reference.split("/");
-    const kind = models.providers[provider]?.kind ?? "";
-    return { reference, capability: capabilityOf(kind, model.join("/"), models.capabilities[reference]) };
-  });
+  const references = models.routes[route ?? models.default] ?? [];
+  return references.map((reference) => ({ reference, capability: capabilityOfReference(models, reference) }));
+}
+
+function capabilityOfReference(
+  { providers, capabilities }: Pick<Routes, "providers" | "capabilities">,
+  reference: string,
+): Capability {
+  const [provider = "", ...model] = reference.split("/");
+  const kind = providers[provider]?.kind ?? "";
+  return capabilityOf(kind, model.join("/"), capabilities[reference]);
+}
+
+/** What a call of the model that routes name like this costs in US dollars; `undefined` when a price that it needs is not known. */
+export function costOfReference(
+  models: Pick<Routes, "providers" | "capabilities">,
+  reference: string,
+  usage: Parameters<typeof costUsd>[1],
+): number | undefined {
+  return costUsd(capabilityOfReference(models, reference), usage);
 }
 
 /** What a call costs in US dollars; `undefined` when a price that it needs is not known. */

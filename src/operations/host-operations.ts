@@ -1,7 +1,6 @@
 import type { ChannelState, LoginEvent, LoginOptions } from "../channels/channel.ts";
 import type { ConfigDifferences, ConfigState, ReloadReport } from "../domain/config-state.ts";
 import type { BudgetLimits, Chat, Group, GroupFolder, ToolPolicy } from "../domain/group.ts";
-import { unknownGroup } from "../domain/group.ts";
 import { readEvents } from "../events/read-events.ts";
 import type { StoredMessage } from "../domain/message.ts";
 import type { ModelUsage } from "../domain/model.ts";
@@ -12,22 +11,13 @@ import { AppError } from "../lib/app-error.ts";
 import type { Clock } from "../lib/clock.ts";
 import { utcDay } from "../lib/utc-day.ts";
 import type { OutboxStore, Store, TurnOutline, UsageStore, WaitingInGroup } from "../stores/store.ts";
-import { listOutbox, retryOutbox, send } from "./outbox.ts";
+import { retryOutbox, send } from "./outbox.ts";
+import { createReadings, findTurn, requireGroup } from "./readings.ts";
 import { type RequestAnswers, approveRequest, denyRequest, forgetRequest } from "./requests.ts";
 import { resolveId } from "./resolve-id.ts";
-import { lineTurns } from "./turn-lines.ts";
-import { reportTurn } from "./turn-report.ts";
-import { listWaiting, waitingIn } from "./waiting.ts";
-import { addWork, dropWork, listWork } from "./work.ts";
-import type {
-  ChannelView,
-  EngineView,
-  GroupView,
-  HostStatus,
-  NewGroup,
-  Operations,
-  SessionView,
-} from "./operations.ts";
+import { listWaiting } from "./waiting.ts";
+import { addWork, dropWork } from "./work.ts";
+import type { ChannelView, EngineView, HostStatus, NewGroup, Operations } from "./operations.ts";
 
 /** A channel as the operator's commands need it. `login` is there only where an account has to be linked. */
 export interface OperableChannel {
@@ -107,7 +97,9 @@ export interface OperationOptions {
 }
 
 export function createOperations(options: OperationOptions): Operations {
+  const groups = { ...options.groups, settings: () => options.groups.list() };
   return {
+    ...createReadings({ ...options, groups }),
     status: () => status(options),
     applyConfig: () => options.config.reload(),
     diffConfig: () => options.config.diff(),
@@ -116,38 +108,15 @@ export function createOperations(options: OperationOptions): Operations {
       answered.addEventListener("abort", () => options.stop(), { once: true });
       return { pid: options.host.pid, runningTurns };
     },
-    listGroups: () => listGroups(options),
     addGroup: (group) => addGroup(options, group),
     removeGroup: (name) => removeGroup(options, name),
-    listChats: () => options.store.chats.list(),
     approveRequest: (code, name) => approveRequest(options, code, name),
     denyRequest: (code) => denyRequest(options, code),
     forgetRequest: (code) => forgetRequest(options, code),
-    listSessions: () => listSessions(options),
     stopSession: (target) => stopSession(options, target),
-    listTurns: async ({ group, state, limit }) => {
-      if (group !== undefined) requireGroup(options, group);
-      const turns = await options.store.turns.list({ group, limit: state === undefined ? limit : 1000 });
-      return lineTurns(options, turns.filter((turn) => state === undefined || turn.state === state).slice(0, limit));
-    },
-    showTurn: async (id, maxChars) => {
-      const turn = await findTurn(options, id);
-      const [messages, steps, said, executionPoints, waiting] = await Promise.all([
-        options.store.messages.ofTurn(turn.id),
-        options.store.turns.steps(turn.id),
-        options.store.outbox.ofTurn(turn.id),
-        options.store.executionPoints.ofTurn(turn.id),
-        waitingIn(options),
-      ]);
-      const found = { messages, steps, said, executionPoints };
-      return reportTurn({ ...turn, waiting: waiting.get(turn.group) }, found, maxChars);
-    },
     retryTurn: (id) => retryTurn(options, id),
-    send: async (name, text) => send(options, requireGroup(options, name), text),
-    listOutbox: (filter) => listOutbox(options, filter),
+    send: async (name, text) => send(options, requireGroup(options.groups.list(), name), text),
     retryOutbox: (what) => retryOutbox(options, what),
-    usage: (by, since) => options.store.usage.sums(by, utcDay(since)),
-    listWork: (filter) => listWork(options, filter),
     addWork: (work) => addWork(options, work),
     dropWork: (id) => dropWork(options, id),
     listChannels: () => Promise.resolve(options.channels.map(viewChannel)),
@@ -208,17 +177,6 @@ function viewChannel(channel: OperableChannel): ChannelView {
   return { name: channel.name, ...channel.state() };
 }
 
-async function listGroups({ groups, store }: OperationOptions): Promise<GroupView[]> {
-  const folders = new Map((await groups.folders()).map((folder) => [folder.name, folder]));
-  return Promise.all(
-    groups.list().map(async (group) => {
-      const chat = await store.chats.get(group.channel, group.chat);
-      const instructionsChangedAt = folders.get(group.name)?.instructions?.changedAt;
-      return { ...group, title: chat?.title, left: chat?.left, instructionsChangedAt };
-    }),
-  );
-}
-
 async function addGroup(options: OperationOptions, wanted: NewGroup): Promise<Group> {
   if (!options.isConfigured(wanted.channel)) findChannel(options, wanted.channel);
   const fault = options.chatFault(wanted.channel, wanted.chat);
@@ -238,25 +196,6 @@ async function removeGroup(options: OperationOptions, name: string): Promise<voi
   for (const session of await options.store.sessions.list()) {
     if (session.group === name) await options.pool.stop(session.id, "its group was removed");
   }
-}
-
-async function listSessions(options: OperationOptions): Promise<SessionView[]> {
-  const hot = new Map(options.pool.list().map((container) => [container.session, container]));
-  const sessions = await options.store.sessions.list();
-  return sessions
-    .filter(({ archivedAt }) => archivedAt === undefined)
-    .map((session) => {
-      const container = hot.get(session.id);
-      return {
-        session: session.id,
-        key: session.key,
-        kind: session.kind,
-        group: session.group,
-        conversation: session.conversation,
-        generation: session.generation,
-        container: container && { name: container.name, state: container.state, lastUsedAt: container.lastUsedAt },
-      };
-    });
 }
 
 async function stopSession(options: OperationOptions, target: string): Promise<readonly string[]> {
@@ -283,7 +222,7 @@ async function retryTurn(options: OperationOptions, id: string): ReturnType<Oper
   if (turn.state !== "failed") {
     throw new AppError("conflict", `Turn ${turn.id} is ${turn.state}; only a failed one can be retried.`);
   }
-  const group = requireGroup(options, turn.group);
+  const group = requireGroup(options.groups.list(), turn.group);
   const messages = await options.store.messages.ofTurn(turn.id);
   if (messages.length > 0 && messages.every(({ pruned }) => pruned === true)) {
     throw new AppError("conflict", `The messages of turn ${turn.id} are no longer kept, so it cannot be retried.`);
@@ -312,27 +251,6 @@ async function* login(
     return;
   }
   yield { state: channel.state().state, detail: `The channel ${name} needs no login.` };
-}
-
-async function findTurn({ store }: OperationOptions, given: string): Promise<Turn> {
-  const id = await resolveId(given, {
-    what: "turn",
-    list: "crabpot turns list",
-    beginningWith: (prefix, limit) => store.turns.idsBeginningWith(prefix, limit),
-  });
-  const turn = await store.turns.get(id);
-  if (turn !== undefined) return turn;
-  throw new AppError("not_found", `The turn ${id} was removed just now.`);
-}
-
-function requireGroup(options: OperationOptions, name: string): Group {
-  const groups = options.groups.list();
-  const found = groups.find((group) => group.name === name);
-  if (found) return found;
-  throw unknownGroup(
-    name,
-    groups.map((group) => group.name),
-  );
 }
 
 function findChannel(options: OperationOptions, name: string): OperableChannel {

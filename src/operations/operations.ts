@@ -178,6 +178,12 @@ export interface NewOperatorWork {
 /** Work, its text shortened. */
 export type WorkView = Work;
 
+/** What an operator can look at also when no host runs. */
+export type Readings = Pick<
+  Operations,
+  "listGroups" | "listChats" | "listSessions" | "listTurns" | "showTurn" | "listOutbox" | "usage" | "listWork"
+>;
+
 /** What an operator can ask of a running host. Rejects with AppErrors: `not_found`, `conflict`, `bad_input`. */
 export interface Operations {
   status(): Promise<HostStatus>;

@@ -17,7 +17,7 @@ const shownChars = 400;
 const retriedAtOnce = 1_000;
 
 export async function listOutbox(
-  { store }: OutboxOperationOptions,
+  { store }: { readonly store: { readonly outbox: Pick<OutboxStore, "list"> } },
   filter: Parameters<Operations["listOutbox"]>[0],
 ): Promise<OutboxView[]> {
   return (await store.outbox.list(filter)).map(view);

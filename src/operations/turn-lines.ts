@@ -1,4 +1,4 @@
-import type { Group } from "../domain/group.ts";
+import type { GroupChat } from "../domain/group.ts";
 import type { ModelUsage } from "../domain/model.ts";
 import type { Turn } from "../domain/turn.ts";
 import { shorten } from "../lib/visible.ts";
@@ -7,7 +7,7 @@ import type { TurnLine } from "./operations.ts";
 import { waitingIn } from "./waiting.ts";
 
 export interface TurnLineOptions {
-  readonly groups: { list(): readonly Group[] };
+  readonly groups: { list(): readonly GroupChat[] };
   readonly store: {
     readonly messages: { waitingByGroup(): Promise<WaitingInGroup[]> };
     readonly turns: { outlines(turns: readonly string[]): Promise<ReadonlyMap<string, TurnOutline>> };

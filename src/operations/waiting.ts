@@ -1,9 +1,9 @@
-import type { Group } from "../domain/group.ts";
+import type { GroupChat } from "../domain/group.ts";
 import type { WaitingInGroup } from "../stores/store.ts";
 import type { TurnView, WaitingView } from "./operations.ts";
 
-interface WaitingOptions {
-  readonly groups: { list(): readonly Group[] };
+export interface WaitingOptions {
+  readonly groups: { list(): readonly GroupChat[] };
   readonly store: { readonly messages: { waitingByGroup(): Promise<WaitingInGroup[]> } };
 }
 

@@ -24,7 +24,7 @@ export interface WorkOperationOptions {
 const shownChars = 400;
 
 export async function listWork(
-  { store }: WorkOperationOptions,
+  { store }: { readonly store: { readonly work: Pick<Store["work"], "list"> } },
   filter: Parameters<Operations["listWork"]>[0],
 ): Promise<WorkView[]> {
   return (await store.work.list(filter)).map(view);

@@ -1,5 +1,5 @@
 import { AppError } from "../lib/app-error.ts";
-import type { AuditWitness, EventReader, FolderReader, StoreDefinition, StoreSettings } from "./define-store.ts";
+import type { AuditWitness, EventReader, StoreDefinition, StoreReader, StoreSettings } from "./define-store.ts";
 import type { HomeHolder, HomeOwner } from "./sqlite/home-lock.ts";
 import { sqlite } from "./sqlite/definition.ts";
 import type { Store } from "./store.ts";
@@ -11,6 +11,12 @@ const storeDefinitions: readonly StoreDefinition[] = [sqlite];
 export async function openStore(settings: StoreSettings): Promise<Store> {
   const { definition, own } = choose(settings);
   return definition.open(own);
+}
+
+/** Opens a store to read what a host has left in it, and changes nothing. Throws like `openStore`, also when there is no store yet. */
+export async function openStoreReader(settings: StoreSettings): Promise<StoreReader> {
+  const { definition, own } = choose(settings);
+  return definition.openReader(own);
 }
 
 /** The audit head that a store remembers, read without changing the store: also while a host runs, also from a copy. Throws like `openStore`. */
@@ -32,12 +38,6 @@ function choose({ kind, ...own }: StoreSettings): { definition: StoreDefinition;
 export async function openEventReader(settings: StoreSettings): Promise<EventReader> {
   const { definition, own } = choose(settings);
   return definition.openEventReader(own);
-}
-
-/** Whose the folders of groups are, by a store, read without changing it. Throws like `openStore`, also when there is no store. */
-export async function openFolderReader(settings: StoreSettings): Promise<FolderReader> {
-  const { definition, own } = choose(settings);
-  return definition.openFolderReader(own);
 }
 
 /** Makes this process the only host of a home until the result is disposed or the process dies; AppError `host_running` otherwise. */

@@ -1,7 +1,7 @@
 import type * as z from "zod";
 
 import type { EventStore } from "./event-store.ts";
-import type { AuditIndex, GroupStore, Store } from "./store.ts";
+import type { AuditIndex, Store } from "./store.ts";
 
 /** Which store, and where: `kind` names the definition (left out: the one of a home), the rest is what its schema asks for. */
 export interface StoreSettings {
@@ -15,8 +15,18 @@ export type AuditWitness = Pick<AuditIndex, "head" | "signed"> & AsyncDisposable
 /** The events of a store, to be read. */
 export type EventReader = Pick<EventStore, "after" | "before"> & AsyncDisposable;
 
-/** Whose the folders of groups are, to be read. */
-export type FolderReader = Pick<GroupStore, "folders"> & AsyncDisposable;
+/** What a host has left in a store, to be read without it. */
+export interface StoreReader extends AsyncDisposable {
+  readonly messages: Pick<Store["messages"], "ofTurn" | "waitingByGroup">;
+  readonly groups: Pick<Store["groups"], "folder" | "folders" | "list">;
+  readonly chats: Pick<Store["chats"], "get" | "list">;
+  readonly sessions: Pick<Store["sessions"], "list">;
+  readonly turns: Pick<Store["turns"], "get" | "idsBeginningWith" | "list" | "outlines" | "steps">;
+  readonly work: Pick<Store["work"], "list">;
+  readonly outbox: Pick<Store["outbox"], "list" | "ofTurn">;
+  readonly executionPoints: Pick<Store["executionPoints"], "ofTurn">;
+  readonly usage: Pick<Store["usage"], "sums">;
+}
 
 /** A kind of store. */
 export interface StoreDefinition<Settings = unknown> {
@@ -27,10 +37,13 @@ export interface StoreDefinition<Settings = unknown> {
   open(settings: Settings): Promise<Store>;
   /** Reads without changing the store: also while a host runs, also from a copy. Rejects like `open`. */
   openAuditWitness(settings: Settings): Promise<AuditWitness>;
-  /** The same for its events. */
+  /**
+   * Opens what is there, to be read: makes, migrates and changes no file. Rejects like `open`, also where there is no store, or
+   * one of another version.
+   */
+  openReader(settings: Settings): Promise<StoreReader>;
+  /** The same as `openAuditWitness` for its events. */
   openEventReader(settings: Settings): Promise<EventReader>;
-  /** The same for the owners of groups' folders. */
-  openFolderReader(settings: Settings): Promise<FolderReader>;
 }
 
 /** Describes a kind of store. Its module should load quickly: `open` imports the rest. */

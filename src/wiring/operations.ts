@@ -1,9 +1,8 @@
 import { chatFault } from "../config/adapters.ts";
 import type { ConfigReloader } from "../config/config-reloader.ts";
-import { providerOf } from "../config/cross-checks.ts";
 import { groupDefaults } from "../config/groups.ts";
 import type { Outbox } from "../delivery/outbox.ts";
-import { capabilityOf, costUsd } from "../models/capabilities.ts";
+import { costOfReference } from "../models/capabilities.ts";
 import { createOperations } from "../operations/host-operations.ts";
 import type { EngineView, Operations } from "../operations/operations.ts";
 import { toError } from "../lib/app-error.ts";
@@ -62,12 +61,7 @@ export function createHostOperations(context: AppContext, options: HostOperation
     get routes() {
       return Object.keys(config.models.routes);
     },
-    costOf: (reference, usage) => {
-      const provider = providerOf(reference);
-      const model = reference.slice(provider.length + 1);
-      const kind = config.models.providers[provider]?.kind ?? "";
-      return costUsd(capabilityOf(kind, model, config.models.capabilities[reference]), usage);
-    },
+    costOf: (reference, usage) => costOfReference(config.models, reference, usage),
     pool: containers.pool,
     outbox: options.outbox,
     admissions: options.admissions,

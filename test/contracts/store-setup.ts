@@ -13,6 +13,7 @@ export async function restartableStore(open: OpenStore): Promise<Restartable> {
   const folder = await temporaryFolder();
   const path = join(folder.path, "home", "store");
   const restartable = {
+    path,
     store: await open(path),
     async restart(): Promise<Store> {
       await restartable.store[Symbol.asyncDispose]();
@@ -28,6 +29,7 @@ export async function restartableStore(open: OpenStore): Promise<Restartable> {
 }
 
 export interface Restartable extends AsyncDisposable {
+  readonly path: string;
   store: Store;
   /** Closes the store and opens it again from its files. */
   restart(): Promise<Store>;

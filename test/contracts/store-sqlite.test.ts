@@ -1,4 +1,7 @@
-import { openStore } from "../../src/stores/catalog.ts";
+import { openStore, openStoreReader } from "../../src/stores/catalog.ts";
 import { storeContract } from "./store.ts";
 
-storeContract("sqlite", (path) => openStore({ kind: "sqlite", path }));
+storeContract("sqlite", {
+  open: (path) => openStore({ kind: "sqlite", path }),
+  openReader: (path) => openStoreReader({ kind: "sqlite", path }),
+});

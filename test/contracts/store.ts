@@ -12,6 +12,7 @@ import { testInterventions } from "./store-interventions.ts";
 import { testLeases } from "./store-leases.ts";
 import { testMessages } from "./store-messages.ts";
 import { testOutbox } from "./store-outbox.ts";
+import { type OpenStoreReader, testReader } from "./store-reader.ts";
 import { testRetention } from "./store-retention.ts";
 import { testSessions } from "./store-sessions.ts";
 import type { OpenStore } from "./store-setup.ts";
@@ -19,8 +20,13 @@ import { testTurns } from "./store-turns.ts";
 import { testBudgets } from "./store-usage.ts";
 import { testWork } from "./store-work.ts";
 
-/** What every store has to keep; `open` gives the adapter under test on real files. */
-export function storeContract(name: string, open: OpenStore): void {
+export interface StoreAdapter {
+  readonly open: OpenStore;
+  readonly openReader: OpenStoreReader;
+}
+
+/** What every store has to keep; `open` gives the adapter under test on real files, `openReader` a reader of the same. */
+export function storeContract(name: string, { open, openReader }: StoreAdapter): void {
   const parts = {
     messages: testMessages,
     intake: testIntake,
@@ -40,6 +46,9 @@ export function storeContract(name: string, open: OpenStore): void {
     "audit index": testAuditIndex,
     events: testEvents,
   };
+  describe(`${name}: reading without a host`, () => {
+    testReader(open, openReader);
+  });
   for (const [part, define] of Object.entries(parts)) {
     describe(`${name}: ${part}`, () => {
       define(open);

@@ -14,12 +14,12 @@ export const sqlite = defineStore({
     const { openSqliteAuditWitness } = await import("./audit-witness.ts");
     return openSqliteAuditWitness(path);
   },
+  openReader: async ({ path }) => {
+    const { openSqliteStoreReader } = await import("./store-reader.ts");
+    return openSqliteStoreReader(path);
+  },
   openEventReader: async ({ path }) => {
     const { openSqliteEventReader } = await import("./event-reader.ts");
     return openSqliteEventReader(path);
-  },
-  openFolderReader: async ({ path }) => {
-    const { openSqliteFolderReader } = await import("./folder-reader.ts");
-    return openSqliteFolderReader(path);
   },
 });

@@ -14,7 +14,7 @@ test("an operator sees what waits in each group, since when, and next to the tur
     await host.store.messages.insert({ ...message, id }, { group: "main", state: "waiting", at });
 
   const status = await host.client.status();
-  const [turn] = await host.client.listTurns({ limit: "5" });
+  const [turn] = await host.client.listTurns({ limit: 5 });
   const report = await host.client.showTurn("t1", 100);
   const shown = [
     await crabpot({ home: folder.path }, "status"),

@@ -148,6 +148,37 @@ test("set-up installs the dependencies once, and again when the lock file has ch
   expect(third.stderr).toContain("npm ci");
 });
 
+test("for a start, the tools for tests are left out, and come when a test needs them; then they stay", async () => {
+  await using checkout = await freshCheckout(`echo "npm $*"; rm -rf node_modules; ${installNode}`);
+  const installed = async (...words: string[]) => {
+    const { code, stderr } = await checkout.run("scripts/setup", ...words);
+    expect(code).toBe(0);
+    const [, options] = /^npm ci (.*)$/m.exec(stderr) ?? [];
+    return options === undefined ? "nothing" : options.includes("--omit=dev") ? "what running needs" : "everything";
+  };
+  const release = (version: number) => writeFile(join(checkout.path, "package-lock.json"), `{ "v": ${version} }`);
+
+  const outcomes = [await installed("--omit=dev"), await installed("--omit=dev")];
+  await release(2);
+  outcomes.push(await installed("--omit=dev"), await installed(), await installed("--omit=dev"), await installed());
+  await release(3);
+  outcomes.push(await installed("--omit=dev"), await installed());
+
+  // Whoever has tested here goes on to: the next release is installed whole.
+  const [whole, least, none] = ["everything", "what running needs", "nothing"];
+  expect(outcomes).toEqual([least, none, least, whole, none, none, whole, none]);
+});
+
+test("an argument that set-up does not know is not passed over", async () => {
+  await using checkout = await freshCheckout();
+
+  const { code, stderr } = await checkout.run("scripts/setup", "--omit=dve");
+
+  expect(code).toBe(2);
+  expect(stderr).toContain("usage: scripts/setup [--omit=dev]");
+  expect(stderr).not.toContain("npm ci");
+});
+
 test("dependencies that cannot be installed end set-up with the command that mends it, and are tried again", async () => {
   await using checkout = await freshCheckout(`${installNode}; echo no registry >&2; exit 1`);
 

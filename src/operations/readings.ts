@@ -1,0 +1,130 @@
+import { type Chat, type Group, type GroupFolder, unknownGroup } from "../domain/group.ts";
+import type { StoredMessage } from "../domain/message.ts";
+import type { ModelUsage } from "../domain/model.ts";
+import type { HotContainerView } from "../domain/session.ts";
+import type { Step, Turn } from "../domain/turn.ts";
+import { AppError } from "../lib/app-error.ts";
+import { utcDay } from "../lib/utc-day.ts";
+import type { OutboxStore, Store, TurnOutline } from "../stores/store.ts";
+import type { GroupView, Readings, SessionView } from "./operations.ts";
+import { listOutbox } from "./outbox.ts";
+import { resolveId } from "./resolve-id.ts";
+import { lineTurns } from "./turn-lines.ts";
+import { reportTurn } from "./turn-report.ts";
+import { type WaitingOptions, waitingIn } from "./waiting.ts";
+import { listWork } from "./work.ts";
+
+/** What readings are made of: each is the smallest piece of the part that knows. */
+export interface ReadingOptions extends WaitingOptions {
+  readonly store: WaitingOptions["store"] & {
+    readonly messages: { ofTurn(turn: string): Promise<StoredMessage[]> };
+    readonly chats: {
+      list(): Promise<Chat[]>;
+      get(channel: string, chat: string): Promise<Chat | undefined>;
+    };
+    readonly sessions: Pick<Store["sessions"], "list">;
+    readonly work: Pick<Store["work"], "list">;
+    readonly turns: {
+      get(id: string): Promise<Turn | undefined>;
+      idsBeginningWith(prefix: string, limit: number): Promise<string[]>;
+      outlines(turns: readonly string[]): Promise<ReadonlyMap<string, TurnOutline>>;
+      list(filter: { group?: string | undefined; limit: number }): Promise<Turn[]>;
+      steps(turn: string): Promise<Step[]>;
+    };
+    readonly outbox: Pick<OutboxStore, "list" | "ofTurn">;
+    readonly executionPoints: Pick<Store["executionPoints"], "ofTurn">;
+    readonly usage: Pick<Store["usage"], "sums">;
+  };
+  readonly groups: WaitingOptions["groups"] & {
+    folders(): Promise<readonly GroupFolder[]>;
+    /** The same groups with what is set for them. Throws where that is not known. */
+    settings(): readonly Group[];
+  };
+  readonly pool: { list(): HotContainerView[] };
+  /** What a model of the routes asks for this, in US dollars; undefined when its price is not known. */
+  readonly costOf: (model: string, usage: ModelUsage) => number | undefined;
+}
+
+/** What the operator can look at without anything being changed, in a running host or in what one has left. */
+export function createReadings(options: ReadingOptions): Readings {
+  return {
+    listGroups: () => listGroups(options),
+    listChats: () => options.store.chats.list(),
+    listSessions: () => listSessions(options),
+    listTurns: async ({ group, state, limit }) => {
+      if (group !== undefined) requireGroup(options.groups.list(), group);
+      const turns = await options.store.turns.list({ group, limit: state === undefined ? limit : 1000 });
+      return lineTurns(options, turns.filter((turn) => state === undefined || turn.state === state).slice(0, limit));
+    },
+    showTurn: async (id, maxChars) => {
+      const turn = await findTurn(options, id);
+      const [messages, steps, said, executionPoints, waiting] = await Promise.all([
+        options.store.messages.ofTurn(turn.id),
+        options.store.turns.steps(turn.id),
+        options.store.outbox.ofTurn(turn.id),
+        options.store.executionPoints.ofTurn(turn.id),
+        waitingIn(options),
+      ]);
+      const found = { messages, steps, said, executionPoints };
+      return reportTurn({ ...turn, waiting: waiting.get(turn.group) }, found, maxChars);
+    },
+    listOutbox: (filter) => listOutbox(options, filter),
+    usage: (by, since) => options.store.usage.sums(by, utcDay(since)),
+    listWork: (filter) => listWork(options, filter),
+  };
+}
+
+async function listGroups({ groups, store }: ReadingOptions): Promise<GroupView[]> {
+  const folders = new Map((await groups.folders()).map((folder) => [folder.name, folder]));
+  return Promise.all(
+    groups.settings().map(async (group) => {
+      const chat = await store.chats.get(group.channel, group.chat);
+      const instructionsChangedAt = folders.get(group.name)?.instructions?.changedAt;
+      return { ...group, title: chat?.title, left: chat?.left, instructionsChangedAt };
+    }),
+  );
+}
+
+async function listSessions(options: ReadingOptions): Promise<SessionView[]> {
+  const hot = new Map(options.pool.list().map((container) => [container.session, container]));
+  const sessions = await options.store.sessions.list();
+  return sessions
+    .filter(({ archivedAt }) => archivedAt === undefined)
+    .map((session) => {
+      const container = hot.get(session.id);
+      return {
+        session: session.id,
+        key: session.key,
+        kind: session.kind,
+        group: session.group,
+        conversation: session.conversation,
+        generation: session.generation,
+        container: container && { name: container.name, state: container.state, lastUsedAt: container.lastUsedAt },
+      };
+    });
+}
+
+/** By its id or a beginning that no other has. Throws `not_found`, or `bad_input` where several begin like this. */
+export async function findTurn(
+  { store }: { readonly store: { readonly turns: Pick<ReadingOptions["store"]["turns"], "get" | "idsBeginningWith"> } },
+  given: string,
+): Promise<Turn> {
+  const id = await resolveId(given, {
+    what: "turn",
+    list: "crabpot turns list",
+    beginningWith: (prefix, limit) => store.turns.idsBeginningWith(prefix, limit),
+  });
+  const turn = await store.turns.get(id);
+  if (turn !== undefined) return turn;
+  throw new AppError("not_found", `The turn ${id} was removed just now.`);
+}
+
+/** Throws `not_found` with the groups that there are. */
+export function requireGroup<Known extends Pick<Group, "name">>(groups: readonly Known[], name: string): Known {
+  const found = groups.find((group) => group.name === name);
+  if (found) return found;
+  throw unknownGroup(
+    name,
+    groups.map((group) => group.name),
+  );
+}

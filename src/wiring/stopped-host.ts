@@ -1,0 +1,55 @@
+import { builtInAdapters } from "../config/adapters.ts";
+import { configuredGroups } from "../config/groups.ts";
+import type { HomePaths } from "../config/home.ts";
+import { checkConfig, type ConfigCheck } from "../config/load.ts";
+import type { EnvironmentVariables } from "../config/environment.ts";
+import type { Group, GroupChat } from "../domain/group.ts";
+import { isLost } from "../intake/group-folders.ts";
+import { sorted, withStored } from "../intake/group-registry.ts";
+import { AppError } from "../lib/app-error.ts";
+import { costOfReference } from "../models/capabilities.ts";
+import type { Readings } from "../operations/operations.ts";
+import { createReadings } from "../operations/readings.ts";
+import { openStoreReader } from "../stores/catalog.ts";
+import type { StoreReader } from "../stores/define-store.ts";
+
+/** What a host that does not run has left, to be looked at as if it did. Nothing is changed. Throws `store_failed`. */
+export async function readStoppedHost(
+  paths: HomePaths,
+  variables: EnvironmentVariables,
+): Promise<Readings & AsyncDisposable> {
+  await using opening = new AsyncDisposableStack();
+  const store = opening.use(await openStoreReader({ path: paths.database }));
+  const check = await checkConfig(paths.config, variables, builtInAdapters);
+  const groups = await readGroups(store, paths.config, check);
+  const owned = opening.move();
+  const readings = createReadings({
+    store,
+    groups,
+    pool: { list: () => [] },
+    costOf: (model, usage) => (check.ok ? costOfReference(check.loaded.config.models, model, usage) : undefined),
+  });
+  return { ...readings, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+}
+
+/** A configuration that cannot be used, for want of a variable say, hides what groups are like, but not which there are. */
+async function readGroups(
+  store: StoreReader,
+  file: string,
+  check: ConfigCheck,
+): Promise<Parameters<typeof createReadings>[0]["groups"]> {
+  const folders = (): ReturnType<StoreReader["groups"]["folders"]> => store.groups.folders();
+  if (!check.ok) {
+    const known: readonly GroupChat[] = await folders();
+    const settings = (): never => {
+      throw new AppError("config_invalid", `${file} cannot be used, so it is not known which groups there are.`, {
+        fix: "`crabpot config check` says what is wrong",
+      });
+    };
+    return { folders, list: () => known, settings };
+  }
+  const isServed = { isLost: (group: Group) => isLost(store.groups, group) };
+  const { groups } = await withStored(isServed, configuredGroups(check.loaded.config), await store.groups.list());
+  const list = (): readonly Group[] => sorted(groups);
+  return { folders, list, settings: list };
+}
