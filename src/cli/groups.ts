@@ -5,6 +5,7 @@ import type { Trigger } from "../domain/group.ts";
 import type { CommandContext } from "./context.ts";
 import { addLeaf } from "./context.ts";
 import { formatTime } from "./formats.ts";
+import { ownCommand } from "../lib/own-command.ts";
 
 export function addGroupsCommand(program: Command, context: CommandContext): void {
   const groups = program.command("groups").description("list, add or remove groups");
@@ -31,7 +32,7 @@ export function addGroupsCommand(program: Command, context: CommandContext): voi
 
   addLeaf(groups, "add <name>", "register a chat as a group; its folder gets this name")
     .requiredOption("--channel <channel>", "the channel that the chat is on")
-    .requiredOption("--chat <chat>", "the chat's id, as `crabpot chats` shows it")
+    .requiredOption("--chat <chat>", `the chat's id, as \`${ownCommand("chats")}\` shows it`)
     .addOption(new Option("--trigger <when>", "which messages the agent answers").choices(["mention", "always"]))
     .option("--main", "your own group: needs no mention")
     .option("--model <route>", "the model route that answers")

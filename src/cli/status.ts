@@ -4,6 +4,7 @@ import type { HostStatus } from "../operations/operations.ts";
 import type { CommandContext } from "./context.ts";
 import { addLeaf } from "./context.ts";
 import { formatDuration, formatTime } from "./formats.ts";
+import { ownCommand } from "../lib/own-command.ts";
 
 export function addStatusCommand(program: Command, context: CommandContext): void {
   addLeaf(program, "status", "how the running host is doing").action(async (_options: object, command: Command) => {
@@ -37,7 +38,10 @@ function describeStatus(status: HostStatus): [string, string | number | undefine
       `${channel.state} since ${formatTime(channel.since)} UTC${channel.detail === undefined ? "" : ` (${channel.detail})`}`,
     ]),
     ["groups", status.groups],
-    ["requests", status.requests > 0 ? `${status.requests} of chats that ask to be groups: crabpot chats` : undefined],
+    [
+      "requests",
+      status.requests > 0 ? `${status.requests} of chats that ask to be groups: ${ownCommand("chats")}` : undefined,
+    ],
     ["containers", `${containers.hot} hot, ${containers.busy} busy, ${describeMost(containers.max)}`],
     ["turns", `${turns.running} running, ${turns.waitingGroups} groups waiting`],
     ["waiting", describeWaiting(waiting)],

@@ -2,6 +2,7 @@ import type { FSWatcher } from "chokidar";
 import type { Logger } from "pino";
 
 import { toError } from "../lib/app-error.ts";
+import { ownCommand } from "../lib/own-command.ts";
 
 /** Editors write in several steps; a change counts when nothing has happened for so long, */
 const quietMs = 250;
@@ -45,7 +46,10 @@ export class ConfigWatch implements AsyncDisposable {
   async #open(): Promise<FSWatcher | undefined> {
     const { logger, files } = this.#options;
     const onError = (error: unknown): void =>
-      logger.warn({ err: toError(error) }, "config.yaml cannot be watched; `crabpot config apply` reads it again");
+      logger.warn(
+        { err: toError(error) },
+        `config.yaml cannot be watched; \`${ownCommand("config apply")}\` reads it again`,
+      );
     try {
       const { watch } = await import("chokidar");
       if (this.#isOver) return undefined;

@@ -10,6 +10,7 @@ import type { OutboxStore } from "../stores/store.ts";
 import { deliveryRetry, retryDelayMs } from "./backoff.ts";
 import { withDeadline } from "./deadline.ts";
 import { expiresAt } from "./expiry.ts";
+import { ownCommand } from "../lib/own-command.ts";
 
 const answerDeadlineMs = 60_000;
 /** Until the store is retried after it failed. */
@@ -160,7 +161,7 @@ export class Delivery {
     }
     if (!this.#told.has(row.seq)) {
       this.#told.add(row.seq);
-      const fix = `check the chat; if the message is not there, run \`crabpot outbox retry ${row.seq}\``;
+      const fix = `check the chat; if the message is not there, run \`${ownCommand(`outbox retry ${row.seq}`)}\``;
       this.#options.logger.error(
         { ...about(row), reason: message.lastError, fix },
         "could not tell whether a message arrived; not sending it again",

@@ -25,6 +25,7 @@ import type {
   Operations,
   SessionView,
 } from "./operations.ts";
+import { ownCommand } from "../lib/own-command.ts";
 
 /** A channel as the operator's commands need it. `login` is there only where an account has to be linked. */
 export interface OperableChannel {
@@ -112,7 +113,7 @@ export function createOperations(options: OperationOptions): Operations {
     listChats: () => options.store.chats.list(),
     forgetRequest: async (code) => {
       const request = await options.store.requests.get(code.toUpperCase());
-      if (!request) throw new AppError("not_found", `There is no request "${code}".`, { fix: "crabpot chats" });
+      if (!request) throw new AppError("not_found", `There is no request "${code}".`, { fix: ownCommand("chats") });
       await options.store.requests.forget(request.channel, request.chat);
     },
     listSessions: () => listSessions(options),
@@ -252,7 +253,7 @@ async function stopSession(options: OperationOptions, target: string): Promise<r
   if (meant.length === 0) {
     const id = await resolveId(target, {
       what: "session or group",
-      list: "crabpot sessions list",
+      list: ownCommand("sessions list"),
       beginningWith: async (prefix) => sessions.map((session) => session.id).filter((one) => one.startsWith(prefix)),
     });
     meant = sessions.filter((session) => session.id === id);
@@ -304,7 +305,7 @@ async function* login(
 async function findTurn({ store }: OperationOptions, given: string): Promise<Turn> {
   const id = await resolveId(given, {
     what: "turn",
-    list: "crabpot turns list",
+    list: ownCommand("turns list"),
     beginningWith: (prefix, limit) => store.turns.idsBeginningWith(prefix, limit),
   });
   const turn = await store.turns.get(id);
