@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 
-import type { Group } from "../domain/group.ts";
+import { type Group, unknownGroup } from "../domain/group.ts";
 import { mainSessionKey, sideSessionKey } from "../domain/session.ts";
 import type { Work } from "../domain/work.ts";
 import { AppError } from "../lib/app-error.ts";
@@ -34,9 +34,14 @@ export async function listWork(
 /** Gives a group's agent something to do, in the group's main session or in one beside it, which is made if it is new. */
 export async function addWork(options: WorkOperationOptions, wanted: NewOperatorWork): Promise<WorkView> {
   const { store, clock } = options;
-  const group = options.groups.list().find(({ name }) => name === wanted.group);
-  if (!group)
-    throw new AppError("not_found", `There is no group "${wanted.group}".`, { fix: ownCommand("groups list") });
+  const groups = options.groups.list();
+  const group = groups.find(({ name }) => name === wanted.group);
+  if (!group) {
+    throw unknownGroup(
+      wanted.group,
+      groups.map(({ name }) => name),
+    );
+  }
   const { id: session } =
     wanted.session === undefined
       ? await store.sessions.open(mainSessionKey(group), group.name)
