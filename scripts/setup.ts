@@ -6,6 +6,7 @@ import { AppError, toError } from "../src/lib/app-error.ts";
 import { ensureAgentImage } from "./steps/agent-image.ts";
 import { ensureBaseImage } from "./steps/base-image.ts";
 import { ensureEngine } from "./steps/engine.ts";
+import { linkCommand } from "./steps/own-link.ts";
 import { say } from "./steps/say.ts";
 
 /** Run by scripts/setup, which has taken the lock under this process's id. Exit code 3: something must be mended first. */
@@ -36,6 +37,8 @@ async function setUp(): Promise<void> {
     return { result: image, words: image.reference };
   });
   await step("agent image", async () => ({ result: undefined, words: await ensureAgentImage(context, base.id) }));
+  const link = await linkCommand(checkoutFolder, surroundings);
+  if (link !== undefined) say(`to type crabpot from anywhere: ${link}`);
 }
 
 process.on("exit", () => {

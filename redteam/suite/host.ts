@@ -13,6 +13,7 @@ import { stringify } from "yaml";
 import { readEnvironment } from "../../src/config/environment.ts";
 import { AppError } from "../../src/lib/app-error.ts";
 import { markPlayground, playgroundPrefix } from "./leftovers.ts";
+import { ownCommand } from "../../src/lib/own-command.ts";
 
 const commandLine = join(readEnvironment().checkout, "scripts", "crabpot");
 const startMs = 60_000;
@@ -170,7 +171,7 @@ export class AttackedHost implements AsyncDisposable {
     }
     const why = this.#output.slice(-2_000);
     throw new AppError("setup_required", `The host under attack could not be started. It said:\n${why}`, {
-      fix: "crabpot doctor",
+      fix: ownCommand("doctor"),
     });
   }
 }

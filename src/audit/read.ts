@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { AppError } from "../lib/app-error.ts";
 import { dayOf, listDayFiles, readLines } from "./log-files.ts";
 import { type AuditRecord, parseRecord } from "./record.ts";
+import { ownCommand } from "../lib/own-command.ts";
 
 export interface ReadOptions {
   readonly folder: string;
@@ -55,7 +56,7 @@ async function* recordsOf(
     const record = end === "line-feed" ? parseRecord(bytes) : undefined;
     if (!record) {
       throw new AppError("audit_broken", `Line ${number} of ${join(folder, file)} is not an audit record.`, {
-        fix: "crabpot audit verify",
+        fix: ownCommand("audit verify"),
       });
     }
     if (record.ts >= from && (group === undefined || record.group === group)) yield record;

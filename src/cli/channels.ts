@@ -6,6 +6,7 @@ import { AppError } from "../lib/app-error.ts";
 import type { CommandContext } from "./context.ts";
 import { addLeaf } from "./context.ts";
 import { formatTime } from "./formats.ts";
+import { ownCommand } from "../lib/own-command.ts";
 
 export function addChannelsCommand(program: Command, context: CommandContext): void {
   const channels = program.command("channels").description("list channels, link an account");
@@ -37,7 +38,7 @@ export function addChannelsCommand(program: Command, context: CommandContext): v
       }
       if (!last || !("state" in last) || last.state !== "open") {
         throw new AppError("unauthorized", `The channel ${name} is not linked.`, {
-          fix: "See `crabpot channels list`.",
+          fix: `See \`${ownCommand("channels list")}\`.`,
         });
       }
     });

@@ -3,6 +3,7 @@ import type { Command } from "commander";
 import type { CommandContext } from "./context.ts";
 import { addLeaf } from "./context.ts";
 import { formatTime } from "./formats.ts";
+import { ownCommand } from "../lib/own-command.ts";
 
 export function addChatsCommand(program: Command, context: CommandContext): void {
   const chats = addLeaf(program, "chats", "unregistered chats that somebody wrote in; texts are not kept");
@@ -53,7 +54,7 @@ function addAnswers(chats: Command, context: CommandContext): void {
       const output = context.outputOf(command);
       if (output.json) output.object(denied);
       output.line(
-        `The chat of request ${code} stays silent. crabpot chats approve ${code} would still make it a group.`,
+        `The chat of request ${code} stays silent. ${ownCommand(`chats approve ${code}`)} would still make it a group.`,
       );
     },
   );

@@ -6,6 +6,7 @@ import { AppError } from "../lib/app-error.ts";
 import type { CommandContext } from "./context.ts";
 import { addLeaf } from "./context.ts";
 import { formatTime } from "./formats.ts";
+import { ownCommand } from "../lib/own-command.ts";
 
 export function addGroupsCommand(program: Command, context: CommandContext): void {
   const groups = program.command("groups").description("list, add or remove groups");
@@ -32,7 +33,7 @@ export function addGroupsCommand(program: Command, context: CommandContext): voi
 
   addLeaf(groups, "add <name>", "register a chat as a group; its folder gets this name")
     .option("--channel <channel>", "the channel that the chat is on")
-    .option("--chat <chat>", "the chat's id, as `crabpot chats` shows it")
+    .option("--chat <chat>", `the chat's id, as \`${ownCommand("chats")}\` shows it`)
     .option("--code <code>", "the code of the chat's request, in place of --channel and --chat")
     .addOption(new Option("--trigger <when>", "which messages the agent answers").choices(["mention", "always"]))
     .option("--main", "your own group: needs no mention")
@@ -77,9 +78,9 @@ async function findChat(
   if (code === undefined && channel !== undefined && chat !== undefined) return { channel, chat };
   if (code === undefined || channel !== undefined || chat !== undefined)
     throw new AppError("usage", "Say which chat: --channel and --chat, or --code alone.", {
-      fix: "See `crabpot chats`.",
+      fix: `See \`${ownCommand("chats")}\`.`,
     });
   const found = (await host.listChats()).find(({ request }) => request?.code === code.toUpperCase());
-  if (!found) throw new AppError("not_found", `There is no request "${code}".`, { fix: "crabpot chats" });
+  if (!found) throw new AppError("not_found", `There is no request "${code}".`, { fix: ownCommand("chats") });
   return found;
 }

@@ -4,6 +4,7 @@ import type { HostStatus } from "../operations/operations.ts";
 import type { CommandContext } from "./context.ts";
 import { addLeaf } from "./context.ts";
 import { formatDuration, formatTime } from "./formats.ts";
+import { ownCommand } from "../lib/own-command.ts";
 
 export function addStatusCommand(program: Command, context: CommandContext): void {
   addLeaf(program, "status", "how the running host is doing").action(async (_options: object, command: Command) => {
@@ -39,9 +40,12 @@ function describeStatus(status: HostStatus): [string, string | number | undefine
     ["groups", status.groups],
     ...status.refusedMounts.map(({ group, target, reason }): [string, string] => [
       "mount refused",
-      `${target} of group ${group}: ${reason} See crabpot mounts check ${group}`,
+      `${target} of group ${group}: ${reason} See ${ownCommand(`mounts check ${group}`)}`,
     ]),
-    ["requests", status.requests > 0 ? `${status.requests} of chats that ask to be groups: crabpot chats` : undefined],
+    [
+      "requests",
+      status.requests > 0 ? `${status.requests} of chats that ask to be groups: ${ownCommand("chats")}` : undefined,
+    ],
     ["containers", `${containers.hot} hot, ${containers.busy} busy, ${describeMost(containers.max)}`],
     ["turns", `${turns.running} running, ${turns.waitingGroups} groups waiting`],
     ["waiting", describeWaiting(waiting)],

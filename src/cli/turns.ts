@@ -53,11 +53,11 @@ function addListCommand(turns: Command, context: CommandContext): void {
         [
           { title: "turn", of: (turn) => turn.id, shownChars: 8 },
           { title: "group", of: (turn) => turn.group },
-          { title: "member", of: (turn) => turn.member ?? (turn.cause === "message" ? "" : `(${turn.cause})`) },
+          { title: "member", of: describeAsker, shownChars: 20 },
           { title: "state", of: (turn) => turn.state },
           { title: "started (UTC)", of: (turn) => formatTime(turn.startedAt) },
           { title: "took", of: (turn) => (turn.endedAt ? formatDuration(turn.endedAt - turn.startedAt) : "") },
-          { title: "cost", of: (turn) => turn.usd && formatUsd(turn.usd) },
+          { title: "cost", of: ({ usd }) => (usd === undefined ? undefined : formatUsd(usd)) },
           { title: "question", of: describeQuestion, fills: true },
         ],
         "There are no such turns.",
@@ -68,9 +68,14 @@ function addListCommand(turns: Command, context: CommandContext): void {
     });
 }
 
-/** Why it failed goes first: it is what is looked for. */
+/** A member, or in brackets what else made it begin. */
+function describeAsker({ member, cause }: TurnLine): string | undefined {
+  return member ?? (cause === "message" ? undefined : `(${cause})`);
+}
+
+/** With why it failed or was cancelled. */
 function describeQuestion({ question = "", reason }: TurnLine): string {
-  return reason === undefined ? question : `[${reason}] ${question}`;
+  return reason === undefined ? question : `${question} [${reason}]`;
 }
 
 function describeWaiting({ waiting }: TurnView): string | undefined {

@@ -7,6 +7,7 @@ import type { CommandContext } from "./context.ts";
 import { addLeaf } from "./context.ts";
 import { formatTime } from "./formats.ts";
 import { parseCount } from "./logs.ts";
+import { ownCommand } from "../lib/own-command.ts";
 
 const states = ["due", "taken", "settled", "dropped"];
 const shownChars = 60;
@@ -24,7 +25,7 @@ export function addWorkCommand(program: Command, context: CommandContext): void 
   addLeaf(work, "add <text>", "give the agent of a group something to do now; its answer goes to the group's chat")
     .requiredOption("--group <name>", "whose agent")
     .option("--session <name>", "in a session of this name beside the group's conversation, made if it is new")
-    .option("--silent", "the answer goes nowhere; see it with `crabpot turns show`")
+    .option("--silent", `the answer goes nowhere; see it with \`${ownCommand("turns show")}\``)
     .action(async (text: string, { group, session, silent }: AddOptions, command: Command) => {
       const added = await context.host.addWork({ group, text, session, silent: silent === true });
       const output = context.outputOf(command);

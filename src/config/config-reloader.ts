@@ -8,6 +8,7 @@ import { type ConfigChange, planChange } from "./config-change.ts";
 import { describeFault, type ConfigCheck, type LoadedConfig } from "./load.ts";
 import type { ConfigFault } from "./faults.ts";
 import type { Config } from "./schema.ts";
+import { ownCommand } from "../lib/own-command.ts";
 
 export interface ConfigReloaderOptions {
   readonly running: () => Config;
@@ -156,7 +157,7 @@ export class ConfigReloader implements AsyncDisposable {
     logger.error({ faults }, `${name} cannot be used. ${effect}`);
     const shown = paths.filter((path) => path !== name).slice(0, 5);
     const where = shown.length > 0 ? ` (${shown.join(", ")})` : "";
-    const how = isConfig ? "`crabpot config check` says what is wrong." : "`crabpot status` says what is wrong.";
+    const how = `\`${ownCommand(isConfig ? "config check" : "status")}\` says what is wrong.`;
     tell(`${name} was changed and cannot be used${where}. ${effect} ${how}`);
   }
 

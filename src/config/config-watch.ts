@@ -5,6 +5,7 @@ import { basename, dirname } from "node:path";
 import type { Logger } from "pino";
 
 import { toError } from "../lib/app-error.ts";
+import { ownCommand } from "../lib/own-command.ts";
 
 /** Editors write in several steps; a change counts when nothing has happened for so long, */
 const quietMs = 250;
@@ -80,7 +81,7 @@ export class ConfigWatch implements AsyncDisposable {
   #failed(error: unknown): void {
     this.#options.logger.warn(
       { err: toError(error) },
-      "config.yaml cannot be watched; `crabpot config apply` reads it again",
+      `config.yaml cannot be watched; \`${ownCommand("config apply")}\` reads it again`,
     );
   }
 

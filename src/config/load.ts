@@ -15,6 +15,7 @@ import type { Config } from "./schema.ts";
 import { configSchema } from "./schema.ts";
 import { secretsOf, unreplacedSecrets } from "./secrets.ts";
 import { substitute } from "./substitute.ts";
+import { ownCommand } from "../lib/own-command.ts";
 
 /** A configuration that passed every check; deeply frozen. */
 export interface LoadedConfig {
@@ -48,7 +49,7 @@ export async function loadConfig(
 
 function toError(file: string, faults: readonly ConfigFault[]): AppError {
   const fix =
-    faults.find((fault) => fault.fix !== undefined)?.fix ?? `Edit ${file}, then try \`crabpot config check\`.`;
+    faults.find((fault) => fault.fix !== undefined)?.fix ?? `Edit ${file}, then try \`${ownCommand("config check")}\`.`;
   const lines = faults.map(describeFault);
   const text = lines.length === 1 ? ` ${lines.join("")}` : `\n${lines.map((line) => `  ${line}`).join("\n")}`;
   return new AppError("config_invalid", `${file} cannot be used:${text}`, { fix });

@@ -10,6 +10,7 @@ import type { Sleep } from "../lib/sleep.ts";
 import type { OutboxStore } from "../stores/store.ts";
 import { withDeadline } from "./deadline.ts";
 import { expiresAt } from "./expiry.ts";
+import { ownCommand } from "../lib/own-command.ts";
 
 const attemptsPerMessage = 5;
 const backoff: BackoffOptions = { firstMs: 1_000, longestMs: 60_000, jitter: { least: 0.5, most: 1 } };
@@ -162,7 +163,7 @@ export class Delivery {
     }
     if (!this.#told.has(row.seq)) {
       this.#told.add(row.seq);
-      const fix = `check the chat; if the message is not there, run \`crabpot outbox retry ${row.seq}\``;
+      const fix = `check the chat; if the message is not there, run \`${ownCommand(`outbox retry ${row.seq}`)}\``;
       this.#options.logger.error(
         { ...about(row), reason: message.lastError, fix },
         "could not tell whether a message arrived; not sending it again",

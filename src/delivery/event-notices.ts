@@ -3,6 +3,7 @@ import type { Logger } from "pino";
 import type { EventType, HostEvent } from "../events/event.ts";
 import { plainSentence } from "../lib/plain-words.ts";
 import type { TellOperator } from "./operator-notices.ts";
+import { ownCommand } from "../lib/own-command.ts";
 
 /** Names that one sentence holds. */
 const mostNamed = 5;
@@ -32,7 +33,7 @@ export function createEventNotices(logger: Logger, tell: TellOperator): (event: 
     "instructions.changed": ({ group, data }) =>
       logger.warn({ group, ...data }, "a group's instructions have changed since its last turn"),
     "admission.requested": ({ data }) =>
-      logger.info(data, `a chat asks to become a group; to let it in: crabpot chats approve ${data.code}`),
+      logger.info(data, `a chat asks to become a group; to let it in: ${ownCommand(`chats approve ${data.code}`)}`),
     "egress.judged": (event) => noticeEgress(event, { logger, tell }),
   };
   return (event) => (notices[event.type] as ((event: HostEvent) => void) | undefined)?.(event);
@@ -44,7 +45,7 @@ function noticeExecutionPoints(
   tell: TellOperator,
 ): void {
   const files = count === 1 ? "a file" : `${count} files`;
-  const about = turn === undefined ? `crabpot logs --group ${group}` : `crabpot turns show ${turn}`;
+  const about = ownCommand(turn === undefined ? `logs --group ${group}` : `turns show ${turn}`);
   tell({
     text: `The agent of group ${group} has changed ${files} in a mounted folder that your programs may run automatically. Check before you work there: ${about}`,
     hiddenFrom: group,

@@ -1,6 +1,7 @@
 import type { Group } from "../domain/group.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { TellOperator } from "./operator-notices.ts";
+import { ownCommand } from "../lib/own-command.ts";
 
 /** Until the operator is told of the same failure again. */
 const quietMs = 3_600_000;
@@ -34,7 +35,7 @@ export function createFailureNotices({ tell, groups, clock }: FailureNoticesOpti
     for (const [old, at] of toldAt) if (now - at >= quietMs) toldAt.delete(old);
     toldAt.set(key, now);
     tell({
-      text: `A turn of group ${group.name} failed: ${detail} Members were told without the details. More: crabpot turns show ${turn}. The same is told at most once an hour.`,
+      text: `A turn of group ${group.name} failed: ${detail} Members were told without the details. More: ${ownCommand(`turns show ${turn}`)}. The same is told at most once an hour.`,
     });
     return true;
   };

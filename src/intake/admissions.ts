@@ -14,6 +14,7 @@ import type { PendingCommand, Store } from "../stores/store.ts";
 import type { GroupRegistry } from "./group-registry.ts";
 import { greetingFor } from "./greeting.ts";
 import { createInOrder } from "./in-order.ts";
+import { ownCommand } from "../lib/own-command.ts";
 
 export interface AdmissionOptions {
   readonly store: { readonly requests: Pick<Store["requests"], "get"> };
@@ -112,7 +113,7 @@ async function deny(options: AdmissionOptions, said: string): Promise<Decision> 
 async function requestWith({ store }: AdmissionOptions, code: string): Promise<ChatRequest> {
   const request = await store.requests.get(code.toUpperCase());
   if (request) return request;
-  throw new AppError("not_found", `There is no request "${code}".`, { fix: "crabpot chats" });
+  throw new AppError("not_found", `There is no request "${code}".`, { fix: ownCommand("chats") });
 }
 
 function describeChat({ title, sender, channel }: ChatRequest): string {

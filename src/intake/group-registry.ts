@@ -2,6 +2,7 @@ import { type Group, groupNameFault } from "../domain/group.ts";
 import { AppError } from "../lib/app-error.ts";
 import type { GroupStore } from "../stores/store.ts";
 import { createInOrder } from "./in-order.ts";
+import { ownCommand } from "../lib/own-command.ts";
 
 /** A group to be added at run time. */
 type NewGroup = Omit<Group, "origin">;
@@ -135,7 +136,7 @@ async function removeGroup(
       fix: `remove "${name}" below "groups" in config.yaml`,
     });
   }
-  if (!group) throw new AppError("not_found", `There is no group "${name}".`, { fix: "crabpot groups list" });
+  if (!group) throw new AppError("not_found", `There is no group "${name}".`, { fix: ownCommand("groups list") });
   await options.store.remove(name);
   if (!groups.delete(name)) shadowed.splice(shadowed.indexOf(group), 1);
   return group;

@@ -6,6 +6,7 @@ import type { Clock } from "../lib/clock.ts";
 import { quotedName } from "../lib/plain-words.ts";
 import type { Store } from "../stores/store.ts";
 import { isMentioned } from "./mention.ts";
+import { ownCommand } from "../lib/own-command.ts";
 
 export interface OnboardingOptions {
   readonly store: { readonly requests: Pick<Store["requests"], "open"> };
@@ -49,7 +50,9 @@ export function createOnboarding(options: OnboardingOptions): (message: Incoming
       channel: group.channel,
       chat: group.chat,
       kind: "notice",
-      text: options.isConnected(group.channel) ? text : `${text}, or on the host: crabpot chats approve ${code}`,
+      text: options.isConnected(group.channel)
+        ? text
+        : `${text}, or on the host: ${ownCommand(`chats approve ${code}`)}`,
       inReplyTo: [],
       turn: undefined,
     }));

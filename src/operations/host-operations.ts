@@ -18,6 +18,7 @@ import { resolveId } from "./resolve-id.ts";
 import { listWaiting } from "./waiting.ts";
 import { addWork, dropWork } from "./work.ts";
 import type { ChannelView, EngineView, HostStatus, NewGroup, Operations } from "./operations.ts";
+import { ownCommand } from "../lib/own-command.ts";
 
 /** A channel as the operator's commands need it. `login` is there only where an account has to be linked. */
 export interface OperableChannel {
@@ -204,7 +205,7 @@ async function stopSession(options: OperationOptions, target: string): Promise<r
   if (meant.length === 0) {
     const id = await resolveId(target, {
       what: "session or group",
-      list: "crabpot sessions list",
+      list: ownCommand("sessions list"),
       beginningWith: async (prefix) => sessions.map((session) => session.id).filter((one) => one.startsWith(prefix)),
     });
     meant = sessions.filter((session) => session.id === id);

@@ -5,6 +5,7 @@ import type { Clock } from "../lib/clock.ts";
 import { shorten } from "../lib/visible.ts";
 import type { OutboxStore } from "../stores/store.ts";
 import type { Operations, OutboxView } from "./operations.ts";
+import { ownCommand } from "../lib/own-command.ts";
 
 export interface OutboxOperationOptions {
   readonly store: { readonly outbox: Pick<OutboxStore, "add" | "get" | "list"> };
@@ -48,7 +49,7 @@ export async function retryOutbox(
 }
 
 function requireRetryable(seq: number, row: OutgoingMessage | undefined): void {
-  const fix = "See `crabpot outbox list`.";
+  const fix = `See \`${ownCommand("outbox list")}\`.`;
   if (!row) throw new AppError("not_found", `There is no message ${seq} in the outbox.`, { fix });
   if (row.pruned === true) {
     throw new AppError("conflict", `The text of message ${seq} is no longer kept, so it cannot be sent again.`);

@@ -13,6 +13,7 @@ import { lineTurns } from "./turn-lines.ts";
 import { reportTurn } from "./turn-report.ts";
 import { type WaitingOptions, waitingIn } from "./waiting.ts";
 import { listWork } from "./work.ts";
+import { ownCommand } from "../lib/own-command.ts";
 
 /** What readings are made of: each is the smallest piece of the part that knows. */
 export interface ReadingOptions extends WaitingOptions {
@@ -111,7 +112,7 @@ export async function findTurn(
 ): Promise<Turn> {
   const id = await resolveId(given, {
     what: "turn",
-    list: "crabpot turns list",
+    list: ownCommand("turns list"),
     beginningWith: (prefix, limit) => store.turns.idsBeginningWith(prefix, limit),
   });
   const turn = await store.turns.get(id);

@@ -4,6 +4,7 @@ import type { OutgoingDraft } from "../domain/message.ts";
 import { AppError } from "../lib/app-error.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Store } from "../stores/store.ts";
+import { ownCommand } from "../lib/own-command.ts";
 
 interface Decision {
   readonly outgoing: readonly OutgoingDraft[];
@@ -42,7 +43,7 @@ export async function denyRequest(options: RequestOperationOptions, code: string
 
 export async function forgetRequest({ store }: RequestOperationOptions, code: string): Promise<void> {
   const request = await store.requests.get(code.toUpperCase());
-  if (!request) throw new AppError("not_found", `There is no request "${code}".`, { fix: "crabpot chats" });
+  if (!request) throw new AppError("not_found", `There is no request "${code}".`, { fix: ownCommand("chats") });
   await store.requests.forget(request.channel, request.chat);
 }
 

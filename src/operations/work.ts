@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 
-import type { Group } from "../domain/group.ts";
+import { type Group, unknownGroup } from "../domain/group.ts";
 import { mainSessionKey, sideSessionKey } from "../domain/session.ts";
 import type { Work } from "../domain/work.ts";
 import { AppError } from "../lib/app-error.ts";
@@ -9,6 +9,7 @@ import { shorten } from "../lib/visible.ts";
 import type { Store } from "../stores/store.ts";
 import type { NewOperatorWork, Operations, WorkView } from "./operations.ts";
 import { resolveId } from "./resolve-id.ts";
+import { ownCommand } from "../lib/own-command.ts";
 
 export interface WorkOperationOptions {
   readonly store: {
@@ -33,8 +34,14 @@ export async function listWork(
 /** Gives a group's agent something to do, in the group's main session or in one beside it, which is made if it is new. */
 export async function addWork(options: WorkOperationOptions, wanted: NewOperatorWork): Promise<WorkView> {
   const { store, clock } = options;
-  const group = options.groups.list().find(({ name }) => name === wanted.group);
-  if (!group) throw new AppError("not_found", `There is no group "${wanted.group}".`, { fix: "crabpot groups list" });
+  const groups = options.groups.list();
+  const group = groups.find(({ name }) => name === wanted.group);
+  if (!group) {
+    throw unknownGroup(
+      wanted.group,
+      groups.map(({ name }) => name),
+    );
+  }
   const { id: session } =
     wanted.session === undefined
       ? await store.sessions.open(mainSessionKey(group), group.name)
@@ -64,19 +71,19 @@ export async function dropWork(options: WorkOperationOptions, given: string): Pr
   const { work } = options.store;
   const id = await resolveId(given, {
     what: "work",
-    list: "crabpot work list",
+    list: ownCommand("work list"),
     beginningWith: (prefix, limit) => work.idsBeginningWith(prefix, limit),
   });
   if (await work.drop(id, "dropped by the operator")) return id;
   const { state } = await found(options, id);
   throw new AppError("conflict", `Work ${id} is ${state}; only work that is due can be dropped.`, {
-    fix: "crabpot work list",
+    fix: ownCommand("work list"),
   });
 }
 
 async function found({ store }: WorkOperationOptions, id: string): Promise<Work> {
   const work = await store.work.get(id);
-  if (!work) throw new AppError("not_found", `There is no work ${id}.`, { fix: "crabpot work list" });
+  if (!work) throw new AppError("not_found", `There is no work ${id}.`, { fix: ownCommand("work list") });
   return work;
 }
 

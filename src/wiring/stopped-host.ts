@@ -12,6 +12,7 @@ import type { Readings } from "../operations/operations.ts";
 import { createReadings } from "../operations/readings.ts";
 import { openStoreReader } from "../stores/catalog.ts";
 import type { StoreReader } from "../stores/define-store.ts";
+import { ownCommand } from "../lib/own-command.ts";
 
 /** What a host that does not run has left, to be looked at as if it did. Nothing is changed. Throws `store_failed`. */
 export async function readStoppedHost(
@@ -43,7 +44,7 @@ async function readGroups(
     const known: readonly GroupChat[] = await folders();
     const settings = (): never => {
       throw new AppError("config_invalid", `${file} cannot be used, so it is not known which groups there are.`, {
-        fix: "`crabpot config check` says what is wrong",
+        fix: `\`${ownCommand("config check")}\` says what is wrong`,
       });
     };
     return { folders, list: () => known, settings };

@@ -70,7 +70,7 @@ export function startCrabpot(options: CommandOptions, ...args: string[]) {
 export function environmentOf({ home, variables }: CommandOptions): NodeJS.ProcessEnv {
   const { PATH, DOCKER_HOST } = process.env;
   const engine = DOCKER_HOST === undefined ? {} : { DOCKER_HOST };
-  return { PATH, HOME: resolve(home, ".."), CRABPOT_HOME: home, ...engine, ...variables };
+  return { PATH, HOME: resolve(home, ".."), CRABPOT_HOME: home, CRABPOT_COMMAND: "crabpot", ...engine, ...variables };
 }
 
 /** The objects of output that was asked for with `--json`. */

@@ -1,6 +1,7 @@
 import { defineChannel } from "../define-channel.ts";
 import { whatsAppSettings } from "./settings.ts";
 import { workerVariables } from "./worker-variables.ts";
+import { ownCommand } from "../../lib/own-command.ts";
 
 const chatId = /^\d+(?:-\d+)?@(?:g\.us|lid|s\.whatsapp\.net)$/;
 
@@ -17,7 +18,7 @@ export const whatsapp = defineChannel({
   judgeChat: (id) =>
     chatId.test(id)
       ? undefined
-      : "is not the id of a chat, which `crabpot chats` shows: 1203630…@g.us for a group, …@lid or …@s.whatsapp.net for a person",
+      : `is not the id of a chat, which \`${ownCommand("chats")}\` shows: 1203630…@g.us for a group, …@lid or …@s.whatsapp.net for a person`,
   open: async (settings, ports) => {
     const { WhatsAppConnector } = await import("./connector.ts");
     return new WhatsAppConnector({ ...ports, assistantName: () => ports.assistantName, settings });

@@ -1,11 +1,12 @@
 import { ConnectionEnd, SendError } from "../channel.ts";
 import type { EndReport, SendOutcome } from "./calls.ts";
+import { ownCommand } from "../../lib/own-command.ts";
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 
 /** How to link the account, for everybody who is told that it is not linked. */
-const howToLink = "link it with `crabpot channels login whatsapp`";
+const howToLink = `link it with \`${ownCommand("channels login whatsapp")}\``;
 
 /** There is no account yet: the normal state of a new home, and no alarm. */
 export function notLinked(): ConnectionEnd {

@@ -8,6 +8,7 @@ import { shellQuoted } from "../../lib/paths.ts";
 import { describeAuditFault, verifyHomeAudit } from "../audit-check.ts";
 import type { CheckResult } from "./check.ts";
 import { bad, good, warning } from "./check.ts";
+import { ownCommand } from "../../lib/own-command.ts";
 
 /** SQLite's own check, on a read-only connection: also while a host is running. */
 export async function checkDatabase(paths: HomePaths): Promise<CheckResult> {
@@ -36,12 +37,12 @@ export async function checkDatabase(paths: HomePaths): Promise<CheckResult> {
 export async function checkAudit(paths: HomePaths): Promise<CheckResult> {
   const result = await verifyHomeAudit(paths);
   if (!result.ok) {
-    const fix = "Lost evidence does not come back. What can still be trusted: crabpot audit verify";
+    const fix = `Lost evidence does not come back. What can still be trusted: ${ownCommand("audit verify")}`;
     return bad("audit", describeAuditFault(result), fix);
   }
   const unbroken = `${result.records} records, an unbroken chain.`;
   if (result.gaps.length === 0) return good("audit", unbroken);
   const detail = `${unbroken} The log records ${result.gaps.length} gaps or repairs.`;
   if (result.gaps.every(({ type }) => type === "audit-recovered")) return good("audit", detail);
-  return warning("audit", detail, "Lost evidence does not come back. What is missing: crabpot audit verify");
+  return warning("audit", detail, `Lost evidence does not come back. What is missing: ${ownCommand("audit verify")}`);
 }

@@ -10,6 +10,7 @@ import { renamedGroups } from "../config-check.ts";
 import type { CommandContext } from "../context.ts";
 import type { CheckResult } from "./check.ts";
 import { bad, good, warning } from "./check.ts";
+import { ownCommand } from "../../lib/own-command.ts";
 
 /** Real folders, not links to somewhere else, with instructions that can be read. */
 export async function checkGroupFolders(context: CommandContext): Promise<CheckResult[]> {
@@ -56,7 +57,8 @@ export async function checkHost(context: CommandContext): Promise<CheckResult[]>
 function judgeIntake({ code, reason = "no reason given" }: HostStatus["intake"]): CheckResult {
   const detail = `It accepts no messages: ${reason}.`;
   if (code === "starting" || code === "stopping") return warning("host", detail, "Wait, then look again.");
-  const fix = code === "disk-full" ? "Free some space on its disk." : "See why, and mend it: crabpot logs";
+  const fix =
+    code === "disk-full" ? "Free some space on its disk." : `See why with ${ownCommand("logs")}, and mend it.`;
   return bad("host", detail, `${fix} It tries again by itself.`);
 }
 
@@ -64,7 +66,7 @@ function judgeChannel({ name, state, detail }: ChannelView): CheckResult[] {
   const what = `Its channel ${name} is ${state}${detail === undefined ? "" : `: ${detail}`}.`;
   switch (state) {
     case "logged-out":
-      return [bad("host", what, `crabpot channels login ${name}`)];
+      return [bad("host", what, ownCommand(`channels login ${name}`))];
     case "closed":
       return [bad("host", what, "Mend what it says, then restart the host.")];
     case "conflict":

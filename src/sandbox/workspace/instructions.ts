@@ -10,6 +10,7 @@ import type { HostileRefusal } from "../../lib/open-hostile-file.ts";
 import type { Store } from "../../stores/store.ts";
 import { ProtectedFiles } from "./protected-files.ts";
 import type { RefusedChange } from "./protected-files.ts";
+import { ownCommand } from "../../lib/own-command.ts";
 
 interface InstructionsOptions {
   /** Of the groups, and of the host's copies of what is in use. */
@@ -128,5 +129,5 @@ function remedy({ group, file, reason, movedTo }: RefusedChange): string {
   const stays = "What was in use before stays in use until it is corrected";
   if (reason !== "writable-by-others") return `${stays}.`;
   // Who has it open goes on writing, whatever its mode is by then.
-  return `${stays}: run "crabpot sessions stop ${group}", see that its text is yours, and run "chmod 644 ${file}" in the group's folder.`;
+  return `${stays}: run "${ownCommand(`sessions stop ${group}`)}", see that its text is yours, and run "chmod 644 ${file}" in the group's folder.`;
 }

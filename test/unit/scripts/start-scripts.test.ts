@@ -1,9 +1,11 @@
-import { spawn } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { chmod, copyFile, mkdir, readdir, readFile, rename, symlink, utimes, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { text } from "node:stream/consumers";
+import { promisify } from "node:util";
 import { expect, test } from "vitest";
+import { linkCommand } from "../../../scripts/steps/own-link.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 const scripts = resolve(import.meta.dirname, "../../../scripts");
@@ -71,6 +73,30 @@ test("the command line runs from any folder and through links, with Node 24 alth
   const outcome = await checkout.run("links/deep/absolute", "status", "two words");
 
   expect(outcome).toEqual({ code: 0, stdout: "built cli status two words\n", stderr: "" });
+});
+
+test("hints call the command line as it can be typed: by its name in PATH, or by its path", async () => {
+  await using checkout = await freshCheckout();
+  await checkout.run("scripts/setup");
+  await writeFile(join(checkout.path, "src/cli.ts"), "console.log(process.env.CRABPOT_COMMAND)");
+  const bin = join(checkout.path, "home/.local/bin");
+  await mkdir(bin, { recursive: true });
+  const surroundings = { homeFolder: join(checkout.path, "home"), env: { PATH: `/nowhere:${bin}` } };
+  const nameFrom = async (cwd: string, path = ""): Promise<string> => {
+    const env = { PATH: `${path}:${checkout.path}/machine:/usr/bin:/bin` };
+    return (await promisify(execFile)(join(checkout.path, "scripts/crabpot"), { cwd, env })).stdout.trim();
+  };
+
+  const link = (await linkCommand(checkout.path, surroundings)) ?? "";
+  expect(link).toBe(`ln -s ${checkout.path}/scripts/crabpot ${bin}/crabpot`);
+  expect(await nameFrom(checkout.path, bin)).toBe("scripts/crabpot");
+  expect(await nameFrom(bin)).toBe(join(checkout.path, "scripts/crabpot"));
+
+  await promisify(execFile)("sh", ["-c", link]);
+  expect(await nameFrom("/", bin)).toBe("crabpot");
+  expect(await linkCommand(checkout.path, surroundings)).toBeUndefined();
+  const { stdout } = await promisify(execFile)(join(bin, "crabpot"), { cwd: "/", env: { PATH: "/usr/bin:/bin" } });
+  expect(stdout.trim()).toBe(join(checkout.path, "scripts/crabpot"));
 });
 
 test("sources that have changed since they were built are run themselves until they are built again", async () => {
