@@ -1,4 +1,5 @@
 import type { BudgetLimits } from "../domain/group.ts";
+import { defaultTotalUsd } from "../domain/usage.ts";
 import { AppError } from "../lib/app-error.ts";
 import { utcDay, utcDayEnd } from "../lib/utc-day.ts";
 import type { UsageStore } from "../stores/store.ts";
@@ -14,12 +15,6 @@ export interface Reservation {
   readonly outputTokens: number;
   readonly reservedTokens: number;
 }
-
-/**
- * US dollars a day for all groups together where the configuration has no budget in total. It holds for calls whose price is
- * known: enough for a household, and the most that a host which nobody thought about spends in a day.
- */
-export const defaultTotalUsd = 5;
 
 /** Answers shorter than this are of no use. */
 const leastOutputTokens = 512;

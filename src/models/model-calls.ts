@@ -1,13 +1,14 @@
 import type { Logger } from "pino";
 
 import type { BudgetLimits } from "../domain/group.ts";
+import { defaultTotalUsd } from "../domain/usage.ts";
 import type { ModelAnswer, ModelMessage, ModelUsage, ToolDefinition } from "../domain/model.ts";
 import type { Publish } from "../events/event.ts";
 import { partsOf } from "../domain/part.ts";
 import { AppError, toError } from "../lib/app-error.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Sleep } from "../lib/sleep.ts";
-import { defaultTotalUsd, reserveBudget } from "./budget.ts";
+import { reserveBudget } from "./budget.ts";
 import type { Reservation, UsageLedger } from "./budget.ts";
 import { capabilityOf, costUsd, outputTokensOf } from "./capabilities.ts";
 import type { Capability, CapabilityOverride } from "./capabilities.ts";

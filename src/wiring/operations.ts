@@ -3,6 +3,7 @@ import { groupDefaults } from "../config/groups.ts";
 import type { Outbox } from "../delivery/outbox.ts";
 import { createOperations } from "../operations/host-operations.ts";
 import type { EngineView, Operations } from "../operations/operations.ts";
+import { totalUsdPerDay } from "../domain/usage.ts";
 import { toError } from "../lib/app-error.ts";
 import type { DueWork } from "../queue/due-work.ts";
 import { mainSessionOf, type SessionQueue } from "../queue/session-queue.ts";
@@ -57,6 +58,9 @@ export function createHostOperations(context: AppContext, options: HostOperation
     },
     get routes() {
       return Object.keys(config.models.routes);
+    },
+    get totalUsdPerDay() {
+      return totalUsdPerDay(config.budgets.total);
     },
     pool: containers.pool,
     outbox: options.outbox,

@@ -112,6 +112,7 @@ export async function startControlledHost(home: string): Promise<ControlledHost>
     groups: { ...groups, folders: () => store.groups.folders() },
     groupDefaults: groupDefaults(config),
     routes: ["main"],
+    totalUsdPerDay: 5,
     pool,
     channels: [terminal, new LinkedChannel()],
     isConfigured: (name) => Object.hasOwn(config.channels, name),

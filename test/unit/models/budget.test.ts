@@ -104,6 +104,7 @@ test("the scripted model costs nothing under a budget in money", async () => {
   });
 
   await expect(opened.models.complete(modelCall())).resolves.toMatchObject({ model: "offline/scripted" });
+  expect(await opened.usage.sums("model", day)).toMatchObject([{ key: "offline/scripted", usd: 0, unpricedCalls: 0 }]);
 });
 
 test("fifty calls at once never use more than the budget", async () => {
