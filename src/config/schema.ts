@@ -27,6 +27,12 @@ const budgets = z
     total: budget
       .prefault({})
       .describe("Of all groups together; without a number, 5 US dollars for what has a known price."),
+    warnAtPercent: z
+      .number()
+      .min(0)
+      .max(100)
+      .default(80)
+      .describe("Once a day and budget a main group is told when this much of it is used; 0: never."),
   })
   .prefault({})
   .describe("What calls of models may use in a day (UTC).");

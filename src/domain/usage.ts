@@ -40,3 +40,16 @@ export interface CallUsage {
   /** Undefined: the price is not known. */
   readonly usd: number | undefined;
 }
+
+/** What is used of a day's budgets, reservations included. */
+export interface DayUse {
+  readonly day: string;
+  readonly group: BudgetUse;
+  /** Of all groups together. */
+  readonly total: BudgetUse;
+}
+
+interface BudgetUse {
+  readonly tokens: number;
+  readonly usd: number;
+}

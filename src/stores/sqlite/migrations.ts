@@ -2,6 +2,7 @@ import { type Kysely, sql } from "kysely";
 import type { Migration } from "kysely/migration";
 
 import type { Tables } from "./tables.ts";
+import { budgetWarnings, usageCalls } from "./usage-tables.ts";
 
 /*
  * AUTOINCREMENT wherever a number is promised never to be used twice: a plain rowid is given again after its row is
@@ -349,23 +350,6 @@ const blobs = [
   `create index blob_references_by_blob on blob_references (sha256)`,
 ];
 
-/* What calls have used by what they were for; budgets count in usage_days. */
-const usageCalls = [
-  `create table usage_calls (
-     day text not null,
-     group_name text not null,
-     member_channel text not null,
-     member_id text not null,
-     model text not null,
-     calls integer not null,
-     input_tokens integer not null,
-     output_tokens integer not null,
-     nano_usd integer not null,
-     unpriced_calls integer not null,
-     primary key (day, group_name, member_channel, member_id, model)
-   ) strict, without rowid`,
-];
-
 /** Every migration by name; names sort in the order in which they run, and a name that was released is never changed. */
 export const migrations: Readonly<Record<string, Migration>> = {
   "0001-initial": { up: (database: Kysely<Tables>) => run(database, initial) },
@@ -387,6 +371,7 @@ export const migrations: Readonly<Record<string, Migration>> = {
   "0017-message-ids": { up: (database: Kysely<Tables>) => run(database, messageIds) },
   "0018-blobs": { up: (database: Kysely<Tables>) => run(database, blobs) },
   "0020-usage-calls": { up: (database: Kysely<Tables>) => run(database, usageCalls) },
+  "0021-budget-warnings": { up: (database: Kysely<Tables>) => run(database, budgetWarnings) },
 };
 
 async function run(database: Kysely<Tables>, statements: readonly string[]): Promise<void> {
