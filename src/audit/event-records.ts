@@ -42,6 +42,7 @@ export const auditRecords: { readonly [Type in EventType]: Audited<Type> } = {
   "instructions.changed": "instructions-changed",
   "file.refused": "file-refused",
   "limit.reached": "limit-hit",
+  "budget.warned": "limit-hit",
   "turn.started": "turn-start",
   "turn.ended": ({ data }) => ({ type: "turn-end", data: without(data, "times") }),
   "model.requested": "model-request",

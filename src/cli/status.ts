@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 
 import type { HostStatus } from "../operations/operations.ts";
+import { formatUsd } from "../lib/format-usd.ts";
 import type { CommandContext } from "./context.ts";
 import { addLeaf } from "./context.ts";
 import { formatDuration, formatTime } from "./formats.ts";
@@ -50,7 +51,10 @@ function describeStatus(status: HostStatus): [string, string | number | undefine
     ["turns", `${turns.running} running, ${turns.waitingGroups} groups waiting`],
     ["waiting", describeWaiting(waiting)],
     ["outbox", `${outbox.unsent} unsent, ${outbox.uncertain} of them uncertain, ${outbox.dead} dead`],
-    ["today", `${today.calls} model calls, ${today.tokens} tokens, $${today.usd.toFixed(2)}`],
+    [
+      "today",
+      `${today.calls} model calls, ${today.tokens} tokens, ${formatUsd(today.usd)}${today.usdPerDay === null ? "" : ` of ${formatUsd(today.usdPerDay)}`}`,
+    ],
   ];
 }
 

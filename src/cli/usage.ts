@@ -2,9 +2,9 @@ import { InvalidArgumentError, Option } from "commander";
 import type { Command } from "commander";
 
 import type { UsageBy, UsageSum } from "../domain/usage.ts";
+import { formatUsd } from "../lib/format-usd.ts";
 import type { CommandContext } from "./context.ts";
 import { addLeaf } from "./context.ts";
-import { formatUsd } from "./formats.ts";
 
 const dayMs = 86_400_000;
 const kinds: readonly UsageBy[] = ["group", "member", "model", "day"];

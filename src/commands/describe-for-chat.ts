@@ -1,4 +1,5 @@
 import type { Group } from "../domain/group.ts";
+import { formatUsd } from "../lib/format-usd.ts";
 
 /** A few lines for `/status` in a chat: nothing that members may not know. */
 export function describeForChat(options: {
@@ -8,14 +9,23 @@ export function describeForChat(options: {
   readonly active: boolean;
   readonly container: string | undefined;
   readonly group: Group;
-  readonly tokensToday: number;
+  readonly today: { readonly tokens: number; readonly usd: number };
+  /** What the group may spend in a day, in US dollars, and what all groups together may. */
+  readonly usdPerDay: { readonly group: number | undefined; readonly total: number | undefined };
   /** Why the agent does not answer for a while, if so. */
   readonly rest: string | undefined;
 }): string {
-  const { assistantName, models, waiting, active, container, group, tokensToday, rest } = options;
+  const { assistantName, models, waiting, active, container, group, today, usdPerDay, rest } = options;
   return [
     `${assistantName} in group ${group.name}: ${active ? "working" : "idle"}, ${waiting} waiting.`,
-    `Container: ${container ?? "none (starts with the next message)"}. Model: ${models.join(", then ")}. Tokens today: ${tokensToday}.`,
+    `Container: ${container ?? "none (starts with the next message)"}. Model: ${models.join(", then ")}. Tokens today: ${today.tokens}.`,
+    describeCost(today.usd, usdPerDay),
     ...(rest === undefined ? [] : [rest]),
   ].join("\n");
+}
+
+function describeCost(usd: number, { group, total }: { group: number | undefined; total: number | undefined }): string {
+  const of = group === undefined ? "" : ` of ${formatUsd(group)}`;
+  const all = total === undefined ? "" : ` All groups together may spend ${formatUsd(total)} a day.`;
+  return `Cost today (UTC): ${formatUsd(usd)}${of}.${all}`;
 }

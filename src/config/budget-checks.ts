@@ -2,7 +2,7 @@ import { systemPrompt } from "../context/system-prompt.ts";
 import { LocalTime } from "../context/time-zone.ts";
 import { estimatePromptTokens } from "../context/tokens.ts";
 import type { Group } from "../domain/group.ts";
-import { callReserve, formatTokens, formatUsd } from "../models/budget.ts";
+import { callReserve, formatTokens, usdInWords } from "../models/budget.ts";
 import { callsTools, type Capability, costUsd, modelsOfRoute, seesImages } from "../models/capabilities.ts";
 import { ToolRegistry } from "../tools/registry.ts";
 import { type Adapters, hasTrait } from "./adapters.ts";
@@ -133,7 +133,7 @@ function of({ tokens, usd }: { readonly tokens: number; readonly usd: number }, 
 }
 
 function show(amount: number, key: Limit["key"]): string {
-  return key === "usdPerDay" ? formatUsd(amount) : formatTokens(amount);
+  return key === "usdPerDay" ? usdInWords(amount) : formatTokens(amount);
 }
 
 /** Rounded up, dollars to whole cents. */

@@ -1,7 +1,10 @@
+import { defaultTotalUsd } from "../domain/usage.ts";
 import { type Adapters, providersOfEveryHome } from "./adapters.ts";
 import type { EnvironmentVariables } from "./environment.ts";
 import type { ConfigFault } from "./faults.ts";
 import type { ConfigInput } from "./schema.ts";
+
+const limitSaid = `All groups together may spend ${defaultTotalUsd} US dollars a day. For another limit run \`crabpot config init\` and write into config.yaml: budgets: { total: { usdPerDay: 20 } }`;
 
 /**
  * The configuration of a home that has no `config.yaml`, and what to tell the operator about it. With keys of several
@@ -32,6 +35,6 @@ export function configFromEnvironment(
   return {
     value: { models: { routes: { main: [`${kind}/${model}`] }, providers: { [kind]: { kind, ...settings } } } },
     faults: [],
-    announcements: [`No config.yaml, but ${keyVariable} is set: ${kind}/${model}${at} answers.`],
+    announcements: [`No config.yaml, but ${keyVariable} is set: ${kind}/${model}${at} answers.`, limitSaid],
   };
 }

@@ -27,6 +27,12 @@ const budgets = z
     total: budget
       .prefault({})
       .describe("Of all groups together; without a number, 5 US dollars for what has a known price."),
+    warnAtPercent: z
+      .number()
+      .min(0)
+      .max(100)
+      .default(80)
+      .describe("Once a day and budget a main group is told when this much of it is used; 0: never."),
   })
   .prefault({})
   .describe("What calls of models may use in a day (UTC).");
@@ -72,7 +78,8 @@ const progress = z
       .describe("When a turn has worked for this long, the chat is shown what it is doing; 0: never."),
     reactions: z.boolean().default(true).describe("Messages to the agent get an emoji when they are taken in."),
   })
-  .prefault({});
+  .prefault({})
+  .describe("How chats are shown that the agent is at work, where the channel can.");
 
 const group = z.strictObject({
   channel: name,

@@ -1,6 +1,7 @@
 import type { Logger } from "pino";
 
 import type { EventType, HostEvent } from "../events/event.ts";
+import { formatUsd } from "../lib/format-usd.ts";
 import { plainSentence } from "../lib/plain-words.ts";
 import type { TellOperator } from "./operator-notices.ts";
 import { ownCommand } from "../lib/own-command.ts";
@@ -32,6 +33,11 @@ export function createEventNotices(logger: Logger, tell: TellOperator): (event: 
     },
     "instructions.changed": ({ group, data }) =>
       logger.warn({ group, ...data }, "a group's instructions have changed since its last turn"),
+    "budget.warned": (event) => {
+      const text = describeBudget(event);
+      logger.warn({ group: event.group, ...event.data }, "much of a day's budget is used");
+      tell({ text });
+    },
     "admission.requested": ({ data }) =>
       logger.info(data, `a chat asks to become a group; to let it in: ${ownCommand(`chats approve ${data.code}`)}`),
     "egress.judged": (event) => noticeEgress(event, { logger, tell }),
@@ -65,6 +71,14 @@ function noticeEgress(
   tell({
     text: `${place} has sent back a secret of group ${group} several times, so it is blocked for that group until crabpot restarts. Bind the secret to the methods and paths that need it: docs/egress.md.`,
   });
+}
+
+function describeBudget({ group, data: { limit, used, allowed } }: HostEvent<"budget.warned">): string {
+  const whose = group === undefined ? "of all groups together" : `of group ${group}`;
+  const amounts = limit.endsWith("usdPerDay")
+    ? `${formatUsd(used)} of ${formatUsd(allowed)}`
+    : `${used.toLocaleString("en-US")} of ${allowed.toLocaleString("en-US")} tokens`;
+  return `${Math.floor((used * 100) / allowed)} % of today's budget ${whose} (${amounts}) is used.`;
 }
 
 function named(places: readonly string[], count: number): string {

@@ -1,3 +1,18 @@
+import type { BudgetLimits } from "./group.ts";
+
+/**
+ * US dollars a day for all groups together where the configuration has no budget in total. It holds for calls whose price is
+ * known: enough for a household, and the most that a host which nobody thought about spends in a day.
+ */
+export const defaultTotalUsd = 5;
+
+/** What all groups together may spend in a day, in US dollars; undefined: there is no limit in money. */
+export function totalUsdPerDay(total: { readonly [Key in keyof BudgetLimits]?: BudgetLimits[Key] }):
+  | number
+  | undefined {
+  return total.usdPerDay ?? (total.tokensPerDay === undefined ? defaultTotalUsd : undefined);
+}
+
 /** What model calls are added up by; `member`: who set the agent to work. */
 export type UsageBy = "group" | "member" | "model" | "day";
 
@@ -24,4 +39,17 @@ export interface CallUsage {
   readonly outputTokens: number;
   /** Undefined: the price is not known. */
   readonly usd: number | undefined;
+}
+
+/** What is used of a day's budgets, reservations included. */
+export interface DayUse {
+  readonly day: string;
+  readonly group: BudgetUse;
+  /** Of all groups together. */
+  readonly total: BudgetUse;
+}
+
+interface BudgetUse {
+  readonly tokens: number;
+  readonly usd: number;
 }

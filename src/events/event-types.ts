@@ -28,6 +28,7 @@ export const eventTypes = {
   "instructions.changed": "a group's AGENTS.md has changed since its last turn",
   "file.refused": "a file of a group is not used",
   "limit.reached": "a limit of the intake, a container or a turn was reached",
+  "budget.warned": "much of a day's budget is used, told once",
   "turn.started": "a turn begins, or resumes after a restart",
   "turn.ended": "how a turn ended, and what it waited for",
   "model.requested": "a model is about to be asked",

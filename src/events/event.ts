@@ -124,6 +124,8 @@ export interface EventData {
     readonly restSeconds?: number | undefined;
     readonly messages?: number | undefined;
   };
+  /** `limit` is a budget's; amounts are in US dollars or tokens. */
+  "budget.warned": { readonly limit: string; readonly used: number; readonly allowed: number };
   "turn.started": {
     readonly resumed: boolean;
     readonly messages: readonly string[];

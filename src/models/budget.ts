@@ -1,4 +1,5 @@
 import type { BudgetLimits } from "../domain/group.ts";
+import { type DayUse, defaultTotalUsd } from "../domain/usage.ts";
 import { AppError } from "../lib/app-error.ts";
 import { utcDay, utcDayEnd } from "../lib/utc-day.ts";
 import type { UsageStore } from "../stores/store.ts";
@@ -6,7 +7,7 @@ import { costUsd, outputTokensOf } from "./capabilities.ts";
 import type { Capability } from "./capabilities.ts";
 
 /** The part of the usage store that budgets need. */
-export type UsageLedger = Pick<UsageStore, "reserve" | "settle">;
+export type UsageLedger = Pick<UsageStore, "reserve" | "settle" | "warnsFirst">;
 
 export interface Reservation {
   readonly id: number;
@@ -14,12 +15,6 @@ export interface Reservation {
   readonly outputTokens: number;
   readonly reservedTokens: number;
 }
-
-/**
- * US dollars a day for all groups together where the configuration has no budget in total. It holds for calls whose price is
- * known: enough for a household, and the most that a host which nobody thought about spends in a day.
- */
-export const defaultTotalUsd = 5;
 
 /** Answers shorter than this are of no use. */
 const leastOutputTokens = 512;
@@ -133,11 +128,11 @@ function tooSmall(refusal: BudgetRefusal, needed: number): AppError {
 const raiseLimit = "Raise the limit under budgets, or under the group's budget, in config.yaml.";
 
 function amountOf(refusal: BudgetRefusal, amount: number): string {
-  return isMoney(refusal) ? formatUsd(amount) : formatTokens(amount);
+  return isMoney(refusal) ? usdInWords(amount) : formatTokens(amount);
 }
 
 /** `0.05 US dollars` */
-export function formatUsd(amount: number): string {
+export function usdInWords(amount: number): string {
   return `${amount.toFixed(amount > 0 && amount < 0.01 ? 6 : 2)} US dollars`;
 }
 
@@ -152,4 +147,34 @@ function isMoney({ limit }: BudgetRefusal): boolean {
 
 function isTotal({ limit }: BudgetRefusal): boolean {
   return limit.startsWith("total ");
+}
+
+/** A budget of which much is used: its limit, such as `group usdPerDay`, with amounts in US dollars or tokens. */
+export type BudgetWarning = BudgetRefusal;
+
+/** Budgets of which at least so much is used, each once a day. */
+export async function budgetWarnings(
+  ledger: UsageLedger,
+  use: DayUse,
+  budgets: {
+    readonly group: string;
+    readonly groupLimits: BudgetLimits;
+    readonly totalLimits: BudgetLimits;
+    readonly percent: number;
+  },
+): Promise<BudgetWarning[]> {
+  const { group, groupLimits, totalLimits, percent } = budgets;
+  const limits = [
+    { limit: "group tokensPerDay", used: use.group.tokens, allowed: groupLimits.tokensPerDay },
+    { limit: "group usdPerDay", used: use.group.usd, allowed: groupLimits.usdPerDay },
+    { limit: "total tokensPerDay", used: use.total.tokens, allowed: totalLimits.tokensPerDay },
+    { limit: "total usdPerDay", used: use.total.usd, allowed: totalLimits.usdPerDay },
+  ];
+  const warnings: BudgetWarning[] = [];
+  for (const { limit, used, allowed } of limits) {
+    if (percent === 0 || allowed === undefined || used * 100 < allowed * percent) continue;
+    const budget = limit.startsWith("group ") ? `${group} ${limit}` : limit;
+    if (await ledger.warnsFirst(use.day, budget)) warnings.push({ limit, used, allowed });
+  }
+  return warnings;
 }

@@ -1,13 +1,14 @@
 import type { Logger } from "pino";
 
 import type { BudgetLimits } from "../domain/group.ts";
+import { type DayUse, defaultTotalUsd } from "../domain/usage.ts";
 import type { ModelAnswer, ModelMessage, ModelUsage, ToolDefinition } from "../domain/model.ts";
 import type { Publish } from "../events/event.ts";
 import { partsOf } from "../domain/part.ts";
 import { AppError, toError } from "../lib/app-error.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Sleep } from "../lib/sleep.ts";
-import { defaultTotalUsd, reserveBudget } from "./budget.ts";
+import { budgetWarnings, reserveBudget } from "./budget.ts";
 import type { Reservation, UsageLedger } from "./budget.ts";
 import { capabilityOf, costUsd, outputTokensOf } from "./capabilities.ts";
 import type { Capability, CapabilityOverride } from "./capabilities.ts";
@@ -55,7 +56,7 @@ export interface ModelCallsOptions {
     readonly capabilities: Readonly<Record<string, CapabilityOverride>>;
     readonly attempts: number;
   };
-  readonly budgets: { readonly perGroup: Limits; readonly total: Limits };
+  readonly budgets: { readonly perGroup: Limits; readonly total: Limits; readonly warnAtPercent: number };
   readonly providers: ReadonlyMap<string, Provider>;
   readonly usage: UsageLedger;
   /** The bytes of an image by their SHA-256. Rejects when they cannot be had, or are damaged. */
@@ -67,7 +68,7 @@ export interface ModelCallsOptions {
   readonly wait: Sleep;
   readonly logger: Logger;
   /** Awaited, so that what is going to be done is on record before it is done. */
-  readonly publish: Publish<"model.requested" | "model.responded">;
+  readonly publish: Publish<"model.requested" | "model.responded" | "budget.warned">;
 }
 
 /** A model of a route. */
@@ -261,10 +262,25 @@ class RouteCall {
       const { inputTokens = 0, outputTokens = 0 } = used ?? {};
       const price = used ? usd : 0;
       const elapsedMs = clock.monotonic() - startedAt;
-      await Promise.all([
+      const [use] = await Promise.all([
         ledger.settle(reservation.id, { ...called, inputTokens, outputTokens, usd: price }),
         publish({ type: "model.responded", ...about, data: { ...tried, outcome, usage: used, usd, elapsedMs } }),
       ]);
+      if (use) await this.#warn(use, model);
+    }
+  }
+
+  async #warn(use: DayUse, model: RouteModel): Promise<void> {
+    const { budgets, usage, publish } = this.#options;
+    const warnings = await budgetWarnings(usage, use, {
+      group: this.#call.group,
+      groupLimits: this.#groupLimits,
+      totalLimits: this.#totalLimitsFor(model),
+      percent: budgets.warnAtPercent,
+    });
+    for (const data of warnings) {
+      const group = data.limit.startsWith("group ") ? this.#call.group : undefined;
+      await publish({ type: "budget.warned", group, actor: "host", data });
     }
   }
 

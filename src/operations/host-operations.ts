@@ -69,6 +69,8 @@ export interface OperationOptions {
   readonly routes: readonly string[];
   /** What a model of the routes asks for this, in US dollars; undefined when its price is not known. */
   readonly costOf: (model: string, usage: ModelUsage) => number | undefined;
+  /** What all groups together may spend in a day. */
+  readonly totalUsdPerDay: number | undefined;
   readonly pool: { list(): HotContainerView[]; stop(session: string, reason: string): Promise<boolean> };
   /** Puts messages back in line. Rejects with `conflict` for one that is on its way. */
   readonly outbox: { retry(seqs: readonly number[]): Promise<number[]>; wake(): void };
@@ -166,6 +168,7 @@ async function status(options: OperationOptions): Promise<HostStatus> {
       calls: sum(usage.map((entry) => entry.calls)),
       tokens: sum(usage.map((entry) => entry.tokens)),
       usd: sum(usage.map((entry) => entry.usd)),
+      usdPerDay: options.totalUsdPerDay ?? null,
     },
   };
 }

@@ -40,8 +40,13 @@ export interface HostStatus {
   readonly waiting: readonly WaitingView[];
   /** `uncertain`: sent or not, nobody knows; they count as unsent as well. */
   readonly outbox: { readonly unsent: number; readonly uncertain: number; readonly dead: number };
-  /** Of the current day (UTC), all groups together. */
-  readonly today: { readonly calls: number; readonly tokens: number; readonly usd: number };
+  /** Of the current day (UTC), all groups together; `usdPerDay` is what they may spend, null without a limit. */
+  readonly today: {
+    readonly calls: number;
+    readonly tokens: number;
+    readonly usd: number;
+    readonly usdPerDay: number | null;
+  };
 }
 
 /** The process that is going to end, and how many turns are to end before. */

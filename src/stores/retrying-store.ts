@@ -152,4 +152,10 @@ const outbox: Record<keyof Store["outbox"], true> = {
   withFiles: true,
   requeue: true,
 };
-const usage: Record<keyof Store["usage"], true> = { reserve: true, settle: true, ofDay: true, sums: true };
+const usage: Record<keyof Store["usage"], true> = {
+  reserve: true,
+  settle: true,
+  warnsFirst: true,
+  ofDay: true,
+  sums: true,
+};

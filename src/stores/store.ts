@@ -20,7 +20,7 @@ import type { Lease } from "../domain/lease.ts";
 import type { ModelUsage, ToolDefinition } from "../domain/model.ts";
 import type { Session, SessionKind } from "../domain/session.ts";
 import type { PacedTurn, Step, StepBody, Turn, TurnState, TurnTimes } from "../domain/turn.ts";
-import type { CallUsage, UsageBy, UsageSum } from "../domain/usage.ts";
+import type { CallUsage, DayUse, UsageBy, UsageSum } from "../domain/usage.ts";
 import type { NewWork, Work } from "../domain/work.ts";
 import type { BlobStore } from "./blob-store.ts";
 import type { ChatStore, RequestStore } from "./chat-store.ts";
@@ -310,8 +310,13 @@ export interface UsageStore {
   }): Promise<
     { granted: true; reservation: number } | { granted: false; limit: string; used: number; allowed: number }
   >;
-  /** What the call has really used takes the place of the reservation; a reservation is settled once. */
-  settle(reservation: number, used: CallUsage): Promise<void>;
+  /**
+   * What the call has really used takes the place of the reservation. Returns what is used of the day after that; undefined,
+   * and no effect, for a reservation that was settled before.
+   */
+  settle(reservation: number, used: CallUsage): Promise<DayUse | undefined>;
+  /** True the first time that this is asked of a day's budget. */
+  warnsFirst(day: string, budget: string): Promise<boolean>;
   ofDay(day: string): Promise<{ group: string; tokens: number; usd: number; calls: number }[]>;
   /** Settled calls from this day (UTC) on, the dearest first; days in order. */
   sums(by: UsageBy, since: string): Promise<UsageSum[]>;

@@ -5,6 +5,7 @@ import { memberActor } from "../domain/actor.ts";
 import type { Group } from "../domain/group.ts";
 import { mainSessionKey } from "../domain/session.ts";
 import type { Turn } from "../domain/turn.ts";
+import { totalUsdPerDay } from "../domain/usage.ts";
 import { isPassing } from "../lib/app-error.ts";
 import { PendingCheck } from "../lib/pending-check.ts";
 import { utcDay } from "../lib/utc-day.ts";
@@ -158,7 +159,11 @@ async function describe(
     // Its name says something to the operator only.
     container: hot && (group.main ? `${hot.name} (${hot.state})` : hot.state),
     group,
-    tokensToday: usage?.tokens ?? 0,
+    today: usage ?? { tokens: 0, usd: 0 },
+    usdPerDay: {
+      group: group.budget.usdPerDay ?? config.budgets.perGroup.usdPerDay,
+      total: totalUsdPerDay(config.budgets.total),
+    },
     rest: resting && describeRest(resting),
   });
 }

@@ -5,6 +5,7 @@ import type { Outbox } from "../delivery/outbox.ts";
 import { costOfReference } from "../models/capabilities.ts";
 import { createOperations } from "../operations/host-operations.ts";
 import type { EngineView, Operations } from "../operations/operations.ts";
+import { totalUsdPerDay } from "../domain/usage.ts";
 import { toError } from "../lib/app-error.ts";
 import type { DueWork } from "../queue/due-work.ts";
 import { mainSessionOf, type SessionQueue } from "../queue/session-queue.ts";
@@ -62,6 +63,9 @@ export function createHostOperations(context: AppContext, options: HostOperation
       return Object.keys(config.models.routes);
     },
     costOf: (reference, usage) => costOfReference(config.models, reference, usage),
+    get totalUsdPerDay() {
+      return totalUsdPerDay(config.budgets.total);
+    },
     pool: containers.pool,
     outbox: options.outbox,
     admissions: options.admissions,

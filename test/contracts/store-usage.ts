@@ -39,11 +39,13 @@ export function testBudgets(open: OpenStore): void {
     const answer = await usage.reserve(request);
     const reservation = answer.granted ? answer.reservation : 0;
 
-    await usage.settle(reservation, call(30, 0.03));
-    await usage.settle(reservation, call(1, 1));
+    const settled = await usage.settle(reservation, call(30, 0.03));
+    const again = await usage.settle(reservation, call(1, 1));
     await usage.settle(12_345, call(1, 1));
 
     expect(await usage.ofDay(request.day)).toEqual([{ group: "family", tokens: 30, usd: 0.03, calls: 1 }]);
+    const used = { tokens: 30, usd: 0.03 };
+    expect([settled, again]).toEqual([{ day: request.day, group: used, total: used }, undefined]);
   });
 
   test("each of the four limits is named when it is reached, and a request that just fits is granted", async () => {
@@ -135,5 +137,17 @@ export function testBudgets(open: OpenStore): void {
       { key: "", ...two, calls: 2, usd: 0, unpricedCalls: 1 },
     ]);
     expect(await usage.sums("member", "2026-01-16")).toEqual([]);
+  });
+
+  test("a warning of a day's budget is given once, also after a restart", async () => {
+    await using home = await restartableStore(open);
+    const warn = (store: typeof home.store) => store.usage.warnsFirst("2026-01-15", "family group usdPerDay");
+
+    const first = [await warn(home.store), await warn(home.store)];
+    const store = await home.restart();
+
+    expect(first).toEqual([true, false]);
+    expect(await warn(store)).toBe(false);
+    expect(await store.usage.warnsFirst("2026-01-16", "family group usdPerDay")).toBe(true);
   });
 }

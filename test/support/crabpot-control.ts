@@ -113,6 +113,7 @@ export async function startControlledHost(home: string): Promise<ControlledHost>
     groupDefaults: groupDefaults(config),
     routes: ["main"],
     costOf: (_model, usage) => usage.outputTokens / 1_000,
+    totalUsdPerDay: 5,
     pool,
     channels: [terminal, new LinkedChannel()],
     isConfigured: (name) => Object.hasOwn(config.channels, name),

@@ -247,6 +247,15 @@ const usageCalls = [
    ) strict, without rowid`,
 ];
 
+/* Budgets of a day of which it was told that much of them is used. */
+const budgetWarnings = [
+  `create table budget_warnings (
+     day text not null,
+     budget text not null,
+     primary key (day, budget)
+   ) strict, without rowid`,
+];
+
 /** Every migration by name; names sort in the order in which they run, and a name that was released is never changed. */
 export const migrations: Readonly<Record<string, Migration>> = {
   "0001-initial": { up: (database: Kysely<Tables>) => run(database, initialSchema) },
@@ -269,6 +278,7 @@ export const migrations: Readonly<Record<string, Migration>> = {
   "0018-blobs": { up: (database: Kysely<Tables>) => run(database, blobs) },
   "0019-any-command": { up: (database: Kysely<Tables>) => run(database, anyCommand) },
   "0020-usage-calls": { up: (database: Kysely<Tables>) => run(database, usageCalls) },
+  "0021-budget-warnings": { up: (database: Kysely<Tables>) => run(database, budgetWarnings) },
 };
 
 async function run(database: Kysely<Tables>, statements: readonly string[]): Promise<void> {

@@ -123,6 +123,8 @@ export class SqliteRetention implements RetentionStore {
         sql`delete from usage_calls where (day, group_name, member_channel, member_id, model) in
           (select day, group_name, member_channel, member_id, model from usage_calls
            where day < ${before.usage} limit ${limit})`,
+        sql`delete from budget_warnings where (day, budget) in
+          (select day, budget from budget_warnings where day < ${before.usage} limit ${limit})`,
         sql`delete from reservations where id in
           (select id from reservations where day < ${before.usage} limit ${limit})`,
       ];

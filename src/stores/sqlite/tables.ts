@@ -222,6 +222,11 @@ interface UsageCallTable {
   readonly unpriced_calls: number;
 }
 
+interface BudgetWarningTable {
+  readonly day: string;
+  readonly budget: string;
+}
+
 interface ReservationTable {
   readonly id: Generated<number>;
   readonly day: string;
@@ -289,6 +294,7 @@ export interface Tables {
   readonly channel_state: ChannelStateTable;
   readonly usage_days: UsageDayTable;
   readonly usage_calls: UsageCallTable;
+  readonly budget_warnings: BudgetWarningTable;
   readonly reservations: ReservationTable;
   readonly execution_points: ExecutionPointTable;
   readonly audit_records: AuditRecordTable;

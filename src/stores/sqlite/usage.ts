@@ -1,7 +1,7 @@
 import { type RawBuilder, sql, type Transaction } from "kysely";
 
 import type { BudgetLimits } from "../../domain/group.ts";
-import type { CallUsage, UsageBy, UsageSum } from "../../domain/usage.ts";
+import type { CallUsage, DayUse, UsageBy, UsageSum } from "../../domain/usage.ts";
 import type { UsageStore } from "../store.ts";
 import type { Database } from "./database.ts";
 import type { Tables } from "./tables.ts";
@@ -34,14 +34,14 @@ export class SqliteUsage implements UsageStore {
   }
 
   /** The reservation goes away with its settlement, so settling twice changes nothing. */
-  settle(reservation: number, used: CallUsage): Promise<void> {
+  settle(reservation: number, used: CallUsage): Promise<DayUse | undefined> {
     return this.#database.writeSoon(async (transaction) => {
       const reserved = await transaction
         .deleteFrom("reservations")
         .where("id", "=", reservation)
         .returningAll()
         .executeTakeFirst();
-      if (!reserved) return;
+      if (!reserved) return undefined;
       const tokens = used.inputTokens + used.outputTokens - reserved.tokens;
       const nanoUsd = Math.round((used.usd ?? 0) * nano) - reserved.nano_usd;
       await transaction
@@ -51,6 +51,29 @@ export class SqliteUsage implements UsageStore {
         .where("group_name", "=", reserved.group_name)
         .execute();
       await noteCall(transaction, reserved, used);
+      const { ofGroup, ofAll } = await usedOn(transaction, reserved.day, reserved.group_name);
+      return { day: reserved.day, group: toUse(ofGroup), total: toUse(ofAll) };
+    });
+  }
+
+  async warnsFirst(day: string, budget: string): Promise<boolean> {
+    const known = await this.#database.read((kysely) =>
+      kysely
+        .selectFrom("budget_warnings")
+        .select("day")
+        .where("day", "=", day)
+        .where("budget", "=", budget)
+        .executeTakeFirst(),
+    );
+    if (known) return false;
+    return this.#database.writeSoon(async (transaction) => {
+      const added = await transaction
+        .insertInto("budget_warnings")
+        .values({ day, budget })
+        .onConflict((conflict) => conflict.doNothing())
+        .returning("day")
+        .executeTakeFirst();
+      return added !== undefined;
     });
   }
 
@@ -149,6 +172,10 @@ async function reserve(
     )
     .execute();
   return id;
+}
+
+function toUse({ tokens, nanoUsd }: Amount): DayUse["total"] {
+  return { tokens, usd: nanoUsd / nano };
 }
 
 async function usedOn(

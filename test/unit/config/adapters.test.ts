@@ -95,7 +95,12 @@ test("a key in the environment chooses a provider from outside, after those of c
     routes: { main: ["parrot/grey"] },
     providers: { parrot: { kind: "parrot", sound: "Squawk!", password: "doubloon" } },
   });
-  expect(announcements).toEqual(["No config.yaml, but PARROT_PASSWORD is set: parrot/grey answers."]);
+  expect(announcements).toEqual([
+    "No config.yaml, but PARROT_PASSWORD is set: parrot/grey answers.",
+    expect.stringMatching(
+      /^All groups together may spend 5 US dollars a day\. .*budgets: \{ total: \{ usdPerDay: 20 \} \}$/,
+    ),
+  ]);
   expect(other.config.models.routes["main"]).toEqual(["openai/gpt-6.1-sol"]);
 });
 

@@ -1,5 +1,8 @@
+import pino from "pino";
 import { expect, test } from "vitest";
 
+import { createEventNotices } from "../../../src/delivery/event-notices.ts";
+import type { HostEvent } from "../../../src/events/event.ts";
 import type { ModelServer } from "../../support/model-servers/model-server.ts";
 import { codeAndText, day, modelCall, openModelCalls } from "./open-model-calls.ts";
 
@@ -127,6 +130,7 @@ test("the scripted model costs nothing under a budget in money", async () => {
   });
 
   await expect(opened.models.complete(modelCall())).resolves.toMatchObject({ model: "offline/scripted" });
+  expect(await opened.usage.sums("model", day)).toMatchObject([{ key: "offline/scripted", usd: 0, unpricedCalls: 0 }]);
 });
 
 test("fifty calls at once never use more than the budget", async () => {
@@ -193,4 +197,32 @@ test("a group is not told what all groups together have used", async () => {
   expect(message).toBe(
     "The day's budget of all groups together (total tokensPerDay) is used up. It resets at 2026-01-16 00:00 UTC.",
   );
+});
+
+test("when 80 % of a budget is used, the operator is told once a day, with the figures", async () => {
+  await using opened = await openModelCalls({
+    // $0.85 a call.
+    first: () => ({ text: "hi", usage: { input: 500, output: 800 } }),
+    capabilities: { "claude/small": { inputUsd: 100, outputUsd: 1_000, maxOutputTokens: 1_000 } },
+    budgets: { perGroup: { usdPerDay: 2 }, total: { usdPerDay: 3.1 } },
+  });
+  const told: string[] = [];
+  const say = createEventNotices(pino({ level: "silent" }), ({ text }) => void told.push(text));
+  const warned = () => opened.records.filter(({ type }) => type === "budget.warned");
+  const ask = async (group: string): Promise<void> => {
+    await opened.models.complete(modelCall({ group }));
+    for (const event of warned().slice(told.length)) say(event as HostEvent);
+  };
+
+  await ask("family");
+  const before = warned().length;
+  await ask("family");
+  await codeAndText(opened.models.complete(modelCall()));
+  await ask("work");
+
+  expect(before).toBe(0);
+  expect(told).toEqual([
+    "85 % of today's budget of group family ($1.70 of $2.00) is used.",
+    "82 % of today's budget of all groups together ($2.55 of $3.10) is used.",
+  ]);
 });

@@ -73,7 +73,7 @@ export async function openModelCalls(setting: Setting): Promise<OpenedModelCalls
   const records: NewEvent[] = [];
   const calls = createModelCalls({
     models,
-    budgets: { perGroup: setting.budgets?.perGroup ?? {}, total: setting.budgets?.total ?? {} },
+    budgets: { perGroup: setting.budgets?.perGroup ?? {}, total: setting.budgets?.total ?? {}, warnAtPercent: 80 },
     providers: new Map(
       Object.entries(models.providers).map(([name, settings]) => [
         name,

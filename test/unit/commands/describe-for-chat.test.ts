@@ -1,0 +1,24 @@
+import { expect, test } from "vitest";
+
+import { describeForChat } from "../../../src/commands/describe-for-chat.ts";
+import { someGroup } from "../../support/some-group.ts";
+
+test.each([
+  [{ group: 2, total: 5 }, "Cost today (UTC): $1.60 of $2.00. All groups together may spend $5.00 a day."],
+  [{ group: undefined, total: 5 }, "Cost today (UTC): $1.60. All groups together may spend $5.00 a day."],
+  [{ group: undefined, total: undefined }, "Cost today (UTC): $1.60."],
+])("/status says what the group has cost today and may cost: %j", (usdPerDay, said) => {
+  const text = describeForChat({
+    assistantName: "crab",
+    models: ["claude/small"],
+    waiting: 0,
+    active: false,
+    container: undefined,
+    group: someGroup("family"),
+    today: { tokens: 1_000, usd: 1.6 },
+    usdPerDay,
+    rest: undefined,
+  });
+
+  expect(text.split("\n")).toContain(said);
+});
