@@ -11,6 +11,7 @@ import { prepareHome } from "./config/home.ts";
 import { describeWarning, loadConfig, type LoadedConfig } from "./config/load.ts";
 import { systemClock } from "./lib/clock.ts";
 import type { EgressOverrides } from "./sandbox/egress/egress-proxies.ts";
+import { DivertibleOutput } from "./lib/divertible-output.ts";
 import { exitCodeOf, listenForSignals, type StopSignals } from "./lib/listen-for-signals.ts";
 import { createLogger } from "./lib/logger.ts";
 import { Redaction } from "./lib/redaction.ts";
@@ -53,9 +54,10 @@ export async function run(options: RunOptions): Promise<number> {
   held.use(await lockHome(home.paths.root, { pid: process.pid, startedAt: systemClock.now() }));
   const interactive = options.console && process.stdin.isTTY && process.stdout.isTTY;
   const redaction = new Redaction(loaded.secrets);
+  const logs = new DivertibleOutput(process.stderr);
   const logger = createLogger({
     level: logLevel(loaded.config, options.console),
-    output: process.stderr,
+    output: logs,
     format: process.stderr.isTTY ? "pretty" : "json",
     file: home.paths.hostLog,
     redact: redaction.redact,
@@ -78,7 +80,7 @@ export async function run(options: RunOptions): Promise<number> {
         clock: systemClock,
         logger,
         redaction,
-        console: options.console ? { ...streams, json, interactive, onRefused, onInterrupt } : undefined,
+        console: options.console ? { ...streams, json, interactive, logs, onRefused, onInterrupt } : undefined,
         egress: options.egress,
         interception: options.interception,
       },

@@ -5,6 +5,7 @@ import type * as z from "zod";
 import type { OutgoingMessage } from "../domain/message.ts";
 import { AppError } from "../lib/app-error.ts";
 import type { Clock } from "../lib/clock.ts";
+import type { DivertibleOutput } from "../lib/divertible-output.ts";
 import type { Sleep } from "../lib/sleep.ts";
 import type { ChannelStateStore } from "../stores/store.ts";
 import type { Channel, Connector } from "./channel.ts";
@@ -40,6 +41,8 @@ export interface HostConsole {
   readonly json: boolean;
   /** A person sits there: show a prompt and colours. */
   readonly interactive: boolean;
+  /** What is logged there, which a prompt takes to print it above itself. */
+  readonly logs?: Pick<DivertibleOutput, "divert"> | undefined;
   /** To be called for Ctrl-C, which a prompt reads as a key. */
   readonly onInterrupt?: (() => void) | undefined;
   /** To be called for each line that is refused for good, when the person has been told. */

@@ -1,5 +1,3 @@
-import type { Writable } from "node:stream";
-
 import type { Logger } from "pino";
 import { pino } from "pino";
 import { prettyFactory } from "pino-pretty";
@@ -14,7 +12,7 @@ const maxFileBytes = 10 * 1024 * 1024;
 export interface LoggerOptions {
   readonly level: "debug" | "info" | "warn" | "error";
   /** Where people read it: stderr. */
-  readonly output: Writable;
+  readonly output: { write(text: string): unknown };
   /** `pretty`: for eyes, with colours. `json`: one object per line. */
   readonly format: "pretty" | "json";
   /** Also written there as JSON lines, with one rotation (`<file>.1`); its folder must exist. */

@@ -65,6 +65,25 @@ print(sqlite3.connect("/tmp/x.db").execute("select 1").fetchone())'`,
     "mkfifo /tmp/p && (echo through > /tmp/p &) && cat /tmp/p && python3 -c 'import socket; a, b = socket.socketpair(); a.send(b\"pair\"); print(b.recv(9))'",
     /through\nb'pair'/,
   ],
+  [
+    "what people's files need: PDF, zip and pictures",
+    `cd /tmp && python3 -c '
+import zipfile
+with zipfile.ZipFile("a.zip", "w") as archive: archive.writestr("inside.txt", "unpacked")
+text = b"BT /F1 12 Tf 9 9 Td (printed) Tj ET"
+objects = [
+  b"<</Type/Catalog/Pages 2 0 R>>",
+  b"<</Type/Pages/Kids[3 0 R]/Count 1>>",
+  b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 99 99]/Contents 4 0 R/Resources<</Font<</F1 5 0 R>>>>>>",
+  b"<</Length %d>>stream\\n%s\\nendstream" % (len(text), text),
+  b"<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>",
+]
+body = b"".join(b"%d 0 obj%s endobj\\n" % (number, item) for number, item in enumerate(objects, 1))
+open("a.pdf", "wb").write(b"%PDF-1.4\\n" + body + b"trailer<</Root 1 0 R>>")'
+    pdftotext a.pdf - 2>/dev/null && unzip -q a.zip && cat inside.txt && echo
+    convert -size 8x8 xc:red a.png && convert a.png a.jpg && file --brief --mime-type a.png a.jpg`,
+    /printed[^]*unpacked\nimage\/png\nimage\/jpeg/,
+  ],
   ["programs in the home folder", "cp /bin/echo ~/own && ~/own started", /started/],
   ["processes by name", "ps -eo comm | cat", /\bbash\b/],
 ])("%s works in the sandbox", async (_, command, expected) => {

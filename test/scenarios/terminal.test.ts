@@ -69,6 +69,22 @@ test("a host that is talked to in a terminal ends with it, also when no signal s
   expect(await terminal.close()).toBe(129);
 });
 
+test("at a terminal replies are wrapped between words, and what is logged stands above what is being typed", async () => {
+  await using host = await TestHost.prepare({ groups: { main: { channel: "terminal", trigger: "always" } } });
+  await using person = atTerminal(host, 30, "start", "--terminal");
+  await expect.poll(() => person.seen()).toContain("› ");
+  person.type("run printf 'the quick brown %s jumps over' fox\r");
+  await expect.poll(() => person.seen()).toContain("[exit code 0");
+  person.type("half");
+  await expect.poll(() => person.seen()).toMatch(/half$/);
+  await host.changeConfig({ nonsense: true });
+  await expect.poll(() => person.seen()).toMatch(/half[^]*ERROR[^]*cannot be used[^]*\n[^\n]*half[^\n]*$/);
+  person.type("\u0003");
+
+  expect(await person.ended).toBe(0);
+  expect(person.seen()).toContain(" the quick brown fox\r\n  jumps over\r\n");
+});
+
 test("Ctrl-C in a turn says what it waits for and lets it end; a second one ends the host at once", async () => {
   await using host = await TestHost.prepare({ groups: { main: { channel: "terminal", trigger: "always" } } });
   const sitDown = async (doing: string) => {

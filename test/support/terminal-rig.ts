@@ -8,13 +8,17 @@ export interface TerminalRig extends AsyncDisposable {
   readonly channel: TerminalChannel;
   readonly input: PassThrough;
   readonly output: PassThrough;
+  readonly error: PassThrough;
   /** What stands on the two outputs so far. */
   seen(): string;
   hints(): string;
 }
 
-export function openTerminalRig(more: Partial<TerminalOptions> = {}): TerminalRig {
-  const [input, output, error] = [new PassThrough(), new PassThrough(), new PassThrough()];
+export function openTerminalRig(
+  more: Partial<TerminalOptions> & Partial<Pick<TerminalRig, "output" | "error">> = {},
+): TerminalRig {
+  const input = new PassThrough();
+  const { output = new PassThrough(), error = new PassThrough() } = more;
   const streams = { input, output, error };
   const plain = {
     json: false,
@@ -31,6 +35,7 @@ export function openTerminalRig(more: Partial<TerminalOptions> = {}): TerminalRi
     channel,
     input,
     output,
+    error,
     seen: () => seen,
     hints: () => hints,
     [Symbol.asyncDispose]: () => channel[Symbol.asyncDispose](),

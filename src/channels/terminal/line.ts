@@ -1,5 +1,6 @@
 import { nearest } from "../../lib/nearest.ts";
 import { visibleLines } from "../../lib/visible.ts";
+import { wrapLine } from "../../lib/wrap-line.ts";
 
 /** A line as a person typed it: who says what in which group. */
 export interface SpokenLine {
@@ -37,10 +38,21 @@ function spoken(group: string, member: string, text: string): SpokenLine | undef
   return text === "" ? undefined : { group, member, text };
 }
 
+const indent = "  ";
+/** On a terminal that is narrower nothing is wrapped for. */
+const leastColumns = 20;
+
 /**
  * What follows `group/member: ` on a terminal: characters that steer a terminal are made visible, and further lines are
- * indented, so that no text can look like somebody else's line.
+ * indented, so that no text can look like somebody else's line. With `columns`, lines end between words so that none is
+ * longer; `taken` of the first are.
  */
-export function formatText(text: string): string {
-  return visibleLines(text.replaceAll("\r\n", "\n")).replaceAll("\n", "\n  ");
+export function formatText(text: string, room?: { readonly columns: number; readonly taken: number }): string {
+  const lines = visibleLines(text.replaceAll("\r\n", "\n")).split("\n");
+  if (!room) return lines.join(`\n${indent}`);
+  const columns = Math.max(room.columns, leastColumns);
+  const next = columns - indent.length;
+  return lines
+    .flatMap((line, index) => wrapLine(line, { first: index === 0 ? columns - room.taken : next, next }))
+    .join(`\n${indent}`);
 }

@@ -1,20 +1,18 @@
-import { clearLine, createInterface, cursorTo, type Interface } from "node:readline";
+import { clearScreenDown, createInterface, cursorTo, type Interface, moveCursor } from "node:readline";
 
-export interface ScreenStreams {
-  readonly input: NodeJS.ReadableStream;
-  readonly output: NodeJS.WritableStream;
-  readonly error: NodeJS.WritableStream;
-  /** Ctrl-C was typed at the prompt, which ends. */
-  readonly onInterrupt?: (() => void) | undefined;
-}
+import type { HostConsole } from "../define-channel.ts";
 
-/** Lines in, texts out. With a prompt, what is printed never mixes with what is being typed. */
+type ScreenStreams = Pick<HostConsole, "input" | "output" | "error" | "logs" | "onInterrupt">;
+
+/** Lines in, texts out. With a prompt, what is printed, or logged, never mixes with what is being typed. */
 export class Screen implements Disposable {
   readonly #streams: ScreenStreams;
   readonly #reader: Interface;
   readonly #lines: AsyncIterable<string>;
   readonly #prompt: string | undefined;
+  readonly #logs: Disposable | undefined;
   #status = "";
+  #isPromptShown = false;
   #closed = false;
 
   constructor(streams: ScreenStreams, prompt: string | undefined) {
@@ -25,8 +23,10 @@ export class Screen implements Disposable {
     const iterator = this.#reader[Symbol.asyncIterator]();
     // The iterator keeps lines from its making on; one made later would miss those in between.
     this.#lines = { [Symbol.asyncIterator]: () => iterator };
+    this.#logs = prompt === undefined ? undefined : streams.logs?.divert((text) => void this.hint(text));
     this.#reader.once("close", () => {
       this.#closed = true;
+      this.#logs?.[Symbol.dispose]();
       // What comes next stands below the prompt, not on it.
       if (prompt !== undefined) streams.output.write("\n");
     });
@@ -41,8 +41,16 @@ export class Screen implements Disposable {
     return this.#lines;
   }
 
+  /** How wide the terminal is; undefined: it is none, and nothing is to be wrapped for it. */
+  get columns(): number | undefined {
+    const { output } = this.#streams;
+    return "columns" in output && typeof output.columns === "number" && output.columns > 0 ? output.columns : undefined;
+  }
+
   prompt(): void {
-    if (this.#prompt !== undefined && !this.#closed) this.#reader.prompt(true);
+    if (this.#prompt === undefined || this.#closed) return;
+    this.#isPromptShown = true;
+    this.#reader.prompt(true);
   }
 
   /** A few words in front of the prompt, in the place of those before; what is being typed stays. */
@@ -68,13 +76,18 @@ export class Screen implements Disposable {
   }
 
   async #between(write: () => Promise<void>): Promise<void> {
-    if (this.#prompt === undefined || this.#closed) {
+    if (!this.#isPromptShown || this.#closed) {
       await write();
       return;
     }
-    cursorTo(this.#streams.output, 0);
-    clearLine(this.#streams.output, 0);
+    const { output } = this.#streams;
+    const { rows } = this.#reader.getCursorPos();
+    moveCursor(output, 0, -rows);
+    cursorTo(output, 0);
+    clearScreenDown(output);
     const written = write();
+    // The prompt goes up as many rows as what was typed took above the cursor.
+    if (rows > 0) output.write("\n".repeat(rows));
     this.prompt();
     await written;
   }

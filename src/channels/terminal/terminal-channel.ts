@@ -8,6 +8,7 @@ import { formatBytes } from "../../lib/bytes.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { sleep } from "../../lib/sleep.ts";
 import { visible } from "../../lib/visible.ts";
+import { columnsOf } from "../../lib/wrap-line.ts";
 import type { AcceptMessage, Channel, ChannelEvents, ChannelState, Receipt } from "../channel.ts";
 import type { HostConsole } from "../define-channel.ts";
 import { formatText, type MisaddressedLine, parseLine } from "./line.ts";
@@ -65,7 +66,7 @@ export class TerminalChannel implements Channel {
     this.#events = events;
     this.#changeState("open");
     if (this.#options.interactive && !this.#options.json) {
-      await this.#screen.print(this.#colors.dim(helpText(this.#options.assistantName)));
+      await this.#screen.print(this.#colors.dim(this.#helpText()));
     }
     this.#reading = this.#read(accept);
   }
@@ -176,7 +177,12 @@ export class TerminalChannel implements Channel {
   }
 
   async #warn(trouble: string): Promise<void> {
-    await this.#screen.hint(`${this.#colors.yellow(formatText(trouble))}\n`);
+    await this.#screen.hint(`${this.#colors.yellow(this.#layOut(trouble, 0))}\n`);
+  }
+
+  #layOut(text: string, taken: number): string {
+    const { columns } = this.#screen;
+    return formatText(text, columns === undefined ? undefined : { columns, taken });
   }
 
   #render(message: OutgoingMessage): string {
@@ -188,7 +194,16 @@ export class TerminalChannel implements Channel {
     const paint = kind === "reply" ? this.#colors.cyan : this.#colors.yellow;
     const said =
       file === undefined ? text : `[file: ${visible(file.name)}, ${formatBytes(file.bytes)}, ${file.path}] ${text}`;
-    return `${paint(`${group}/${this.#options.assistantName}:`)} ${formatText(said.trimEnd())}\n`;
+    const name = `${group}/${this.#options.assistantName}:`;
+    return `${paint(name)} ${this.#layOut(said.trimEnd(), columnsOf(name) + 1)}\n`;
+  }
+
+  #helpText(): string {
+    const lines = [
+      `You are talking to ${this.#options.assistantName}. A line goes to group main; "family/anna: hello" is anna speaking in group family.`,
+      "Commands: /help, /status, /stop, /new. Ctrl-D quits.",
+    ];
+    return lines.map((line) => `${this.#layOut(line, 0)}\n`).join("");
   }
 
   #changeState(state: ChannelState["state"], detail?: string): void {
@@ -217,12 +232,4 @@ function describeTrouble(receipt: Exclude<Receipt, { outcome: "stored" }>, { cha
   }
   const later = receipt.retryAfterS > 0 && receipt.lasting !== true;
   return `A line for group "${chat}" was rejected: ${receipt.reason}.${later ? " Retrying." : ""}`;
-}
-
-function helpText(assistantName: string): string {
-  return [
-    `You are talking to ${assistantName}. A line goes to group main; "family/anna: hello" is anna speaking in group family.`,
-    "Commands: /help, /status, /stop, /new. Ctrl-D quits.",
-    "",
-  ].join("\n");
 }

@@ -1,10 +1,12 @@
 import { once } from "node:events";
+import { PassThrough } from "node:stream";
 
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
 import type { Receipt } from "../../../src/channels/channel.ts";
 import { formatText, parseLine } from "../../../src/channels/terminal/line.ts";
+import { DivertibleOutput } from "../../../src/lib/divertible-output.ts";
 import { reply } from "../../contracts/channel.ts";
 import { openTerminalRig as openRig } from "../../support/terminal-rig.ts";
 
@@ -263,7 +265,7 @@ test("somebody who types is greeted, and keeps what is being typed when a reply 
   await expect.poll(() => taken).toEqual(["half a line"]);
 
   // The line is wiped, the reply printed, and the prompt shown again with what was typed.
-  expect(after.startsWith("\u001b[1G\u001b[2K")).toBe(true);
+  expect(after.startsWith("\u001b[1G\u001b[0J")).toBe(true);
   expect(after).toMatch(/main\/crab:.* a reply\n.*› .*half a li/s);
 });
 
@@ -286,6 +288,38 @@ test("what the agent works on for long stands in the prompt until it is done; wi
 
   expect(rig.seen().slice(before)).not.toContain("Work");
   expect(pipe.seen()).toBe("");
+});
+
+test("what is logged is printed above the prompt, also when what is being typed takes several rows", async () => {
+  const output = Object.assign(new PassThrough(), { columns: 20 });
+  const logs = new DivertibleOutput(new PassThrough());
+  await using rig = openRig({ interactive: true, output, error: output, logs });
+  await rig.channel.start(async () => stored);
+  rig.input.write("half a line that goes on and on and on");
+  await expect.poll(() => rig.seen()).toContain("and on and on");
+  const before = rig.seen().length;
+
+  logs.write("WARN: the disk is nearly full\n");
+
+  const after = rig.seen().slice(before);
+  expect(after.startsWith("\u001b[2A\u001b[1G\u001b[0JWARN: the disk is nearly full\n\n\n")).toBe(true);
+  expect(after).toMatch(/› .*half a line that goes on and on and on/s);
+});
+
+test("replies and notices are wrapped between words on a terminal, below each other, and never as JSON or in a pipe", async () => {
+  const said = reply(1, "the quick brown fox jumps over the lazy dog");
+  const onTerminal = { output: Object.assign(new PassThrough(), { columns: 24 }) };
+  for (const [more, expected] of [
+    [onTerminal, "main/crab: the quick\n  brown fox jumps over\n  the lazy dog\n"],
+    [{}, `main/crab: ${said.text}\n`],
+    [{ output: Object.assign(new PassThrough(), { columns: 24 }), json: true }, expect.stringContaining(said.text)],
+  ] as const) {
+    await using rig = openRig(more);
+    await rig.channel.start(async () => stored);
+    await rig.channel.send(said, never);
+
+    expect(rig.seen()).toEqual(expected);
+  }
 });
 
 test("Ctrl-D ends the conversation", async () => {
