@@ -4,6 +4,7 @@ export default defineConfig({
   test: {
     include: ["test/**/*.test.ts"],
     globalSetup: ["test/support/require-engine.ts"],
+    setupFiles: ["test/support/no-leaks.ts"],
     // Ten times what most tests need: a busy machine is no fault of the product.
     testTimeout: 180_000,
     hookTimeout: 180_000,

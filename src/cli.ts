@@ -1,8 +1,17 @@
+import { isatty } from "node:tty";
+
 import { runCommandLine } from "./cli/command-line.ts";
 import { readEnvironment } from "./config/environment.ts";
 
-/** A reader that has seen enough (`crabpot logs | head`) is no fault: commands end quietly, a host ends in good order. */
+/**
+ * A reader that has seen enough (`crabpot logs | head`) is no fault: commands end quietly, a host ends in good order. A terminal
+ * that has been closed says so by its signal as well, which may come later.
+ */
 function endQuietly(error: NodeJS.ErrnoException): void {
+  if (error.code === "EIO" && !isatty(process.stdout.fd)) {
+    process.kill(process.pid, "SIGHUP");
+    return;
+  }
   if (error.code !== "EPIPE") throw error;
   process.stdout.on("error", () => undefined);
   if (process.listenerCount("SIGTERM") === 0) process.exit();

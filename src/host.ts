@@ -1,3 +1,5 @@
+import { isatty } from "node:tty";
+
 import { startHost } from "./wiring/host.ts";
 import type { Host } from "./wiring/host.ts";
 import { logLevel } from "./wiring/reload.ts";
@@ -6,13 +8,14 @@ import { type Adapters, withBuiltInAdapters } from "./config/adapters.ts";
 import { readEnvironment } from "./config/environment.ts";
 import type { EnvironmentVariables } from "./config/environment.ts";
 import { prepareHome } from "./config/home.ts";
-import { loadConfig } from "./config/load.ts";
+import { describeWarning, loadConfig, type LoadedConfig } from "./config/load.ts";
 import { systemClock } from "./lib/clock.ts";
 import type { EgressOverrides } from "./sandbox/egress/egress-proxies.ts";
-import { listenForSignals } from "./lib/listen-for-signals.ts";
+import { exitCodeOf, listenForSignals, type StopSignals } from "./lib/listen-for-signals.ts";
 import { createLogger } from "./lib/logger.ts";
 import { Redaction } from "./lib/redaction.ts";
 import { readVersion } from "./lib/version.ts";
+import { visible } from "./lib/visible.ts";
 import { lockHome } from "./stores/catalog.ts";
 
 export interface RunOptions {
@@ -31,8 +34,14 @@ export interface RunOptions {
 /** What running turns get to end when the host is told to stop. */
 const drainMs = 10_000;
 
-/** Runs the host until it is told to stop, or until its input has ended and everything in it is answered. */
+/**
+ * Runs the host until it is told to stop, or until its input has ended and everything in it is answered. Resolves with the exit
+ * code: 0, or that of the signal when nobody asked for this end.
+ */
 export async function run(options: RunOptions): Promise<number> {
+  let running: Host | undefined;
+  // What changes while the host starts is found when it begins to watch the files.
+  using signals = listenForSignals(() => void running?.reload());
   const environment = readEnvironment(options.env);
   const home = await prepareHome(environment.crabpotHome);
   const loaded = await loadConfig(
@@ -51,12 +60,12 @@ export async function run(options: RunOptions): Promise<number> {
     file: home.paths.hostLog,
     redact: redaction.redact,
   });
-  for (const announcement of loaded.announcements) process.stderr.write(`crabpot: ${announcement}\n`);
-  let running: Host | undefined;
-  // What changes while the host starts is found when it begins to watch the files.
-  using signals = listenForSignals(() => void running?.reload());
+  announce(loaded);
   const { json } = options;
   const streams = { input: process.stdin, output: process.stdout, error: process.stderr };
+  let refused = 0;
+  const onRefused = (): void => void (refused += 1);
+  const onInterrupt = signals.interrupt;
   const stopped = new AbortController();
   void signals.received.then(() => stopped.abort(new Error("the host was told to stop")));
   try {
@@ -69,7 +78,7 @@ export async function run(options: RunOptions): Promise<number> {
         clock: systemClock,
         logger,
         redaction,
-        console: options.console ? { ...streams, json, interactive } : undefined,
+        console: options.console ? { ...streams, json, interactive, onRefused, onInterrupt } : undefined,
         egress: options.egress,
         interception: options.interception,
       },
@@ -77,14 +86,28 @@ export async function run(options: RunOptions): Promise<number> {
     );
     running = host;
     try {
-      await waitForTheEnd(host, interactive, signals.received);
+      const code = await waitForTheEnd(host, interactive, signals);
+      return code === 0 && !interactive && refused > 0 ? tellRefused(refused) : code;
     } finally {
+      tellWhatIsWaitedFor(host.atWork());
       await stopWithin(drainMs, host);
     }
   } catch (error) {
     if (error !== stopped.signal.reason) throw error;
+    return await signals.received;
   }
-  return 0;
+}
+
+function announce({ announcements, warnings }: LoadedConfig): void {
+  for (const line of [...announcements, ...warnings.map((warning) => visible(describeWarning(warning)))]) {
+    process.stderr.write(`crabpot: ${line}\n`);
+  }
+}
+
+/** A program that writes lines learns by the exit code that some were not taken. */
+function tellRefused(lines: number): number {
+  process.stderr.write(`crabpot: ${lines === 1 ? "1 line was" : `${lines} lines were`} refused, see above.\n`);
+  return 1;
 }
 
 async function stopWithin(limitMs: number, host: Host): Promise<void> {
@@ -93,7 +116,25 @@ async function stopWithin(limitMs: number, host: Host): Promise<void> {
   await host.stop(deadline.signal).finally(() => clearTimeout(timer));
 }
 
-async function waitForTheEnd(host: Host, interactive: boolean, signal: Promise<void>): Promise<void> {
-  const answered = host.inputEnded.then(() => (interactive ? undefined : host.settled()));
-  await Promise.race([signal, answered]);
+/** Returns the exit code. */
+async function waitForTheEnd(host: Host, interactive: boolean, signals: StopSignals): Promise<number> {
+  const answered = async (): Promise<number> => {
+    await host.inputEnded;
+    if (!interactive) await host.settled();
+    // The signal of a closed terminal may come later, or never, when it is not the one that controls this process.
+    else if (!isatty(process.stdin.fd)) return exitCodeOf("SIGHUP");
+    // Who has left the prompt by Ctrl-D need not press Ctrl-C twice.
+    else signals.interrupt();
+    return 0;
+  };
+  return Promise.race([signals.received, answered(), host.stopAsked.then(() => 0)]);
+}
+
+/** For whoever sits there, and does not see why the host does not end. */
+function tellWhatIsWaitedFor(groups: readonly string[]): void {
+  if (groups.length === 0 || !process.stderr.isTTY) return;
+  const turns = groups.length === 1 ? "the turn in group" : "the turns in groups";
+  process.stderr.write(
+    `crabpot: waiting for ${turns} ${groups.join(", ")} to end; press Ctrl-C again to end now. What has not ended goes on at the next start.\n`,
+  );
 }

@@ -25,12 +25,19 @@ const allowed: Record<string, readonly string[]> = {
   "src/lib": [],
   "src/domain": [],
   "src/protocol": [],
-  // What can be configured is put together from the definitions of what there is; policies name tools.
+  // What can be configured is put together from the definitions of what there is; policies name tools. A budget is judged by
+  // what a call has and reserves.
   "src/config": [
     "src/domain",
     "src/channels/catalog.ts",
     "src/models/catalog.ts",
+    "src/models/budget.ts",
+    "src/models/capabilities.ts",
     "src/tools/catalog.ts",
+    "src/tools/registry.ts",
+    "src/context/system-prompt.ts",
+    "src/context/time-zone.ts",
+    "src/context/tokens.ts",
     ...interfaces,
   ],
   "src/channels": ["src/domain", ...interfaces],

@@ -20,6 +20,7 @@ const delivery = ({ data }: NewEvent<"delivery.accepted" | "delivery.confirmed" 
 export const auditRecords: { readonly [Type in EventType]: Audited<Type> } = {
   "host.started": "host-start",
   "host.stopped": "host-stop",
+  "home.copied": "home-copied",
   "config.loaded": "config-loaded",
   "config.applied": "config-loaded",
   "config.refused": "config-refused",

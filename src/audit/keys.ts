@@ -52,6 +52,12 @@ export async function readPublicKey(folder: string): Promise<string | undefined>
   return readIfThere(join(folder, publicKeyFile));
 }
 
+/** The id under which the log of these keys was begun; undefined when there are none. */
+export async function readLogInstance(folder: string): Promise<string | undefined> {
+  const name = parseVerificationKey((await readPublicKey(folder)) ?? "")?.name;
+  return name?.startsWith(originOf("")) === true ? name.slice(originOf("").length) : undefined;
+}
+
 /** The key in such a text; throws AppError `bad_input` when it is not one. */
 export function requireVerificationKey(text: string): VerificationKey {
   const key = parseVerificationKey(text);

@@ -3,6 +3,7 @@ export type AuditType =
   // The host itself.
   | "host-start"
   | "host-stop"
+  | "home-copied"
   | "store-pruned"
   | "config-loaded"
   | "config-refused"

@@ -41,6 +41,8 @@ export interface VerifyResult {
   readonly records: number;
   /** The last record that was read and fits. Kept elsewhere, it is an anchor for later. */
   readonly head: { readonly seq: number; readonly hash: string } | undefined;
+  /** Whose key has signed the checkpoints: the name in its public key. */
+  readonly signer: string | undefined;
   /** Checkpoints that were found good. */
   readonly checkpoints: number;
   /** Closed logs of containers that are as they were. */
@@ -70,15 +72,16 @@ export async function verifyAudit(options: VerifyOptions): Promise<VerifyResult>
   const witness = await options.index?.head();
   const published = options.publicKey ?? (keyFolder === undefined ? undefined : await readPublicKey(keyFolder));
   const key = published === undefined ? undefined : requireVerificationKey(published);
+  const signer = key?.name;
   const memories: Memory[] = [];
   if (witness) memories.push({ ...witness, who: "the store" });
   if (anchor) memories.push({ seq: anchor.seq, hash: requireHash(anchor.hash), who: "the anchor" });
-  const verification = new Verification(new Chain(memories, key?.name));
+  const verification = new Verification(new Chain(memories, signer));
   await verification.read(folder, readCheckpoints(join(folder, checkpointsFile), key));
   await verification.compareOutputs(options);
   if (keyFolder !== undefined && !key) verification.missKey(keyFolder);
   if (options.index && key) await verification.compareAge(options.index);
-  return verification.result({ store: witness !== undefined, anchor: anchor !== undefined, key: key !== undefined });
+  return verification.result({ store: witness !== undefined, anchor: anchor !== undefined, signer });
 }
 
 function requireHash(hash: string): string {
@@ -148,7 +151,7 @@ class Verification {
     this.#noteFault = { seq: 1, place: {}, reason: `the public key of the log is missing in ${keyFolder}` };
   }
 
-  result(used: { store: boolean; anchor: boolean; key: boolean }): VerifyResult {
+  result(used: { store: boolean; anchor: boolean; signer: string | undefined }): VerifyResult {
     const { head, good, declared } = this.#chain;
     const [chainFault] = [this.#fault, declared, this.#noteFault, this.#ageFault]
       .filter((found) => found !== undefined)
@@ -161,13 +164,21 @@ class Verification {
       ok: !fault,
       records,
       head,
+      signer: used.signer,
       checkpoints: this.#checkpoints,
       outputs: this.#outputs,
       ...(fault && { firstBadSeq: fault.seq, ...fault.place, reason: fault.reason }),
       unanchoredTail: unsigned,
       unfinished: this.#unfinished,
       gaps: this.#gaps,
-      ...statements({ ...used, ok: !chainFault, records, covered: this.#covered, unsigned }),
+      ...statements({
+        ...used,
+        key: used.signer !== undefined,
+        ok: !chainFault,
+        records,
+        covered: this.#covered,
+        unsigned,
+      }),
     };
   }
 

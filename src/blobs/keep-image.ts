@@ -1,6 +1,7 @@
 import type { BlobPart } from "../domain/part.ts";
 import { imageTypes } from "../domain/part.ts";
 import { sniffFileType } from "../lib/file-type.ts";
+import { hiddenCharacter } from "../lib/hidden-characters.ts";
 import type { HostileCopy } from "../lib/open-hostile-file.ts";
 import type { BlobFolder } from "./blob-folder.ts";
 
@@ -33,6 +34,6 @@ export async function keepImage(
 
 /** One line, and nothing that could end the brackets in which a part is described. */
 function cleanName(name: string): string {
-  const clean = name.toWellFormed().replaceAll(/[\p{C}\p{Zl}\p{Zp}[\]]/gu, "_");
+  const clean = name.toWellFormed().replaceAll(hiddenCharacter, "_").replaceAll(/[[\]]/g, "_");
   return clean === "" ? "image" : clean;
 }

@@ -40,6 +40,10 @@ export interface HostConsole {
   readonly json: boolean;
   /** A person sits there: show a prompt and colours. */
   readonly interactive: boolean;
+  /** To be called for Ctrl-C, which a prompt reads as a key. */
+  readonly onInterrupt?: (() => void) | undefined;
+  /** To be called for each line that is refused for good, when the person has been told. */
+  readonly onRefused?: (() => void) | undefined;
 }
 
 /** What goes out on this channel, for one whose readers fetch it. */
@@ -58,6 +62,8 @@ export interface ChannelPorts {
   /** What the channel keeps over restarts. Spaces begin with the channel's name, alone or with `/` and more behind it. */
   readonly state: ChannelStateStore;
   readonly outgoing: OutgoingMessages;
+  /** Its chats that are groups at this moment, where chats are typed by the groups' names too; none before it is started. */
+  readonly chats: () => readonly string[];
   /** Those variables of the environment that the definition names. */
   readonly variables: Readonly<Record<string, string | undefined>>;
   readonly clock: Clock;

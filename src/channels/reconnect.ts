@@ -1,3 +1,4 @@
+import { backoffMs, jittered } from "../lib/backoff.ts";
 import { type ChannelState, ConnectionEnd } from "./channel.ts";
 
 export interface ReconnectLimits {
@@ -30,8 +31,7 @@ export interface Reconnect {
   readonly failures: number;
 }
 
-/** Part of a delay by which it may be shorter or longer. */
-const jitter = 0.25;
+const jitter = { least: 0.75, most: 1.25 };
 
 /** Counts how connections end and says when to make the next one. A link that opens and dies at once is a failing one. */
 export class ReconnectPolicy {
@@ -56,8 +56,7 @@ export class ReconnectPolicy {
     }
     this.#failures += 1;
     const hint = end instanceof ConnectionEnd ? (end.retryAfterMs ?? 0) : 0;
-    const delayMs = this.#backoffMs() * (1 - jitter + 2 * jitter * random);
-    return this.#say("connecting", Math.max(delayMs, Math.min(hint, longestHintMs)));
+    return this.#say("connecting", Math.max(this.#backoffMs(random), Math.min(hint, longestHintMs)));
   }
 
   /** Two sessions that take an account from each other for ever help nobody: one try, then a person has to decide. */
@@ -66,10 +65,10 @@ export class ReconnectPolicy {
     return this.#say("conflict", this.#conflicts === 1 ? this.#limits.conflictMs : undefined);
   }
 
-  #backoffMs(): number {
+  #backoffMs(random: number): number {
     const { firstMs, longestMs, slowAfter, slowMs } = this.#limits;
-    if (this.#failures >= slowAfter) return slowMs;
-    return Math.min(longestMs, firstMs * 2 ** (this.#failures - 1));
+    if (this.#failures >= slowAfter) return jittered(slowMs, jitter, random);
+    return backoffMs({ firstMs, longestMs, jitter }, this.#failures, random);
   }
 
   #forget(): void {

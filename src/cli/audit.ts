@@ -11,6 +11,7 @@ import type { CommandContext } from "./context.ts";
 import { addLeaf } from "./context.ts";
 import { parseCount } from "./logs.ts";
 import type { Output } from "./output.ts";
+import { parseSince } from "./since.ts";
 
 /** A record that was noted elsewhere. */
 interface Anchor {
@@ -45,7 +46,7 @@ export function addAuditCommand(program: Command, context: CommandContext): void
 
   addLeaf(audit, "export", "records as JSON lines, oldest first")
     .option("--group <name>", "only this group")
-    .option("--since <time>", "only since this time, such as 2026-01-31 or 2026-01-31T12:00Z", parseTime)
+    .option("--since <time>", "only since this time, such as 2h, 7d or 2026-01-31T12:00Z", parseSince)
     .action(async (options: { group?: string; since?: number }, command: Command) => {
       const output = context.outputOf(command);
       for await (const record of readAudit({ folder: context.paths.audit, ...options })) output.object(record);
@@ -71,20 +72,29 @@ function addVerifyCommand(audit: Command, context: CommandContext): void {
 }
 
 function showResult(output: Output, result: VerifyResult): void {
-  const { records, outputs } = result;
-  const logs = outputs === 0 ? "" : `, and ${outputs} closed container logs are unchanged`;
-  if (result.ok) output.line(`The audit log is intact: ${records} records${logs}.`, "good");
-  else {
-    const isChain = (result.firstBadSeq ?? 0) > records;
-    const what = isChain ? "The audit log was changed." : "A log of a container is not what the audit log says.";
-    output.line(`${what} ${describeAuditFault(result)}`, "bad");
-  }
+  output.line(describeVerdict(result), result.ok ? "good" : "bad");
   if (result.head !== undefined)
     output.line(`Last good record, to be noted elsewhere: ${result.head.seq}:${result.head.hash}`);
   for (const gap of result.gaps)
     output.line(`Declared by the log itself: ${gap.type} at record ${gap.seq} (${gap.ts}).`);
   for (const sentence of result.proves) output.line(`Proved: ${sentence}`);
   for (const sentence of result.doesNotProve) output.line(`Not proved: ${sentence}`, "dim");
+}
+
+/** What is to be known before all else, on one line. */
+function describeVerdict(result: VerifyResult): string {
+  const { ok, records, outputs, unanchoredTail, signer } = result;
+  if (!ok) {
+    const isChain = (result.firstBadSeq ?? 0) > records;
+    const what = isChain ? "the audit log was changed" : "a log of a container is not what the audit log says";
+    return `BROKEN: ${what}. ${describeAuditFault(result)}`;
+  }
+  if (records === 0) return "good: 0 records, the audit log is empty";
+  const last = records - unanchoredTail;
+  const upTo = last === records ? "" : ` up to record ${last}`;
+  const signed = signer === undefined || last === 0 ? "not signed yet" : `signed by ${signer}${upTo}`;
+  const logs = outputs === 0 ? "" : `; ${outputs} closed logs of containers unchanged`;
+  return `good: ${records} records unbroken, ${signed}${logs}`;
 }
 
 async function readKey(file: string): Promise<string> {
@@ -99,10 +109,4 @@ function parseAnchor(text: string): Anchor {
   const [, seq, hash] = /^(\d{1,15}):([0-9a-f]{8,64})$/.exec(text) ?? [];
   if (seq !== undefined && hash !== undefined) return { seq: Number(seq), hash };
   throw new InvalidArgumentError("It must be a number, a colon and at least 8 digits of a hash.");
-}
-
-function parseTime(text: string): number {
-  const time = Date.parse(text);
-  if (Number.isFinite(time)) return time;
-  throw new InvalidArgumentError("It must be a date or time such as 2026-01-31T12:00Z.");
 }

@@ -6,6 +6,7 @@ import { formatTime } from "./formats.ts";
 
 export function addChatsCommand(program: Command, context: CommandContext): void {
   const chats = addLeaf(program, "chats", "unregistered chats that somebody wrote in; texts are not kept");
+  addAnswers(chats, context);
   addLeaf(chats, "forget <code>", "forget a request, even a denied one: its chat may ask again").action(
     async (code: string, _options: object, command: Command) => {
       const forgotten = await context.host.forgetRequest(code);
@@ -34,4 +35,26 @@ export function addChatsCommand(program: Command, context: CommandContext): void
         "No unregistered chat has been seen.",
       );
     });
+}
+
+function addAnswers(chats: Command, context: CommandContext): void {
+  addLeaf(chats, "approve <code>", "let a chat in that asked: it becomes a group")
+    .option("--name <name>", "what the group is called; otherwise like the chat")
+    .action(async (code: string, { name }: { name?: string }, command: Command) => {
+      const approved = await context.host.approveRequest(code, name);
+      const output = context.outputOf(command);
+      if (output.json) output.object(approved);
+      const { group, chat, channel } = approved;
+      output.line(`Added group ${group}: chat ${chat} on ${channel}.`);
+    });
+  addLeaf(chats, "deny <code>", "leave a chat unanswered that asked; it is not told").action(
+    async (code: string, _options: object, command: Command) => {
+      const denied = await context.host.denyRequest(code);
+      const output = context.outputOf(command);
+      if (output.json) output.object(denied);
+      output.line(
+        `The chat of request ${code} stays silent. crabpot chats approve ${code} would still make it a group.`,
+      );
+    },
+  );
 }

@@ -16,6 +16,11 @@ interface Entry {
 /** Every command. Only the one that is asked for is loaded. */
 const entries: Readonly<Record<string, Entry>> = {
   start: { summary: "run the host", load: async () => (await import("./start.ts")).addStartCommand },
+  stop: { summary: "stop the running host", load: async () => (await import("./stop.ts")).addStopCommand },
+  reload: {
+    summary: "make the running host read its configuration again",
+    load: async () => (await import("./config.ts")).addReloadCommand,
+  },
   status: {
     summary: "how the running host is doing",
     load: async () => (await import("./status.ts")).addStatusCommand,
@@ -40,6 +45,11 @@ const entries: Readonly<Record<string, Entry>> = {
   outbox: {
     summary: "list outgoing messages, retry failed ones",
     load: async () => (await import("./outbox.ts")).addOutboxCommand,
+  },
+  usage: { summary: "what model calls have cost", load: async () => (await import("./usage.ts")).addUsageCommand },
+  send: {
+    summary: "say something in a group's chat as the host",
+    load: async () => (await import("./send.ts")).addSendCommand,
   },
   events: { summary: "what happens, event by event", load: async () => (await import("./events.ts")).addEventsCommand },
   logs: { summary: "what was logged", load: async () => (await import("./logs.ts")).addLogsCommand },

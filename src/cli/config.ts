@@ -3,9 +3,11 @@ import type { Command } from "commander";
 import { builtInAdapters } from "../config/adapters.ts";
 import type { ConfigDifferences } from "../domain/config-state.ts";
 import { configJsonSchema } from "../config/json-schema.ts";
-import { checkConfig, describeFault } from "../config/load.ts";
+import { tellConfigCheck } from "./config-check.ts";
 import type { CommandContext } from "./context.ts";
 import { addLeaf } from "./context.ts";
+import { addConfigInit } from "./config-init.ts";
+import { addConfigShow } from "./config-show.ts";
 import type { Output } from "./output.ts";
 
 type Difference = ConfigDifferences["differences"][number];
@@ -14,26 +16,11 @@ export function addConfigCommand(program: Command, context: CommandContext): voi
   const config = program.command("config").description("check the configuration, and apply it");
 
   addLeaf(config, "check", "read config.yaml as the host would, and say what is wrong with it").action(
-    async (_options: object, command: Command) => {
-      const output = context.outputOf(command);
-      const file = context.paths.config;
-      const check = await checkConfig(file, context.environment.variables);
-      if (check.ok) {
-        const { announcements, fromFile } = check.loaded;
-        if (output.json) output.object({ ok: true, file, fromFile, announcements });
-        output.line(fromFile ? `${file} is valid.` : `${file} does not exist; the defaults apply.`, "good");
-        for (const announcement of announcements) output.line(announcement);
-        return;
-      }
-      context.exitCode = 1;
-      output.line(`${file} cannot be used:`, "bad");
-      for (const fault of check.faults) {
-        if (output.json) output.object({ ok: false, file, ...fault });
-        output.line(`  ${describeFault(fault)}`);
-        if (fault.fix !== undefined) output.line(`    fix: ${fault.fix}`);
-      }
-    },
+    (_options: object, command: Command) => tellConfigCheck(context, context.outputOf(command)),
   );
+
+  addConfigInit(config, context);
+  addConfigShow(config, context);
 
   addLeaf(config, "diff", "where config.yaml differs from what the running host works with").action(
     async (_options: object, command: Command) => {
@@ -51,7 +38,22 @@ export function addConfigCommand(program: Command, context: CommandContext): voi
     },
   );
 
-  addLeaf(config, "apply", "make the running host read config.yaml and mounts.json now").action(
+  addApplyCommand(config, "apply", context);
+
+  addLeaf(config, "schema", "the JSON Schema of config.yaml").action((_options: object, command: Command) => {
+    const schema = configJsonSchema(builtInAdapters);
+    const text = context.outputOf(command).json ? JSON.stringify(schema) : JSON.stringify(schema, undefined, 2);
+    context.streams.stdout.write(`${text}\n`);
+  });
+}
+
+/** `crabpot reload` is `crabpot config apply`. */
+export function addReloadCommand(program: Command, context: CommandContext): void {
+  addApplyCommand(program, "reload", context);
+}
+
+function addApplyCommand(parent: Command, name: string, context: CommandContext): void {
+  addLeaf(parent, name, "make the running host read config.yaml and mounts.json now, as SIGHUP does").action(
     async (_options: object, command: Command) => {
       const output = context.outputOf(command);
       const report = await context.host.applyConfig();
@@ -63,12 +65,6 @@ export function addConfigCommand(program: Command, context: CommandContext): voi
       if (changed.length === 0 && !now.restart) output.line("The host works with what the files say.");
     },
   );
-
-  addLeaf(config, "schema", "the JSON Schema of config.yaml").action((_options: object, command: Command) => {
-    const schema = configJsonSchema(builtInAdapters);
-    const text = context.outputOf(command).json ? JSON.stringify(schema) : JSON.stringify(schema, undefined, 2);
-    context.streams.stdout.write(`${text}\n`);
-  });
 }
 
 function tellUnusable(context: CommandContext, output: Output, faults: readonly string[]): void {

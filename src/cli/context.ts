@@ -10,7 +10,7 @@ import { Output } from "./output.ts";
 
 /** Where a command's words go. */
 export interface CommandStreams {
-  readonly stdout: Writable & { readonly isTTY?: boolean };
+  readonly stdout: Writable & { readonly isTTY?: boolean; readonly columns?: number };
   readonly stderr: Writable & { readonly isTTY?: boolean };
 }
 
@@ -38,6 +38,7 @@ export class CommandContext {
       stream: this.streams.stdout,
       json: wantsJson(command),
       isTerminal,
+      width: this.streams.stdout.columns,
       colors: isTerminal && !this.environment.variables["NO_COLOR"],
     });
   }

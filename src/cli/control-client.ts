@@ -7,6 +7,7 @@ import type { EventQuery } from "../events/read-events.ts";
 import type { LoginEvent } from "../channels/channel.ts";
 import type { ConfigDifferences, ReloadReport } from "../domain/config-state.ts";
 import type { Chat, Group } from "../domain/group.ts";
+import type { UsageSum } from "../domain/usage.ts";
 import type {
   ChannelView,
   GroupView,
@@ -15,8 +16,9 @@ import type {
   NewOperatorWork,
   OutboxView,
   SessionView,
+  StopView,
+  TurnLine,
   TurnReport,
-  TurnView,
   WorkView,
 } from "../operations/operations.ts";
 import { AppError, isErrorCode, toError } from "../lib/app-error.ts";
@@ -49,6 +51,11 @@ export class ControlClient {
     return this.#ask("GET", "/config/diff");
   }
 
+  /** The host begins to stop; its home is free again when it has ended. */
+  stop(): Promise<StopView> {
+    return this.#ask("POST", "/stop");
+  }
+
   listGroups(): Promise<GroupView[]> {
     return this.#ask("GET", "/groups");
   }
@@ -65,6 +72,17 @@ export class ControlClient {
     return this.#ask("GET", "/chats");
   }
 
+  approveRequest(
+    code: string,
+    name: string | undefined,
+  ): Promise<{ approved: string; group: string; channel: string; chat: string }> {
+    return this.#ask("POST", `/chats/requests/${encodeURIComponent(code)}/approve`, { name });
+  }
+
+  denyRequest(code: string): Promise<{ denied: string }> {
+    return this.#ask("POST", `/chats/requests/${encodeURIComponent(code)}/deny`);
+  }
+
   forgetRequest(code: string): Promise<{ forgotten: string }> {
     return this.#ask("DELETE", `/chats/requests/${encodeURIComponent(code)}`);
   }
@@ -77,7 +95,7 @@ export class ControlClient {
     return this.#ask("POST", "/sessions/stop", { target });
   }
 
-  listTurns(filter: Readonly<Record<string, string>>): Promise<TurnView[]> {
+  listTurns(filter: Readonly<Record<string, string>>): Promise<TurnLine[]> {
     return this.#ask("GET", `/turns?${new URLSearchParams(filter).toString()}`);
   }
 
@@ -89,12 +107,20 @@ export class ControlClient {
     return this.#ask("POST", `/turns/${encodeURIComponent(id)}/retry`);
   }
 
+  send(group: string, text: string): Promise<OutboxView> {
+    return this.#ask("POST", "/send", { group, text });
+  }
+
   listOutbox(filter: Readonly<Record<string, string>>): Promise<OutboxView[]> {
     return this.#ask("GET", `/outbox?${new URLSearchParams(filter).toString()}`);
   }
 
   retryOutbox(what: { readonly seq: number } | { readonly allDead: true }): Promise<{ retried: number[] }> {
     return this.#ask("POST", "/outbox/retry", what);
+  }
+
+  usage(filter: Readonly<Record<string, string>>): Promise<UsageSum[]> {
+    return this.#ask("GET", `/usage?${new URLSearchParams(filter).toString()}`);
   }
 
   listWork(filter: Readonly<Record<string, string>>): Promise<WorkView[]> {

@@ -12,3 +12,9 @@ export function formatDuration(ms: number): string {
   const hours = Math.floor(minutes / 60);
   return hours < 48 ? `${hours} h ${minutes % 60} min` : `${Math.floor(hours / 24)} d ${hours % 24} h`;
 }
+
+/** `$1.60`; amounts below a cent with as many digits as they need to be seen: `$0.0012`. */
+export function formatUsd(usd: number): string {
+  if (usd === 0 || usd >= 0.01) return `$${usd.toFixed(2)}`;
+  return usd < 0.000_001 ? "<$0.000001" : `$${Number(usd.toPrecision(2)).toFixed(6).replace(/0+$/, "")}`;
+}

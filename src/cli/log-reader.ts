@@ -18,6 +18,8 @@ export interface LogQuery {
   readonly hostLog: string;
   /** Only lines about this group. */
   readonly group?: string | undefined;
+  /** Only lines since then, milliseconds since 1970. */
+  readonly since?: number | undefined;
 }
 
 /** The newest lines of all logs, oldest first. Reads whole files: they are of bounded size. */
@@ -119,8 +121,11 @@ class Tails {
       this.#tails.set(file.path, tail);
       lines.push(...(await tail.read()));
     }
-    const { group } = this.#query;
-    return lines.filter((line) => group === undefined || line.group === group);
+    const { group, since } = this.#query;
+    return lines.filter(
+      (line) =>
+        (group === undefined || line.group === group) && (since === undefined || Date.parse(line.time) >= since),
+    );
   }
 }
 

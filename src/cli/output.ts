@@ -9,6 +9,10 @@ import { escapeJson, visible, visibleLines } from "../lib/visible.ts";
 export interface Column<Item> {
   readonly title: string;
   readonly of: (item: Item) => string | number | boolean | undefined;
+  /** In a terminal so many characters of it are enough to go on with. */
+  readonly shownChars?: number;
+  /** In a terminal it gets what the other columns leave of the width, and is cut there. For one column of a table. */
+  readonly fills?: boolean;
 }
 
 export interface OutputOptions {
@@ -18,6 +22,8 @@ export interface OutputOptions {
   /** A terminal gets tables and colours; a pipe gets columns divided by tabs. */
   readonly isTerminal: boolean;
   readonly colors: boolean;
+  /** Width of the terminal in characters, if it is known. */
+  readonly width?: number | undefined;
 }
 
 export type Tone = "good" | "bad" | "dim" | "bold";
@@ -28,12 +34,14 @@ export class Output {
   readonly #stream: Writable;
   readonly #isTerminal: boolean;
   readonly #colors: ReturnType<typeof createColors>;
+  readonly #width: number | undefined;
 
   constructor(options: OutputOptions) {
     this.json = options.json;
     this.#stream = options.stream;
     this.#isTerminal = options.isTerminal;
     this.#colors = createColors(options.colors);
+    this.#width = options.width;
   }
 
   object(value: object): void {
@@ -54,7 +62,7 @@ export class Output {
     } else {
       const rows = items.map((item) => columns.map((column) => visible(String(column.of(item) ?? ""))));
       const titles = columns.map((column) => column.title);
-      this.#stream.write(this.#isTerminal ? this.#table(titles, rows) : tabbed([titles, ...rows]));
+      this.#stream.write(this.#isTerminal ? this.#table(titles, this.#fit(columns, rows)) : tabbed([titles, ...rows]));
     }
   }
 
@@ -87,15 +95,54 @@ export class Output {
     return text;
   }
 
+  /** Cuts the cells of columns that say so. */
+  #fit<Item>(columns: readonly Column<Item>[], rows: readonly string[][]): string[][] {
+    const short = rows.map((row) => row.map((cell, index) => cell.slice(0, columns[index]?.shownChars)));
+    const filling = columns.findIndex(({ fills }) => fills === true);
+    if (this.#width === undefined || filling < 0) return short;
+    const others = columns.map(({ title }, index) => {
+      const widest = Math.max(...[title, ...short.map((row) => row[index] ?? "")].map(cellsOf));
+      return index === filling ? 0 : widest + columnGap;
+    });
+    const left = this.#width - columnGap - others.reduce((sum, width) => sum + width, 0);
+    return short.map((row) => row.with(filling, cut(row[filling] ?? "", Math.max(left, leastFilled))));
+  }
+
   #table(titles: readonly string[], rows: readonly string[][]): string {
     const table = new Table({
       head: titles.map((title) => this.#paint(title, "bold")),
-      style: { head: [], border: [], compact: true, "padding-left": 0, "padding-right": 2 },
+      style: { head: [], border: [], compact: true, "padding-left": 0, "padding-right": columnGap },
       chars: borderless,
     });
     table.push(...rows);
     return `${table.toString()}\n`;
   }
+}
+
+const columnGap = 2;
+/** Less than this of a text says nothing: lines rather become longer than the terminal is wide. */
+const leastFilled = 20;
+
+/** Characters that take two cells of a terminal. */
+const wide =
+  /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Emoji_Presentation}/u;
+const graphemes = new Intl.Segmenter();
+
+function cellsOf(text: string): number {
+  let cells = 0;
+  for (const { segment } of graphemes.segment(text)) cells += wide.test(segment) ? 2 : 1;
+  return cells;
+}
+
+function cut(text: string, cells: number): string {
+  if (cellsOf(text) <= cells) return text;
+  let [kept, used] = ["", 0];
+  for (const { segment } of graphemes.segment(text)) {
+    used += cellsOf(segment);
+    if (used > cells - 1) break;
+    kept += segment;
+  }
+  return `${kept}…`;
 }
 
 const borderless = Object.fromEntries(

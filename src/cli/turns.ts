@@ -1,10 +1,10 @@
 import { Option } from "commander";
 import type { Command } from "commander";
 
-import type { StepView, ToolResultView, TurnReport, TurnView } from "../operations/operations.ts";
+import type { StepView, ToolResultView, TurnLine, TurnReport, TurnView } from "../operations/operations.ts";
 import type { CommandContext } from "./context.ts";
 import { addLeaf } from "./context.ts";
-import { formatDuration, formatTime } from "./formats.ts";
+import { formatDuration, formatTime, formatUsd } from "./formats.ts";
 import { parseCount } from "./logs.ts";
 import type { Output } from "./output.ts";
 
@@ -16,7 +16,11 @@ export function addTurnsCommand(program: Command, context: CommandContext): void
   const turns = program.command("turns").description("list, show or retry turns");
   addListCommand(turns, context);
 
-  addLeaf(turns, "show <turn>", "every step of a turn: model calls, tool calls, what came out")
+  addLeaf(
+    turns,
+    "show <turn>",
+    "every step of a turn: model calls, tool calls, what came out; the beginning of its id is enough",
+  )
     .option("--full", "do not shorten texts")
     .action(async (id: string, options: { full?: boolean }, command: Command) => {
       const report = await context.host.showTurn(id, options.full === true ? fullChars : shortChars);
@@ -43,22 +47,30 @@ function addListCommand(turns: Command, context: CommandContext): void {
     .action(async (options: { group?: string; state?: string; limit: number }, command: Command) => {
       const { group, state, limit } = options;
       const filter = { ...(group && { group }), ...(state && { state }), limit: String(limit) };
-      context.outputOf(command).items(
-        await context.host.listTurns(filter),
+      const [output, listed] = [context.outputOf(command), await context.host.listTurns(filter)];
+      output.items(
+        listed,
         [
-          { title: "turn", of: (turn) => turn.id },
+          { title: "turn", of: (turn) => turn.id, shownChars: 8 },
           { title: "group", of: (turn) => turn.group },
-          { title: "cause", of: (turn) => turn.cause },
+          { title: "member", of: (turn) => turn.member ?? (turn.cause === "message" ? "" : `(${turn.cause})`) },
           { title: "state", of: (turn) => turn.state },
           { title: "started (UTC)", of: (turn) => formatTime(turn.startedAt) },
           { title: "took", of: (turn) => (turn.endedAt ? formatDuration(turn.endedAt - turn.startedAt) : "") },
-          { title: "containers", of: (turn) => turn.attempts },
-          { title: "waiting in its group", of: describeWaiting },
-          { title: "reason", of: (turn) => turn.reason },
+          { title: "cost", of: (turn) => turn.usd && formatUsd(turn.usd) },
+          { title: "question", of: describeQuestion, fills: true },
         ],
         "There are no such turns.",
       );
+      for (const turn of new Map(listed.map((one) => [one.group, one])).values()) {
+        if (turn.waiting) output.line(`waiting in group ${turn.group}: ${describeWaiting(turn)}`);
+      }
     });
+}
+
+/** Why it failed goes first: it is what is looked for. */
+function describeQuestion({ question = "", reason }: TurnLine): string {
+  return reason === undefined ? question : `[${reason}] ${question}`;
 }
 
 function describeWaiting({ waiting }: TurnView): string | undefined {

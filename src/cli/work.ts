@@ -31,12 +31,12 @@ export function addWorkCommand(program: Command, context: CommandContext): void 
       output.line(`The agent of group ${group} has it: work ${added.id}.`);
     });
 
-  addLeaf(work, "drop <id>", "drop work that no turn has begun").action(
+  addLeaf(work, "drop <id>", "drop work that no turn has begun; the beginning of its id is enough").action(
     async (id: string, _options: object, command: Command) => {
       const answer = await context.host.dropWork(id);
       const output = context.outputOf(command);
       if (output.json) output.object(answer);
-      output.line(`Work ${id} is dropped.`);
+      output.line(`Work ${answer.dropped} is dropped.`);
     },
   );
 }

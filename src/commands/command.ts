@@ -1,4 +1,4 @@
-import type { Group } from "../domain/group.ts";
+import type { Group, RequestSettlement } from "../domain/group.ts";
 import type { OutgoingDraft } from "../domain/message.ts";
 import type { PendingCommand, SetAside } from "../stores/store.ts";
 
@@ -35,7 +35,7 @@ export interface CommandOutcome {
   /** What is said in other chats. */
   readonly outgoing?: readonly OutgoingDraft[] | undefined;
   /** A request of a chat that is answered with it. */
-  readonly settles?: { readonly code: string; readonly as: "approved" | "denied" } | undefined;
+  readonly settles?: RequestSettlement | undefined;
 }
 
 /** What commands are carried out with. */

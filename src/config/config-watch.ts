@@ -1,4 +1,7 @@
-import type { FSWatcher } from "chokidar";
+import { lstatSync, watch } from "node:fs";
+import type { FSWatcher } from "node:fs";
+import { basename, dirname } from "node:path";
+
 import type { Logger } from "pino";
 
 import { toError } from "../lib/app-error.ts";
@@ -7,8 +10,6 @@ import { toError } from "../lib/app-error.ts";
 const quietMs = 250;
 /** but at the latest after so long: somebody may write all the time. */
 const mostMs = 2_000;
-/** After a start: the watcher's code is not loaded before there is time for it. */
-const loadAfterMs = 1_000;
 
 export interface ConfigWatchOptions {
   /** Files that may be there, or not, or be replaced. */
@@ -18,45 +19,69 @@ export interface ConfigWatchOptions {
   readonly logger: Logger;
 }
 
-/** Tells when one of a few files changes, from a moment after the start on. Nothing is polled. */
+/**
+ * Tells when one of a few files changes. Nothing is polled, and the folder is watched only while a file is not there: other
+ * programs' files and the database's change in it all the time.
+ */
 export class ConfigWatch implements AsyncDisposable {
   readonly #options: ConfigWatchOptions;
-  readonly #loadTimer: NodeJS.Timeout;
-  #opening: Promise<FSWatcher | undefined> | undefined;
+  readonly #watchers = new Map<string, FSWatcher[]>();
   #isOver = false;
   #quiet: NodeJS.Timeout | undefined;
   #since: number | undefined;
 
   constructor(options: ConfigWatchOptions) {
     this.#options = options;
-    this.#loadTimer = setTimeout(() => {
-      this.#opening = this.#open();
-    }, loadAfterMs).unref();
+    for (const file of options.files) this.#watch(file);
+    this.#noticed();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isOver = true;
-    clearTimeout(this.#loadTimer);
     clearTimeout(this.#quiet);
-    const watcher = await this.#opening;
-    await watcher?.close();
+    for (const file of this.#options.files) this.#unwatch(file);
   }
 
-  async #open(): Promise<FSWatcher | undefined> {
-    const { logger, files } = this.#options;
-    const onError = (error: unknown): void =>
-      logger.warn({ err: toError(error) }, "config.yaml cannot be watched; `crabpot config apply` reads it again");
+  /** A watch stays with the file that it began with, so it begins anew after each change: there may be another by that name. */
+  #watch(file: string): void {
+    this.#unwatch(file);
     try {
-      const { watch } = await import("chokidar");
-      if (this.#isOver) return undefined;
-      const watcher = watch([...files], { ignoreInitial: true, depth: 0, atomic: false, usePolling: false });
-      watcher.on("error", onError).on("all", () => this.#noticed());
-      watcher.once("ready", () => this.#noticed());
-      return watcher;
+      const watchers = [this.#watchFile(file), this.#watchPlace(file)].filter((watcher) => watcher !== undefined);
+      for (const watcher of watchers) watcher.on("error", (error) => this.#failed(error));
+      this.#watchers.set(file, watchers);
     } catch (error) {
-      onError(error);
-      return undefined;
+      this.#failed(error);
     }
+  }
+
+  /** Undefined when there is no such file. */
+  #watchFile(file: string): FSWatcher | undefined {
+    try {
+      return watch(file, () => this.#noticed());
+    } catch (error) {
+      if (toError(error).message.startsWith("ENOENT")) return undefined;
+      throw error;
+    }
+  }
+
+  /** Undefined when there is a file, which then tells itself when it is replaced; a link does not. */
+  #watchPlace(file: string): FSWatcher | undefined {
+    if (lstatSync(file, { throwIfNoEntry: false })?.isSymbolicLink() === false) return undefined;
+    return watch(dirname(file), (_, name) => {
+      if (name === null || name === basename(file)) this.#noticed();
+    });
+  }
+
+  #unwatch(file: string): void {
+    for (const watcher of this.#watchers.get(file) ?? []) watcher.close();
+    this.#watchers.delete(file);
+  }
+
+  #failed(error: unknown): void {
+    this.#options.logger.warn(
+      { err: toError(error) },
+      "config.yaml cannot be watched; `crabpot config apply` reads it again",
+    );
   }
 
   #noticed(): void {
@@ -70,6 +95,7 @@ export class ConfigWatch implements AsyncDisposable {
 
   #tell(): void {
     this.#since = undefined;
+    for (const file of this.#options.files) this.#watch(file);
     this.#options.changed();
   }
 }

@@ -8,6 +8,7 @@ import type { Adapters } from "./adapters.ts";
 import type { ConfigFault } from "./faults.ts";
 import { formatPath } from "./faults.ts";
 import type { Config } from "./schema.ts";
+import { timeZoneFault } from "./time-zone-name.ts";
 
 /** What no single value can be blamed for: names that lead nowhere, chats that are given twice, a server that anybody may use. */
 export function crossCheck(config: Config, adapters: Adapters): ConfigFault[] {
@@ -17,6 +18,7 @@ export function crossCheck(config: Config, adapters: Adapters): ConfigFault[] {
     ...checkNetworks(config),
     ...checkGateway(config, adapters),
     ...checkPolicies(config, adapters),
+    ...checkTimeZone(config),
   ];
 }
 
@@ -108,6 +110,11 @@ function checkSecret(options: {
   return faults;
 }
 
+function checkTimeZone({ timezone }: Config): ConfigFault[] {
+  const detail = timeZoneFault(timezone);
+  return detail === undefined ? [] : [{ path: "timezone", detail }];
+}
+
 /** A rule for a tool that does not exist protects from nothing. */
 function checkPolicies({ policy, groups }: Config, adapters: Adapters): ConfigFault[] {
   const tools = adapters.tools.map(({ name }) => name).toSorted();
@@ -122,11 +129,25 @@ function checkPolicies({ policy, groups }: Config, adapters: Adapters): ConfigFa
     Object.keys(named)
       .filter((name) => !tools.includes(name))
       .map((name) => {
-        const near = nearest(name, tools);
+        const near = usualName(name, tools) ?? nearest(name, tools);
         const hint = near === undefined ? `there are: ${tools.join(", ")}` : `did you mean ${near}?`;
         return { path: formatPath([...path, "tools", name]), detail: `unknown tool ${name}; ${hint}` };
       }),
   );
+}
+
+/** What other programs call tools like ours. */
+const otherNames: Readonly<Record<string, readonly string[]>> = {
+  shell: ["bash", "sh", "command", "exec", "execute", "run", "run_command"],
+  read_file: ["read", "cat", "open_file"],
+  write_file: ["write", "create_file"],
+  edit_file: ["edit", "patch", "apply_patch", "str_replace"],
+  list_files: ["ls", "list", "glob", "list_directory"],
+  search_files: ["grep", "search", "find"],
+};
+
+function usualName(name: string, tools: readonly string[]): string | undefined {
+  return tools.find((tool) => otherNames[tool]?.includes(name.toLowerCase()));
 }
 
 function checkGateway({ gateway, channels }: Config, adapters: Adapters): ConfigFault[] {

@@ -31,6 +31,8 @@ export interface HomePaths {
   readonly hostLog: string;
   readonly controlSocket: string;
   readonly instance: string;
+  /** Where the home was when a host was last in it. */
+  readonly place: string;
 }
 
 export function homePaths(root: string): HomePaths {
@@ -53,13 +55,14 @@ export function homePaths(root: string): HomePaths {
     hostLog: join(root, "logs", "host.log"),
     controlSocket: join(root, "control.sock"),
     instance: join(root, "instance"),
+    place: join(root, "place.json"),
   };
 }
 
 /** A home that is safe to keep secrets in. */
 export interface Home {
   readonly paths: HomePaths;
-  /** Random, made once per home, 16 hex digits: tells our containers from those of another home. */
+  /** Random, made once per home, 16 hex digits: tells our containers from those of another home. A copy gets another one: `settleHome`. */
   readonly instance: string;
 }
 

@@ -38,7 +38,8 @@ export const intake = z
       .prefault({})
       .describe("How many groups a channel with autoRegister may make in a day (UTC), and in all."),
   })
-  .prefault({});
+  .prefault({})
+  .describe("What is taken in at all.");
 
 /** How often agents may be set to work, and for how long. */
 export const limits = z
@@ -51,7 +52,8 @@ export const limits = z
       ),
     maxSteps: turns.default(100).describe("Answers of the model in one turn; 0: no limit."),
   })
-  .prefault({});
+  .prefault({})
+  .describe("How often agents may be set to work, and for how long.");
 
 /** What a group says of them; what it leaves out is as for everybody. */
 export const groupLimits = z.strictObject({
@@ -64,7 +66,8 @@ export const events = z
   .strictObject({
     retentionDays: days.default(7).describe("How long events are kept, for `crabpot events tail`; 0: for ever."),
   })
-  .prefault({});
+  .prefault({})
+  .describe("The stream of everything that happens.");
 
 export const store = z
   .strictObject({
@@ -73,4 +76,5 @@ export const store = z
       .prefault({})
       .describe("How long texts that are no longer needed are kept; 0: for ever."),
   })
-  .prefault({});
+  .prefault({})
+  .describe("What is kept, and how long.");

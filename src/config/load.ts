@@ -1,5 +1,9 @@
+import { lstat } from "node:fs/promises";
+import { basename } from "node:path";
+
 import { AppError } from "../lib/app-error.ts";
 import { type Adapters, builtInAdapters, channelsOfEveryHome, providersOfEveryHome } from "./adapters.ts";
+import { checkBudgets } from "./budget-checks.ts";
 import { parseYaml, readTrustedFile } from "./config-file.ts";
 import { crossCheck, providerOf } from "./cross-checks.ts";
 import { configFromEnvironment } from "./defaults.ts";
@@ -9,7 +13,7 @@ import { describeIssues, formatPath } from "./faults.ts";
 import { configJsonSchema } from "./json-schema.ts";
 import type { Config } from "./schema.ts";
 import { configSchema } from "./schema.ts";
-import { secretsOf } from "./secrets.ts";
+import { secretsOf, unreplacedSecrets } from "./secrets.ts";
 import { substitute } from "./substitute.ts";
 
 /** A configuration that passed every check; deeply frozen. */
@@ -17,8 +21,10 @@ export interface LoadedConfig {
   readonly config: Config;
   /** What it was read with. */
   readonly adapters: Adapters;
-  /** What the operator should be told at start: which model answers and why, what was ignored. */
+  /** What the operator should be told at start: which model answers and why. */
   readonly announcements: readonly string[];
+  /** What can be used as it is and is hardly meant. */
+  readonly warnings: readonly ConfigFault[];
   /** Values that must never appear in a log. */
   readonly secrets: readonly string[];
   /** Is there a file at all, or are these the defaults? */
@@ -55,7 +61,7 @@ export async function checkConfig(
   adapters: Adapters = builtInAdapters,
 ): Promise<ConfigCheck> {
   try {
-    return checkText(await readTrustedFile(file), variables, adapters);
+    return checkText(await readOnlyFile(file), variables, adapters);
   } catch (error) {
     return unreadable(error);
   }
@@ -68,7 +74,7 @@ export async function checkChangedConfig(
   { adapters, fromFile }: Pick<LoadedConfig, "adapters" | "fromFile">,
 ): Promise<ConfigCheck> {
   try {
-    const text = await readTrustedFile(file);
+    const text = await readOnlyFile(file);
     if (text === undefined ? fromFile : text.trim() === "") {
       const detail = text === undefined ? "It is gone." : "It is empty.";
       const fix = "Write it again; {} alone means the default of every setting.";
@@ -78,6 +84,19 @@ export async function checkChangedConfig(
   } catch (error) {
     return unreadable(error);
   }
+}
+
+/** Reads `config.yaml`, and refuses a `config.yml` that somebody believes to be read. */
+async function readOnlyFile(file: string): Promise<string | undefined> {
+  const text = await readTrustedFile(file);
+  const other = file.replace(/\.yaml$/, ".yml");
+  if (other === file || (await lstat(other).catch(() => undefined)) === undefined) return text;
+  const fix =
+    text === undefined ? `mv ${other} ${file}` : `Move what you need from it to ${file}, then remove it: rm ${other}`;
+  const also = text === undefined ? "" : ", too";
+  throw new AppError("config_invalid", `There is a ${basename(other)}${also}; only ${basename(file)} is read.`, {
+    fix,
+  });
 }
 
 function unreadable(error: unknown): ConfigCheck {
@@ -98,19 +117,33 @@ function checkText(text: string | undefined, variables: EnvironmentVariables, ad
     return { ok: false, faults: describeIssues(issues, parsed.value, () => configJsonSchema(adapters)) };
   }
   const config = withDefaults(result.data, adapters);
-  const crossFaults = crossCheck(config, adapters);
+  const secrets = secretsOf(config, adapters);
+  const crossFaults = [...crossCheck(config, adapters), ...unreplacedSecrets(secrets, { variables, fromVariable })];
   if (crossFaults.length > 0) return { ok: false, faults: crossFaults };
-  const announcements = [...parsed.announcements, ...remarks(config, parsed.value, adapters)];
-  const secrets = secretsOf(config, adapters).map((secret) => secret.value);
+  // Needs routes, providers and a time zone that there are.
+  const budgets = checkBudgets(config, adapters);
+  if (budgets.faults.length > 0) return { ok: false, faults: budgets.faults };
   return {
     ok: true,
-    loaded: { config: deepFreeze(config), adapters, announcements, secrets, fromFile: text !== undefined },
+    loaded: {
+      config: deepFreeze(config),
+      adapters,
+      announcements: parsed.announcements,
+      warnings: [...unusedProviders(config, parsed.value, adapters), ...budgets.warnings],
+      secrets: secrets.map(({ value: secret }) => secret),
+      fromFile: text !== undefined,
+    },
   };
 }
 
 /** `models.default: there is no route …`, on one line. */
 export function describeFault(fault: ConfigFault): string {
   return fault.path === "" ? fault.detail : `${fault.path}: ${fault.detail}`;
+}
+
+/** `warning: models.providers.gpt: no route uses it …`, on one line. */
+export function describeWarning(warning: ConfigFault): string {
+  return [`warning: ${describeFault(warning)}`, warning.fix].filter(Boolean).join(". ");
 }
 
 /** What comes from a variable is always text; where a number or a truth value is wanted, it is read as one. */
@@ -151,29 +184,19 @@ function withDefaults(config: Config, adapters: Adapters): Config {
   };
 }
 
-function remarks(config: Config, written: unknown, adapters: Adapters): string[] {
-  const said: string[] = [];
+function unusedProviders(config: Config, written: unknown, adapters: Adapters): ConfigFault[] {
   const route = config.models.routes[config.models.default] ?? [];
   const [builtIn] = providersOfEveryHome(adapters);
   const others = Object.keys(config.models.providers).filter((name) => name !== builtIn?.kind);
   const writtenModels = (written as { models?: { routes?: unknown } }).models;
   const onlyBuiltIn = route.every((reference) => providerOf(reference) === builtIn?.kind);
-  if (onlyBuiltIn && others.length > 0 && !writtenModels?.routes) {
-    said.push(
-      `The provider ${others.join(", ")} is configured, but no route uses it: the built-in ${builtIn?.model} model answers. Set models.routes.main.`,
-    );
-  }
-  if (!isTimezone(config.timezone))
-    said.push(`The time zone "${config.timezone}" is not known; times are told in UTC.`);
-  return said;
-}
-
-function isTimezone(zone: string): boolean {
-  try {
-    return new Intl.DateTimeFormat("en", { timeZone: zone }).resolvedOptions().timeZone !== "";
-  } catch {
-    return false;
-  }
+  if (!onlyBuiltIn || writtenModels?.routes) return [];
+  const detail = `no route uses it; the built-in ${builtIn?.model} model answers`;
+  return others.map((name) => ({
+    path: formatPath(["models", "providers", name]),
+    detail,
+    fix: "Set models.routes.main.",
+  }));
 }
 
 function deepFreeze<T>(value: T): T {

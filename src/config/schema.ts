@@ -16,11 +16,27 @@ const positive = z.number().positive();
 const count = z.number().int().positive();
 const minutes = z.number().min(0).max(525_600);
 
-const budget = z.strictObject({ tokensPerDay: count.optional(), usdPerDay: positive.optional() });
+const budget = z.strictObject({
+  tokensPerDay: count.optional().describe("No number, no limit."),
+  usdPerDay: positive.optional().describe("In US dollars; no number, no limit."),
+});
+
+const budgets = z
+  .strictObject({
+    perGroup: budget.prefault({}).describe("Of each group."),
+    total: budget
+      .prefault({})
+      .describe("Of all groups together; without a number, 5 US dollars for what has a known price."),
+  })
+  .prefault({})
+  .describe("What calls of models may use in a day (UTC).");
 
 const policy = z.strictObject({
-  default: z.enum(["allow", "deny"]).default("allow"),
-  tools: z.record(z.string(), z.enum(["allow", "deny"])).default({}),
+  default: z.enum(["allow", "deny"]).default("allow").describe("For tools that are not named."),
+  tools: z
+    .record(z.string(), z.enum(["allow", "deny"]))
+    .default({})
+    .meta({ description: "`crabpot tools list` has the names.", examples: [{ shell: "deny" }] }),
 });
 
 /** What a group says about tools; what it leaves out is as in the policy for everybody. */
@@ -99,13 +115,31 @@ function providersOf(adapters: Adapters): z.ZodType<Record<string, ProviderSetti
 
 function modelsOf(adapters: Adapters) {
   const always = providersOfEveryHome(adapters);
+  const vendors = adapters.providers.flatMap(({ kind, environment }) =>
+    environment ? [{ kind, ...environment }] : [],
+  );
   return z.strictObject({
-    default: name.default("main"),
+    default: name.default("main").describe("The route of groups that name none."),
     routes: z
       .record(name, z.array(modelReference).min(1).max(8))
-      .default({ main: always.slice(0, 1).map(({ kind, model }) => `${kind}/${model}`) }),
-    providers: providersOf(adapters).default(Object.fromEntries(always.map(({ kind, settings }) => [kind, settings]))),
-    capabilities: z.record(modelReference, capability).default({}),
+      .default({ main: always.slice(0, 1).map(({ kind, model }) => `${kind}/${model}`) })
+      .meta({
+        description: "provider/model; the next one is tried when one fails.",
+        examples: vendors.map(({ kind, model }) => ({ main: [`${kind}/${model}`] })),
+      }),
+    providers: providersOf(adapters)
+      .default(Object.fromEntries(always.map(({ kind, settings }) => [kind, settings])))
+      .meta({
+        description: "Who is asked, by names of your own.",
+        examples: vendors.map(({ kind, keyVariable }) => ({ [kind]: { kind, apiKey: `\${${keyVariable}}` } })),
+      }),
+    capabilities: z
+      .record(modelReference, capability)
+      .default({})
+      .meta({
+        description: "What a model can do and costs, per million tokens, where the built-in table does not know it.",
+        examples: [{ "local/qwen3": { contextTokens: 32_768, maxOutputTokens: 4096, inputUsd: 0, outputUsd: 0 } }],
+      }),
     timeoutSeconds: positive
       .max(3600)
       .default(300)
@@ -150,19 +184,28 @@ const gateway = z
       .max(64)
       .default([])
       .describe("Names that requests may be for; addresses, localhost and `host` are known anyway."),
-    token: z.string().min(1).optional(),
+    token: z
+      .string()
+      .min(1)
+      .optional()
+      .meta({
+        description: "With one, programs that know it are let in over HTTP; without, nothing listens.",
+        examples: ["${CRABPOT_TOKEN}"],
+      }),
   })
-  .prefault({});
+  .prefault({})
+  .describe("The HTTP server: the channel http, health checks, metrics.");
 
 const sandbox = z
   .strictObject({
     runtime: z
       .string()
       .regex(/^[a-zA-Z0-9._-]+$/)
-      .default("runc"),
-    memoryMb: z.number().int().min(128).max(1_048_576).default(1024),
-    cpus: z.number().min(0.1).max(256).default(1),
-    pids: z.number().int().min(64).max(32_768).default(256),
+      .default("runc")
+      .describe("What the engine runs containers with; runsc is gVisor."),
+    memoryMb: z.number().int().min(128).max(1_048_576).default(1024).describe("What a container may hold."),
+    cpus: z.number().min(0.1).max(256).default(1).describe("Processors that a container may use."),
+    pids: z.number().int().min(64).max(32_768).default(256).describe("Processes in a container."),
     workspaceMb: z
       .number()
       .int()
@@ -170,7 +213,9 @@ const sandbox = z
       .max(1_073_741_824)
       .default(4096)
       .describe("What a group's folder may hold; above it the group's agent is stopped."),
-    network: networkSchema.default("none"),
+    network: networkSchema
+      .default("none")
+      .meta({ description: "Where containers may go.", examples: [{ allow: ["registry.npmjs.org:443"] }] }),
     nameservers: z
       .array(nameserverSchema)
       .min(1)
@@ -178,11 +223,12 @@ const sandbox = z
       .optional()
       .describe("Who is asked for the addresses of allowed hosts. Left out: the servers of the system."),
   })
-  .prefault({});
+  .prefault({})
+  .describe("What each container gets.");
 
 const sessions = z
   .strictObject({
-    idleStopMinutes: positive.default(30),
+    idleStopMinutes: positive.default(30).describe("An idle container is ended after this time."),
     freezeSeconds: z
       .number()
       .min(0)
@@ -205,7 +251,7 @@ const sessions = z
       .describe(
         "Containers that are kept, and turns that work at once; as many again may wait for their tools. Left out: as many as memory allows, and 16.",
       ),
-    turnTimeoutMinutes: positive.default(60),
+    turnTimeoutMinutes: positive.default(60).describe("A turn may take this long."),
     holdMinutes: positive
       .default(5)
       .describe("How long the tools of a turn may run while other groups wait for a place; then the turn ends."),
@@ -217,7 +263,22 @@ const sessions = z
       .default(60)
       .describe("Messages that are older than this when the host starts are not answered; one notice says so."),
   })
-  .prefault({});
+  .prefault({})
+  .describe("How long turns and containers last.");
+
+const log = z
+  .strictObject({
+    level: z.enum(["debug", "info", "warn", "error"]).default("info").describe("The least that is written down."),
+    containerMb: z
+      .number()
+      .int()
+      .min(1)
+      .max(1_048_576)
+      .default(64)
+      .describe("What the logs of a group's sessions may take; above it the oldest ones are removed."),
+  })
+  .prefault({})
+  .describe("What is logged.");
 
 /** The whole of `config.yaml`, as these adapters allow it. Strict: an unknown key is an error. */
 export function configSchema(adapters: Adapters) {
@@ -227,18 +288,27 @@ export function configSchema(adapters: Adapters) {
         name: z
           .string()
           .regex(/^[\p{L}\p{N}][\p{L}\p{N}._-]{0,63}$/u)
-          .default("crab"),
+          .default("crab")
+          .describe("People write @ and this name to address the agent."),
       })
-      .prefault({}),
-    timezone: z
-      .string()
-      .default("UTC")
-      .describe("IANA zone in which the agent is told times; unknown zones fall back to UTC."),
-    models: modelsOf(adapters).prefault({}),
-    budgets: z.strictObject({ perGroup: budget.prefault({}), total: budget.prefault({}) }).prefault({}),
-    policy: policy.prefault({}),
-    channels: channelsOf(adapters).default(channelsOfEveryHome(adapters)),
-    groups: z.record(name, group).default(firstGroups(adapters)),
+      .prefault({})
+      .describe("What agents are called."),
+    timezone: z.string().default("UTC").describe("IANA zone in which the agent is told times."),
+    models: modelsOf(adapters).prefault({}).describe("Which models answer, and with which keys."),
+    budgets,
+    policy: policy.prefault({}).describe("Which tools agents may use."),
+    channels: channelsOf(adapters)
+      .default(channelsOfEveryHome(adapters))
+      .describe("Where people and programs talk to agents."),
+    groups: z
+      .record(name, group)
+      .default(firstGroups(adapters))
+      .meta({
+        description: "Chats that have an agent, by the name of the group and of its folder.",
+        examples: Object.keys(channelsOfEveryHome(adapters)).map((channel) => ({
+          family: { channel, chat: "family", trigger: "mention" },
+        })),
+      }),
     gateway: gateway,
     sandbox: sandbox,
     sessions: sessions,
@@ -247,18 +317,7 @@ export function configSchema(adapters: Adapters) {
     limits,
     store,
     events,
-    log: z
-      .strictObject({
-        level: z.enum(["debug", "info", "warn", "error"]).default("info"),
-        containerMb: z
-          .number()
-          .int()
-          .min(1)
-          .max(1_048_576)
-          .default(64)
-          .describe("What the logs of a group's sessions may take; above it the oldest ones are removed."),
-      })
-      .prefault({}),
+    log,
   });
 }
 

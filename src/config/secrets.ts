@@ -1,4 +1,6 @@
 import type { Adapters } from "./adapters.ts";
+import type { EnvironmentVariables } from "./environment.ts";
+import type { ConfigFault } from "./faults.ts";
 import { formatPath } from "./faults.ts";
 import type { Config } from "./schema.ts";
 
@@ -40,4 +42,19 @@ function addAdapters({ models, channels }: Config, adapters: Adapters, add: Add)
     const secrets = Object.entries(definition?.secrets?.(settings) ?? {});
     for (const [setting, value] of secrets) add("channel", ["channels", name, setting], value);
   }
+}
+
+/** Secrets that are written as a shell writes variables, `$API_KEY`: the text itself would be sent. `fromVariable` as `substitute` tells it. */
+export function unreplacedSecrets(
+  secrets: readonly ConfiguredSecret[],
+  { variables, fromVariable }: { readonly variables: EnvironmentVariables; readonly fromVariable: ReadonlySet<string> },
+): ConfigFault[] {
+  return secrets.flatMap(({ path: owner, value, use }) => {
+    const path = use === "group" ? `${owner}.value` : owner;
+    const name = /^\$([A-Za-z_]\w*)$/.exec(value)?.[1];
+    if (name === undefined || fromVariable.has(path)) return [];
+    // A password may begin with $, too; it hardly looks like a constant's name, or like a variable that there is.
+    if (!/^[A-Z][A-Z0-9_]*$/.test(name) && !variables[name]) return [];
+    return [{ path, detail: `is the text $${name}, not the variable; write "\${${name}}"` }];
+  });
 }

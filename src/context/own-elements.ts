@@ -1,3 +1,5 @@
+import { hiddenInProse } from "../lib/hidden-characters.ts";
+
 /** The elements that mean something in a prompt or in an answer. Whatever brings a new one adds it here. */
 const ownElements = [
   "instructions",
@@ -15,10 +17,6 @@ const ownElements = [
   "internal",
 ];
 
-const hidden = /[\p{Default_Ignorable_Code_Point}\p{Cf}\p{Zl}\p{Zp}]|(?![\n\t])\p{Cc}/gu;
-/** Joiners and selectors that make one picture, or one word of a script that needs them, of what stands on both sides. */
-const joining =
-  /(?<=\p{Extended_Pictographic}[\p{Emoji_Modifier}\ufe0f]{0,2})\u200d(?=\p{Extended_Pictographic})|(?<=\p{Extended_Pictographic})\ufe0f|(?<=[[\p{L}\p{M}]--\p{Script=Latin}])[\u200c\u200d](?=[[\p{L}\p{M}]--\p{Script=Latin}])/gv;
 const opening = /[<＜﹤](?=([\s\p{White_Space}/／]*)(\S{1,16}))/gu;
 
 /**
@@ -35,6 +33,5 @@ export function withoutOwnElements(text: string): string {
 /** Line feeds and tabs stay; other ends of lines become line feeds. */
 function withoutHidden(text: string): string {
   const lines = text.toWellFormed().replaceAll(/\r\n?|[\u0085\u2028\u2029\v\f]/g, "\n");
-  const kept = new Set(Array.from(lines.matchAll(joining), ({ index }) => index));
-  return lines.replaceAll(hidden, (character, at: number) => (kept.has(at) ? character : ""));
+  return lines.replaceAll(hiddenInProse, (found) => (found === "\n" || found === "\t" ? found : ""));
 }

@@ -34,6 +34,8 @@ const name = z.string().min(1).max(256);
 const nothing = z.strictObject({});
 const turnStates = z.enum(["running", "done", "failed", "cancelled"]);
 const outboxStates = z.enum(["queued", "sending", "accepted", "delivered", "uncertain", "dead"]);
+/** The last moment that a date can stand for. */
+const maxDateMs = 8.64e15;
 /** Outputs are stored up to 30,000 characters; this is more than any text has. */
 const wholeText = 1_000_000;
 
@@ -52,6 +54,13 @@ const routes: readonly Route<never>[] = [
     operation: "config.diff",
     parameters: nothing,
     run: (host) => host.diffConfig(),
+  }),
+  route({
+    method: "POST",
+    path: "/stop",
+    operation: "stop",
+    parameters: nothing,
+    run: (host, _nothing, signal) => host.stop(signal),
   }),
   route({
     method: "GET",
@@ -86,6 +95,26 @@ const routes: readonly Route<never>[] = [
     },
   }),
   route({ method: "GET", path: "/chats", operation: "chats", parameters: nothing, run: (host) => host.listChats() }),
+  route({
+    method: "POST",
+    path: "/chats/requests/:code/approve",
+    operation: "chats.approve",
+    parameters: z.strictObject({ code: name, name: name.optional() }),
+    run: async (host, { code, name: wanted }) => {
+      const group = await host.approveRequest(code, wanted);
+      return { approved: code, group: group.name, channel: group.channel, chat: group.chat };
+    },
+  }),
+  route({
+    method: "POST",
+    path: "/chats/requests/:code/deny",
+    operation: "chats.deny",
+    parameters: z.strictObject({ code: name }),
+    run: async (host, { code }) => {
+      await host.denyRequest(code);
+      return { denied: code };
+    },
+  }),
   route({
     method: "DELETE",
     path: "/chats/requests/:code",
@@ -133,7 +162,7 @@ const routes: readonly Route<never>[] = [
     path: "/turns/:id/retry",
     operation: "turns.retry",
     parameters: z.strictObject({ id: name }),
-    run: async (host, { id }) => ({ turn: id, requeued: await host.retryTurn(id) }),
+    run: (host, { id }) => host.retryTurn(id),
   }),
   route({
     method: "GET",
@@ -148,6 +177,16 @@ const routes: readonly Route<never>[] = [
   }),
   route({
     method: "POST",
+    path: "/send",
+    operation: "send",
+    parameters: z.strictObject({
+      group: name,
+      text: z.string().max(16_000).regex(/\S/, "there is nothing to say in it"),
+    }),
+    run: (host, { group, text }) => host.send(group, text),
+  }),
+  route({
+    method: "POST",
     path: "/outbox/retry",
     operation: "outbox.retry",
     parameters: z.union([
@@ -155,6 +194,16 @@ const routes: readonly Route<never>[] = [
       z.strictObject({ allDead: z.literal(true) }),
     ]),
     run: async (host, what) => ({ retried: await host.retryOutbox(what) }),
+  }),
+  route({
+    method: "GET",
+    path: "/usage",
+    operation: "usage",
+    parameters: z.strictObject({
+      by: z.enum(["group", "member", "model", "day"]).default("group"),
+      since: z.coerce.number().int().min(0).max(maxDateMs),
+    }),
+    run: (host, { by, since }) => host.usage(by, since),
   }),
   route({
     method: "GET",
@@ -187,10 +236,7 @@ const routes: readonly Route<never>[] = [
     path: "/work/:id",
     operation: "work.drop",
     parameters: z.strictObject({ id: name }),
-    run: async (host, { id }) => {
-      await host.dropWork(id);
-      return { dropped: id };
-    },
+    run: async (host, { id }) => ({ dropped: await host.dropWork(id) }),
   }),
   route({
     method: "GET",
@@ -284,7 +330,7 @@ function collect(request: FastifyRequest): Record<string, unknown> {
 
 type Recordable = Readonly<Record<string, string | number | boolean>>;
 
-/** What is said to an agent stays in the store. */
+/** What is said to an agent or in a chat stays in the store. */
 function recordable(parameters: object): Recordable {
   const given = Object.entries(parameters).filter(([key, value]) => value !== undefined && key !== "text");
   return Object.fromEntries(given) as Recordable;

@@ -4,13 +4,15 @@ import { type Channel, type Found, SendError } from "../channels/channel.ts";
 import type { OutboxState, OutgoingMessage } from "../domain/message.ts";
 import type { Publish } from "../events/event.ts";
 import { toError } from "../lib/app-error.ts";
+import { type BackoffOptions, backoffMs } from "../lib/backoff.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Sleep } from "../lib/sleep.ts";
 import type { OutboxStore } from "../stores/store.ts";
-import { deliveryRetry, retryDelayMs } from "./backoff.ts";
 import { withDeadline } from "./deadline.ts";
 import { expiresAt } from "./expiry.ts";
 
+const attemptsPerMessage = 5;
+const backoff: BackoffOptions = { firstMs: 1_000, longestMs: 60_000, jitter: { least: 0.5, most: 1 } };
 const answerDeadlineMs = 60_000;
 /** Until the store is retried after it failed. */
 const storeRetryMs = 2_000;
@@ -121,7 +123,7 @@ export class Delivery {
     const channel = this.#channelOf(message.row.channel);
     if (!channel || this.#stop.aborted) return "waits";
     if (message.unsure) return this.#resolve(message, channel);
-    if (message.attempts >= deliveryRetry.attempts) return this.#conclude(message, "dead");
+    if (message.attempts >= attemptsPerMessage) return this.#conclude(message, "dead");
     return this.#attempt(message, channel);
   }
 
@@ -148,7 +150,7 @@ export class Delivery {
       return await withDeadline(this.#stop, answerDeadlineMs, ask);
     } catch (error) {
       this.#options.logger.warn({ err: toError(error), ...about(row) }, "a channel could not look for a message");
-      return failures + 1 < deliveryRetry.attempts ? undefined : "unknown";
+      return failures + 1 < attemptsPerMessage ? undefined : "unknown";
     }
   }
 
@@ -194,7 +196,7 @@ export class Delivery {
   }
 
   #isLast(outcome: DeliveryOutcome, { attempts }: Underway): boolean {
-    return outcome === "failed" && attempts >= deliveryRetry.attempts;
+    return outcome === "failed" && attempts >= attemptsPerMessage;
   }
 
   async #send(row: OutgoingMessage, channel: OutgoingChannel): Promise<Error | undefined> {
@@ -218,7 +220,7 @@ export class Delivery {
 
   async #pause(message: Underway, atLeastMs: number): Promise<Progress> {
     message.failures += 1;
-    const delayMs = retryDelayMs(deliveryRetry, message.failures, this.#options.random());
+    const delayMs = backoffMs(backoff, message.failures, this.#options.random());
     await this.#options.wait(Math.max(Math.min(atLeastMs, longestPatienceMs), delayMs), this.#stop);
     return "again";
   }

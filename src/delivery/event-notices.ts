@@ -31,6 +31,8 @@ export function createEventNotices(logger: Logger, tell: TellOperator): (event: 
     },
     "instructions.changed": ({ group, data }) =>
       logger.warn({ group, ...data }, "a group's instructions have changed since its last turn"),
+    "admission.requested": ({ data }) =>
+      logger.info(data, `a chat asks to become a group; to let it in: crabpot chats approve ${data.code}`),
     "egress.judged": (event) => noticeEgress(event, { logger, tell }),
   };
   return (event) => (notices[event.type] as ((event: HostEvent) => void) | undefined)?.(event);

@@ -8,6 +8,7 @@ import type { OutgoingFile, OutgoingMessage } from "../domain/message.ts";
 import { AppError, toError } from "../lib/app-error.ts";
 import { formatBytes } from "../lib/bytes.ts";
 import type { Clock } from "../lib/clock.ts";
+import { hiddenCharacter } from "../lib/hidden-characters.ts";
 import { HostileFolder, type HostileRefusal } from "../lib/open-hostile-file.ts";
 import { containerPaths } from "../protocol/paths.ts";
 import type { OutboxStore } from "../stores/store.ts";
@@ -173,7 +174,8 @@ function refused(path: string, reason: string): AppError {
 function cleanName(name: string): string {
   const clean = name
     .toWellFormed()
-    .replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}/\\:*?"<>|]/gu, "_")
+    .replaceAll(hiddenCharacter, "_")
+    .replaceAll(/[/\\:*?"<>|]/g, "_")
     .replaceAll(/^[.\s]+|[.\s]+$/g, "");
   const short = clean.length <= nameChars ? clean : shorten(clean);
   return short === "" ? "file" : short;

@@ -1,3 +1,5 @@
+import { AppError } from "../lib/app-error.ts";
+import { nearest } from "../lib/nearest.ts";
 import type { Sender } from "./message.ts";
 
 /** `mention`: only when addressed. `always`: every message is for the agent. */
@@ -100,6 +102,12 @@ export interface ChatRequest {
   readonly at: number;
 }
 
+/** How the request with this code is answered. */
+export interface RequestSettlement {
+  readonly code: string;
+  readonly as: "approved" | "denied";
+}
+
 /** Bounds on what strangers can ask for. */
 export interface RequestLimits {
   /** Requests that wait for an answer at a time; of one sender. */
@@ -129,4 +137,11 @@ export function groupNameFault(name: string): string | undefined {
 
 export function isGroupName(name: string): boolean {
   return groupNameFault(name) === undefined;
+}
+
+/** `known` are all names that there are. */
+export function unknownGroup(name: string, known: readonly string[]): AppError {
+  const meant = nearest(name, known);
+  const hint = meant === undefined ? "." : `; did you mean ${meant}?`;
+  return new AppError("not_found", `There is no group "${name}"${hint} Known groups: ${known.join(", ") || "none"}.`);
 }

@@ -6,6 +6,7 @@ import type { EventType } from "./event.ts";
 export const eventTypes = {
   "host.started": "the host begins to work",
   "host.stopped": "it has stopped cleanly",
+  "home.copied": "the home was copied or moved, and gets an id of its own",
   "config.loaded": "with which configuration it works",
   "config.applied": "a changed configuration holds, before it does",
   "config.refused": "a changed file cannot be used",

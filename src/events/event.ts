@@ -21,6 +21,13 @@ export interface EventData {
     readonly instance: string;
   };
   "host.stopped": Nothing;
+  /** The home is a copy of another one, or was one, and gets an id of its own. Paths of folders. */
+  "home.copied": {
+    readonly from: string;
+    readonly to: string;
+    readonly formerInstance: string;
+    readonly instance: string;
+  };
   "config.loaded": { readonly sha256: string; readonly fromFile: boolean };
   /** A changed config.yaml holds. Paths of the settings that changed, and of those that need a restart; never their values. */
   "config.applied": {

@@ -2,11 +2,9 @@ import { createHash, timingSafeEqual } from "node:crypto";
 import { isIPv6, type Socket } from "node:net";
 
 import type { Clock } from "../lib/clock.ts";
+import { RateLimiter } from "../lib/rate-limiter.ts";
 
-const windowMs = 60_000;
-const failuresPerWindow = 20;
-/** Addresses that are remembered; beyond that the oldest is forgotten. */
-const addresses = 10_000;
+const failuresPerMinute = 20;
 
 type Login =
   | { readonly verdict: "granted" }
@@ -18,30 +16,27 @@ export type CheckLogin = (header: string | undefined, address: string, connectio
 
 /**
  * Compares bearer tokens in constant time, over hashes. An address (of IPv6: its /64, as whoever has one address of it has them
- * all) that failed 20 times within a minute is refused
- * unheard for the rest of that minute, so that guessing is slow; connections that have shown the right token before are
+ * all) that failed too often, 20 times at once, is refused
+ * unheard until it might fail as often again, a minute later, so that guessing is slow; connections that have shown the right token before are
  * judged all the same, so that a stranger behind the same address cannot lock their owner out.
  */
 export function createLoginCheck(token: string, clock: Clock): CheckLogin {
   const expected = digest(token);
-  const failures = new Map<string, { count: number; readonly since: number }>();
+  const limit = { count: failuresPerMinute, periodMs: 60_000, reopenAt: failuresPerMinute };
+  const failures = new RateLimiter(limit);
   const known = new WeakSet<Socket>();
 
   return (header, address, connection) => {
     const now = clock.monotonic();
     const network = networkOf(address);
-    const failed = failures.get(network);
-    const remainingMs = failed ? failed.since + windowMs - now : 0;
-    if (failed && remainingMs <= 0) failures.delete(network);
-    else if (failed && failed.count >= failuresPerWindow && !known.has(connection)) {
-      return { verdict: "blocked", retryAfterS: Math.ceil(remainingMs / 1000) };
-    }
+    const waitMs = known.has(connection) ? 0 : failures.waitMs(now, network);
+    if (waitMs > 0) return { verdict: "blocked", retryAfterS: Math.ceil(waitMs / 1000) };
     const given = /^Bearer (\S+)$/i.exec(header ?? "")?.[1] ?? "";
     if (timingSafeEqual(digest(given), expected)) {
       known.add(connection);
       return { verdict: "granted" };
     }
-    countFailure(failures, network, now);
+    failures.count(now, network);
     return { verdict: "refused" };
   };
 }
@@ -61,21 +56,6 @@ function networkOf(address: string): string {
     .slice(0, 4)
     .map((word) => Number.parseInt(word, 16).toString(16))
     .join(":");
-}
-
-function countFailure(
-  failures: Map<string, { count: number; readonly since: number }>,
-  network: string,
-  now: number,
-): void {
-  const failed = failures.get(network);
-  if (failed) {
-    failed.count += 1;
-    return;
-  }
-  failures.set(network, { count: 1, since: now });
-  const [oldest] = failures.keys();
-  if (failures.size > addresses && oldest !== undefined) failures.delete(oldest);
 }
 
 function digest(token: string): Buffer {

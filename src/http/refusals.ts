@@ -1,4 +1,5 @@
 import type { Clock } from "../lib/clock.ts";
+import { RateLimiter } from "../lib/rate-limiter.ts";
 
 /** A request that was answered with "no", without anything that its sender wrote. */
 export interface HttpRefusal {
@@ -11,28 +12,17 @@ export interface HttpRefusal {
   readonly untold: number;
 }
 
-const windowMs = 60_000;
-/** Of each status and route in a window; more would let a stranger fill the disk with our records. */
-const toldPerWindow = 30;
+/** Of each status and route; more would let a stranger fill the disk with our records. */
+const toldPerMinute = 30;
 
 /** Tells the first refusals of each status and route within a minute; the first one after that says how many were left out. */
 export function createRefusalReport(
   clock: Clock,
   tell: (refusal: HttpRefusal) => void,
 ): (refusal: Omit<HttpRefusal, "untold">) => void {
-  const windows = new Map<string, { since: number; told: number; untold: number }>();
+  const limiter = new RateLimiter({ count: toldPerMinute, periodMs: 60_000, reopenAt: toldPerMinute });
   return (refusal) => {
-    const now = clock.monotonic();
-    const key = `${refusal.status} ${refusal.route}`;
-    const window = windows.get(key) ?? { since: now, told: 0, untold: 0 };
-    windows.set(key, window);
-    if (now - window.since >= windowMs) Object.assign(window, { since: now, told: 0 });
-    if (window.told >= toldPerWindow) {
-      window.untold += 1;
-      return;
-    }
-    window.told += 1;
-    tell({ ...refusal, untold: window.untold });
-    window.untold = 0;
+    const { waitMs, refused: untold } = limiter.take(clock.monotonic(), `${refusal.status} ${refusal.route}`);
+    if (waitMs === 0) tell({ ...refusal, untold });
   };
 }

@@ -1,5 +1,12 @@
 import { type Actor, memberActor } from "../domain/actor.ts";
-import { type ChatRequest, type Group, type GroupChat, groupNameFault, isGroupName } from "../domain/group.ts";
+import {
+  type ChatRequest,
+  type Group,
+  type GroupChat,
+  type RequestSettlement,
+  groupNameFault,
+  isGroupName,
+} from "../domain/group.ts";
 import type { OutgoingDraft } from "../domain/message.ts";
 import { AppError, isPassing } from "../lib/app-error.ts";
 import { plainSentence, quotedName } from "../lib/plain-words.ts";
@@ -16,7 +23,7 @@ export interface AdmissionOptions {
   /** What a group gets that says nothing of its own. */
   readonly defaults: Pick<Group, "policy" | "budget">;
   readonly assistantName: string;
-  /** A group was added because this member said so. */
+  /** A group was added because this one said so. */
   readonly added: (group: Group, by: { readonly actor: Actor; readonly code: string }) => Promise<void>;
 }
 
@@ -24,18 +31,42 @@ export interface AdmissionOptions {
 export interface AnswerOutcome {
   readonly text: string;
   readonly outgoing: readonly OutgoingDraft[];
-  readonly settles?: { readonly code: string; readonly as: "approved" | "denied" } | undefined;
+  readonly settles?: RequestSettlement | undefined;
+}
+
+/** What has been decided, to be written together. */
+export interface Decision extends AnswerOutcome {
+  readonly settles: RequestSettlement;
+}
+
+/** Who lets a chat in, and what the group is to be called; undefined: like the chat. */
+interface Wish {
+  readonly name: string | undefined;
+  readonly actor: Actor;
+}
+
+/**
+ * Answers chats that ask to become groups, one at a time. May be called again for the same answer as long as the outcome was
+ * not written: a group that is there already is not added twice.
+ */
+export interface Admissions {
+  /** Carries out `/approve` and `/deny`. Rejects only for what may work later. */
+  answer(pending: PendingCommand): Promise<AnswerOutcome>;
+  /** Makes a group. Rejects with AppErrors: `not_found` for an unknown code, `bad_input` and `conflict` for a name that cannot be. */
+  approve(code: string, wish: Wish): Promise<Decision & { readonly group: Group }>;
+  /** Rejects with `not_found` for an unknown code. */
+  deny(code: string): Promise<Decision>;
 }
 
 const namesTried = 1_000;
 
-/**
- * Carries out `/approve` and `/deny`, one at a time. May be called again for the same answer as long as the outcome was not
- * written: a group that is there already is not added twice. Rejects only for what may work later.
- */
-export function createAdmissions(options: AdmissionOptions): (pending: PendingCommand) => Promise<AnswerOutcome> {
+export function createAdmissions(options: AdmissionOptions): Admissions {
   const inOrder = createInOrder();
-  return (pending) => inOrder("", () => answer(options, pending));
+  return {
+    answer: (pending) => inOrder("", () => answer(options, pending)),
+    approve: (code, wish) => inOrder("", () => approve(options, code, wish)),
+    deny: (code) => inOrder("", () => deny(options, code)),
+  };
 }
 
 async function answer(options: AdmissionOptions, pending: PendingCommand): Promise<AnswerOutcome> {
@@ -47,30 +78,48 @@ async function answer(options: AdmissionOptions, pending: PendingCommand): Promi
     const what = request ? "A name must be one word" : "There is no request with this code";
     return { text: `${what}. Write: /approve CODE [name] or /deny CODE`, outgoing: [] };
   }
-  const called = describeChat(request);
-  if (command === "deny") {
-    const text = `${called} stays silent. /approve ${code} would still make it a group.`;
-    return { text, outgoing: [], settles: { code, as: "denied" } };
-  }
+  if (command === "deny") return deny(options, code);
   try {
-    const group = await makeGroup(options, request, { name, actor: memberActor(pending.message.sender.id) });
-    const text = `${called} is now the group "${group.name}". I answer there when I am mentioned.`;
-    return { text, outgoing: [greeting(options, group)], settles: { code, as: "approved" } };
+    return await approve(options, code, { name, actor: memberActor(pending.message.sender.id) });
   } catch (error) {
     if (!(error instanceof AppError) || isPassing(error)) throw error;
-    return { text: `${called} is not a group yet: ${plainSentence(error.message)}`, outgoing: [] };
+    return { text: `${describeChat(request)} is not a group yet: ${plainSentence(error.message)}`, outgoing: [] };
   }
+}
+
+async function approve(
+  options: AdmissionOptions,
+  said: string,
+  wish: Wish,
+): Promise<Decision & { readonly group: Group }> {
+  const request = await requestWith(options, said);
+  const group = await makeGroup(options, request, wish);
+  return {
+    group,
+    text: `${describeChat(request)} is now the group "${group.name}". I answer there when I am mentioned.`,
+    outgoing: [greeting(options, group)],
+    settles: { code: request.code, as: "approved" },
+  };
+}
+
+async function deny(options: AdmissionOptions, said: string): Promise<Decision> {
+  const request = await requestWith(options, said);
+  const { code } = request;
+  const text = `${describeChat(request)} stays silent. /approve ${code} would still make it a group.`;
+  return { text, outgoing: [], settles: { code, as: "denied" } };
+}
+
+async function requestWith({ store }: AdmissionOptions, code: string): Promise<ChatRequest> {
+  const request = await store.requests.get(code.toUpperCase());
+  if (request) return request;
+  throw new AppError("not_found", `There is no request "${code}".`, { fix: "crabpot chats" });
 }
 
 function describeChat({ title, sender, channel }: ChatRequest): string {
   return `${quotedName(title ?? sender.name, "The chat")} on ${channel}`;
 }
 
-async function makeGroup(
-  options: AdmissionOptions,
-  request: ChatRequest,
-  wish: { readonly name: string | undefined; readonly actor: Actor },
-): Promise<Group> {
+async function makeGroup(options: AdmissionOptions, request: ChatRequest, wish: Wish): Promise<Group> {
   const { channel, chat, code } = request;
   const known = options.registry.find(channel, chat);
   if (known) return known;

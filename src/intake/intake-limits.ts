@@ -10,7 +10,6 @@ import { secondsLeftInUtcDay } from "../lib/utc-day.ts";
 import { DayBudgets, type Reservation, type UsedUp } from "./day-budgets.ts";
 import type { DayBudget, RouterLimits } from "./limits.ts";
 import { SenderRate } from "./sender-rate.ts";
-import { WaitingBound } from "./waiting-bound.ts";
 import { mebibyte } from "../lib/bytes.ts";
 
 const limitNames = { messages: "messages", bytes: "megabytes", attachmentBytes: "attachment-megabytes" } as const;
@@ -184,6 +183,25 @@ export class IntakeLimits {
     });
     const chat = { group: group.name, channel: group.channel, chat: group.chat };
     await this.#options.notify({ ...chat, kind: "notice", text, inReplyTo: [], turn: undefined });
+  }
+}
+
+/**
+ * How many messages wait at most, without counting them each time: it is enough to add up what comes in until as many may
+ * wait as are allowed. Often fewer wait, as turns take messages without telling here.
+ */
+class WaitingBound {
+  #atMost = Number.POSITIVE_INFINITY;
+
+  /** One more waits. */
+  add(): void {
+    this.#atMost += 1;
+  }
+
+  /** Do as many wait as are allowed? Counts only when it may be so. */
+  async isReached(allowed: number, count: () => Promise<number>): Promise<boolean> {
+    if (this.#atMost >= allowed) this.#atMost = await count();
+    return this.#atMost >= allowed;
   }
 }
 

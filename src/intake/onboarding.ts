@@ -13,6 +13,8 @@ export interface OnboardingOptions {
   readonly onboards: (channel: string) => boolean;
   /** Where requests are told. None: there is nobody to ask. */
   readonly mainGroups: () => readonly Group[];
+  /** Can somebody read what is said on this channel? */
+  readonly isConnected: (channel: string) => boolean;
   readonly assistantName: string;
   /** A number below the one that is given, not to be guessed. */
   readonly randomBelow: (limit: number) => number;
@@ -47,7 +49,7 @@ export function createOnboarding(options: OnboardingOptions): (message: Incoming
       channel: group.channel,
       chat: group.chat,
       kind: "notice",
-      text,
+      text: options.isConnected(group.channel) ? text : `${text}, or on the host: crabpot chats approve ${code}`,
       inReplyTo: [],
       turn: undefined,
     }));

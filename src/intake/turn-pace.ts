@@ -1,6 +1,7 @@
 import type { Group } from "../domain/group.ts";
 import type { StoredMessage } from "../domain/message.ts";
 import type { PacedTurn, Turn } from "../domain/turn.ts";
+import { backoffMs } from "../lib/backoff.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { TurnStore } from "../stores/store.ts";
 import type { PaceLimits } from "./limits.ts";
@@ -57,7 +58,7 @@ const endNotedMs = 50;
 const loopSenders = 3;
 const hourMs = 3_600_000;
 const clockSlackMs = 60_000;
-const restMs = { first: 60_000, most: 30 * 60_000 } as const;
+const restBackoff = { firstMs: 60_000, longestMs: 30 * 60_000 };
 
 /**
  * Sees that an agent is not kept at work by programs: bots that answer each other's answers, and floods of messages that each
@@ -162,7 +163,7 @@ export class TurnPace {
 
   /** Doubled each time within an hour. */
   #restMs(pace: Pace): number {
-    return Math.min(restMs.most, restMs.first * 2 ** Math.min(this.#restsInARow(pace), 10));
+    return backoffMs(restBackoff, this.#restsInARow(pace) + 1);
   }
 
   #tooMany(pace: Pace, { turnsPerHour: allowed }: PaceLimits): Rest | undefined {

@@ -1,3 +1,5 @@
+import { hiddenCharacter, unseenCharacter } from "./hidden-characters.ts";
+
 /** Whether `path` is `folder` or lies below it, by whole components. Both absolute and free of `.`, `..` and double slashes. */
 export function isWithin(path: string, folder: string): boolean {
   return path === folder || path.startsWith(folder === "/" ? "/" : `${folder}/`);
@@ -14,10 +16,7 @@ export function components(path: string): string[] {
  */
 export function foldName(name: string): string {
   if (/^[\x21-\x7e]*$/.test(name)) return name.toLowerCase();
-  return name
-    .replaceAll(/\p{Default_Ignorable_Code_Point}/gu, "")
-    .normalize("NFKC")
-    .toLowerCase();
+  return name.replaceAll(unseenCharacter, "").normalize("NFKC").toLowerCase();
 }
 
 /**
@@ -32,5 +31,10 @@ export function expandHome(path: string, homeFolder: string): string | undefined
 
 /** Characters that could forge a line of a log or hide in a path: controls, invisible and unpaired ones. */
 export function hasHiddenCharacters(text: string): boolean {
-  return /\p{Cc}|\p{Cf}|\p{Cs}|\p{Zl}|\p{Zp}/u.test(text);
+  return text.search(hiddenCharacter) !== -1;
+}
+
+/** A path as one word of a shell command. */
+export function shellQuoted(path: string): string {
+  return /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`;
 }

@@ -1,8 +1,9 @@
+import { steeringCharacter, unseenCharacter } from "./hidden-characters.ts";
+
 /** Characters of a name, all told; longer ones end with "…". */
 const nameChars = 40;
 const sentenceChars = 400;
 
-const invisible = /[\p{Default_Ignorable_Code_Point}\p{Cf}]/gu;
 const foreign = /[^\p{L}\p{M}\p{N}\p{Extended_Pictographic}'’-]/gu;
 /** Marks without a letter would sit on what stands before them; more than three on one letter reach into other lines. */
 const straying = /(?<![\p{L}\p{N}\p{M}\p{Extended_Pictographic}])\p{M}+|(?<=\p{M}{3})\p{M}+/gu;
@@ -15,7 +16,7 @@ const straying = /(?<![\p{L}\p{N}\p{M}\p{Extended_Pictographic}])\p{M}+|(?<=\p{M
 export function quotedName(text: string, unnamed = "somebody"): string {
   const words = tidy(text)
     .normalize("NFKC")
-    .replaceAll(invisible, "")
+    .replaceAll(unseenCharacter, "")
     .replaceAll(foreign, " ")
     .replaceAll(straying, "")
     .replaceAll(/\s+/g, " ")
@@ -29,8 +30,8 @@ export function quotedName(text: string, unnamed = "somebody"): string {
  */
 export function plainSentence(text: string): string {
   const words = tidy(text)
-    .replaceAll(/[\p{Cc}\p{Zl}\p{Zp}\s]+/gu, " ")
-    .replaceAll(invisible, "")
+    .replaceAll(steeringCharacter, " ")
+    .replaceAll(unseenCharacter, "")
     .replaceAll(/[@＠﹫]/gu, " at ")
     .replaceAll(/[*`~|<>＜＞[\]#]|(?<![\p{L}\p{N}])_|_(?![\p{L}\p{N}])/gu, " ")
     .replaceAll(straying, "")

@@ -1,27 +1,22 @@
-/**
- * Characters that steer a terminal, reorder a line or hide in it: controls, separators, bidi marks, invisible ones. A
- * joiner between two emoji is none of them: it makes one picture of both.
- */
-const steering =
-  /(?!(?<=\p{Extended_Pictographic}\p{Emoji_Modifier}?\ufe0f?)\u200d(?=\p{Extended_Pictographic}))[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
+import { hiddenCharacter } from "./hidden-characters.ts";
 
 /** Text from a stranger, safe to print on one line of a terminal: what steers it is shown as `\u{1b}`, a line break as `\n`. */
 export function visible(text: string): string {
-  return text.toWellFormed().replaceAll(steering, escapeCharacter);
+  return text.toWellFormed().replaceAll(hiddenCharacter, escapeCharacter);
 }
 
 /** The same for text of several lines: line breaks and tabs stay. */
 export function visibleLines(text: string): string {
   return text
     .toWellFormed()
-    .replaceAll(steering, (character) =>
+    .replaceAll(hiddenCharacter, (character) =>
       character === "\n" || character === "\t" ? character : escapeCharacter(character),
     );
 }
 
 /** JSON escapes ASCII controls by itself; what else steers a terminal or reorders a line is escaped here. Takes and gives JSON. */
 export function escapeJson(json: string): string {
-  return json.replaceAll(steering, (character) => character.split("").map(escapeUnit).join(""));
+  return json.replaceAll(hiddenCharacter, (character) => character.split("").map(escapeUnit).join(""));
 }
 
 function escapeUnit(unit: string): string {

@@ -43,7 +43,7 @@ const modelSeconds = [0.05, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
 /** Registers what is counted. No label holds a group, a chat or a person: their number has no bound. */
 export function createMetrics(registry: Registry): Metrics {
   const registers = [registry];
-  addProcess(registers);
+  addHeap(registers);
   const messages = new Counter({
     name: "crabpot_messages_in_total",
     help: "Messages that channels handed over, by outcome",
@@ -185,25 +185,29 @@ function addChannelGauge(registers: Registry[], { channels }: GaugeSources): voi
   });
 }
 
-function addProcess(registers: Registry[]): void {
-  addLoopLag(registers);
-  addHeap(registers);
-}
-
-/** The longest time that nothing could be done, since the last time that somebody asked. */
-function addLoopLag(registers: Registry[]): void {
-  const delays = monitorEventLoopDelay({ resolution: loopResolutionMs });
+/** Registers the longest time that nothing could be done, since the last time that somebody asked; 0 after its end. */
+export function measureEventLoop(registry: Registry): Disposable {
+  let delays: ReturnType<typeof monitorEventLoopDelay> | undefined;
+  let hasEnded = false;
   void new Gauge({
     name: "crabpot_event_loop_lag_seconds",
     help: "Longest pause of the host process since the last scrape; measured from the first scrape on",
-    registers,
+    registers: [registry],
     collect() {
+      if (hasEnded) return this.set(0);
       // Looking wakes the host fifty times a second: only where somebody wants to know.
+      delays ??= monitorEventLoopDelay({ resolution: loopResolutionMs });
       delays.enable();
       this.set(Math.max(0, delays.max / 1e9 - loopResolutionMs / 1_000));
       delays.reset();
     },
   });
+  return {
+    [Symbol.dispose]: () => {
+      hasEnded = true;
+      delays?.disable();
+    },
+  };
 }
 
 function addHeap(registers: Registry[]): void {

@@ -2,7 +2,7 @@ import type { BudgetLimits } from "../domain/group.ts";
 import { AppError } from "../lib/app-error.ts";
 import { utcDay, utcDayEnd } from "../lib/utc-day.ts";
 import type { UsageStore } from "../stores/store.ts";
-import { costUsd } from "./capabilities.ts";
+import { costUsd, outputTokensOf } from "./capabilities.ts";
 import type { Capability } from "./capabilities.ts";
 
 /** The part of the usage store that budgets need. */
@@ -35,8 +35,8 @@ export interface BudgetedCall {
   readonly outputTokens: number;
   /** Milliseconds since 1970; its UTC day is the day of the budget. */
   readonly now: number;
-  /** The budget is used up: its figures, for the operator. */
-  readonly onRefused: (refusal: BudgetRefusal) => void;
+  /** The budget is used up, or too small for any such call: its figures, for the operator. */
+  readonly onRefused: (refusal: BudgetRefusal & { readonly needed?: number | undefined }) => void;
 }
 
 /** Amounts in tokens or US dollars, as the limit's name says. */
@@ -61,11 +61,31 @@ export async function reserveBudget(ledger: UsageLedger, call: BudgetedCall): Pr
     const affordable = affordableOutput(call.capability, inputTokens, answer);
     if (affordable < leastOutputTokens || affordable >= outputTokens) {
       const { limit, used, allowed } = answer;
-      call.onRefused({ limit, used, allowed });
-      throw exhausted(answer, call);
+      const needed = neededWhenUnused(answer, call);
+      call.onRefused({ limit, used, allowed, needed });
+      throw needed === undefined ? exhausted(answer, call) : tooSmall(answer, needed);
     }
     outputTokens = affordable;
   }
+}
+
+/** What a call takes of a budget before it is made: at least, with the shortest answer that is of use, or with the longest one. */
+export function callReserve(
+  capability: Capability,
+  inputTokens: number,
+  answer: "shortest" | "longest",
+): { readonly tokens: number; readonly usd: number } {
+  const longest = outputTokensOf(capability);
+  const outputTokens = answer === "longest" ? longest : Math.min(longest, leastOutputTokens);
+  return { tokens: inputTokens + outputTokens, usd: maxCostUsd(capability, inputTokens, outputTokens) };
+}
+
+/** What the call needs at least, where not even the whole limit is enough. */
+function neededWhenUnused(refusal: BudgetRefusal, { capability, inputTokens }: BudgetedCall): number | undefined {
+  const unused = affordableOutput(capability, inputTokens, { ...refusal, used: 0 });
+  if (unused >= leastOutputTokens) return undefined;
+  const { tokens, usd } = callReserve(capability, inputTokens, "shortest");
+  return isMoney(refusal) ? usd : tokens;
 }
 
 function maxCostUsd(capability: Capability, inputTokens: number, outputTokens: number): number {
@@ -85,20 +105,45 @@ function affordableOutput(capability: Capability, inputTokens: number, refusal: 
 /** The chat reads this. What all groups use together is none of one group's business, so of the total no amount is told. */
 function exhausted(refusal: BudgetRefusal, { now, isDefaultTotal }: BudgetedCall): AppError {
   const { limit, allowed, used } = refusal;
-  const show = (amount: number): string =>
-    isMoney(refusal) ? `${amount.toFixed(2)} US dollars` : `${Math.round(amount).toLocaleString("en-US")} tokens`;
   const afresh = new Date(utcDayEnd(now))
     .toISOString()
     .replace("T", " ")
     .replace(/:\d\d\.\d+Z$/, " UTC");
   const which = !isTotal(refusal)
-    ? `The day's budget is used up: of ${show(allowed)} (${limit}), ${show(used)} are used or reserved, and what is left is not enough for this call.`
+    ? `The day's budget is used up: of ${amountOf(refusal, allowed)} (${limit}), ${amountOf(refusal, used)} are used or reserved, and what is left is not enough for this call.`
     : isDefaultTotal
       ? `The day's budget of all groups together is used up. It is the default of ${defaultTotalUsd} US dollars a day; the operator can set budgets.total.usdPerDay in config.yaml.`
       : `The day's budget of all groups together (${limit}) is used up.`;
-  return new AppError("budget_exhausted", `${which} It resets at ${afresh}.`, {
-    fix: "Raise the limit under budgets, or under the group's budget, in config.yaml.",
-  });
+  return new AppError("budget_exhausted", `${which} It resets at ${afresh}.`, { fix: raiseLimit });
+}
+
+/** Waiting does not help here. */
+function tooSmall(refusal: BudgetRefusal, needed: number): AppError {
+  const { limit, allowed } = refusal;
+  const which = isTotal(refusal)
+    ? `The day's budget of all groups together (${limit}) is too small for this call`
+    : `The day's budget of ${amountOf(refusal, allowed)} (${limit}) is too small: this call needs at least ${amountOf(refusal, needed)}`;
+  return new AppError(
+    "budget_exhausted",
+    `${which}. /new begins a shorter conversation, or the operator raises the limit in config.yaml.`,
+    { fix: raiseLimit },
+  );
+}
+
+const raiseLimit = "Raise the limit under budgets, or under the group's budget, in config.yaml.";
+
+function amountOf(refusal: BudgetRefusal, amount: number): string {
+  return isMoney(refusal) ? formatUsd(amount) : formatTokens(amount);
+}
+
+/** `0.05 US dollars` */
+export function formatUsd(amount: number): string {
+  return `${amount.toFixed(amount > 0 && amount < 0.01 ? 6 : 2)} US dollars`;
+}
+
+/** `1,500 tokens` */
+export function formatTokens(amount: number): string {
+  return `${Math.round(amount).toLocaleString("en-US")} tokens`;
 }
 
 function isMoney({ limit }: BudgetRefusal): boolean {

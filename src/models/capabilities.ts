@@ -69,10 +69,18 @@ export function seesImages(models: Routes, route: string | undefined): boolean {
 }
 
 function someModel(models: Routes, route: string | undefined, can: (capability: Capability) => boolean): boolean {
-  return (models.routes[route ?? models.default] ?? []).some((reference) => {
+  return modelsOfRoute(models, route).some(({ capability }) => can(capability));
+}
+
+/** The models of this route (undefined: the default one), in order. */
+export function modelsOfRoute(
+  models: Routes,
+  route: string | undefined,
+): { readonly reference: string; readonly capability: Capability }[] {
+  return (models.routes[route ?? models.default] ?? []).map((reference) => {
     const [provider = "", ...model] = reference.split("/");
     const kind = models.providers[provider]?.kind ?? "";
-    return can(capabilityOf(kind, model.join("/"), models.capabilities[reference]));
+    return { reference, capability: capabilityOf(kind, model.join("/"), models.capabilities[reference]) };
   });
 }
 

@@ -1,4 +1,5 @@
 import type { Clock } from "../lib/clock.ts";
+import { hiddenCharacter } from "../lib/hidden-characters.ts";
 import { ProviderError } from "./provider.ts";
 import type { ProviderFailure } from "./provider.ts";
 import { SilenceError } from "./transport.ts";
@@ -125,7 +126,8 @@ function scrub(text: string, secret: string): string {
     .replaceAll(/\b(bearer|basic)\s+[\w*.+/=-]{6,}/gi, "$1 [key]")
     .replaceAll(/\/\/[^\s/@]*@/g, "//")
     .replaceAll(/<[^>]{0,200}>/g, " ")
-    .replaceAll(/[\p{Cc}\p{Cf}\s]+/gu, " ")
+    .replaceAll(hiddenCharacter, " ")
+    .replaceAll(/\s+/g, " ")
     .toWellFormed()
     .trim()
     .slice(0, 300);

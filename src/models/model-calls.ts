@@ -14,10 +14,12 @@ import type { Capability, CapabilityOverride } from "./capabilities.ts";
 import { withoutEchoes } from "./echoes.ts";
 import { ProviderError } from "./provider.ts";
 import type { OnDelta, Provider, ProviderRequest } from "./provider.ts";
-import { backoffMs } from "./retry.ts";
+import { retryDelayMs } from "./retry.ts";
 
 export interface ModelCall {
   readonly group: string;
+  /** What the call is for; undefined: for no turn. */
+  readonly turn?: string | undefined;
   /** `undefined` = the default route. */
   readonly route: string | undefined;
   /** The group's own limits; those that it does not set are the configuration's `perGroup`. */
@@ -168,7 +170,7 @@ class RouteCall {
         continue;
       }
       const delayMs =
-        attempt < this.#options.models.attempts ? backoffMs(outcome, attempt, this.#options.random) : undefined;
+        attempt < this.#options.models.attempts ? retryDelayMs(outcome, attempt, this.#options.random) : undefined;
       if (delayMs === undefined) return toFailure(model, outcome, attempt);
       this.#options.logger.info(
         { model: model.reference, attempt, delayMs, why: outcome.message },
@@ -229,9 +231,13 @@ class RouteCall {
       outputTokens: outputTokensOf(model.capability),
       now: clock.now(),
       onRefused: (refusal) =>
-        this.#options.logger.warn({ group: this.#call.group, ...refusal }, "the day's budget is used up"),
+        this.#options.logger.warn(
+          { group: this.#call.group, ...refusal },
+          refusal.needed === undefined ? "the day's budget is used up" : "the day's budget is too small for a call",
+        ),
     });
     const tried = { model: model.reference, attempt };
+    const called = { model: model.reference, turn: this.#call.turn };
     const about = { group: this.#call.group, actor: "host" } as const;
     const startedAt = clock.monotonic();
     let used: ModelUsage | undefined;
@@ -252,10 +258,11 @@ class RouteCall {
       return withoutEchoes(error, this.#call);
     } finally {
       const usd = used && costUsd(model.capability, used);
-      const tokens = used ? used.inputTokens + used.outputTokens : 0;
+      const { inputTokens = 0, outputTokens = 0 } = used ?? {};
+      const price = used ? usd : 0;
       const elapsedMs = clock.monotonic() - startedAt;
       await Promise.all([
-        ledger.settle(reservation.id, { tokens, usd: usd ?? 0 }),
+        ledger.settle(reservation.id, { ...called, inputTokens, outputTokens, usd: price }),
         publish({ type: "model.responded", ...about, data: { ...tried, outcome, usage: used, usd, elapsedMs } }),
       ]);
     }

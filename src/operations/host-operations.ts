@@ -1,16 +1,22 @@
 import type { ChannelState, LoginEvent, LoginOptions } from "../channels/channel.ts";
 import type { ConfigDifferences, ConfigState, ReloadReport } from "../domain/config-state.ts";
-import type { BudgetLimits, Chat, ChatRequest, Group, GroupFolder, ToolPolicy } from "../domain/group.ts";
+import type { BudgetLimits, Chat, Group, GroupFolder, ToolPolicy } from "../domain/group.ts";
+import { unknownGroup } from "../domain/group.ts";
 import { readEvents } from "../events/read-events.ts";
 import type { StoredMessage } from "../domain/message.ts";
+import type { ModelUsage } from "../domain/model.ts";
 import type { HotContainerView } from "../domain/session.ts";
 import type { Step, Turn } from "../domain/turn.ts";
 import { AppError } from "../lib/app-error.ts";
 import type { Clock } from "../lib/clock.ts";
-import type { OutboxStore, Store, UsageStore, WaitingInGroup } from "../stores/store.ts";
-import { listOutbox, retryOutbox } from "./outbox.ts";
+import { utcDay } from "../lib/utc-day.ts";
+import type { OutboxStore, Store, TurnOutline, UsageStore, WaitingInGroup } from "../stores/store.ts";
+import { listOutbox, retryOutbox, send } from "./outbox.ts";
+import { type RequestAnswers, approveRequest, denyRequest, forgetRequest } from "./requests.ts";
+import { resolveId } from "./resolve-id.ts";
+import { lineTurns } from "./turn-lines.ts";
 import { reportTurn } from "./turn-report.ts";
-import { listWaiting, waitingIn, withWaiting } from "./waiting.ts";
+import { listWaiting, waitingIn } from "./waiting.ts";
 import { addWork, dropWork, listWork } from "./work.ts";
 import type {
   ChannelView,
@@ -44,22 +50,20 @@ export interface OperationOptions {
       list(): Promise<Chat[]>;
       get(channel: string, chat: string): Promise<Chat | undefined>;
     };
-    readonly requests: {
-      waiting(): Promise<number>;
-      get(code: string): Promise<ChatRequest | undefined>;
-      forget(channel: string, chat: string): Promise<void>;
-    };
+    readonly requests: Pick<Store["requests"], "waiting" | "get" | "settle" | "forget">;
     readonly sessions: Pick<Store["sessions"], "list" | "open">;
-    readonly work: Pick<Store["work"], "add" | "drop" | "get" | "list">;
+    readonly work: Pick<Store["work"], "add" | "drop" | "get" | "idsBeginningWith" | "list">;
     readonly turns: {
       get(id: string): Promise<Turn | undefined>;
+      idsBeginningWith(prefix: string, limit: number): Promise<string[]>;
       list(filter: { group?: string | undefined; limit: number }): Promise<Turn[]>;
       running(): Promise<Turn[]>;
       steps(turn: string): Promise<Step[]>;
+      outlines(turns: readonly string[]): Promise<ReadonlyMap<string, TurnOutline>>;
     };
-    readonly outbox: Pick<OutboxStore, "counts" | "get" | "list" | "ofTurn">;
+    readonly outbox: Pick<OutboxStore, "add" | "counts" | "get" | "list" | "ofTurn">;
     readonly executionPoints: Pick<Store["executionPoints"], "ofTurn">;
-    readonly usage: Pick<UsageStore, "ofDay">;
+    readonly usage: Pick<UsageStore, "ofDay" | "sums">;
     readonly events: Pick<Store["events"], "after" | "before">;
   };
   /** They reject with `conflict` for groups of the configuration and for names or chats that are taken, with `not_found` for unknown names. */
@@ -71,9 +75,12 @@ export interface OperationOptions {
   };
   readonly groupDefaults: { readonly policy: ToolPolicy; readonly budget: BudgetLimits };
   readonly routes: readonly string[];
+  /** What a model of the routes asks for this, in US dollars; undefined when its price is not known. */
+  readonly costOf: (model: string, usage: ModelUsage) => number | undefined;
   readonly pool: { list(): HotContainerView[]; stop(session: string, reason: string): Promise<boolean> };
   /** Puts messages back in line. Rejects with `conflict` for one that is on its way. */
-  readonly outbox: { retry(seqs: readonly number[]): Promise<number[]> };
+  readonly outbox: { retry(seqs: readonly number[]): Promise<number[]>; wake(): void };
+  readonly admissions: RequestAnswers;
   readonly channels: readonly OperableChannel[];
   /** Is the channel of this name configured, also if it does not run because nobody sits at it? */
   readonly isConfigured: (channel: string) => boolean;
@@ -85,6 +92,8 @@ export interface OperationOptions {
     reload(): Promise<ReloadReport>;
     diff(): Promise<ConfigDifferences>;
   };
+  /** Makes the host stop in good order. */
+  readonly stop: () => void;
   /** Puts the messages of a turn back in line and wakes its group. Returns how many. */
   readonly requeue: (turn: Turn) => Promise<number>;
   readonly workAdded: () => void;
@@ -98,21 +107,24 @@ export function createOperations(options: OperationOptions): Operations {
     status: () => status(options),
     applyConfig: () => options.config.reload(),
     diffConfig: () => options.config.diff(),
+    stop: async (answered) => {
+      const { length: runningTurns } = await options.store.turns.running();
+      answered.addEventListener("abort", () => options.stop(), { once: true });
+      return { pid: options.host.pid, runningTurns };
+    },
     listGroups: () => listGroups(options),
     addGroup: (group) => addGroup(options, group),
     removeGroup: (name) => removeGroup(options, name),
     listChats: () => options.store.chats.list(),
-    forgetRequest: async (code) => {
-      const request = await options.store.requests.get(code.toUpperCase());
-      if (!request) throw new AppError("not_found", `There is no request "${code}".`, { fix: "crabpot chats" });
-      await options.store.requests.forget(request.channel, request.chat);
-    },
+    approveRequest: (code, name) => approveRequest(options, code, name),
+    denyRequest: (code) => denyRequest(options, code),
+    forgetRequest: (code) => forgetRequest(options, code),
     listSessions: () => listSessions(options),
     stopSession: (target) => stopSession(options, target),
     listTurns: async ({ group, state, limit }) => {
       if (group !== undefined) requireGroup(options, group);
       const turns = await options.store.turns.list({ group, limit: state === undefined ? limit : 1000 });
-      return withWaiting(options, turns.filter((turn) => state === undefined || turn.state === state).slice(0, limit));
+      return lineTurns(options, turns.filter((turn) => state === undefined || turn.state === state).slice(0, limit));
     },
     showTurn: async (id, maxChars) => {
       const turn = await findTurn(options, id);
@@ -127,8 +139,10 @@ export function createOperations(options: OperationOptions): Operations {
       return reportTurn({ ...turn, waiting: waiting.get(turn.group) }, found, maxChars);
     },
     retryTurn: (id) => retryTurn(options, id),
+    send: async (name, text) => send(options, requireGroup(options, name), text),
     listOutbox: (filter) => listOutbox(options, filter),
     retryOutbox: (what) => retryOutbox(options, what),
+    usage: (by, since) => options.store.usage.sums(by, utcDay(since)),
     listWork: (filter) => listWork(options, filter),
     addWork: (work) => addWork(options, work),
     dropWork: (id) => dropWork(options, id),
@@ -141,7 +155,7 @@ export function createOperations(options: OperationOptions): Operations {
 
 async function status(options: OperationOptions): Promise<HostStatus> {
   const { host, store, clock } = options;
-  const today = new Date(clock.now()).toISOString().slice(0, 10);
+  const today = utcDay(clock.now());
   const [running, waiting, outbox, usage, engine, requests] = await Promise.all([
     store.turns.running(),
     listWaiting(options),
@@ -240,11 +254,14 @@ async function listSessions(options: OperationOptions): Promise<SessionView[]> {
 
 async function stopSession(options: OperationOptions, target: string): Promise<readonly string[]> {
   const sessions = await options.store.sessions.list();
-  const meant = sessions.filter((session) => [session.id, session.key, session.group].includes(target));
+  let meant = sessions.filter((session) => [session.id, session.key, session.group].includes(target));
   if (meant.length === 0) {
-    throw new AppError("not_found", `There is no session or group "${target}" that has ever had a container.`, {
-      fix: "See `crabpot sessions list`.",
+    const id = await resolveId(target, {
+      what: "session or group",
+      list: "crabpot sessions list",
+      beginningWith: async (prefix) => sessions.map((session) => session.id).filter((one) => one.startsWith(prefix)),
     });
+    meant = sessions.filter((session) => session.id === id);
   }
   const names: string[] = [];
   for (const { id } of meant) {
@@ -254,7 +271,7 @@ async function stopSession(options: OperationOptions, target: string): Promise<r
   return names;
 }
 
-async function retryTurn(options: OperationOptions, id: string): Promise<number> {
+async function retryTurn(options: OperationOptions, id: string): ReturnType<Operations["retryTurn"]> {
   const turn = await findTurn(options, id);
   if (turn.state !== "failed") {
     throw new AppError("conflict", `Turn ${turn.id} is ${turn.state}; only a failed one can be retried.`);
@@ -273,7 +290,7 @@ async function retryTurn(options: OperationOptions, id: string): Promise<number>
       { fix: "add that chat as a group, under another name, and ask there again" },
     );
   }
-  return options.requeue(turn);
+  return { turn: turn.id, requeued: await options.requeue(turn) };
 }
 
 async function* login(
@@ -290,18 +307,25 @@ async function* login(
   yield { state: channel.state().state, detail: `The channel ${name} needs no login.` };
 }
 
-async function findTurn(options: OperationOptions, id: string): Promise<Turn> {
-  const turn = await options.store.turns.get(id);
+async function findTurn({ store }: OperationOptions, given: string): Promise<Turn> {
+  const id = await resolveId(given, {
+    what: "turn",
+    list: "crabpot turns list",
+    beginningWith: (prefix, limit) => store.turns.idsBeginningWith(prefix, limit),
+  });
+  const turn = await store.turns.get(id);
   if (turn !== undefined) return turn;
-  throw new AppError("not_found", `There is no turn "${id}".`, { fix: "See `crabpot turns list`." });
+  throw new AppError("not_found", `The turn ${id} was removed just now.`);
 }
 
 function requireGroup(options: OperationOptions, name: string): Group {
   const groups = options.groups.list();
   const found = groups.find((group) => group.name === name);
   if (found) return found;
-  const names = groups.map((group) => group.name);
-  throw new AppError("not_found", `There is no group "${name}"; there are: ${names.join(", ") || "none"}.`);
+  throw unknownGroup(
+    name,
+    groups.map((group) => group.name),
+  );
 }
 
 function findChannel(options: OperationOptions, name: string): OperableChannel {

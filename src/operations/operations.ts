@@ -8,6 +8,7 @@ import type { OutboxState, OutgoingMessage } from "../domain/message.ts";
 import type { ExecutionPointChange } from "../domain/mount.ts";
 import type { HotContainerView, SessionKind } from "../domain/session.ts";
 import type { Turn, TurnState, TurnTimes } from "../domain/turn.ts";
+import type { UsageBy, UsageSum } from "../domain/usage.ts";
 import type { Work, WorkState } from "../domain/work.ts";
 
 /** How a running host is doing. Times are milliseconds since 1970. */
@@ -41,6 +42,12 @@ export interface HostStatus {
   readonly today: { readonly calls: number; readonly tokens: number; readonly usd: number };
 }
 
+/** The process that is going to end, and how many turns are to end before. */
+export interface StopView {
+  readonly pid: number;
+  readonly runningTurns: number;
+}
+
 export interface WaitingView {
   readonly group: string;
   readonly messages: number;
@@ -50,6 +57,16 @@ export interface WaitingView {
 /** A turn, and what waits in its group for the next one or for the next step of this one. */
 export interface TurnView extends Turn {
   readonly waiting: Omit<WaitingView, "group"> | undefined;
+}
+
+/** A turn in a list: with what it is about and what it cost. */
+export interface TurnLine extends TurnView {
+  /** Who asked; undefined when no message made it begin, or when it is not kept any more. */
+  readonly member: string | undefined;
+  /** First line of the message or the work that made it begin, shortened. */
+  readonly question: string | undefined;
+  /** US dollars for the answers of models; undefined when a price is not known or the answers are not kept any more. */
+  readonly usd: number | undefined;
 }
 
 export interface EngineView {
@@ -165,24 +182,32 @@ export interface Operations {
   /** Reads the files of the configuration again and applies what can hold now. An invalid file is an answer, not an error. */
   applyConfig(): Promise<ReloadReport>;
   diffConfig(): Promise<ConfigDifferences>;
+  /** Begins an orderly stop once the signal has aborted: whoever asks can be told before. */
+  stop(answered: AbortSignal): Promise<StopView>;
   listGroups(): Promise<readonly GroupView[]>;
   addGroup(group: NewGroup): Promise<Group>;
   removeGroup(name: string): Promise<void>;
   listChats(): Promise<readonly Chat[]>;
+  /** Lets a chat in that asked: it becomes a group, of this name or of one like its title. */
+  approveRequest(code: string, name: string | undefined): Promise<Group>;
+  /** The chat that asked stays silent. */
+  denyRequest(code: string): Promise<void>;
   /** Forgets what a chat asked and how it was answered: it may ask again. */
   forgetRequest(code: string): Promise<void>;
   listSessions(): Promise<readonly SessionView[]>;
-  /** Ends the containers of a session or group, given by id, key or group name. Returns the names of the containers that were ended. */
+  /** Ends the containers of a session or group, given by id or its beginning, key or group name. Returns the names of the containers that were ended. */
   stopSession(target: string): Promise<readonly string[]>;
   listTurns(filter: {
     readonly group?: string | undefined;
     readonly state?: TurnState | undefined;
     readonly limit: number;
-  }): Promise<readonly TurnView[]>;
-  /** `maxChars`: where texts are cut. */
+  }): Promise<readonly TurnLine[]>;
+  /** By its id or a beginning that no other has, as everywhere. `maxChars`: where texts are cut. */
   showTurn(id: string, maxChars: number): Promise<TurnReport>;
-  /** Puts the messages of a failed turn back in line. Returns how many. */
-  retryTurn(id: string): Promise<number>;
+  /** Puts the messages of a failed turn back in line. Returns its id and how many. */
+  retryTurn(id: string): Promise<{ readonly turn: string; readonly requeued: number }>;
+  /** Says something in the group's chat as the host. The agent is not told. */
+  send(group: string, text: string): Promise<OutboxView>;
   /** Newest first. */
   listOutbox(filter: {
     readonly state?: OutboxState | undefined;
@@ -191,6 +216,8 @@ export interface Operations {
   }): Promise<readonly OutboxView[]>;
   /** Puts a given up or uncertain message, or everything that was given up, back in line. Returns what was. */
   retryOutbox(what: { readonly seq: number } | { readonly allDead: true }): Promise<readonly number[]>;
+  /** What model calls have used since this moment; whole days (UTC). */
+  usage(by: UsageBy, since: number): Promise<readonly UsageSum[]>;
   /** Newest first. */
   listWork(filter: {
     readonly group?: string | undefined;
@@ -198,8 +225,8 @@ export interface Operations {
     readonly limit: number;
   }): Promise<readonly WorkView[]>;
   addWork(work: NewOperatorWork): Promise<WorkView>;
-  /** Gives up work that no turn has taken. */
-  dropWork(id: string): Promise<void>;
+  /** Gives up work that no turn has taken. Returns its id. */
+  dropWork(id: string): Promise<string>;
   /** Stored events in order; with `follow` also those that come, until the signal. Throws `bad_input` for an unknown type. */
   tailEvents(query: EventQuery, follow: AbortSignal | undefined): AsyncIterable<HostEvent>;
   listChannels(): Promise<readonly ChannelView[]>;

@@ -1,12 +1,15 @@
+import type { Group } from "../domain/group.ts";
 import type { OutgoingMessage } from "../domain/message.ts";
 import { AppError } from "../lib/app-error.ts";
+import type { Clock } from "../lib/clock.ts";
 import { shorten } from "../lib/visible.ts";
 import type { OutboxStore } from "../stores/store.ts";
 import type { Operations, OutboxView } from "./operations.ts";
 
 export interface OutboxOperationOptions {
-  readonly store: { readonly outbox: Pick<OutboxStore, "get" | "list"> };
-  readonly outbox: { retry(seqs: readonly number[]): Promise<number[]> };
+  readonly store: { readonly outbox: Pick<OutboxStore, "add" | "get" | "list"> };
+  readonly outbox: { retry(seqs: readonly number[]): Promise<number[]>; wake(): void };
+  readonly clock: Pick<Clock, "now">;
 }
 
 const shownChars = 400;
@@ -17,7 +20,19 @@ export async function listOutbox(
   { store }: OutboxOperationOptions,
   filter: Parameters<Operations["listOutbox"]>[0],
 ): Promise<OutboxView[]> {
-  return (await store.outbox.list(filter)).map((row) => ({ ...row, text: shorten(row.text, shownChars) }));
+  return (await store.outbox.list(filter)).map(view);
+}
+
+/** Says something in a group's chat as the host. */
+export async function send(
+  { store, outbox, clock }: OutboxOperationOptions,
+  { name: group, channel, chat }: Group,
+  text: string,
+): Promise<OutboxView> {
+  const draft = { group, channel, chat, kind: "notice", text, inReplyTo: [], turn: undefined } as const;
+  const row = await store.outbox.add(draft, clock.now());
+  outbox.wake();
+  return view(row);
 }
 
 export async function retryOutbox(
@@ -42,4 +57,8 @@ function requireRetryable(seq: number, row: OutgoingMessage | undefined): void {
   throw new AppError("conflict", `Message ${seq} is ${row.state}; only a dead or uncertain one can be retried.`, {
     fix,
   });
+}
+
+function view(row: OutgoingMessage): OutboxView {
+  return { ...row, text: shorten(row.text, shownChars) };
 }

@@ -1,5 +1,4 @@
 import type { Group } from "../domain/group.ts";
-import type { Turn } from "../domain/turn.ts";
 import type { WaitingInGroup } from "../stores/store.ts";
 import type { TurnView, WaitingView } from "./operations.ts";
 
@@ -22,9 +21,4 @@ export async function listWaiting({ groups, store }: WaitingOptions): Promise<Wa
 export async function waitingIn(options: WaitingOptions): Promise<Map<string, TurnView["waiting"]>> {
   const waiting = await listWaiting(options);
   return new Map(waiting.map(({ group, messages, oldestAt }) => [group, { messages, oldestAt }]));
-}
-
-export async function withWaiting(options: WaitingOptions, turns: readonly Turn[]): Promise<TurnView[]> {
-  const waiting = await waitingIn(options);
-  return turns.map((turn) => ({ ...turn, waiting: waiting.get(turn.group) }));
 }

@@ -8,11 +8,12 @@ import type { Clock } from "../lib/clock.ts";
 import { shorten } from "../lib/visible.ts";
 import type { Store } from "../stores/store.ts";
 import type { NewOperatorWork, Operations, WorkView } from "./operations.ts";
+import { resolveId } from "./resolve-id.ts";
 
 export interface WorkOperationOptions {
   readonly store: {
     readonly sessions: Pick<Store["sessions"], "open">;
-    readonly work: Pick<Store["work"], "add" | "drop" | "get" | "list">;
+    readonly work: Pick<Store["work"], "add" | "drop" | "get" | "idsBeginningWith" | "list">;
   };
   readonly groups: { list(): readonly Group[] };
   /** There is new work. */
@@ -59,8 +60,14 @@ export async function addWork(options: WorkOperationOptions, wanted: NewOperator
   return view(await found(options, id));
 }
 
-export async function dropWork(options: WorkOperationOptions, id: string): Promise<void> {
-  if (await options.store.work.drop(id, "dropped by the operator")) return;
+export async function dropWork(options: WorkOperationOptions, given: string): Promise<string> {
+  const { work } = options.store;
+  const id = await resolveId(given, {
+    what: "work",
+    list: "crabpot work list",
+    beginningWith: (prefix, limit) => work.idsBeginningWith(prefix, limit),
+  });
+  if (await work.drop(id, "dropped by the operator")) return id;
   const { state } = await found(options, id);
   throw new AppError("conflict", `Work ${id} is ${state}; only work that is due can be dropped.`, {
     fix: "crabpot work list",

@@ -1,5 +1,6 @@
 import type { Publish } from "../events/event.ts";
 import type { Clock } from "../lib/clock.ts";
+import { RateLimiter } from "../lib/rate-limiter.ts";
 import type { FloodListener } from "./session-log.ts";
 
 /** A flood must not fill the audit log. */
@@ -14,17 +15,12 @@ export function createFloodReport(options: {
   readonly clock: Pick<Clock, "monotonic">;
   readonly onFault: (error: unknown) => void;
 }): FloodListener {
-  const last = new Map<string, { at: number; unreported: number }>();
+  const limiter = new RateLimiter({ count: 1, periodMs: quietMs });
   const text = "The container's output came too fast for the log; lines were left out.";
   return ({ group, session }, value) => {
-    const now = options.clock.monotonic();
-    const before = last.get(session);
-    if (before && now - before.at < quietMs) {
-      before.unreported += 1;
-      return;
-    }
-    last.set(session, { at: now, unreported: 0 });
-    const data = { limit: "output-rate", value, text, unreported: before?.unreported ?? 0 };
+    const { waitMs, refused: unreported } = limiter.take(options.clock.monotonic(), session);
+    if (waitMs > 0) return;
+    const data = { limit: "output-rate", value, text, unreported };
     options.publish({ type: "limit.reached", group, session, actor: "agent", data }).catch(options.onFault);
   };
 }

@@ -3,6 +3,7 @@ import { join } from "node:path";
 
 import { CappedFile } from "../lib/capped-file.ts";
 import type { Clock } from "../lib/clock.ts";
+import { RateLimiter } from "../lib/rate-limiter.ts";
 import { nextClosingName, sessionLogFile } from "./log-names.ts";
 import { shorten, visible } from "../lib/visible.ts";
 
@@ -28,6 +29,8 @@ const maxLineChars = 4_000;
 /** A source may write this many lines at once, and this many more each second. */
 const burstLines = 500;
 const linesPerSecond = 100;
+/** After a flood it takes a second's worth of lines to be heard again, or each one would bring its own notice. */
+const lineLimit = { count: linesPerSecond, periodMs: 1_000, burst: burstLines, reopenAt: linesPerSecond };
 
 /** Told when output of a session begins to be cut off: more came than its bound of lines per second. */
 export type FloodListener = (
@@ -53,7 +56,7 @@ export class SessionLog {
   readonly #names: { readonly group: string; readonly session: string };
   readonly #clock: Clock;
   readonly #onFlood: FloodListener | undefined;
-  readonly #allowances = new Map<SessionLogSource, Allowance>();
+  readonly #limiter = new RateLimiter(lineLimit);
 
   /** `folder` is the session's own (`<home>/sessions/<session>`) and is made if it is missing. */
   constructor(
@@ -74,15 +77,14 @@ export class SessionLog {
 
   /** `at`: when it happened, milliseconds since 1970; left out: now. */
   write(source: SessionLogSource, level: SessionLogLevel, text: string, at: number = this.#clock.now()): void {
-    const allowance = this.#allowanceOf(source);
-    const verdict = allowance.ask(this.#clock.monotonic());
-    if (verdict.kind === "refused") {
-      if (!verdict.first) return;
+    const { waitMs, refused } = this.#limiter.take(this.#clock.monotonic(), source);
+    if (waitMs > 0) {
+      if (refused > 1) return;
       this.#append(source, "warn", "Output comes too fast; lines are left out.", at);
       this.#onFlood?.(this.#names, linesPerSecond);
       return;
     }
-    if (verdict.leftOut > 0) this.#append(source, "warn", `${verdict.leftOut} lines were left out.`, at);
+    if (refused > 0) this.#append(source, "warn", `${refused} lines were left out.`, at);
     this.#append(source, level, text, at);
   }
 
@@ -111,14 +113,6 @@ export class SessionLog {
     };
   }
 
-  #allowanceOf(source: SessionLogSource): Allowance {
-    const known = this.#allowances.get(source);
-    if (known !== undefined) return known;
-    const fresh = new Allowance(this.#clock.monotonic());
-    this.#allowances.set(source, fresh);
-    return fresh;
-  }
-
   #append(source: SessionLogSource, level: SessionLogLevel, text: string, at: number): void {
     const entry: SessionLogEntry = {
       time: new Date(at).toISOString(),
@@ -128,34 +122,6 @@ export class SessionLog {
       text: visible(shorten(text, maxLineChars)),
     };
     this.#file.append(JSON.stringify(entry));
-  }
-}
-
-type Verdict = { kind: "granted"; leftOut: number } | { kind: "refused"; first: boolean };
-
-/** Lines that a source may still write; refills with time. */
-class Allowance {
-  #lines = burstLines;
-  #refilledAtMs: number;
-  #leftOut = 0;
-
-  constructor(nowMs: number) {
-    this.#refilledAtMs = nowMs;
-  }
-
-  ask(nowMs: number): Verdict {
-    this.#lines = Math.min(burstLines, this.#lines + ((nowMs - this.#refilledAtMs) / 1000) * linesPerSecond);
-    this.#refilledAtMs = nowMs;
-    // After a flood it takes a second's worth of lines to be heard again, or each refilled line would bring its own notice.
-    const needed = this.#leftOut > 0 ? linesPerSecond : 1;
-    if (this.#lines < needed) {
-      this.#leftOut += 1;
-      return { kind: "refused", first: this.#leftOut === 1 };
-    }
-    const leftOut = this.#leftOut;
-    this.#leftOut = 0;
-    this.#lines -= 1;
-    return { kind: "granted", leftOut };
   }
 }
 

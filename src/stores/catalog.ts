@@ -1,6 +1,6 @@
 import { AppError } from "../lib/app-error.ts";
-import type { AuditWitness, EventReader, StoreDefinition, StoreSettings } from "./define-store.ts";
-import type { HomeOwner } from "./sqlite/home-lock.ts";
+import type { AuditWitness, EventReader, FolderReader, StoreDefinition, StoreSettings } from "./define-store.ts";
+import type { HomeHolder, HomeOwner } from "./sqlite/home-lock.ts";
 import { sqlite } from "./sqlite/definition.ts";
 import type { Store } from "./store.ts";
 
@@ -34,8 +34,20 @@ export async function openEventReader(settings: StoreSettings): Promise<EventRea
   return definition.openEventReader(own);
 }
 
+/** Whose the folders of groups are, by a store, read without changing it. Throws like `openStore`, also when there is no store. */
+export async function openFolderReader(settings: StoreSettings): Promise<FolderReader> {
+  const { definition, own } = choose(settings);
+  return definition.openFolderReader(own);
+}
+
 /** Makes this process the only host of a home until the result is disposed or the process dies; AppError `host_running` otherwise. */
 export async function lockHome(folder: string, owner: HomeOwner): Promise<AsyncDisposable> {
   const { lockHome: lock } = await import("./sqlite/home-lock.ts");
   return lock(folder, owner);
+}
+
+/** The host that holds a home now; undefined when none does, whatever a dead one has left. */
+export async function findHomeHolder(folder: string): Promise<HomeHolder | undefined> {
+  const { findHomeHolder: find } = await import("./sqlite/home-lock.ts");
+  return find(folder);
 }

@@ -1,4 +1,4 @@
-import type { Chat, ChatRequest, RequestLimits } from "../domain/group.ts";
+import type { Chat, ChatRequest, RequestLimits, RequestSettlement } from "../domain/group.ts";
 import type { OutgoingDraft, Sender } from "../domain/message.ts";
 
 export interface ChatStore {
@@ -37,6 +37,8 @@ export interface RequestStore {
     words: { readonly limits: RequestLimits; readonly outgoing: readonly OutgoingDraft[] },
   ): Promise<boolean>;
   get(code: string): Promise<ChatRequest | undefined>;
+  /** Answers a request and writes these rows, in one transaction. */
+  settle(answer: RequestSettlement, outgoing: readonly OutgoingDraft[], at: number): Promise<void>;
   /** How many wait for an answer. */
   waiting(): Promise<number>;
   /** The chat has become a group in another way. */

@@ -1,7 +1,7 @@
 import type * as z from "zod";
 
 import type { EventStore } from "./event-store.ts";
-import type { AuditIndex, Store } from "./store.ts";
+import type { AuditIndex, GroupStore, Store } from "./store.ts";
 
 /** Which store, and where: `kind` names the definition (left out: the one of a home), the rest is what its schema asks for. */
 export interface StoreSettings {
@@ -15,6 +15,9 @@ export type AuditWitness = Pick<AuditIndex, "head" | "signed"> & AsyncDisposable
 /** The events of a store, to be read. */
 export type EventReader = Pick<EventStore, "after" | "before"> & AsyncDisposable;
 
+/** Whose the folders of groups are, to be read. */
+export type FolderReader = Pick<GroupStore, "folders"> & AsyncDisposable;
+
 /** A kind of store. */
 export interface StoreDefinition<Settings = unknown> {
   readonly kind: string;
@@ -26,6 +29,8 @@ export interface StoreDefinition<Settings = unknown> {
   openAuditWitness(settings: Settings): Promise<AuditWitness>;
   /** The same for its events. */
   openEventReader(settings: Settings): Promise<EventReader>;
+  /** The same for the owners of groups' folders. */
+  openFolderReader(settings: Settings): Promise<FolderReader>;
 }
 
 /** Describes a kind of store. Its module should load quickly: `open` imports the rest. */

@@ -1,10 +1,11 @@
 import type { Logger } from "pino";
 
 import { isPassing, toError } from "../lib/app-error.ts";
+import { backoffMs } from "../lib/backoff.ts";
 import { sleep } from "../lib/sleep.ts";
 import type { Store } from "./store.ts";
 
-const retryMs = { first: 100, most: 2_000 };
+const backoff = { firstMs: 100, longestMs: 2_000 };
 
 /**
  * A store that waits for trouble of the machine (a full disk, a file that somebody holds) to pass: what failed is retried until
@@ -45,12 +46,13 @@ export class RetryingStore {
 
   /** Retries anything else that fails by the same trouble. */
   async retry<T>(action: () => Promise<T>): Promise<T> {
-    for (let delayMs = retryMs.first; ; delayMs = Math.min(delayMs * 2, retryMs.most)) {
+    for (let failures = 1; ; failures += 1) {
       try {
         return await action();
       } catch (error) {
         if (!isPassing(error) || this.#over.signal.aborted) throw error;
         this.#onTrouble(error);
+        const delayMs = backoffMs(backoff, failures);
         this.#logger.debug({ err: toError(error), retryInMs: delayMs }, "retrying");
         await sleep(delayMs, this.#over.signal);
       }
@@ -116,9 +118,11 @@ const turns: Record<keyof Store["turns"], true> = {
   addAttempt: true,
   finish: true,
   get: true,
+  idsBeginningWith: true,
   running: true,
   runningIn: true,
   list: true,
+  outlines: true,
   steps: true,
   pace: true,
   lastStep: true,
@@ -127,6 +131,7 @@ const turns: Record<keyof Store["turns"], true> = {
 const work: Record<keyof Store["work"], true> = {
   add: true,
   get: true,
+  idsBeginningWith: true,
   due: true,
   dueSessions: true,
   nextDueAt: true,
@@ -147,4 +152,4 @@ const outbox: Record<keyof Store["outbox"], true> = {
   withFiles: true,
   requeue: true,
 };
-const usage: Record<keyof Store["usage"], true> = { reserve: true, settle: true, ofDay: true };
+const usage: Record<keyof Store["usage"], true> = { reserve: true, settle: true, ofDay: true, sums: true };

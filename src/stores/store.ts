@@ -1,4 +1,11 @@
-import type { BudgetLimits, Group, GroupChat, GroupFolder, InstructionsState } from "../domain/group.ts";
+import type {
+  BudgetLimits,
+  Group,
+  GroupChat,
+  GroupFolder,
+  InstructionsState,
+  RequestSettlement,
+} from "../domain/group.ts";
 import type {
   IncomingMessage,
   MessageState,
@@ -10,9 +17,10 @@ import type {
 } from "../domain/message.ts";
 import type { ConversationPrompt, ToldFacts } from "../domain/conversation.ts";
 import type { Lease } from "../domain/lease.ts";
-import type { ToolDefinition } from "../domain/model.ts";
+import type { ModelUsage, ToolDefinition } from "../domain/model.ts";
 import type { Session, SessionKind } from "../domain/session.ts";
 import type { PacedTurn, Step, StepBody, Turn, TurnState, TurnTimes } from "../domain/turn.ts";
+import type { CallUsage, UsageBy, UsageSum } from "../domain/usage.ts";
 import type { NewWork, Work } from "../domain/work.ts";
 import type { BlobStore } from "./blob-store.ts";
 import type { ChatStore, RequestStore } from "./chat-store.ts";
@@ -148,6 +156,15 @@ export interface NewStep {
   readonly tells?: ToldFacts | undefined;
 }
 
+/** What a turn began with, and what its models used; as far as it is kept. */
+export interface TurnOutline {
+  /** Name of the member whose message was the first. */
+  readonly sender: string | undefined;
+  /** Of that message, or of the work that the turn was begun for. */
+  readonly text: string | undefined;
+  readonly usage: readonly (ModelUsage & { readonly model: string })[];
+}
+
 /** The last parameter of each write is the lease of who works on the session; AppError `fenced` when another one has it by now. */
 export interface TurnStore {
   /** Writes a turn, its first step and the taking of its messages or its work in one transaction. */
@@ -177,11 +194,15 @@ export interface TurnStore {
     lease?: Lease,
   ): Promise<OutgoingMessage[] | undefined>;
   get(id: string): Promise<Turn | undefined>;
+  /** Ids that begin with this text, in order, at most `limit`. */
+  idsBeginningWith(prefix: string, limit: number): Promise<string[]>;
   running(): Promise<Turn[]>;
   /** The turn of this session that runs; there is never more than one. */
   runningIn(session: string): Promise<Turn | undefined>;
   /** Newest first. */
   list(filter: { group?: string | undefined; limit: number }): Promise<Turn[]>;
+  /** By turn id; those of which nothing is kept are left out. */
+  outlines(turns: readonly string[]): Promise<ReadonlyMap<string, TurnOutline>>;
   steps(turn: string): Promise<Step[]>;
   /** Turns of a group that began since then, at most `limit`, the newest, oldest first; who began them, of the newest `detailed`. */
   pace(group: string, window: { since: number; limit: number; detailed: number }): Promise<PacedTurn[]>;
@@ -229,7 +250,7 @@ export interface InterventionStore {
       readonly at: number;
       readonly stops: boolean;
       readonly renews?: string | undefined;
-      readonly settles?: { readonly code: string; readonly as: "approved" | "denied" } | undefined;
+      readonly settles?: RequestSettlement | undefined;
       readonly tell: (found: SetAside) => SetAsideWords;
     },
   ): Promise<SetAside | undefined>;
@@ -289,8 +310,11 @@ export interface UsageStore {
   }): Promise<
     { granted: true; reservation: number } | { granted: false; limit: string; used: number; allowed: number }
   >;
-  settle(reservation: number, actual: { tokens: number; usd: number }): Promise<void>;
+  /** What the call has really used takes the place of the reservation; a reservation is settled once. */
+  settle(reservation: number, used: CallUsage): Promise<void>;
   ofDay(day: string): Promise<{ group: string; tokens: number; usd: number; calls: number }[]>;
+  /** Settled calls from this day (UTC) on, the dearest first; days in order. */
+  sums(by: UsageBy, since: string): Promise<UsageSum[]>;
 }
 
 /** The store's own witness of the audit log, and an index into it. The log itself is files. */

@@ -11,6 +11,8 @@ export interface WorkStore {
   /** Stores it; `duplicate`: work of this `dedupe` was there before, nothing was changed, `seq` is the old one's. */
   add(work: NewWork, at: number): Promise<{ readonly seq: number; readonly duplicate: boolean }>;
   get(id: string): Promise<Work | undefined>;
+  /** Ids that begin with this text, in order, at most `limit`. */
+  idsBeginningWith(prefix: string, limit: number): Promise<string[]>;
   /** The oldest work of a session that is due by now. */
   due(session: string, now: number): Promise<Work | undefined>;
   /** Sessions that have work which is due by now, the one whose work has been due for longest first. */

@@ -3,7 +3,6 @@ import type { ModelAnswer, ToolCall, ToolResult } from "../domain/model.ts";
 import type { Part } from "../domain/part.ts";
 import type { Step } from "../domain/turn.ts";
 import { AppError, isPassing, toError } from "../lib/app-error.ts";
-import { formatMinutes } from "../lib/format-minutes.ts";
 import { limits } from "../protocol/limits.ts";
 import { refusalOfValue } from "../protocol/mailbox-file.ts";
 import type { AgentPayload, AgentToolResult } from "../protocol/messages.ts";
@@ -308,12 +307,12 @@ export class ActiveTurn implements TurnListener {
    * that was said goes into a turn whose answer goes elsewhere than to those who spoke.
    */
   async #steer(): Promise<void> {
-    const { group, session, turn } = this.#scope;
+    const { group, session, settings, turn } = this.#scope;
     const change = await this.#options.changeSince(this.#scope);
     if (change) await this.#steps.add(change);
     if (session.kind !== "main" || turn.replyTo.kind !== "chat") return;
     const { sessions } = this.#options.store;
-    const intake = await collectIntake(this.#options, group, () => sessions.open(session.key, group.name));
+    const intake = await collectIntake(this.#options, settings, group, () => sessions.open(session.key, group.name));
     if (intake) await this.#steps.add(intake.step);
   }
 
@@ -373,4 +372,11 @@ function refusalOf(call: ToolCall, tools: TurnTools, before: number): string | u
 function withRemarks(result: ToolResult, remarks: readonly string[]): ToolResult {
   if (result.parts === undefined) return { ...result, output: [result.output, ...remarks].join("\n") };
   return { ...result, parts: [...result.parts, { kind: "text", text: remarks.join("\n") }] };
+}
+
+/** A time in milliseconds as people say it: `40 seconds`, `one minute`, `90 minutes`. */
+function formatMinutes(ms: number): string {
+  const minutes = Math.round(ms / 60_000);
+  if (minutes < 1) return `${Math.round(ms / 1000)} seconds`;
+  return minutes === 1 ? "one minute" : `${minutes} minutes`;
 }

@@ -48,6 +48,7 @@ export function createAskModel(
     clock.enter("model");
     const answer = await models.complete({
       group: group.name,
+      turn: turn.id,
       route: group.model,
       groupBudget: group.budget,
       system,

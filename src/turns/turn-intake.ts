@@ -5,7 +5,7 @@ import { toUserContent } from "../domain/part.ts";
 import type { Session } from "../domain/session.ts";
 import type { Work } from "../domain/work.ts";
 import type { NewStep } from "../stores/store.ts";
-import type { TurnOptions } from "./turn-options.ts";
+import type { TurnOptions, TurnSettings } from "./turn-options.ts";
 
 /** At most so many messages go into one step; what is beyond comes at the next one. */
 export const messagesPerStep = 200;
@@ -22,6 +22,7 @@ export interface Intake {
  */
 export async function collectIntake(
   options: Pick<TurnOptions, "store" | "render" | "imagesOf" | "estimateTokens" | "clock">,
+  settings: Pick<TurnSettings, "agentName" | "timeZone">,
   group: GroupChat & Pick<Group, "model">,
   openSession: () => Promise<Session> | Session,
 ): Promise<Intake | undefined> {
@@ -34,7 +35,7 @@ export async function collectIntake(
   const shown = [...chatter, ...waiting].toSorted((a, b) => a.seq - b.seq);
   const unseen = await options.store.messages.countAfter(group, contextCursor);
   const images = await options.imagesOf(group, shown);
-  const rendered = options.render(shown, { omitted: Math.max(0, unseen - since.length), images });
+  const rendered = options.render(shown, { settings, omitted: Math.max(0, unseen - since.length), images });
   const body = { kind: "user", ...toUserContent(rendered) } as const;
   return {
     waiting,

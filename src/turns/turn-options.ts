@@ -24,6 +24,7 @@ import type { TurnClock } from "./turn-clock.ts";
 export interface TurnModels {
   complete(call: {
     readonly group: string;
+    readonly turn: string;
     readonly route: string | undefined;
     readonly groupBudget: BudgetLimits;
     readonly system: readonly string[];
@@ -94,7 +95,11 @@ export interface TurnOptions {
   /** Messages as the model sees them, with these images; `omitted` earlier ones are not among them. */
   readonly render: (
     messages: readonly StoredMessage[],
-    more: { readonly omitted: number; readonly images: ReadonlyMap<StoredAttachment, BlobPart> },
+    more: {
+      readonly settings: Pick<TurnSettings, "agentName" | "timeZone">;
+      readonly omitted: number;
+      readonly images: ReadonlyMap<StoredAttachment, BlobPart>;
+    },
   ) => readonly Part[];
   /** The images of these messages that the group's models can be shown, kept as blobs for the step that is going to refer to them. */
   readonly imagesOf: (

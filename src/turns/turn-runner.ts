@@ -6,6 +6,7 @@ import { isSessionOf, mainSessionKey, type Session } from "../domain/session.ts"
 import type { Turn } from "../domain/turn.ts";
 import type { Cause, ReplyTarget } from "../domain/work.ts";
 import { AppError, isPassing, toError } from "../lib/app-error.ts";
+import { backoffMs } from "../lib/backoff.ts";
 import { plainSentence } from "../lib/plain-words.ts";
 import { sleep } from "../lib/sleep.ts";
 import type { Place } from "../domain/place.ts";
@@ -24,7 +25,7 @@ import type { TurnOptions, TurnScope } from "./turn-options.ts";
 const containersPerTurn = 2;
 /** Over all restarts of the host, so that a turn that brings the host down cannot do so for ever. */
 const attemptsPerTurn = 6;
-const engineRetryMs = { first: 500, most: 15_000 };
+const engineBackoff = { firstMs: 500, longestMs: 15_000 };
 
 /** Where a turn is worked on. */
 type Where = Pick<TurnScope, "group" | "session" | "place" | "lease" | "settings">;
@@ -93,7 +94,7 @@ export class TurnRunner {
   async #begin(where: Where, signal: AbortSignal): Promise<boolean> {
     const { store, clock } = this.#options;
     const { group, session } = where;
-    const due = await this.#due(group, session);
+    const due = await this.#due(where);
     if (!due) return false;
     const at = clock.now();
     const begun = await store.turns.begin(
@@ -118,9 +119,10 @@ export class TurnRunner {
   }
 
   /** The oldest of what is due in the session; of a message and other work of the same moment, the message. */
-  async #due(group: Group, session: Session): Promise<DueWork | undefined> {
+  async #due({ group, session, settings }: Where): Promise<DueWork | undefined> {
     const work = await this.#options.store.work.due(session.id, this.#options.clock.now());
-    const intake = session.kind === "main" ? await collectIntake(this.#options, group, () => session) : undefined;
+    const intake =
+      session.kind === "main" ? await collectIntake(this.#options, settings, group, () => session) : undefined;
     const since = intake?.waiting[0]?.receivedAt ?? Infinity;
     if (intake && (!work || since <= work.dueAt)) {
       return { cause: "message", replyTo: chatOf(group), since, step: intake.step, messages: intake.waiting };
@@ -194,7 +196,7 @@ export class TurnRunner {
 
   /** An engine that is away is waited for: the turn is kept, not failed. */
   async #workWhenEngineAnswers(scope: TurnScope, resumed: boolean, signal: AbortSignal): Promise<Outcome> {
-    for (let delayMs = engineRetryMs.first; ; delayMs = Math.min(delayMs * 2, engineRetryMs.most)) {
+    for (let failures = 1; ; failures += 1) {
       const active = new ActiveTurn(scope, this.#options, resumed);
       this.#active.set(scope.session.id, active);
       try {
@@ -204,6 +206,7 @@ export class TurnRunner {
           return { kind: "lost", reason: error.message };
         if (isPassing(error)) return { kind: "troubled", reason: toError(error).message };
         if (!(error instanceof AppError) || error.code !== "engine_unavailable") throw error;
+        const delayMs = backoffMs(engineBackoff, failures);
         this.#options.logger.warn(
           { reason: error.message, retryInMs: delayMs },
           "the container engine is unavailable; the turn waits",

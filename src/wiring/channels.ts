@@ -4,6 +4,7 @@ import type { Channel, Connector } from "../channels/channel.ts";
 import type { ChannelDefinition, ChannelPorts, HostConsole, OutgoingMessages } from "../channels/define-channel.ts";
 import { SupervisedChannel } from "../channels/supervisor.ts";
 import { unconnected } from "../channels/unconnected.ts";
+import type { Group } from "../domain/group.ts";
 import { AppError } from "../lib/app-error.ts";
 import { sleep } from "../lib/sleep.ts";
 import type { ChannelStateStore, Store } from "../stores/store.ts";
@@ -15,6 +16,8 @@ export interface ChannelResources {
   readonly routes: FastifyInstance | undefined;
   /** Undefined: nobody started the host to talk to it. */
   readonly console: HostConsole | undefined;
+  /** Those that there are at this moment; none before they are opened, which is later. */
+  readonly groups: () => readonly Pick<Group, "name" | "channel" | "chat">[];
 }
 
 /** The running channels, in the order in which they are started, and when their input ends. */
@@ -64,7 +67,7 @@ function isChannel(opened: Channel | Connector): opened is Channel {
 function portsFor(
   { config, home, environment, store, clock, logger }: ChannelContext,
   definition: ChannelDefinition,
-  { routes, console }: ChannelResources,
+  { routes, console, groups }: ChannelResources,
 ): ChannelPorts {
   const { name, traits, variables = [] } = definition;
   return {
@@ -74,6 +77,10 @@ function portsFor(
     instance: home.instance,
     state: stateOf(store.channelState, name),
     outgoing: outgoingOf(store.outbox, name),
+    chats: () =>
+      groups()
+        .filter(({ channel }) => channel === name)
+        .flatMap((group) => (traits?.typedChats ? [...new Set([group.chat, group.name])] : [group.chat])),
     variables: Object.fromEntries(variables.map((variable) => [variable, environment.variables[variable]])),
     clock,
     wait: sleep,

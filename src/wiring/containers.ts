@@ -1,4 +1,4 @@
-import { statfs } from "node:fs/promises";
+import { readFile, statfs } from "node:fs/promises";
 import { join } from "node:path";
 
 import { ensureGlobalFolder, ensureGroupFolder } from "../config/group-folders.ts";
@@ -14,7 +14,6 @@ import { ContainerLauncher } from "../sandbox/launch/launcher.ts";
 import type { EgressProxies, EgressOverrides } from "../sandbox/egress/egress-proxies.ts";
 import type { ImageFacts } from "../sandbox/launch/spec.ts";
 import { AppError } from "../lib/app-error.ts";
-import { availableMemoryMb } from "../lib/available-memory.ts";
 import { memoize } from "../lib/memoize.ts";
 import { HostMailbox } from "../sandbox/mailbox/host-mailbox.ts";
 import { MountWatch } from "../sandbox/pool/mount-watch.ts";
@@ -239,4 +238,11 @@ function createPool(
     now: () => clock.now(),
     logger,
   });
+}
+
+/** Megabytes that programs could still get without others being pushed out; undefined where the kernel does not say. */
+async function availableMemoryMb(): Promise<number | undefined> {
+  const text = await readFile("/proc/meminfo", "utf8").catch(() => "");
+  const kilobytes = /^MemAvailable:\s+(\d+) kB$/m.exec(text)?.[1];
+  return kilobytes === undefined ? undefined : Number(kilobytes) / 1024;
 }

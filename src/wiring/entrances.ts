@@ -8,7 +8,7 @@ import type { Readiness } from "../http/health.ts";
 import type { HttpRefusal } from "../http/refusals.ts";
 import { createGatewayServer } from "../http/server.ts";
 import { toError } from "../lib/app-error.ts";
-import { openChannels, type RunningChannels } from "./channels.ts";
+import { type ChannelResources, openChannels, type RunningChannels } from "./channels.ts";
 import type { ChatBook } from "../intake/chat-book.ts";
 import type { AppContext } from "./context.ts";
 
@@ -27,6 +27,7 @@ export async function buildEntrances(
   stack: AsyncDisposableStack,
   options: {
     readonly console: HostConsole | undefined;
+    readonly groups: ChannelResources["groups"];
     readonly registry: Registry;
     readonly ready: () => Promise<Readiness>;
   },
@@ -50,7 +51,7 @@ export async function buildEntrances(
           }),
         );
   const recordState = createStateRecorder(context, stack);
-  const running = await openChannels(context, stack, { routes: server?.routes, console: options.console });
+  const running = await openChannels(context, stack, { ...options, routes: server?.routes });
   const address = await server?.listen();
   if (address) logger.info({ host: address.host, port: address.port }, "the gateway listens");
   return { ...running, recordState };

@@ -1,9 +1,11 @@
 import type { Logger } from "pino";
 
 import { auditEntryOf } from "../audit/event-records.ts";
-import { AuditLog } from "../audit/log.ts";
+import { readLogInstance } from "../audit/keys.ts";
+import { AuditLog, type AuditLogOptions } from "../audit/log.ts";
 import type { Environment } from "../config/environment.ts";
 import type { Home } from "../config/home.ts";
+import { settleHome, type SettledHome } from "../config/home-place.ts";
 import { LiveConfig } from "../config/live-config.ts";
 import type { LoadedConfig } from "../config/load.ts";
 import { EventBus } from "../events/event-bus.ts";
@@ -39,22 +41,15 @@ export async function openFoundation(
   options: FoundationOptions,
   stack: AsyncDisposableStack,
 ): Promise<Omit<AppContext, "metrics">> {
-  const { home, loaded, clock, logger, redaction, version } = options;
+  const { loaded, clock, logger, redaction, version } = options;
+  const settled = await settleHome(options.home);
+  const { home } = settled;
   const { config, adapters } = loaded;
   const { interception = noInterception } = options;
   const store = interception.store(stack.use(await openStore({ path: home.paths.database })));
   // The home's lock is held: whoever had leases is dead.
   await store.leases.endAll();
-  const audit = stack.use(
-    await AuditLog.open({
-      folder: home.paths.audit,
-      keyFolder: home.paths.keys,
-      index: store.audit,
-      clock,
-      instance: home.instance,
-      logger,
-    }),
-  );
+  const audit = stack.use(await openAudit(home, { index: store.audit, clock, logger }));
   const append = interception.audit((entry) => audit.append(entry));
   const record = async (event: NewEvent): Promise<void> => {
     const entry = auditEntryOf(event);
@@ -67,6 +62,7 @@ export async function openFoundation(
     actor: "host",
     data: { version, node: process.version, pid: process.pid, instance: home.instance },
   });
+  await keepPlace(settled, { logger, publish });
   const sha256 = hashOfConfig(config);
   await publish({ type: "config.loaded", actor: "host", data: { sha256, fromFile: loaded.fromFile } });
   // A store that is put back to how it was before this start is known from now on.
@@ -92,6 +88,35 @@ export async function openFoundation(
     fingerprint: (text) => audit.fingerprint(text),
     interception,
   };
+}
+
+/** The log of a copied home goes on under the name that it has in its keys. */
+async function openAudit(
+  { paths, instance: own }: Home,
+  options: Pick<AuditLogOptions, "index" | "clock" | "logger">,
+): Promise<AuditLog> {
+  const instance = (await readLogInstance(paths.keys)) ?? own;
+  return AuditLog.open({ folder: paths.audit, keyFolder: paths.keys, instance, ...options });
+}
+
+/** Says that the home was somewhere else before, and puts it on record before a new id is used. */
+async function keepPlace(
+  { home, was, keep }: SettledHome,
+  { logger, publish }: Pick<AppContext, "logger" | "publish">,
+): Promise<void> {
+  const { root } = home.paths;
+  if (was && was.instance !== home.instance) {
+    const data = { from: was.path, to: root, formerInstance: was.instance, instance: home.instance };
+    await publish({ type: "home.copied", actor: "host", data });
+    const how = was.path === root ? "was replaced by a copy" : `was copied or moved from ${was.path}`;
+    logger.warn(
+      data,
+      `this home ${how}: it takes a new instance id; containers of the old one are left alone (label crabpot.instance=${was.instance})`,
+    );
+  } else if (was) {
+    logger.warn({ from: was.path, to: root }, `this home was moved from ${was.path}`);
+  }
+  await keep();
 }
 
 /** More files of a smaller group of logs, so that the oldest of them is a small part of all. */

@@ -4,6 +4,8 @@ import { join } from "node:path";
 import { hasTrait } from "../config/adapters.ts";
 import { ensureGroupFolder } from "../config/group-folders.ts";
 import { configuredGroups } from "../config/groups.ts";
+import { describeWarning } from "../config/load.ts";
+import { findRenamedGroups } from "../config/renamed-groups.ts";
 import type { Group } from "../domain/group.ts";
 import { type FormerChat, GroupFolders } from "../intake/group-folders.ts";
 import { type GroupRegistry, openGroupRegistry } from "../intake/group-registry.ts";
@@ -20,7 +22,7 @@ export async function openGroups(context: Omit<AppContext, "metrics">): Promise<
   const { config, store, logger } = context;
   const folders = openFolders(context);
   const configured = configuredGroups(config);
-  await takeFolders({ folders, logger }, configured);
+  await takeFolders(context, folders, configured);
   const groups = await openGroupRegistry({
     configured,
     store: store.groups,
@@ -32,11 +34,13 @@ export async function openGroups(context: Omit<AppContext, "metrics">): Promise<
   return { groups, folders };
 }
 
-/** Makes the folders of configured groups. */
+/** Makes the folders of configured groups, and tells of those that begin anew although their chat has a folder. */
 export async function takeFolders(
-  { folders, logger }: Pick<Groups, "folders"> & Pick<AppContext, "logger">,
+  { store, home, logger }: Pick<AppContext, "store" | "home" | "logger">,
+  folders: GroupFolders,
   configured: readonly Group[],
 ): Promise<void> {
+  const known = await store.groups.folders();
   for (const group of configured) {
     const former = await folders.takeConfigured(group);
     if (!former) continue;
@@ -46,6 +50,9 @@ export async function takeFolders(
       "config.yaml gives the folder of a group, with all that is in it, to another chat than before",
     );
   }
+  const isNew = (group: string): boolean => known.every(({ name }) => name !== group);
+  const renamed = await findRenamedGroups({ configured, folders: known, place: home.paths.groups });
+  for (const { group, warning } of renamed) if (isNew(group)) logger.warn(describeWarning(warning));
 }
 
 export function warnOfShadowed(logger: AppContext["logger"], shadowed: readonly Group[]): void {

@@ -20,7 +20,7 @@ import { IntakeGuard } from "../intake/intake-guard.ts";
 import { TurnPace } from "../intake/turn-pace.ts";
 import { mebibyte } from "../lib/bytes.ts";
 import { countEvents } from "../metrics/count-events.ts";
-import { addGauges, createMetrics } from "../metrics/metrics.ts";
+import { addGauges, createMetrics, measureEventLoop } from "../metrics/metrics.ts";
 import type { Operations } from "../operations/operations.ts";
 import type { GroupRegistry } from "../intake/group-registry.ts";
 import type { EgressOverrides } from "../sandbox/egress/egress-proxies.ts";
@@ -30,6 +30,7 @@ import { RetryingStore } from "../stores/retrying-store.ts";
 import { ToolRegistry } from "../tools/registry.ts";
 import { messagesPerStep } from "../turns/turn-intake.ts";
 import { openContainers, openEngineLater } from "./containers.ts";
+import type { ChannelResources } from "./channels.ts";
 import type { AppContext } from "./context.ts";
 import { buildEntrances, startChannels } from "./entrances.ts";
 import type { Entrances } from "./entrances.ts";
@@ -59,8 +60,12 @@ export interface HostOptions extends FoundationOptions {
 export interface Host extends AsyncDisposable {
   /** Resolves when the input has ended of channels that have an end; never where none has. */
   readonly inputEnded: Promise<void>;
+  /** Resolves when the operator has asked for a stop, which is for whoever has started the host to begin. */
+  readonly stopAsked: Promise<void>;
   /** Resolves when nothing waits, runs or has to be sent. */
   settled(): Promise<void>;
+  /** Groups in which a turn runs. */
+  atWork(): readonly string[];
   /** Reads the files of the configuration again. Never rejects. */
   reload(): Promise<void>;
   /**
@@ -80,10 +85,12 @@ const outboxDrainMs = 5_000;
  */
 export async function startHost(options: HostOptions, signal?: AbortSignal): Promise<Host> {
   await using stack = new AsyncDisposableStack();
-  const base = await openBase(options, stack);
-  const { context, guard, entrances, registry } = base;
+  let served: GroupRegistry | undefined;
+  const base = await openBase(options, stack, () => served?.list() ?? []);
+  const { context, guard, entrances, registry, engine } = base;
   signal?.throwIfAborted();
   const { groups, folders } = await openGroups(context);
+  served = groups;
   const outbox = stack.use(createOutbox(context, entrances));
   const tell = tellOperator(context, { groups, outbox, entrances });
   const retrying = new RetryingStore(context.store, {
@@ -92,7 +99,6 @@ export async function startHost(options: HostOptions, signal?: AbortSignal): Pro
   });
   const deliver = (): void => outbox.wake();
   const patient = patientContext(context, retrying);
-  const { engine } = base;
   const containers = await openContainers(patient, stack, { engine, deliver, tell, egress: options.egress });
   stack.defer(() => retrying.giveUp());
   signal?.throwIfAborted();
@@ -112,18 +118,19 @@ export async function startHost(options: HostOptions, signal?: AbortSignal): Pro
     tellFailure: createFailureNotices({ tell, groups, clock: context.clock }),
   });
   const chats = stack.use(new ChatBook(context, groups));
-  const answer = createAnswers(context, { groups, folders, chats });
-  const interventions = createInterventions(context, { runner, outbox, pool: containers.pool, pace, answer });
+  const admissions = createAnswers(context, { groups, folders, chats });
+  const interventions = createInterventions(context, { runner, outbox, pool: containers.pool, pace, admissions });
   const signs = stack.use(createSigns(groups, entrances));
-  const mayWait = options.console === undefined;
-  const engineWait = stack.use(await openEngineWait(context, { groups, containers, mayWait }));
+  const engineWait = stack.use(await openEngineWait(context, { groups, containers, mayWait: !options.console }));
   const work: WorkQueue = createWork(context, stack, { groups, runner, interventions, signs, engineWait });
   await interventions.afterAbsence(groups);
   signal?.throwIfAborted();
   const shared = { groups, ...work, outbox, interventions, entrances };
   const accept = await createIntake(context, stack, { ...shared, guard, pace, progress });
   const reloader = openReloader(context, stack, { ...shared, ...options, folders, containers, chats, tell });
-  const operated = { ...shared, containers, intake: () => guard.state(), chats, reloader };
+  const stopAsked = Promise.withResolvers<void>();
+  const asked = { admissions, reloader, stop: stopAsked.resolve };
+  const operated = { ...shared, ...asked, containers, intake: () => guard.state(), chats };
   const operations = createHostOperations(context, operated);
   stack.use(await openControl(context, operations));
   stack.use(createRetention(context));
@@ -133,21 +140,22 @@ export async function startHost(options: HostOptions, signal?: AbortSignal): Pro
   await startChannels(entrances, { accept, outbox, chats, alert: createAlert(tell) });
   await resume(context, groups, work);
   outbox.wake();
-  return running(stack.move(), { guard, entrances, work, outbox, retrying, reloader });
+  return running(stack.move(), { guard, entrances, work, outbox, retrying, reloader, stopAsked: stopAsked.promise });
 }
 
 /** State, proof, and the way in, as far as it can be had before anything else. */
-async function openBase(options: HostOptions, stack: AsyncDisposableStack) {
+async function openBase(options: HostOptions, stack: AsyncDisposableStack, groups: ChannelResources["groups"]) {
   const foundation = await openFoundation(options, stack);
   stack.defer(() => foundation.publish({ type: "host.stopped", actor: "host", data: {} }));
   const guard = stack.use(createGuard(foundation));
   const registry = new Registry();
   const metrics = createMetrics(registry);
+  stack.use(measureEventLoop(registry));
   foundation.events.subscribe("metrics", countEvents(metrics));
   const context: AppContext = { ...foundation, metrics };
   const engine = openEngineLater(context, stack);
   const ready = (): Promise<Readiness> => readiness(engine, guard);
-  const entrances = await buildEntrances(context, stack, { console: options.console, registry, ready });
+  const entrances = await buildEntrances(context, stack, { console: options.console, groups, registry, ready });
   return { context, guard, registry, engine, entrances };
 }
 
@@ -187,9 +195,10 @@ function running(
     readonly outbox: Outbox;
     readonly retrying: RetryingStore;
     readonly reloader: ConfigReloader;
+    readonly stopAsked: Promise<void>;
   },
 ): Host {
-  const { guard, entrances, work, outbox, retrying, reloader } = options;
+  const { guard, entrances, work, outbox, retrying, reloader, stopAsked } = options;
   const giveUp = (): void => retrying.giveUp();
   const stop = async (signal: AbortSignal): Promise<void> => {
     guard.close();
@@ -202,10 +211,12 @@ function running(
   };
   return {
     inputEnded: entrances.inputEnded,
+    stopAsked,
     settled: async () => {
       await work.queue.idle();
       await outbox.idle();
     },
+    atWork: () => [...new Set(work.queue.snapshot().running.map(({ group }) => group))],
     reload: () => reloader.reloadSoon(),
     stop,
     [Symbol.asyncDispose]: () => stop(AbortSignal.abort(new Error("the host is stopping"))),

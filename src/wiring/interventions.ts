@@ -8,6 +8,7 @@ import type { Turn } from "../domain/turn.ts";
 import { isPassing } from "../lib/app-error.ts";
 import { PendingCheck } from "../lib/pending-check.ts";
 import { utcDay } from "../lib/utc-day.ts";
+import type { Admissions } from "../intake/admissions.ts";
 import type { GroupRegistry } from "../intake/group-registry.ts";
 import type { TurnPace } from "../intake/turn-pace.ts";
 import { createCatchUp } from "../turns/catch-up.ts";
@@ -25,7 +26,7 @@ export interface InterventionOptions {
   readonly outbox: Outbox;
   readonly pool: SessionPool;
   readonly pace: Pick<TurnPace, "resting">;
-  readonly answer: CommandServices["answer"];
+  readonly admissions: Pick<Admissions, "answer">;
 }
 
 /** What the host does to a group's work without the agent. */
@@ -112,7 +113,7 @@ function commandServices(context: AppContext, options: InterventionOptions): Com
     },
     sessionOf: (group) => store.sessions.open(mainSessionKey(group), group.name),
     describe: (group) => describe(context, options, group),
-    answer: options.answer,
+    answer: (pending) => options.admissions.answer(pending),
   };
 }
 

@@ -3,22 +3,29 @@ import { randomInt } from "node:crypto";
 import { hasTrait } from "../config/adapters.ts";
 import { groupDefaults } from "../config/groups.ts";
 import type { Outbox } from "../delivery/outbox.ts";
-import { createAdmissions } from "../intake/admissions.ts";
+import { type Admissions, createAdmissions } from "../intake/admissions.ts";
 import type { GroupRegistry } from "../intake/group-registry.ts";
 import { createOnboarding } from "../intake/onboarding.ts";
 import type { ChatBook } from "../intake/chat-book.ts";
 import type { AppContext } from "./context.ts";
+import type { Entrances } from "./entrances.ts";
 import type { Groups } from "./groups.ts";
 
 /** Lets chats that are no group ask, in the main groups, to become one. */
 export function createStrangers(
   context: AppContext,
-  options: { readonly groups: GroupRegistry; readonly outbox: Pick<Outbox, "wake"> },
+  options: {
+    readonly groups: GroupRegistry;
+    readonly outbox: Pick<Outbox, "wake">;
+    readonly entrances: Pick<Entrances, "channels">;
+  },
 ): ReturnType<typeof createOnboarding> {
   const { config, store, clock, publish } = context;
   return createOnboarding({
     store,
     onboards: (channel) => hasTrait(context, channel, "onboards"),
+    isConnected: (name) =>
+      options.entrances.channels.some((channel) => channel.name === name && channel.state().state === "open"),
     mainGroups: () => options.groups.list().filter(({ main }) => main),
     get assistantName() {
       return config.assistant.name;
@@ -30,11 +37,11 @@ export function createStrangers(
   });
 }
 
-/** Carries out what is answered there. */
+/** Carries out what is answered there, and what the operator says. */
 export function createAnswers(
   { config, store, publish }: AppContext,
   { groups, folders, chats }: Groups & { readonly chats: ChatBook },
-): ReturnType<typeof createAdmissions> {
+): Admissions {
   return createAdmissions({
     store,
     registry: groups,

@@ -1,11 +1,14 @@
 import type { ConfigReloader } from "../config/config-reloader.ts";
+import { providerOf } from "../config/cross-checks.ts";
 import { groupDefaults } from "../config/groups.ts";
 import type { Outbox } from "../delivery/outbox.ts";
+import { capabilityOf, costUsd } from "../models/capabilities.ts";
 import { createOperations } from "../operations/host-operations.ts";
 import type { EngineView, Operations } from "../operations/operations.ts";
 import { toError } from "../lib/app-error.ts";
 import type { DueWork } from "../queue/due-work.ts";
 import { mainSessionOf, type SessionQueue } from "../queue/session-queue.ts";
+import type { Admissions } from "../intake/admissions.ts";
 import type { GroupRegistry } from "../intake/group-registry.ts";
 import type { IntakeState } from "../channels/channel.ts";
 import type { ChatBook } from "../intake/chat-book.ts";
@@ -26,6 +29,8 @@ export interface HostOperationOptions {
   readonly intake: () => IntakeState;
   readonly interventions: Pick<Interventions, "catchUp">;
   readonly chats: Pick<ChatBook, "registered">;
+  readonly stop: () => void;
+  readonly admissions: Pick<Admissions, "approve" | "deny">;
   readonly reloader: Pick<ConfigReloader, "state" | "reload" | "diff">;
 }
 
@@ -56,14 +61,22 @@ export function createHostOperations(context: AppContext, options: HostOperation
     get routes() {
       return Object.keys(config.models.routes);
     },
+    costOf: (reference, usage) => {
+      const provider = providerOf(reference);
+      const model = reference.slice(provider.length + 1);
+      const kind = config.models.providers[provider]?.kind ?? "";
+      return costUsd(capabilityOf(kind, model, config.models.capabilities[reference]), usage);
+    },
     pool: containers.pool,
     outbox: options.outbox,
+    admissions: options.admissions,
     channels: entrances.channels,
     isConfigured: (channel) => Object.hasOwn(config.channels, channel),
     engine: () => viewEngine(containers),
     waitingGroups: () => queue.waitingGroups(),
     intake: options.intake,
     config: options.reloader,
+    stop: options.stop,
     requeue: async (turn) => {
       const count = (await store.messages.requeue(turn.id)) + (await store.work.requeue(turn.id));
       const group = options.groups.byName(turn.group);

@@ -5,7 +5,7 @@ import { hashOfConfig } from "../config/config-hash.ts";
 import { ConfigReloader } from "../config/config-reloader.ts";
 import { ConfigWatch } from "../config/config-watch.ts";
 import { configuredGroups } from "../config/groups.ts";
-import { checkChangedConfig, type ConfigCheck, type LoadedConfig } from "../config/load.ts";
+import { checkChangedConfig, type ConfigCheck, describeWarning, type LoadedConfig } from "../config/load.ts";
 import type { Config } from "../config/schema.ts";
 import type { Group } from "../domain/group.ts";
 import { toError } from "../lib/app-error.ts";
@@ -20,7 +20,7 @@ import type { Interventions } from "./interventions.ts";
 
 export interface ReloadOptions extends Groups {
   /** What the host was started with. */
-  readonly loaded: Pick<LoadedConfig, "fromFile" | "announcements">;
+  readonly loaded: Pick<LoadedConfig, "fromFile" | "announcements" | "warnings">;
   /** Whoever sits at it; undefined: nobody. */
   readonly console: object | undefined;
   readonly containers: { readonly pool: Pick<SessionPool, "endOutdated"> };
@@ -79,12 +79,13 @@ function createApply(
   options: ReloadOptions,
 ): (change: ConfigChange, loaded: LoadedConfig) => Promise<void> {
   const { live, redaction, publish, logger } = context;
-  const said = new Set(options.loaded.announcements);
-  return async ({ effective, now: changed, restart }, { secrets, announcements, fromFile }) => {
+  const said = new Set(saidOf(options.loaded));
+  return async ({ effective, now: changed, restart }, loaded) => {
+    const { secrets, fromFile } = loaded;
     // Before anything uses them, and also those that wait for a restart.
     redaction.add(secrets);
     const configured = configuredGroups(effective);
-    await takeFolders({ folders: options.folders, logger }, configured);
+    await takeFolders(context, options.folders, configured);
     const shadowed = new Set(options.groups.shadowed);
     const { added } = await options.groups.reconfigure(configured, async () => {
       const data = { sha256: hashOfConfig(effective), fromFile, changed, restart };
@@ -96,10 +97,14 @@ function createApply(
       logger,
       options.groups.shadowed.filter((group) => !shadowed.has(group)),
     );
-    for (const announcement of announcements) if (!said.has(announcement)) logger.warn(announcement);
-    for (const announcement of announcements) said.add(announcement);
+    for (const text of saidOf(loaded)) if (!said.has(text)) logger.warn(text);
+    for (const text of saidOf(loaded)) said.add(text);
     for (const group of added) await welcome(context, options, group);
   };
+}
+
+function saidOf({ announcements, warnings }: Pick<LoadedConfig, "announcements" | "warnings">): string[] {
+  return [...announcements, ...warnings.map(describeWarning)];
 }
 
 /** A group of this name may have been here before and may have left something unanswered. */

@@ -30,13 +30,14 @@ export function openProviderSet({ live, adapters, logger }: AppContext, stack: A
 
 /** What turns get that begin now. */
 export function createTurnSettings(context: AppContext, providers: ProviderSet): () => TurnSettings {
+  const timeZone = rememberLast((zone) => new LocalTime(zone));
   return () => {
     const config = context.live.current;
     const held = providers.hold();
     const { sessions } = config;
     return {
       agentName: config.assistant.name,
-      timeZone: new LocalTime(config.timezone),
+      timeZone: timeZone(config.timezone),
       models: createModels(context, config, held.byName),
       callsTools: (route) => callsTools(config.models, route),
       networkFor: (group) => networkOf(config, group.name).allow,
@@ -46,6 +47,15 @@ export function createTurnSettings(context: AppContext, providers: ProviderSet):
       silenceTimeoutMs: sessions.silenceTimeoutSeconds * 1000,
       [Symbol.dispose]: () => held[Symbol.dispose](),
     };
+  };
+}
+
+/** Makes something anew only when it is asked for another key than the last time. */
+function rememberLast<T>(make: (key: string) => T): (key: string) => T {
+  let last: { readonly key: string; readonly made: T } | undefined;
+  return (key) => {
+    if (last?.key !== key) last = { key, made: make(key) };
+    return last.made;
   };
 }
 

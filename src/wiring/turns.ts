@@ -3,7 +3,6 @@ import { randomUUID } from "node:crypto";
 import { estimateStepTokens } from "../context/tokens.ts";
 import { createMessageIds } from "../context/message-ids.ts";
 import { renderMessages } from "../context/render-messages.ts";
-import { LocalTime } from "../context/time-zone.ts";
 import { keepImage } from "../blobs/keep-image.ts";
 import { keepMemberImages } from "../blobs/member-images.ts";
 import { seesImages } from "../models/capabilities.ts";
@@ -59,10 +58,8 @@ export function createTurns(
     pool,
     ask: createAskModel({ store, toolsOf, prompts }),
     changeSince: (scope) => prompts.changeSince(scope),
-    render: (messages, more) => {
-      const timeZone = new LocalTime(config.timezone);
-      return renderMessages({ messages, ...more, agentName: config.assistant.name, timeZone, idOf });
-    },
+    render: (messages, { settings: { agentName, timeZone }, ...more }) =>
+      renderMessages({ messages, ...more, agentName, timeZone, idOf }),
     imagesOf: createImagesOf(context),
     keepImage: (image) => keepImage({ blobs: context.blobs, hasRoom }, image),
     estimateTokens: estimateStepTokens,

@@ -17,6 +17,7 @@ async function openTerminal(): Promise<ChannelDriver> {
     interactive: false,
     assistantName: "crab",
     clock: systemClock,
+    chats: () => ["main", "family", "other"],
   });
   return {
     ...byName,

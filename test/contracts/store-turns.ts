@@ -191,7 +191,35 @@ export function testTurns(open: OpenStore): void {
     expect(await ids({ limit: 10 })).toEqual(["c", "b", "a"]);
     expect(await ids({ limit: 2 })).toEqual(["c", "b"]);
     expect(await ids({ group: "family", limit: 10 })).toEqual(["c", "a"]);
+    expect(await store.turns.idsBeginningWith("a", 10)).toEqual(["a"]);
+    expect(await store.turns.idsBeginningWith("", 2)).toEqual(["a", "b"]);
     expect((await store.turns.running()).map(({ id }) => id)).toEqual(["a", "b", "c"]);
+  });
+
+  test("a turn is outlined by what it began with and what its models used", async () => {
+    await using home = await restartableStore(open);
+    const { store } = home;
+    await runningTurn(store);
+    await store.turns.addStep("t", { body: answerOf("a/x", 5), tokens: 1, at: 1 });
+    await store.turns.addStep("t", { body: answerOf("a/x", 7), tokens: 1, at: 2 });
+    await store.turns.addStep("t", { body: answerOf("b/y", 1), tokens: 1, at: 3 });
+
+    const outlines = await store.turns.outlines(["t", "nope"]);
+
+    const used = { inputTokens: 10, cachedInputTokens: 4 };
+    expect([...outlines]).toMatchObject([
+      [
+        "t",
+        {
+          sender: expect.any(String),
+          text: expect.any(String),
+          usage: [
+            { model: "a/x", inputTokens: 20, cachedInputTokens: 8, outputTokens: 12 },
+            { model: "b/y", ...used, outputTokens: 1 },
+          ],
+        },
+      ],
+    ]);
   });
 
   test("history holds the steps of one conversation of one session, from a given step on", async () => {
@@ -265,4 +293,9 @@ export function testTurns(open: OpenStore): void {
     ]);
     expect(await turns.pace("work", { since: 0, limit: 10, detailed: 10 })).toEqual([]);
   });
+}
+
+function answerOf(model: string, outputTokens: number): StepBody {
+  const usage = { inputTokens: 10, cachedInputTokens: 4, outputTokens };
+  return { kind: "model", answer: { text: "", toolCalls: [], stop: "end", usage, model }, denied: [] };
 }

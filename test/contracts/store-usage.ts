@@ -1,9 +1,18 @@
 import { expect, test } from "vitest";
 
-import { type OpenStore, restartableStore } from "./store-setup.ts";
+import type { CallUsage } from "../../src/domain/usage.ts";
+import { type OpenStore, restartableStore, runningTurn } from "./store-setup.ts";
 
 const none = { tokensPerDay: undefined, usdPerDay: undefined };
 const request = { group: "family", day: "2026-01-15", tokens: 100, usd: 0.1, groupLimits: none, totalLimits: none };
+
+const call = (outputTokens: number, usd: number | undefined): CallUsage => ({
+  model: "claude/small",
+  turn: undefined,
+  inputTokens: 0,
+  outputTokens,
+  usd,
+});
 
 /** Day budgets that concurrent calls cannot overrun. */
 export function testBudgets(open: OpenStore): void {
@@ -30,9 +39,9 @@ export function testBudgets(open: OpenStore): void {
     const answer = await usage.reserve(request);
     const reservation = answer.granted ? answer.reservation : 0;
 
-    await usage.settle(reservation, { tokens: 30, usd: 0.03 });
-    await usage.settle(reservation, { tokens: 1, usd: 1 });
-    await usage.settle(12_345, { tokens: 1, usd: 1 });
+    await usage.settle(reservation, call(30, 0.03));
+    await usage.settle(reservation, call(1, 1));
+    await usage.settle(12_345, call(1, 1));
 
     expect(await usage.ofDay(request.day)).toEqual([{ group: "family", tokens: 30, usd: 0.03, calls: 1 }]);
   });
@@ -80,11 +89,51 @@ export function testBudgets(open: OpenStore): void {
   test("a thousand small prices leave no rounding behind", async () => {
     await using home = await restartableStore(open);
     const { usage } = home.store;
-    for (let call = 0; call < 300; call += 1) {
+    for (let times = 0; times < 300; times += 1) {
       const answer = await usage.reserve({ ...request, usd: 0.1 });
-      if (answer.granted) await usage.settle(answer.reservation, { tokens: 1, usd: 0.000_000_3 });
+      if (answer.granted) await usage.settle(answer.reservation, call(1, 0.000_000_3));
     }
 
     expect(await usage.ofDay(request.day)).toEqual([{ group: "family", tokens: 300, usd: 0.000_09, calls: 300 }]);
+  });
+
+  test("calls are added up by group, by who caused them, by model and by day", async () => {
+    await using home = await restartableStore(open);
+    const { usage, chats } = home.store;
+    await runningTurn(home.store);
+    await chats.memberSeen("family", { id: "ann", name: "Ann" }, 5);
+    const used = async (day: string, group: string, what: Partial<CallUsage>): Promise<void> => {
+      const answer = await usage.reserve({ ...request, day, group });
+      if (answer.granted) await usage.settle(answer.reservation, { ...call(10, 0.01), inputTokens: 100, ...what });
+    };
+    await used("2026-01-14", "family", { turn: "t" });
+    await used("2026-01-15", "family", { turn: "t", usd: 0.02 });
+    await used("2026-01-15", "family", { model: "local/llama", usd: undefined });
+    await used("2026-01-15", "work", { model: "offline/scripted", usd: 0 });
+    await usage.reserve(request);
+
+    const two = { name: undefined, inputTokens: 200, outputTokens: 20, unpricedCalls: 0 };
+    const [byGroup, since] = [await usage.sums("group", ""), await usage.sums("group", "2026-01-15")];
+    const [byModel, byDay] = [await usage.sums("model", ""), await usage.sums("day", "2026-01-01")];
+
+    expect(byGroup).toEqual([
+      { key: "family", name: undefined, calls: 3, inputTokens: 300, outputTokens: 30, usd: 0.03, unpricedCalls: 1 },
+      { key: "work", name: undefined, calls: 1, inputTokens: 100, outputTokens: 10, usd: 0, unpricedCalls: 0 },
+    ]);
+    expect(since).toMatchObject([{ key: "family", calls: 2, usd: 0.02 }, { key: "work" }]);
+    expect(byModel).toMatchObject([
+      { key: "claude/small", usd: 0.03 },
+      { key: "local/llama", usd: 0, unpricedCalls: 1 },
+      { key: "offline/scripted", usd: 0, unpricedCalls: 0 },
+    ]);
+    expect(byDay.map(({ key, calls }) => [key, calls])).toEqual([
+      ["2026-01-14", 1],
+      ["2026-01-15", 3],
+    ]);
+    expect(await usage.sums("member", "")).toEqual([
+      { key: "terminal:ann", ...two, name: "Ann", calls: 2, usd: 0.03 },
+      { key: "", ...two, calls: 2, usd: 0, unpricedCalls: 1 },
+    ]);
+    expect(await usage.sums("member", "2026-01-16")).toEqual([]);
   });
 }

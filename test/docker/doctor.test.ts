@@ -1,8 +1,11 @@
-import { chmod, symlink, writeFile } from "node:fs/promises";
+import { execFile } from "node:child_process";
+import { chmod, mkdir, symlink, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
+import { promisify } from "node:util";
 
 import { expect, test } from "vitest";
 
+import { checkVersions } from "../../src/cli/doctor/engine.ts";
 import { checkSandbox } from "../../src/cli/doctor/sandbox.ts";
 import { homePaths, prepareHome } from "../../src/config/home.ts";
 import { builtInAdapters } from "../../src/config/adapters.ts";
@@ -22,8 +25,11 @@ const withoutEngine = { DOCKER_HOST: "unix:///nowhere/docker.sock" };
 async function diagnose(home: string, variables: Record<string, string> = {}) {
   const { code, stdout } = await crabpot({ home, variables }, "doctor", "--json");
   const results = jsonLines(stdout);
-  return { code, results, bad: results.filter((result) => result["ok"] !== true) };
+  return { code, results, bad: results.filter((result) => result["level"] === "failure") };
 }
+
+const aMountOf = (source: string) =>
+  `groups: { a: { channel: terminal, chat: a, mounts: [{ source: ${source}, target: here }] } }`;
 
 test("a fresh home on a good machine is healthy, with a real container as proof", async () => {
   await using place = await newHome();
@@ -34,7 +40,7 @@ test("a fresh home on a good machine is healthy, with a real container as proof"
   expect(bad).toEqual([]);
   expect(code).toBe(0);
   expect(results).toContainEqual(expect.objectContaining({ check: "sandbox", ok: true }));
-  expect(Object.keys(results[0] ?? {})).toEqual(["check", "ok", "detail", "fix"]);
+  expect(Object.keys(results[0] ?? {})).toEqual(["check", "ok", "detail", "fix", "level"]);
   await using engine = await openEngine({ env: process.env, homeFolder: place.home });
   expect(await engine.list({ "crabpot.instance": instance })).toEqual([]);
 });
@@ -50,6 +56,54 @@ test("a running host is asked how it sees itself", async () => {
   expect(results.at(-1)).toMatchObject({ check: "host", ok: true, detail: expect.stringContaining(`pid ${pid}`) });
 });
 
+test("what is to be thought about is a warning, and the last line counts", async () => {
+  await using place = await newHome({ "config.yaml": "gateway: { token: abcdefgh }" });
+
+  const { results } = await diagnose(place.home, withoutEngine);
+  const { code, stdout } = await crabpot({ home: place.home, variables: withoutEngine }, "doctor");
+
+  expect(results).toContainEqual({
+    check: "config",
+    ok: true,
+    detail: "gateway.token has only 8 characters.",
+    fix: "Set it in config.yaml to what this prints: openssl rand -hex 24",
+    level: "warning",
+  });
+  expect(stdout).toMatch(/^warning {2}config: gateway\.token has only 8/m);
+  expect(stdout).toMatch(/^failure {2}engine: .*docker\.sock/m);
+  expect(stdout.trimEnd().split("\n").at(-1)).toBe(`${results.length - 2} ok, 1 warning, 1 failure`);
+  expect(code).toBe(1);
+});
+
+test("known faults of an engine are warnings", async () => {
+  await using engine = await openEngine({ env: process.env, homeFolder: "/" });
+  const components = { runc: "1.4.0", containerd: "2.2.5" };
+  const facts = { ...(await engine.facts()), version: "28.2.2", cgroupVersion: "2", components };
+
+  const findings = checkVersions(facts);
+
+  expect(findings).toMatchObject([{ level: "warning", detail: expect.stringContaining("CVE-2026-41567") }]);
+});
+
+test("a wrong configuration is said once, not by each check that needs it", async () => {
+  await using place = await newHome({ "config.yaml": "sandbx: {}" });
+
+  const { bad } = await diagnose(place.home, withoutEngine);
+
+  expect(bad.map(({ check }) => check)).toEqual(["config", "engine"]);
+});
+
+test("a key that is not accepted is looked for where it is", async () => {
+  await using place = await newHome();
+  const variables = { ...withoutEngine, OPENAI_API_KEY: "k", OPENAI_BASE_URL: "http://127.0.0.1:1" };
+
+  const { bad } = await diagnose(place.home, variables);
+
+  expect(bad).toContainEqual(
+    expect.objectContaining({ check: "provider", fix: expect.stringMatching(/OPENAI_API_KEY.*OPENAI_BASE_URL/) }),
+  );
+});
+
 test.for<[string, string, (home: string) => Promise<unknown>, RegExp]>([
   ["an open home", "home", (home) => chmod(home, 0o755), /chmod 700/],
   ["an open key", "permissions", (home) => openFile(join(home, "keys", "audit-ed25519.pem")), /chmod 600 .*pem/],
@@ -62,22 +116,52 @@ test.for<[string, string, (home: string) => Promise<unknown>, RegExp]>([
   [
     "a link in place of the mounts",
     "permissions",
-    (home) => symlink("/etc/hosts", join(home, "mounts.json")),
-    /Replace/,
+    (home) => symlink(join(import.meta.dirname, "../../mounts.example.json"), join(home, "mounts.json")),
+    /^rm .*mounts\.json && cp -R .*mounts\.json$/,
   ],
   ["a wrong configuration", "config", (home) => writeFile(join(home, "config.yaml"), "sandbx: {}"), /Edit .*yaml/],
   ["broken mounts", "mounts", (home) => writeFile(join(home, "mounts.json"), "{", { mode: 0o600 }), /Edit .*json/],
   [
-    "a mount that is denied",
+    "mounts that others can write",
     "mounts",
-    (home) =>
-      writeFile(
-        join(home, "config.yaml"),
-        "groups: { a: { channel: terminal, chat: a, mounts: [{ source: /etc, target: etc }] } }",
-      ),
-    /Allow it in/,
+    (home) => openFile(join(home, "mounts.json"), '{"roots":[]}', 0o666),
+    /^chmod go-w/,
   ],
-  ["a link in place of a group's folder", "groups", (home) => symlink("/etc", join(home, "groups", "main")), /mv /],
+  [
+    "a mount without mounts.json",
+    "mounts",
+    async (home) => {
+      await mkdir(join(home, "../projects"));
+      await writeFile(join(home, "config.yaml"), aMountOf("~/projects"), { mode: 0o600 });
+    },
+    /^\(umask 077; echo '\{"roots":\[\{"path":"~\/projects","access":"ro"\}\]\}' > .*mounts\.json\)$/,
+  ],
+  [
+    "a mount that can never be allowed",
+    "mounts",
+    (home) => writeFile(join(home, "config.yaml"), aMountOf("/etc"), { mode: 0o600 }),
+    /never mounted: .*, or remove it/,
+  ],
+  [
+    "a mount below no root",
+    "mounts",
+    async (home) => {
+      await writeFile(join(home, "mounts.json"), '{"roots":[]}', { mode: 0o600 });
+      await writeFile(join(home, "config.yaml"), aMountOf("/opt"), { mode: 0o600 });
+    },
+    /Add \{"path":"\/opt","access":"ro"\} to "roots"/,
+  ],
+  [
+    "a link in place of a group's folder",
+    "groups",
+    async (home) => {
+      await writeFile(join(home, "config.yaml"), "groups: { main: { channel: terminal, chat: main } }", {
+        mode: 0o600,
+      });
+      await symlink("/etc", join(home, "groups", "main"));
+    },
+    /^mv /,
+  ],
   ["a broken database", "database", (home) => writeFile(join(home, "crabpot.sqlite"), "x".repeat(9_000)), /restore/],
   [
     "a provider that does not answer",
@@ -99,13 +183,22 @@ test.for<[string, string, (home: string) => Promise<unknown>, RegExp]>([
 
   expect(code).toBe(1);
   const found = bad.find((result) => result["check"] === check);
-  expect(found?.["fix"]).toMatch(fix);
-  expect(found?.["detail"]).not.toBe("");
+  const told = String(found?.["fix"]);
+  expect(told).toMatch(fix);
+  expect(found?.["detail"]).not.toMatch(/^$|denied.*denied/i);
+  if (!isCommand.test(told)) return;
+
+  await promisify(execFile)("sh", ["-c", told], { env: { PATH: process.env["PATH"] } });
+  const after = await diagnose(place.home, withoutEngine);
+  expect(after.bad.filter((result) => result["check"] === check)).toEqual([]);
 });
 
-async function openFile(path: string, text = "secret"): Promise<void> {
+/** What is told to be typed; other fixes are sentences. */
+const isCommand = /^(chmod|mv|rm|\()/;
+
+async function openFile(path: string, text = "secret", mode = 0o644): Promise<void> {
   await writeFile(path, text);
-  await chmod(path, 0o644);
+  await chmod(path, mode);
 }
 
 test("a good database passes, also while a host uses it", async () => {
@@ -160,5 +253,5 @@ test.for<[string, (hostConfig: object) => object, RegExp]>([
 
   const result = await checkSandbox({ engine: lyingEngine(engine, change), imageId: id, sandbox, paths });
 
-  expect(result).toMatchObject({ ok: false, detail: expect.stringMatching(complaint) });
+  expect(result).toMatchObject({ level: "failure", detail: expect.stringMatching(complaint) });
 });

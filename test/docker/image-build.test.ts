@@ -1,11 +1,17 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
-import { expect, test } from "vitest";
+
+import { stop } from "esbuild";
+import { afterEach, expect, test } from "vitest";
+
 import { findAgentImage } from "../../src/sandbox/images/agent-image.ts";
 import { testContainer } from "../support/engine.ts";
 import { smallCheckout } from "../support/small-checkout.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
+
+// Set-up is a program of its own, and leaves its service to the end of that.
+afterEach(() => stop());
 
 test("the image has the agent's program and files, and the host finds it by what set-up wrote down", async () => {
   await using checkout = await smallCheckout();

@@ -128,7 +128,7 @@ test("programs in the folder for temporary files do not start", async () => {
   expect(output).toMatch(/refused/);
 });
 
-test("a fork bomb ends at the limit of processes, and the container is removed at once", async () => {
+test("a fork bomb ends at the limit of processes, and the container can be removed", async () => {
   const bomb = [
     "import os, time",
     "count = 0",
@@ -141,15 +141,16 @@ test("a fork bomb ends at the limit of processes, and the container is removed a
   ];
   const { id, lines } = await sandbox.start(sandbox.body(["python3", "-c", bomb.join("\n")]));
 
-  const [count, errno] = String((await lines.next()).value)
-    .split(" ")
-    .map(Number);
-  await sandbox.engine.remove(id);
+  const { value: said } = await lines.next();
+  const isGone = async () => {
+    await sandbox.engine.remove(id);
+    return (await sandbox.engine.inspect(id)) === undefined;
+  };
 
-  expect(count).toBeGreaterThan(100);
-  expect(count).toBeLessThan(128);
-  expect(errno).toBe(11);
-  expect(await sandbox.engine.inspect(id)).toBeUndefined();
+  // Of 128 the container's init and the bomb itself are two; the error is EAGAIN.
+  expect(said).toBe("126 11");
+  // A busy engine may refuse at first; the host tries again as well.
+  await expect.poll(isGone).toBe(true);
 });
 
 const takeTooMuch = () => python("hog = [bytearray(16 << 20) for _ in range(64)]", "print('survived')");

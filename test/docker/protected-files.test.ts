@@ -130,12 +130,13 @@ test("what another session's container puts in the way after a change on the hos
   const { user } = sandbox.wish;
   await chown(place, user.uid, user.gid).catch(() => chmod(place, 0o777));
   await writeFile(join(place, "AGENTS.md"), text, { mode: 0o644 });
-  const files = new ProtectedFiles(
-    { groups, copies },
-    process.geteuid?.() ?? 0,
-    async () => false,
-    async () => undefined,
-  );
+  const files = new ProtectedFiles({
+    groups,
+    copies,
+    hostUid: process.geteuid?.() ?? 0,
+    wasInUse: async () => false,
+    refused: async () => undefined,
+  });
   const bodyOf = async (command: readonly string[]): Promise<CreateBody> => {
     const folders = { ...sandbox.wish.folders, group: place };
     const spec = containerSpec({ ...sandbox.wish, folders, protectedFiles: await files.settle("family") });

@@ -70,3 +70,20 @@ test("a denied chat stays silent, until somebody approves it after all or adds i
   expect(channel.heard("spam@x")).toEqual([]);
   expect(after.stdout).not.toContain("request");
 });
+
+test("where nobody sits at the only main group, a chat is let in from the command line", async () => {
+  await using host = await openEmbeddedHost();
+  const { channel } = host;
+  await host.cli("groups", "remove", "office");
+
+  await channel.say("bowling@x", "hello", { mention: true, chatTitle: "Bowling Club" });
+  const asked = (await host.cli("outbox", "list", "--group", "main", "--json")).stdout;
+  const code = /crabpot chats approve (\w+)/.exec(asked)?.[1] ?? "";
+  const approved = await host.cli("chats", "approve", code, "--json");
+  await expect.poll(() => channel.heard("bowling@x")).toHaveLength(1);
+  await host.end();
+  const audit = (await host.cli("audit", "export")).stdout;
+
+  expect(JSON.parse(approved.stdout)).toMatchObject({ group: "bowling-club", chat: "bowling@x" });
+  expect(audit).toMatch(/"type":"group-added","group":"bowling-club",[^\n]*"actor":"operator"/);
+});

@@ -77,7 +77,7 @@ test("policy, trigger, budget and groups count from the next turn on; what needs
     const { family, poor } = config["groups"] as Settings;
     config["groups"] = {
       family: { ...family, trigger: "always" },
-      poor: { ...poor, budget: { tokensPerDay: 1 } },
+      poor: { ...poor, budget: { tokensPerDay: 5_000 } },
       fresh: { channel: "http", chat: "fresh" },
     };
     config["policy"] = { tools: { shell: "deny" } };
@@ -86,13 +86,13 @@ test("policy, trigger, budget and groups count from the next turn on; what needs
   const applied = await host.cli("config", "apply");
   const denied = await host.ask("family", "not to anybody");
   const added = await host.ask("fresh", "@crab go");
-  const refused = await host.ask("poor", "@crab go");
+  const refused = await host.ask("poor", `@crab ${"go on ".repeat(2_000)}`);
   const gone = await host.say("other", "@crab go");
 
   expect(before.text).toMatch(/^ran/);
   expect(denied.text).toContain('policy does not allow "shell"');
   expect(added.text).toContain('policy does not allow "shell"');
-  expect(refused.text).toContain("The day's budget is used up");
+  expect(refused.text).toContain("The day's budget of 5,000 tokens (group tokensPerDay) is too small");
   expect(gone.status).not.toBe(202);
   // The host may have noticed before it was asked.
   expect(applied.stdout).toContain("needs a restart: gateway.names\n");
@@ -189,14 +189,18 @@ test("a running turn ends with what it began with, also in a group that is remov
   await edit(host, (config) => {
     delete config["groups"]?.["leaving"];
     Object.assign(config["models"] ?? {}, { routes: { main: ["gpt/other-model"] }, timeoutSeconds: 100 });
+    Object.assign(config, { timezone: "Europe/Berlin" });
   });
   await expect.poll(() => eventsOf(host, "config.applied")).toHaveLength(1);
+  asked.push(await host.say("family", "@crab quick, too"));
   for (const group of ["family", "leaving"]) await writeFile(join(host.home, "groups", group, "go"), "");
   const replies = await Promise.all(asked.map(({ id }) => host.replyTo(id)));
   const next = await host.ask("family", "@crab quick");
   const refused = await host.say("leaving", "@crab quick");
 
-  expect(replies.map(({ text }) => text)).toEqual(["by test-model", "by test-model"]);
+  expect(replies.map(({ text }) => text)).toEqual(["by test-model", "by test-model", "by test-model"]);
+  const told = JSON.stringify(model.requests.at(-1)?.body);
+  expect([...told.matchAll(/timezone=\\"(.*?)\\"/g)].map(([, zone]) => zone)).toEqual(["UTC", "UTC", "Europe/Berlin"]);
   expect(next.text).toBe("by other-model");
   expect(refused.status).not.toBe(202);
   await expect.poll(() => host.containers()).toHaveLength(1);

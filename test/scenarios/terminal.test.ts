@@ -1,9 +1,13 @@
-import { mkdir } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
 import { expect, test } from "vitest";
 
 import { converse } from "../support/crabpot.ts";
+import { startInTerminal } from "../support/pseudo-terminal.ts";
+import { TestHost } from "../support/host.ts";
+import { atTerminal } from "../support/pty.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 /** A home without a configuration: the scripted model and the group `main`. */
@@ -24,12 +28,12 @@ test("a piped line is answered with what the container said, and the host ends w
   expect(stdout).toContain("Linux");
 });
 
-test("all lines are answered, also without a line break at the end, as JSON lines when asked for", async () => {
+test("all lines but a refused one are answered, as JSON lines when asked for; the refused one is counted, and the host ends with 1", async () => {
   await using folder = await emptyHome();
 
-  const { code, stdout } = await converse(
+  const { code, stdout, stderr } = await converse(
     folder,
-    "run echo one\n\nmain/ann: run echo two\nrun echo three",
+    "run echo one\n\nmain/ann: run echo two\nmian/ann: run echo four\nrun echo three",
     "start",
     "--terminal",
     "--json",
@@ -39,7 +43,8 @@ test("all lines are answered, also without a line break at the end, as JSON line
     .trim()
     .split("\n")
     .map((line) => JSON.parse(line) as { type: string; group: string; text: string; inReplyTo: string[]; ms: number });
-  expect(code).toBe(0);
+  expect(code).toBe(1);
+  expect(stderr).toMatch(/no group "mian"[^]*crabpot: 1 line was refused/);
   expect(lines.flatMap((line) => line.inReplyTo)).toHaveLength(3);
   expect(lines.map((line) => line.text).join("\n")).toMatch(/one[\s\S]*two[\s\S]*three/);
   expect(lines[0]).toMatchObject({ type: "reply", group: "main" });
@@ -54,4 +59,39 @@ test("the scripted model says what it is, and reads and writes files for real", 
 
   expect(stdout).toContain("milk and bread");
   expect(stdout).toMatch(/no intelligence|without intelligence/i);
+});
+
+test("a host that is talked to in a terminal ends with it, also when no signal says that it was closed", async () => {
+  await using folder = await emptyHome();
+  const terminal = startInTerminal({ home: folder.home, hasLeft: true }, "start", "--terminal");
+  await expect.poll(() => existsSync(join(folder.home, "control.sock"))).toBe(true);
+
+  expect(await terminal.close()).toBe(129);
+});
+
+test("Ctrl-C in a turn says what it waits for and lets it end; a second one ends the host at once", async () => {
+  await using host = await TestHost.prepare({ groups: { main: { channel: "terminal", trigger: "always" } } });
+  const sitDown = async (doing: string) => {
+    const person = atTerminal(host, 80, "start", "--terminal");
+    await expect.poll(() => person.seen()).toContain("› ");
+    person.type(`run touch ${doing}; until [ -e go-on ]; do sleep 0.1; done; rm go-on; echo all is $((3 + 4))\r`);
+    await expect.poll(() => existsSync(join(host.home, "groups/main", doing))).toBe(true);
+    person.type("\u0003");
+    const waits = "waiting for the turn in group main to end; press Ctrl-C again to end now";
+    await expect.poll(() => person.seen()).toContain(waits);
+    return person;
+  };
+
+  await using patient = await sitDown("once");
+  await writeFile(join(host.home, "groups/main/go-on"), "");
+  const first = await patient.ended;
+  await using hasty = await sitDown("twice");
+  hasty.type("\u0003");
+  const second = await hasty.ended;
+  await host.removeContainers();
+
+  expect(first).toBe(0);
+  expect(patient.seen()).toMatch(/press Ctrl-C again[^]*main\/crab:[^]*all is 7/);
+  expect(second).toBe(130);
+  expect(hasty.seen()).not.toContain("all is 7");
 });

@@ -17,6 +17,7 @@ import type { EventData, Publish } from "../../src/events/event.ts";
 import { startControlServer } from "../../src/control/server.ts";
 import type { LoginEvent } from "../../src/channels/channel.ts";
 import { systemClock } from "../../src/lib/clock.ts";
+import { createAdmissions } from "../../src/intake/admissions.ts";
 import { openGroupRegistry } from "../../src/intake/group-registry.ts";
 import { openStore } from "../../src/stores/catalog.ts";
 import type { Store } from "../../src/stores/store.ts";
@@ -111,10 +112,19 @@ export async function startControlledHost(home: string): Promise<ControlledHost>
     groups: { ...groups, folders: () => store.groups.folders() },
     groupDefaults: groupDefaults(config),
     routes: ["main"],
+    costOf: (_model, usage) => usage.outputTokens / 1_000,
     pool,
     channels: [terminal, new LinkedChannel()],
     isConfigured: (name) => Object.hasOwn(config.channels, name),
     outbox,
+    admissions: createAdmissions({
+      store,
+      registry: groups,
+      isNameFree: ({ name }) => Promise.resolve(groups.byName(name) === undefined),
+      defaults: groupDefaults(config),
+      assistantName: "crab",
+      added: () => Promise.resolve(),
+    }),
     engine: () => Promise.resolve({ ok: true, detail: "docker 99" }),
     waitingGroups: () => 0,
     intake: () => ({ open: true }),
@@ -123,6 +133,7 @@ export async function startControlledHost(home: string): Promise<ControlledHost>
       reload: () => Promise.resolve({ changed: [], config: { state: "applied", since: 0 } }),
       diff: () => Promise.resolve({ faults: [], differences: [] }),
     },
+    stop: () => undefined,
     requeue: (turn) => store.messages.requeue(turn.id),
     workAdded: () => undefined,
     nextEvent: (signal) => events.next(signal),

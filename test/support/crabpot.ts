@@ -66,7 +66,8 @@ export function startCrabpot(options: CommandOptions, ...args: string[]) {
   });
 }
 
-function environmentOf({ home, variables }: CommandOptions): NodeJS.ProcessEnv {
+/** Nothing else of the test's own. */
+export function environmentOf({ home, variables }: CommandOptions): NodeJS.ProcessEnv {
   const { PATH, DOCKER_HOST } = process.env;
   const engine = DOCKER_HOST === undefined ? {} : { DOCKER_HOST };
   return { PATH, HOME: resolve(home, ".."), CRABPOT_HOME: home, ...engine, ...variables };

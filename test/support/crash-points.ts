@@ -14,6 +14,7 @@ type Around = (name: string, call: () => unknown) => unknown;
 const auditTypes = {
   "host-start": true,
   "host-stop": true,
+  "home-copied": true,
   "store-pruned": true,
   "config-loaded": true,
   "config-refused": true,

@@ -15,6 +15,7 @@ import { loadConfig } from "../../src/config/load.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { Redaction } from "../../src/lib/redaction.ts";
 import { FakeChannel } from "../fakes/fake-channel.ts";
+import { noteEngine } from "./made-by-tests.ts";
 import { crabpot, newHome, type CommandResult } from "./crabpot.ts";
 
 /** A whole host in the test's own process, with a channel `fake` on which strangers turn up; its chat `home` is the main group. */
@@ -39,6 +40,7 @@ export async function openEmbeddedHost(config: object = {}): Promise<EmbeddedHos
     open: async () => channel,
   });
   const adapters = withBuiltInAdapters({ channels: [definition] });
+  noteEngine();
   const app = stack.use(
     await startHost({
       environment,

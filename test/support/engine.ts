@@ -5,6 +5,7 @@ import { text } from "node:stream/consumers";
 import { findAgentImage } from "../../src/sandbox/images/agent-image.ts";
 import { openEngine } from "../../src/sandbox/engine/catalog.ts";
 import type { ContainerEngine, ContainerExit } from "../../src/sandbox/engine/engine.ts";
+import { noteContainer } from "./made-by-tests.ts";
 
 export const checkoutFolder = resolve(import.meta.dirname, "../..");
 
@@ -34,6 +35,7 @@ export async function testContainer(
   options: { readonly HostConfig?: object; readonly [key: string]: unknown } = {},
 ): Promise<TestContainer> {
   const name = `crabpot-test-${randomUUID()}`;
+  noteContainer(name);
   const HostConfig = { NetworkMode: "none", ...options.HostConfig };
   const id = await engine.create(name, { Image: image, Cmd: command, NetworkDisabled: true, ...options, HostConfig });
   return { id, name, [Symbol.asyncDispose]: () => engine.remove(id) };

@@ -1,8 +1,10 @@
+import { execFile } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { glob, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
+import { promisify } from "node:util";
 
 import { parse, stringify } from "yaml";
 
@@ -12,6 +14,7 @@ import { crabpot, startCrabpot } from "./crabpot.ts";
 import type { CommandResult } from "./crabpot.ts";
 import { crashAtVariable } from "./crash-points.ts";
 import { surroundings } from "./engine.ts";
+import { noteEngine } from "./made-by-tests.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
 const crashingHost = resolve(import.meta.dirname, "../fixtures/crashing-host.ts");
@@ -108,6 +111,14 @@ export class TestHost implements AsyncDisposable {
     return new TestHost(home, { folder, program: options.program, variables: { ...options.variables } });
   }
 
+  /** Another one in a copy of this one's home as it lies there, as `cp -a` makes it. It is not started. */
+  async copy(): Promise<TestHost> {
+    const folder = await temporaryFolder();
+    const home = join(folder.path, "home");
+    await promisify(execFile)("cp", ["-a", this.home, home]);
+    return new TestHost(home, { folder, program: this.#program, variables: { ...this.#variables } });
+  }
+
   /** Where the process listens that runs now; where nobody does, as long as it does not. */
   get url(): string {
     return `http://127.0.0.1:${this.isRunning ? this.#port : 0}`;
@@ -130,6 +141,7 @@ export class TestHost implements AsyncDisposable {
     const instead = this.#program ?? (variables[crashAtVariable] === undefined ? undefined : crashingHost);
     const program = instead === undefined ? {} : { program: instead };
     const options = { home: this.home, variables: { ...this.#variables, ...variables }, ...program };
+    noteEngine();
     const child = startCrabpot(options, "start");
     this.#process = child;
     this.#port = 0;
@@ -267,6 +279,12 @@ export class TestHost implements AsyncDisposable {
   async killContainers(): Promise<void> {
     await using engine = await this.openEngine();
     for (const id of await this.containers()) await engine.kill(id);
+  }
+
+  /** Those that a host which ended at once has left. */
+  async removeContainers(): Promise<void> {
+    await using engine = await this.openEngine();
+    for (const id of await this.containers()) await engine.remove(id);
   }
 
   /** The group's container and the socket of its engine, as soon as there is one. */

@@ -17,6 +17,7 @@ import type { ContainerUser } from "../../src/sandbox/profile/profile.ts";
 import { containerSpec, type ContainerFolders, type ContainerWish } from "../../src/sandbox/launch/spec.ts";
 import { probeReport } from "../../src/protocol/messages.ts";
 import { containerPaths } from "../../src/protocol/paths.ts";
+import { noteContainer } from "./made-by-tests.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
 /** A body changed as a test wants it. */
@@ -116,7 +117,9 @@ export class Sandbox implements AsyncDisposable {
 
   async #create(body: CreateBody): Promise<{ id: string; output: Awaited<ReturnType<ContainerEngine["attach"]>> }> {
     this.#containers += 1;
-    const id = await this.engine.create(`crabpot-test-${process.pid}-${Date.now()}-${this.#containers}`, body);
+    const name = `crabpot-test-${process.pid}-${Date.now()}-${this.#containers}`;
+    noteContainer(name);
+    const id = await this.engine.create(name, body);
     this.#stack.defer(() => this.engine.remove(id));
     return { id, output: await this.engine.attach(id) };
   }

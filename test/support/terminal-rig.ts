@@ -16,7 +16,13 @@ export interface TerminalRig extends AsyncDisposable {
 export function openTerminalRig(more: Partial<TerminalOptions> = {}): TerminalRig {
   const [input, output, error] = [new PassThrough(), new PassThrough(), new PassThrough()];
   const streams = { input, output, error };
-  const plain = { json: false, interactive: false, assistantName: "crab", clock: systemClock };
+  const plain = {
+    json: false,
+    interactive: false,
+    assistantName: "crab",
+    clock: systemClock,
+    chats: () => ["main", "family"],
+  };
   const channel = new TerminalChannel({ ...streams, ...plain, ...more });
   let [seen, hints] = ["", ""];
   output.on("data", (chunk) => (seen += String(chunk)));

@@ -1,22 +1,16 @@
-import { mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:https";
 import type { RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { once } from "node:events";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 
 import { openAuthority } from "../../src/sandbox/egress/authority.ts";
 import type { Authority } from "../../src/sandbox/egress/authority.ts";
+import { temporaryFolder } from "./temporary-folder.ts";
 
 /** A certificate authority of the test's own, for servers that stand for the internet's. */
 export async function testAuthority(): Promise<Authority> {
-  const folder = await mkdtemp(join(tmpdir(), "crabpot-test-"));
-  try {
-    return await openAuthority(folder, Date.now());
-  } finally {
-    await rm(folder, { recursive: true });
-  }
+  await using folder = await temporaryFolder();
+  return await openAuthority(folder.path, Date.now());
 }
 
 /** A real HTTPS server on the loopback with a certificate for `host`. */

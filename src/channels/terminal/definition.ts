@@ -15,6 +15,7 @@ export const terminal = defineChannel({
         return ports.assistantName;
       },
       clock: ports.clock,
+      chats: ports.chats,
     });
   },
 });

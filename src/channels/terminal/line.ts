@@ -1,3 +1,4 @@
+import { nearest } from "../../lib/nearest.ts";
 import { visibleLines } from "../../lib/visible.ts";
 
 /** A line as a person typed it: who says what in which group. */
@@ -7,18 +8,33 @@ export interface SpokenLine {
   readonly text: string;
 }
 
+/** A line that may be for a group whose name was misspelt. */
+export interface MisaddressedLine {
+  readonly group: string;
+  readonly member: string;
+  /** The group that there is. */
+  readonly meant: string;
+}
+
 /** Whom a line belongs to that says nothing about it. */
 const byDefault = { group: "main", member: "you" } as const;
 
 /**
- * Reads `group/member: text`. A line that does not begin like that is said as a whole by member `you` in group `main`.
+ * Reads `group/member: text`, where `group` is one of those that there are. Any other line is said as a whole by member `you`
+ * in group `main`, unless the word before its slash is so much like a group's name that it may be meant for there only.
  * Undefined when nothing is said.
  */
-export function parseLine(line: string): SpokenLine | undefined {
-  const prefix = /^([\p{L}\p{N}][\p{L}\p{N}_-]{0,63})\/([^\s/:][^/:]{0,63}):(.*)$/su.exec(line.trim());
-  const [, group = byDefault.group, member = byDefault.member, said = line] = prefix ?? [];
-  const text = said.trim();
-  return text === "" ? undefined : { group, member: member.trim(), text };
+export function parseLine(line: string, groups: readonly string[]): SpokenLine | MisaddressedLine | undefined {
+  const whole = line.trim();
+  const prefix = /^([\p{L}\p{N}][\p{L}\p{N}_-]{0,63})\/([^\s/:][^/:]{0,63}):(.*)$/su.exec(whole);
+  const [, group = "", member = "", said = ""] = prefix ?? [];
+  if (prefix && groups.includes(group)) return spoken(group, member.trim(), said.trim());
+  const meant = prefix ? nearest(group, groups) : undefined;
+  return meant === undefined ? spoken(byDefault.group, byDefault.member, whole) : { group, member, meant };
+}
+
+function spoken(group: string, member: string, text: string): SpokenLine | undefined {
+  return text === "" ? undefined : { group, member, text };
 }
 
 /**

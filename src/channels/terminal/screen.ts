@@ -4,6 +4,8 @@ export interface ScreenStreams {
   readonly input: NodeJS.ReadableStream;
   readonly output: NodeJS.WritableStream;
   readonly error: NodeJS.WritableStream;
+  /** Ctrl-C was typed at the prompt, which ends. */
+  readonly onInterrupt?: (() => void) | undefined;
 }
 
 /** Lines in, texts out. With a prompt, what is printed never mixes with what is being typed. */
@@ -25,6 +27,12 @@ export class Screen implements Disposable {
     this.#lines = { [Symbol.asyncIterator]: () => iterator };
     this.#reader.once("close", () => {
       this.#closed = true;
+      // What comes next stands below the prompt, not on it.
+      if (prompt !== undefined) streams.output.write("\n");
+    });
+    this.#reader.once("SIGINT", () => {
+      streams.onInterrupt?.();
+      this.#reader.close();
     });
   }
 

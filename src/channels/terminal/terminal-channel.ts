@@ -1,5 +1,4 @@
 import { randomUUID } from "node:crypto";
-import { setTimeout as timeout } from "node:timers/promises";
 
 import { createColors } from "picocolors";
 
@@ -7,15 +6,18 @@ import type { IncomingMessage, OutgoingMessage, ProgressLine, Sign } from "../..
 import { toError } from "../../lib/app-error.ts";
 import { formatBytes } from "../../lib/bytes.ts";
 import type { Clock } from "../../lib/clock.ts";
+import { sleep } from "../../lib/sleep.ts";
 import { visible } from "../../lib/visible.ts";
 import type { AcceptMessage, Channel, ChannelEvents, ChannelState, Receipt } from "../channel.ts";
 import type { HostConsole } from "../define-channel.ts";
-import { formatText, parseLine } from "./line.ts";
+import { formatText, type MisaddressedLine, parseLine } from "./line.ts";
 import { Screen } from "./screen.ts";
 
 export interface TerminalOptions extends HostConsole {
   readonly assistantName: string;
   readonly clock: Clock;
+  /** The groups that can be written to. */
+  readonly chats: () => readonly string[];
 }
 
 const storeRetryS = 1;
@@ -140,8 +142,13 @@ export class TerminalChannel implements Channel {
   }
 
   async #handOver(line: string, accept: AcceptMessage): Promise<void> {
-    const spoken = parseLine(line);
+    const spoken = parseLine(line, this.#options.chats());
     if (!spoken) return;
+    if ("meant" in spoken) {
+      await this.#warn(describeMisaddressed(spoken));
+      this.#options.onRefused?.();
+      return;
+    }
     const { group, member, text } = spoken;
     this.#lines += 1;
     const message: IncomingMessage = {
@@ -152,14 +159,24 @@ export class TerminalChannel implements Channel {
       text,
       mention: false,
     };
+    if (!(await this.#offer(message, accept))) this.#options.onRefused?.();
+  }
+
+  /** False when the message is refused for good. */
+  async #offer(message: IncomingMessage, accept: AcceptMessage): Promise<boolean> {
     for (let attempt = 1; ; attempt += 1) {
       const receipt = await offer(accept, message);
       const trouble = receipt.outcome === "stored" ? undefined : describeTrouble(receipt, message);
-      if (trouble && attempt === 1) await this.#screen.hint(`${this.#colors.yellow(formatText(trouble))}\n`);
-      if (receipt.outcome !== "refused" || receipt.retryAfterS === 0 || receipt.lasting === true) return;
-      await timeout(receipt.retryAfterS * 1000, undefined, { signal: this.#stop.signal }).catch(() => undefined);
-      if (this.#stop.signal.aborted) return;
+      if (trouble && attempt === 1) await this.#warn(trouble);
+      if (receipt.outcome === "stored") return true;
+      if (receipt.outcome === "unknown-chat" || receipt.retryAfterS === 0 || receipt.lasting === true) return false;
+      await sleep(receipt.retryAfterS * 1000, this.#stop.signal);
+      if (this.#stop.signal.aborted) return true;
     }
+  }
+
+  async #warn(trouble: string): Promise<void> {
+    await this.#screen.hint(`${this.#colors.yellow(formatText(trouble))}\n`);
   }
 
   #render(message: OutgoingMessage): string {
@@ -187,6 +204,11 @@ async function offer(accept: AcceptMessage, message: IncomingMessage): Promise<R
   } catch (error) {
     return { outcome: "refused", reason: toError(error).message, retryAfterS: storeRetryS, stopped: false };
   }
+}
+
+/** Nothing of what was said: it may be a secret of another group. */
+function describeMisaddressed({ group, member, meant }: MisaddressedLine): string {
+  return `There is no group "${group}" on the terminal, so this line was rejected. For group ${meant}, type "${meant}/${member}: …"; for group main, "main/you: ${group}/${member}: …".`;
 }
 
 function describeTrouble(receipt: Exclude<Receipt, { outcome: "stored" }>, { chat }: IncomingMessage): string {

@@ -2,6 +2,7 @@ import type { Logger } from "pino";
 
 import type { IncomingAttachment, IncomingMessage } from "../../domain/message.ts";
 import { toError } from "../../lib/app-error.ts";
+import { backoffMs } from "../../lib/backoff.ts";
 import type { Sleep } from "../../lib/sleep.ts";
 import type { ChannelStateStore } from "../../stores/store.ts";
 import type { AcceptMessage } from "../channel.ts";
@@ -33,7 +34,7 @@ export interface IntakeOptions {
 }
 
 const storeRetryMs = 2_000;
-const longestRetryMs = 60_000;
+const longestMs = 60_000;
 
 /**
  * The way of messages into the host: into the journal, from where the platform may forget them; then, in the order of each
@@ -104,17 +105,17 @@ export class Intake implements AsyncDisposable {
   async #handOver(entry: string, arrival: Arrival): Promise<void> {
     const { journal, logger, wait } = this.#options;
     await this.#open.promise;
-    for (let failures = 0; !this.#stop.signal.aborted; failures += 1) {
+    for (let failures = 1; !this.#stop.signal.aborted; failures += 1) {
       try {
         const retryMs = await this.#offer(arrival);
         if (retryMs === undefined) {
           await journal.store.apply(journal.space, new Map([[entry, null]]));
           return;
         }
-        await wait(Math.min(longestRetryMs, retryMs * 2 ** Math.min(failures, 6)), this.#stop.signal);
+        await wait(backoffMs({ firstMs: retryMs, longestMs }, failures), this.#stop.signal);
       } catch (error) {
         logger.warn({ err: toError(error) }, "a message could not be handed over; retrying");
-        await wait(Math.min(longestRetryMs, storeRetryMs * 2 ** Math.min(failures, 6)), this.#stop.signal);
+        await wait(backoffMs({ firstMs: storeRetryMs, longestMs }, failures), this.#stop.signal);
       }
     }
   }

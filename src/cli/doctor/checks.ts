@@ -1,11 +1,12 @@
 import type { CommandContext } from "../context.ts";
 import type { Check, CheckResult } from "./check.ts";
 import { runChecks } from "./check.ts";
-import { checkConfiguration, checkMounts, checkProviders } from "./configuration.ts";
+import { checkConfiguration, checkProviders } from "./configuration.ts";
 import { checkAudit, checkDatabase } from "./data.ts";
 import { checkByAttacks } from "./attacks.ts";
 import { checkEngine } from "./engine.ts";
 import { checkGroupFolders, checkHost } from "./host.ts";
+import { checkMounts } from "./mounts.ts";
 import { checkDisk, checkHome, checkNode, checkPermissions } from "./machine.ts";
 
 /** Every check, in an order in which the first bad one is usually the cause of those after it. */

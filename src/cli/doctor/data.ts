@@ -4,9 +4,10 @@ import SQLite from "better-sqlite3";
 
 import type { HomePaths } from "../../config/home.ts";
 import { toError } from "../../lib/app-error.ts";
+import { shellQuoted } from "../../lib/paths.ts";
 import { describeAuditFault, verifyHomeAudit } from "../audit-check.ts";
 import type { CheckResult } from "./check.ts";
-import { bad, good } from "./check.ts";
+import { bad, good, warning } from "./check.ts";
 
 /** SQLite's own check, on a read-only connection: also while a host is running. */
 export async function checkDatabase(paths: HomePaths): Promise<CheckResult> {
@@ -14,7 +15,8 @@ export async function checkDatabase(paths: HomePaths): Promise<CheckResult> {
   if ((await stat(file).catch(() => undefined)) === undefined) {
     return good("database", `${file} is not there yet; the first start makes it.`);
   }
-  const fix = `Stop the host, keep a copy of ${file}, and restore a back-up: sqlite3 ${file} .recover`;
+  const aside = `mv ${shellQuoted(file)} ${shellQuoted(`${file}.damaged`)}`;
+  const fix = `Stop the host and restore ${file} from a backup. Without one: ${aside}; the host then begins with an empty store.`;
   try {
     const database = new SQLite(file, { readonly: true, timeout: 5_000 });
     try {
@@ -33,7 +35,13 @@ export async function checkDatabase(paths: HomePaths): Promise<CheckResult> {
 /** Also while a host is running. What it finds is told in full by `crabpot audit verify`. */
 export async function checkAudit(paths: HomePaths): Promise<CheckResult> {
   const result = await verifyHomeAudit(paths);
-  if (!result.ok) return bad("audit", describeAuditFault(result), "crabpot audit verify");
-  const gaps = result.gaps.length === 0 ? "" : ` The log records ${result.gaps.length} gaps or repairs.`;
-  return good("audit", `${result.records} records, an unbroken chain.${gaps}`);
+  if (!result.ok) {
+    const fix = "Lost evidence does not come back. What can still be trusted: crabpot audit verify";
+    return bad("audit", describeAuditFault(result), fix);
+  }
+  const unbroken = `${result.records} records, an unbroken chain.`;
+  if (result.gaps.length === 0) return good("audit", unbroken);
+  const detail = `${unbroken} The log records ${result.gaps.length} gaps or repairs.`;
+  if (result.gaps.every(({ type }) => type === "audit-recovered")) return good("audit", detail);
+  return warning("audit", detail, "Lost evidence does not come back. What is missing: crabpot audit verify");
 }

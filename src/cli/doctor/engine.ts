@@ -1,6 +1,7 @@
-import { loadConfig } from "../../config/load.ts";
+import { checkConfig } from "../../config/load.ts";
 import { findAgentImage } from "../../sandbox/images/agent-image.ts";
 import { openEngine } from "../../sandbox/engine/catalog.ts";
+import type { EngineFacts } from "../../sandbox/engine/engine.ts";
 import { judgeEngine, judgeRuntime } from "../../sandbox/engine/versions.ts";
 import { AppError } from "../../lib/app-error.ts";
 import type { CommandContext } from "../context.ts";
@@ -16,16 +17,10 @@ export async function checkEngine(context: CommandContext): Promise<CheckResult[
   await using engine = await openEngine({ env: environment.variables, homeFolder: environment.userHome });
   const facts = await engine.facts(AbortSignal.timeout(engineTimeoutMs));
   const results = [good("engine", `${facts.kind} ${facts.version} at ${facts.address}`)];
-  for (const finding of judgeEngine(facts)) {
-    const { level, detail, fix } = finding;
-    results.push({
-      check: "engine-version",
-      ok: level !== "refuse",
-      detail: warn(level, detail),
-      fix: fix || undefined,
-    });
-  }
-  const { config } = await loadConfig(paths.config, environment.variables);
+  results.push(...checkVersions(facts));
+  const read = await checkConfig(paths.config, environment.variables);
+  if (!read.ok) return results;
+  const { config } = read.loaded;
   const [missing] = judgeRuntime(facts, config.sandbox.runtime);
   if (missing !== undefined) return [...results, bad("runtime", missing.detail, missing.fix)];
   try {
@@ -38,6 +33,13 @@ export async function checkEngine(context: CommandContext): Promise<CheckResult[
   }
 }
 
-function warn(level: string, detail: string): string {
-  return level === "warn" ? `Warning: ${detail}` : detail;
+/** What is known against the engine; a fault that keeps agents from running is a failure. */
+export function checkVersions(facts: EngineFacts): CheckResult[] {
+  const levels = { ok: "ok", warn: "warning", refuse: "failure" } as const;
+  return judgeEngine(facts).map(({ level, detail, fix }) => ({
+    check: "engine-version",
+    level: levels[level],
+    detail,
+    fix: fix || undefined,
+  }));
 }

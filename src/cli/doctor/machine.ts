@@ -1,11 +1,12 @@
-import { lstat, readdir, stat, statfs } from "node:fs/promises";
+import { lstat, readdir, realpath, stat, statfs } from "node:fs/promises";
 import { dirname, join } from "node:path";
 
 import type { HomePaths } from "../../config/home.ts";
 import { readTrustedFile } from "../../config/config-file.ts";
 import { folderFault, octal } from "../../config/trust.ts";
+import { shellQuoted } from "../../lib/paths.ts";
 import type { CheckResult } from "./check.ts";
-import { bad, good } from "./check.ts";
+import { bad, good, warning } from "./check.ts";
 
 const oldestNode = 24;
 const gib = 1024 ** 3;
@@ -32,7 +33,7 @@ export async function checkHome(paths: HomePaths): Promise<CheckResult> {
     return bad(
       "home",
       `Other users can look into ${paths.root} (mode ${octal(found.mode)}).`,
-      `chmod 700 ${paths.root}`,
+      `chmod 700 ${shellQuoted(paths.root)}`,
     );
   }
   return good("home", `${paths.root} is closed to other users.`);
@@ -46,14 +47,21 @@ export async function checkPermissions(paths: HomePaths): Promise<CheckResult[]>
     const found = await lstat(file).catch(() => undefined);
     if (found === undefined) continue;
     if (found.isSymbolicLink()) {
-      results.push(bad("permissions", `${file} is a symbolic link.`, `Replace it with the file itself.`));
+      results.push(bad("permissions", `${file} is a symbolic link.`, await withoutLink(file)));
     } else if ((found.mode & 0o077) !== 0 && !(await isHarmless(paths, file, found.mode))) {
       const detail = `${file} is open to other users (mode ${octal(found.mode)}).`;
-      results.push(bad("permissions", detail, `chmod ${found.isDirectory() ? "700" : "600"} ${file}`));
+      results.push(bad("permissions", detail, `chmod ${found.isDirectory() ? "700" : "600"} ${shellQuoted(file)}`));
     }
   }
   if (results.length > 0) return results;
   return [good("permissions", "Configuration, keys, database, logs and audit log are closed to other users.")];
+}
+
+/** A command that puts what a link leads to in its place. */
+async function withoutLink(link: string): Promise<string> {
+  const [path, target] = [shellQuoted(link), await realpath(link).catch(() => undefined)];
+  if (target === undefined) return `rm ${path}`;
+  return `rm ${path} && cp -R ${shellQuoted(target)} ${path} && chmod -R go-rwx ${path}`;
 }
 
 /** A hand-written file that holds no secret of its own may be readable: the closed home is around it. */
@@ -89,11 +97,12 @@ export async function checkDisk(paths: HomePaths): Promise<CheckResult> {
   const { bavail, bsize, files, ffree } = await statfs(folder);
   const freeBytes = bavail * bsize;
   const free = `${(freeBytes / gib).toFixed(1)} GiB free for ${paths.root}`;
-  const fix = `Free some space on the file system of ${folder} (see: df -h ${folder}).`;
+  const fix = `Free some space on the file system of ${folder} (see: df -h ${shellQuoted(folder)}).`;
+  const inodes = `Remove files there (see: df -i ${shellQuoted(folder)}).`;
   if (freeBytes < leastFreeBytes) return bad("disk", `Only ${free}.`, fix);
   if (files > 0 && ffree < 1_000)
-    return bad("disk", `Only ${ffree} more files fit on the file system of ${paths.root}.`, fix);
-  return good("disk", freeBytes < comfortableFreeBytes ? `${free}: that is low.` : `${free}.`);
+    return bad("disk", `Only ${ffree} more files fit on the file system of ${paths.root}.`, inodes);
+  return freeBytes < comfortableFreeBytes ? warning("disk", `${free}: that is low.`, fix) : good("disk", `${free}.`);
 }
 
 async function nearestExisting(path: string): Promise<string> {

@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 
+import type { LimitCounters } from "../../domain/limit.ts";
 import { type MountPoint, mountOf, parseMountInfo } from "../../lib/mount-points.ts";
 
 /** A folder of the cgroup file system; without names it has the files of all controllers, as in version 2. */
@@ -56,4 +57,18 @@ export class ContainerCgroups {
 function shows({ type, superOptions }: MountPoint, controllers: readonly string[]): boolean {
   if (controllers.length === 0) return type === "cgroup2";
   return type === "cgroup" && controllers.every((name) => superOptions.includes(name));
+}
+
+/** Asks the host's kernel what it has enforced on a container. Undefined where the host may not look, and after its end. */
+export async function readLimitCounters(cgroups: ContainerCgroups): Promise<LimitCounters | undefined> {
+  const [memory, processes] = await Promise.all([
+    cgroups.read("memory", ["memory.events", "memory.oom_control"]),
+    cgroups.read("pids", ["pids.events"]),
+  ]);
+  if (memory === undefined && processes === undefined) return undefined;
+  return { memoryKills: count(memory, "oom_kill"), refusedProcesses: count(processes, "max") };
+}
+
+function count(text: string | undefined, name: string): number {
+  return Number(new RegExp(`^${name} (\\d+)$`, "m").exec(text ?? "")?.[1] ?? 0);
 }

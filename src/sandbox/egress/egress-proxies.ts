@@ -141,7 +141,7 @@ export class EgressProxies implements AsyncDisposable {
     await mkdir(folder, { recursive: true, mode: 0o755 });
     await chmod(folder, 0o755);
     const limits = { ...defaultEgressLimits, ...overrides?.limits };
-    const meter = new EgressMeter(limits, now);
+    const meter = new EgressMeter(limits, { now, elapsed: () => performance.now() });
     const addresses = { ...this.#rulesFor(network), ...overrides?.addresses };
     const report = (data: EgressEvent): Promise<void> =>
       publish({ type: "egress.judged", group, actor: "agent", data });

@@ -76,7 +76,7 @@ export class EgressProxy implements AsyncDisposable {
     const counted = meter.countRequest();
     if (counted !== "within") {
       if (counted === "first-over") await report({ verdict: "refused", rule: "requests-per-minute" });
-      await answer(socket, 429, "requests-per-minute", "too many requests in this minute; try again in the next one");
+      await answer(socket, 429, "requests-per-minute", "too many requests; try again in a minute");
       return;
     }
     if (first.kind !== "read") {

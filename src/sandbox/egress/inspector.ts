@@ -154,5 +154,5 @@ export class Inspector implements AsyncDisposable {
 const tooMany: InnerRefusal = {
   status: 429,
   rule: "requests-per-minute",
-  detail: "too many requests in this minute; try again in the next one",
+  detail: "too many requests; try again in a minute",
 };

@@ -1,3 +1,5 @@
+import { RateLimiter } from "../../lib/rate-limiter.ts";
+
 /** What a group may use of its way out. */
 export interface EgressLimits {
   /** Tunnels at the same time. */
@@ -36,24 +38,24 @@ export class EgressMeter {
   #tunnels = 0;
   #day = -1;
   #bytesToday = 0;
-  #minute = -1;
-  #requests = 0;
+  readonly #elapsed: () => number;
+  readonly #requests: RateLimiter;
 
-  constructor(limits: EgressLimits, now: () => number) {
+  /** `now` is the wall clock, `elapsed` the monotonic one; both in milliseconds. */
+  constructor(limits: EgressLimits, { now, elapsed }: { readonly now: () => number; readonly elapsed: () => number }) {
     this.#limits = limits;
     this.#now = now;
+    this.#elapsed = elapsed;
+    // Closed until as many may come again: each time it closes is put on record.
+    const count = limits.requestsPerMinute;
+    this.#requests = new RateLimiter({ count, periodMs: 60_000, reopenAt: count });
   }
 
-  /** `first-over`: the first request beyond the limit in this minute. */
+  /** `first-over`: the first request beyond the limit. */
   countRequest(): "within" | "first-over" | "over" {
-    const minute = Math.floor(this.#now() / 60_000);
-    if (minute !== this.#minute) {
-      this.#minute = minute;
-      this.#requests = 0;
-    }
-    this.#requests += 1;
-    if (this.#requests <= this.#limits.requestsPerMinute) return "within";
-    return this.#requests === this.#limits.requestsPerMinute + 1 ? "first-over" : "over";
+    const { waitMs, refused } = this.#requests.take(this.#elapsed());
+    if (waitMs === 0) return "within";
+    return refused === 1 ? "first-over" : "over";
   }
 
   /** Takes a place for a tunnel, or says which limit is in the way. */

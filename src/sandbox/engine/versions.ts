@@ -156,7 +156,7 @@ function judgePart(floor: Floor, facts: EngineFacts): EngineFinding[] {
       {
         level: "warn",
         detail: `${name} ${version} is older than ${wanted} (${floor.faults}: ${floor.effect}), but a distribution's build, which may have the repair.`,
-        fix: `Install your distribution's updates and check its advisories for ${floor.faults}.`,
+        fix: `Install your distribution's updates and check in its advisories that they repair ${floor.faults}; the warning then stays, because the version does not show it.`,
       },
     ];
   }

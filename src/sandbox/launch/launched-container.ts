@@ -1,17 +1,15 @@
-import { setTimeout as delay } from "node:timers/promises";
-
 import type { LimitCounters } from "../../domain/limit.ts";
 import type { MountSighting } from "../../domain/mount.ts";
 import { AppError } from "../../lib/app-error.ts";
 import { memoize } from "../../lib/memoize.ts";
+import { sleep } from "../../lib/sleep.ts";
 import type { ProbeReport } from "../../protocol/messages.ts";
 import { attest } from "../attestation/attestation.ts";
 import type { Evidence } from "../attestation/attestation.ts";
 import { readHostView } from "../attestation/host.ts";
-import { ContainerCgroups } from "../cgroups/container-cgroups.ts";
+import { ContainerCgroups, readLimitCounters } from "../cgroups/container-cgroups.ts";
 import type { ContainerEngine, ContainerExit, CreateBody, Inspection } from "../engine/engine.ts";
 import { readHeldMemoryMb } from "../cgroups/held-memory.ts";
-import { readLimitCounters } from "../cgroups/limit-counters.ts";
 import type { MountGrant } from "../mounts/rules.ts";
 import type { MountInspector } from "../mounts/inspector.ts";
 import { recheckMount } from "../mounts/identity.ts";
@@ -162,7 +160,7 @@ export class LaunchedContainer {
       } catch {
         if (signal.aborted) return removedExit;
       }
-      await delay(watchRetryMs, undefined, { signal }).catch(() => undefined);
+      await sleep(watchRetryMs, signal);
       const state = await engine.inspect(this.id).catch(() => "engine-away" as const);
       if (state === undefined) return removedExit;
       if (state !== "engine-away" && !isRunning(state)) return exitOf(state);

@@ -1,6 +1,8 @@
 import { watch } from "node:fs";
 import type { FSWatcher } from "node:fs";
 
+import { RateLimiter } from "../../lib/rate-limiter.ts";
+
 export interface MailboxWatchOptions {
   readonly folder: string;
   /** Whether an event of this entry may mean that there is something to look at. */
@@ -15,7 +17,7 @@ export interface MailboxWatchOptions {
 
 /** A message makes about six events; a hundred tool calls in a second are work, not an attack. An attack makes 200,000. */
 const eventsPerSecond = 20_000;
-const windowMs = 1_000;
+const restMs = 1_000;
 const rescanMs = 10_000;
 
 /**
@@ -28,8 +30,7 @@ export class MailboxWatch implements Disposable {
   #rescan: NodeJS.Timeout | undefined;
   #watcher: FSWatcher | undefined;
   #reopen: NodeJS.Timeout | undefined;
-  #windowStart = 0;
-  #events = 0;
+  readonly #limiter = new RateLimiter({ count: eventsPerSecond, periodMs: 1_000 });
   #closed = false;
 
   constructor(options: MailboxWatchOptions) {
@@ -66,13 +67,7 @@ export class MailboxWatch implements Disposable {
   }
 
   #event(name: string | null): void {
-    const now = performance.now();
-    if (now - this.#windowStart > windowMs) {
-      this.#windowStart = now;
-      this.#events = 0;
-    }
-    this.#events += 1;
-    if (this.#events > eventsPerSecond) {
+    if (this.#limiter.take(performance.now()).waitMs > 0) {
       this.#rest();
       this.#options.flood();
     } else if (name === null || this.#options.isNews(name)) {
@@ -84,6 +79,6 @@ export class MailboxWatch implements Disposable {
     this.#watcher?.close();
     this.#watcher = undefined;
     clearTimeout(this.#reopen);
-    this.#reopen = setTimeout(() => this.#open(), windowMs).unref();
+    this.#reopen = setTimeout(() => this.#open(), restMs).unref();
   }
 }

@@ -4,8 +4,8 @@ import { dirname } from "node:path";
 import * as z from "zod";
 
 import type { Access } from "../../domain/group.ts";
-import { toError } from "../../lib/app-error.ts";
-import { expandHome, hasHiddenCharacters, isWithin } from "../../lib/paths.ts";
+import { AppError, toError } from "../../lib/app-error.ts";
+import { expandHome, hasHiddenCharacters, isWithin, shellQuoted } from "../../lib/paths.ts";
 
 /** An allowlist is a few lines; more is a mistake. */
 const maxAllowlistBytes = 256 * 1024;
@@ -33,10 +33,10 @@ export interface MountRoot {
   readonly access: Access;
 }
 
-/** What the file says now. `unusable` grants nothing and carries the reason, a whole sentence. */
+/** What the file says now. `unusable` grants nothing and carries the reason, a whole sentence, and a command that mends it if there is one. */
 export type Allowlist =
   | { readonly state: "ready"; readonly roots: readonly MountRoot[]; readonly blocked: readonly string[] }
-  | { readonly state: "unusable"; readonly reason: string };
+  | { readonly state: "unusable"; readonly reason: string; readonly fix?: string | undefined };
 
 export interface AllowlistPlace {
   readonly path: string;
@@ -58,7 +58,8 @@ export async function readAllowlist(place: AllowlistPlace): Promise<Allowlist> {
     if (!parsed.success) return unusable(`${place.path} is not valid: ${firstIssue(parsed.error)}`);
     return await locate(place, parsed.data);
   } catch (error) {
-    return unusable(`${place.path} cannot be used: ${toError(error).message}`);
+    const fix = error instanceof AppError ? error.fix : undefined;
+    return { state: "unusable", reason: `${place.path} cannot be used: ${toError(error).message}`, fix };
   }
 }
 
@@ -93,10 +94,15 @@ async function readTrusted({ path, hostUid }: AllowlistPlace): Promise<string | 
 
 function requireOwnership({ uid, mode }: { uid: number; mode: number }, hostUid: number, path: string): void {
   if (uid !== 0 && uid !== hostUid) {
-    throw new Error(`${path} belongs to uid ${uid}, not to root or the host's user; run: chown ${hostUid} ${path}`);
+    const fix = `chown ${hostUid} ${shellQuoted(path)}`;
+    throw new AppError("mount_denied", `${path} belongs to uid ${uid}, not to root or the host's user; run: ${fix}`, {
+      fix,
+    });
   }
   const sticky = (mode & 0o1000) !== 0;
-  if ((mode & 0o022) !== 0 && !sticky) throw new Error(`${path} can be written by others; run: chmod go-w ${path}`);
+  if ((mode & 0o022) === 0 || sticky) return;
+  const fix = `chmod go-w ${shellQuoted(path)}`;
+  throw new AppError("mount_denied", `${path} can be written by others; run: ${fix}`, { fix });
 }
 
 async function locate(place: AllowlistPlace, content: z.infer<typeof allowlistSchema>): Promise<Allowlist> {

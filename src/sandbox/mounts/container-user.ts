@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 
 import type { MountGrant } from "./rules.ts";
 import type { ContainerUser } from "../profile/profile.ts";
+import { shellQuoted } from "../../lib/paths.ts";
 
 /**
  * Own user ids begin above those that systems hand out to people (up to 60000) and to the first containers of other
@@ -55,8 +56,4 @@ function ownUid(ordinal: number, instance: string, hostUid: number): number {
   const uid = base + ordinal;
   // Leaves the host's own id out, and still gives each ordinal another number.
   return hostUid >= base && hostUid <= uid ? uid + 1 : uid;
-}
-
-function shellQuoted(path: string): string {
-  return /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`;
 }

@@ -4,6 +4,7 @@ import type { FileHandle } from "node:fs/promises";
 import type { Readable } from "node:stream";
 
 import { AppError } from "../../lib/app-error.ts";
+import { hiddenCharacter } from "../../lib/hidden-characters.ts";
 
 /** An entry below a folder. */
 export interface FoundEntry {
@@ -103,10 +104,5 @@ function parse(line: Buffer): FoundEntry {
 async function firstLine(stream: Readable): Promise<string> {
   let text = "";
   for await (const chunk of stream as AsyncIterable<Buffer>) if (text.length < 500) text += chunk.toString();
-  return (
-    text
-      .split("\n")[0]
-      ?.replaceAll(/[\p{Cc}\p{Cf}]/gu, "\u{FFFD}")
-      .slice(0, 300) || "find failed"
-  );
+  return text.split("\n")[0]?.replaceAll(hiddenCharacter, "\u{FFFD}").slice(0, 300) || "find failed";
 }

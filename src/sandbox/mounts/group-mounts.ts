@@ -72,6 +72,7 @@ export function settleMounts(
         verdict: "denied",
         rule: "owner",
         reason: `Denied: ${choice.refused} Run: ${choice.fix}`,
+        fix: choice.fix,
       });
     } else {
       verdicts.push(verdict);

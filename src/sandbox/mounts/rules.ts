@@ -82,6 +82,8 @@ export interface MountDenial {
   readonly verdict: "denied";
   readonly rule: MountRule;
   readonly reason: string;
+  /** A command that mends it, where there is one. */
+  readonly fix?: string;
 }
 
 export interface MountContext extends OwnPlaces {
@@ -182,13 +184,14 @@ async function judgeSource({ source, access, shared, protect }: Wish, rules: Rul
   const path = expandHome(source, rules.context.homeFolder);
   if (path === undefined)
     return { rule: "request", denied: `the source ${source} is neither absolute nor begins with ~/` };
-  if (rules.allowlist.state === "unusable") return { rule: "allowlist", denied: rules.allowlist.reason };
 
+  // First what no allowlist could change: nobody should write one in vain.
   const folder = await identifyFolder(path);
   if (typeof folder === "string") return { rule: "source", denied: folder };
   const { realPath } = folder;
   const refusal = refusePath(realPath, rules);
   if (refusal !== undefined) return { rule: "protected", denied: refusal };
+  if (rules.allowlist.state === "unusable") return { rule: "allowlist", denied: rules.allowlist.reason };
   const root = rootOf(realPath, rules.allowlist.roots);
   if (root === undefined) return { rule: "root", denied: `${realPath} is not below any root in mounts.json` };
   const inside = await lookInside(realPath, rules);

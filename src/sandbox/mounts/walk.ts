@@ -1,6 +1,7 @@
 import type { Dirent } from "node:fs";
 import { opendir } from "node:fs/promises";
 
+import { hiddenCharacter } from "../../lib/hidden-characters.ts";
 import { looksLikeSecret } from "./secret-names.ts";
 
 /** How much of a folder is looked at before it counts as too large: a large source tree with its dependencies fits. */
@@ -110,5 +111,5 @@ function pathOf(entry: Dirent, folder: Buffer): Buffer {
 
 /** An agent can choose names in a folder that it may write, so they must not reach a terminal or a log as they are. */
 export function shown(path: Buffer): string {
-  return path.toString().replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, "\u{FFFD}");
+  return path.toString().replaceAll(hiddenCharacter, "\u{FFFD}");
 }

@@ -41,16 +41,16 @@ export class Instructions {
   constructor(options: InstructionsOptions) {
     const { folders, hostUid, store } = options;
     this.#options = options;
-    this.#files = new ProtectedFiles(
-      folders,
+    this.#files = new ProtectedFiles({
+      ...folders,
       hostUid,
-      async (group, bytes) => {
+      wasInUse: async (group, bytes) => {
         // In homes of earlier versions agents could write them: what they have written since the last turn does not count.
         const noted = (await store.folder(group))?.instructions?.sha256;
         return noted === undefined || noted === digest(decode(bytes));
       },
-      (change) => this.#refused(change),
-    );
+      refused: (change) => this.#refused(change),
+    });
   }
 
   /** What the group's containers get, as it is in use now. */

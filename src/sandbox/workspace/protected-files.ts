@@ -1,5 +1,6 @@
 import { createHash, randomUUID } from "node:crypto";
-import type { Stats } from "node:fs";
+import { lstatSync } from "node:fs";
+import type { BigIntStats, Stats } from "node:fs";
 import { join } from "node:path";
 
 import { instructionsFile, protectedFileNames } from "../../domain/protected-file.ts";
@@ -24,7 +25,30 @@ export interface RefusedChange {
   readonly movedTo: string | undefined;
 }
 
+export interface ProtectedFilesOptions {
+  /** The folder of the groups' folders. */
+  readonly groups: string;
+  /** A folder of the host alone, on the file system of `groups`. */
+  readonly copies: string;
+  readonly hostUid: number;
+  /** For a group of which there is no copy yet: whether these may be its instructions although agents could write them. */
+  readonly wasInUse: (group: string, bytes: Buffer) => Promise<boolean>;
+  /** Called before anything is moved or put back. */
+  readonly refused: (change: RefusedChange) => Promise<void>;
+  /** The time that the file system's is compared with, in milliseconds. */
+  readonly now?: () => number;
+}
+
+/** What the last look at a group's files found. */
+interface Look {
+  readonly fingerprint: string;
+  readonly files: readonly SettledFile[];
+}
+
 const maxBytes = 256 * 1024;
+
+/** A file changed twice within the clock's resolution looks the same after both; so only files older than this are known by their times. */
+const settledAfterNs = 1_000_000_000n;
 
 /** Those that no container can be given a mount over. */
 const inTheWay: ReadonlySet<HostileRefusal> = new Set(["link", "not-a-file", "foreign-owner"]);
@@ -42,32 +66,16 @@ interface Place {
  * stays in use until there is another one: what an agent removes or replaces meanwhile is put back.
  */
 export class ProtectedFiles {
-  readonly #groups: string;
-  readonly #copies: string;
-  readonly #hostUid: number;
-  readonly #wasInUse: (group: string, bytes: Buffer) => Promise<boolean>;
-  readonly #refused: (change: RefusedChange) => Promise<void>;
+  readonly #options: Required<ProtectedFilesOptions>;
   /** One look at a time for each group; by its name. */
   readonly #looks = new Map<string, Promise<unknown>>();
+  /** By the group's name; only of files that have been the same for a while. */
+  readonly #lastLooks = new Map<string, Look>();
   /** Files that were refused and left in their place: told once. */
   readonly #told = new Map<string, string>();
 
-  /**
-   * `copies`: a folder of the host alone, on the file system of the groups' folders. `wasInUse`: for a group of which there is no
-   * copy yet, whether these may be its instructions although agents could write them. `refused` is called before anything is
-   * moved or put back.
-   */
-  constructor(
-    folders: { readonly groups: string; readonly copies: string },
-    hostUid: number,
-    wasInUse: (group: string, bytes: Buffer) => Promise<boolean>,
-    refused: (change: RefusedChange) => Promise<void>,
-  ) {
-    this.#groups = folders.groups;
-    this.#copies = folders.copies;
-    this.#hostUid = hostUid;
-    this.#wasInUse = wasInUse;
-    this.#refused = refused;
+  constructor(options: ProtectedFilesOptions) {
+    this.#options = { now: Date.now, ...options };
   }
 
   /**
@@ -82,8 +90,35 @@ export class ProtectedFiles {
     return look;
   }
 
-  async #look(group: string): Promise<SettledFile[]> {
-    await using folder = await HostileFolder.open(join(this.#groups, group));
+  /** This is asked for each call of the model, so the files are opened only when one of them has changed. */
+  async #look(group: string): Promise<readonly SettledFile[]> {
+    const before = this.#fingerprint(group);
+    const last = this.#lastLooks.get(group);
+    if (before !== undefined && last?.fingerprint === before) return last.files;
+    this.#lastLooks.delete(group);
+    const files = await this.#lookInside(group);
+    if (before !== undefined && this.#fingerprint(group) === before)
+      this.#lastLooks.set(group, { fingerprint: before, files });
+    return files;
+  }
+
+  /** Changes with each change of a group's protected files and their copies. Undefined while one of them is too new to tell. */
+  #fingerprint(group: string): string | undefined {
+    const newest = BigInt(Math.floor(this.#options.now())) * 1_000_000n - settledAfterNs;
+    const facts: string[] = [];
+    for (const folder of [this.#options.groups, this.#options.copies]) {
+      for (const name of ["", ...protectedFileNames]) {
+        const stats = lstatSync(join(folder, group, name), { bigint: true, throwIfNoEntry: false });
+        if (stats && name !== "" && stats.ctimeNs > newest) return undefined;
+        const state = stats && name !== "" ? `${stats.size}:${stats.ctimeNs}` : "";
+        facts.push(stats ? `${identityOf(stats)}:${state}` : "-");
+      }
+    }
+    return facts.join(" ");
+  }
+
+  async #lookInside(group: string): Promise<readonly SettledFile[]> {
+    await using folder = await HostileFolder.open(join(this.#options.groups, group));
     const copies = this.#copiesOf(group);
     const settled: SettledFile[] = [];
     for (const name of protectedFileNames) {
@@ -121,7 +156,7 @@ export class ProtectedFiles {
       await copies.remove(name);
       return undefined;
     }
-    if (known?.length) await this.#refused({ group, file: name, reason: "missing", movedTo: undefined });
+    if (known?.length) await this.#options.refused({ group, file: name, reason: "missing", movedTo: undefined });
     const bytes = known ?? (await beginEmpty(copies, name));
     await copies.putInto(folder, name, bytes);
     return bytes;
@@ -135,7 +170,7 @@ export class ProtectedFiles {
     const { group, folder, copies } = place;
     const reading = await folder.readFile(name, { maxBytes });
     if (!reading.ok) return undefined;
-    const isInUse = known ? known.equals(reading.bytes) : await this.#wasInUse(group, reading.bytes);
+    const isInUse = known ? known.equals(reading.bytes) : await this.#options.wasInUse(group, reading.bytes);
     if (!isInUse) return undefined;
     if (known === undefined) await copies.write(name, reading.bytes);
     if (!(await folder.remove(name))) return undefined;
@@ -154,19 +189,19 @@ export class ProtectedFiles {
     if (facts && !inTheWay.has(reason) && this.#isTrusted(facts)) {
       const key = join(group, name);
       const what = `${reason} ${facts.dev}:${facts.ino}:${facts.ctimeMs}`;
-      if (this.#told.get(key) !== what) await this.#refused({ group, file: name, reason, movedTo: undefined });
+      if (this.#told.get(key) !== what) await this.#options.refused({ group, file: name, reason, movedTo: undefined });
       this.#told.set(key, what);
       return bytes;
     }
     const movedTo = `${name}.moved-${randomUUID()}`;
-    await this.#refused({ group, file: name, reason, movedTo });
+    await this.#options.refused({ group, file: name, reason, movedTo });
     if (!(await folder.moveTo(name, folder, movedTo)) && (await folder.stat(name))) throw stuck(group, name);
     await copies.putInto(folder, name, bytes);
     return bytes;
   }
 
   #copiesOf(group: string): FileCopies {
-    return new FileCopies(join(this.#copies, group));
+    return new FileCopies(join(this.#options.copies, group));
   }
 
   #distrust(facts: Stats): HostileRefusal | undefined {
@@ -176,7 +211,7 @@ export class ProtectedFiles {
   }
 
   #isTrusted({ uid }: Stats): boolean {
-    return uid === this.#hostUid || uid === 0;
+    return uid === this.#options.hostUid || uid === 0;
   }
 }
 
@@ -184,6 +219,11 @@ async function beginEmpty(copies: FileCopies, name: string): Promise<Buffer> {
   const bytes = Buffer.alloc(0);
   await copies.write(name, bytes);
   return bytes;
+}
+
+/** Of a folder nothing else counts: its times change with every file in it. */
+function identityOf({ dev, ino, mode, uid }: BigIntStats): string {
+  return `${dev}:${ino}:${mode}:${uid}`;
 }
 
 function digest(bytes: Uint8Array): string {

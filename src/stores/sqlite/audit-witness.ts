@@ -1,10 +1,9 @@
-import SQLite from "better-sqlite3";
 import { sql } from "kysely";
 
-import { AppError, toError } from "../../lib/app-error.ts";
 import type { AuditIndex } from "../store.ts";
 import { SqliteAuditIndex } from "./audit-index.ts";
 import { Database } from "./database.ts";
+import { openReadOnly } from "./open-read-only.ts";
 
 /**
  * Reads what a database file remembers of the audit log and nothing else; it may be of an older version. Throws AppError
@@ -25,12 +24,4 @@ async function knowsSigned(database: Database): Promise<boolean> {
     sql`select name from sqlite_schema where type = 'table' and name = 'audit_signed'`.execute(kysely),
   );
   return rows.length > 0;
-}
-
-function openReadOnly(path: string): SQLite.Database {
-  try {
-    return new SQLite(path, { readonly: true, fileMustExist: true });
-  } catch (cause) {
-    throw new AppError("store_failed", `The store ${path} cannot be read: ${toError(cause).message}.`, { cause });
-  }
 }

@@ -8,15 +8,19 @@ import {
   type Driver,
   Kysely,
   SqliteAdapter,
+  type SqliteDatabase,
   SqliteDialect,
   SqliteDriver,
+  type SqliteStatement,
 } from "kysely";
 
 import { AppError } from "../../lib/app-error.ts";
-import { StatementCache } from "./statement-cache.ts";
 import type { Tables } from "./tables.ts";
 import { WriteBatches } from "./write-batches.ts";
 import type { Change } from "./write-batches.ts";
+
+/** The highest there is: texts that begin with a prefix are at least the prefix, and less than the prefix with this behind it. */
+export const lastCharacter = "\u{10ffff}";
 
 export interface DatabaseOptions {
   readonly path: string;
@@ -82,6 +86,31 @@ export class Database implements AsyncDisposable {
     } catch (error) {
       throw storeFailure(this.#path, error);
     }
+  }
+}
+
+/** More than the store has; texts with a variable number of values must not push out those of the path of a message. */
+const mostStatements = 512;
+
+/** A connection that prepares each text once: preparing takes longer than running most of them. */
+class StatementCache implements SqliteDatabase {
+  readonly #connection: SQLite.Database;
+  readonly #statements = new Map<string, SqliteStatement>();
+
+  constructor(connection: SQLite.Database) {
+    this.#connection = connection;
+  }
+
+  prepare(text: string): SqliteStatement {
+    const known = this.#statements.get(text);
+    if (known !== undefined) return known;
+    const statement: SqliteStatement = this.#connection.prepare(text);
+    if (this.#statements.size < mostStatements) this.#statements.set(text, statement);
+    return statement;
+  }
+
+  close(): void {
+    this.#connection.close();
   }
 }
 

@@ -18,4 +18,8 @@ export const sqlite = defineStore({
     const { openSqliteEventReader } = await import("./event-reader.ts");
     return openSqliteEventReader(path);
   },
+  openFolderReader: async ({ path }) => {
+    const { openSqliteFolderReader } = await import("./folder-reader.ts");
+    return openSqliteFolderReader(path);
+  },
 });

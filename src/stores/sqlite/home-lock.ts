@@ -12,6 +12,9 @@ export interface HomeOwner {
   readonly startedAt: number;
 }
 
+/** What is known of the host that holds a home: nothing in the moment in which it begins or ends. */
+export type HomeHolder = Partial<HomeOwner>;
+
 const ownerFile = z.object({ pid: z.number().int(), startedAt: z.number() });
 
 /**
@@ -44,6 +47,30 @@ export async function lockHome(folder: string, owner: HomeOwner): Promise<AsyncD
   };
 }
 
+/** Looks at the lock and changes nothing. */
+export async function findHomeHolder(folder: string): Promise<HomeHolder | undefined> {
+  if (!isLocked(join(folder, "lock.sqlite"))) return undefined;
+  return (await readOwner(folder)) ?? {};
+}
+
+function isLocked(path: string): boolean {
+  try {
+    const connection = new SQLite(path, { readonly: true, timeout: 0, fileMustExist: true });
+    try {
+      connection.exec("select 1 from sqlite_schema");
+      return false;
+    } finally {
+      connection.close();
+    }
+  } catch (error) {
+    return isHeld(error);
+  }
+}
+
+function isHeld(error: unknown): boolean {
+  return error instanceof SQLite.SqliteError && error.code.startsWith("SQLITE_BUSY");
+}
+
 async function openLockFile(folder: string, path: string): Promise<SQLite.Database> {
   try {
     await mkdir(folder, { recursive: true, mode: 0o700 });
@@ -56,7 +83,7 @@ async function openLockFile(folder: string, path: string): Promise<SQLite.Databa
 }
 
 async function refusal(folder: string, path: string, error: unknown): Promise<AppError> {
-  if (!(error instanceof SQLite.SqliteError && error.code.startsWith("SQLITE_BUSY"))) {
+  if (!isHeld(error)) {
     return new AppError("store_failed", `The lock ${path} cannot be taken: ${toError(error).message}.`, {
       cause: error,
       fix: `remove ${path} while no host runs`,

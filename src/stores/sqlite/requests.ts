@@ -1,6 +1,6 @@
 import { sql, type Transaction } from "kysely";
 
-import type { ChatRequest, RequestLimits } from "../../domain/group.ts";
+import type { ChatRequest, RequestLimits, RequestSettlement } from "../../domain/group.ts";
 import type { RequestStore } from "../chat-store.ts";
 import type { Database } from "./database.ts";
 import { insertOutgoing } from "./outbox.ts";
@@ -45,6 +45,13 @@ export class SqliteRequests implements RequestStore {
     return { code, channel, chat, title: title ?? undefined, sender: { id, name }, state, at };
   }
 
+  settle(answer: RequestSettlement, outgoing: Parameters<RequestStore["settle"]>[1], at: number): Promise<void> {
+    return this.#database.write(async (transaction) => {
+      await settleRequest(transaction, answer);
+      for (const draft of outgoing) await insertOutgoing(transaction, draft, at);
+    });
+  }
+
   async waiting(): Promise<number> {
     const { count } = await this.#database.read((kysely) =>
       kysely
@@ -80,10 +87,7 @@ async function hasRoom(
 }
 
 /** Answers a request inside the caller's transaction. An approved chat is a group: nothing is left of its request. */
-export async function settleRequest(
-  transaction: Transaction<Tables>,
-  { code, as }: { readonly code: string; readonly as: "approved" | "denied" },
-): Promise<void> {
+export async function settleRequest(transaction: Transaction<Tables>, { code, as }: RequestSettlement): Promise<void> {
   if (as === "approved") await transaction.deleteFrom("chat_requests").where("code", "=", code).execute();
   else await transaction.updateTable("chat_requests").set({ state: "denied" }).where("code", "=", code).execute();
 }

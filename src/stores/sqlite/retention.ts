@@ -120,6 +120,9 @@ export class SqliteRetention implements RetentionStore {
           (select day, kind, name from intake_days where day < ${before.intake} limit ${limit})`,
         sql`delete from usage_days where rowid in
           (select rowid from usage_days where day < ${before.usage} limit ${limit})`,
+        sql`delete from usage_calls where (day, group_name, member_channel, member_id, model) in
+          (select day, group_name, member_channel, member_id, model from usage_calls
+           where day < ${before.usage} limit ${limit})`,
         sql`delete from reservations where id in
           (select id from reservations where day < ${before.usage} limit ${limit})`,
       ];

@@ -208,6 +208,20 @@ interface UsageDayTable {
   readonly calls: number;
 }
 
+interface UsageCallTable {
+  readonly day: string;
+  readonly group_name: string;
+  /** Both are empty where no member caused the calls. */
+  readonly member_channel: string;
+  readonly member_id: string;
+  readonly model: string;
+  readonly calls: number;
+  readonly input_tokens: number;
+  readonly output_tokens: number;
+  readonly nano_usd: number;
+  readonly unpriced_calls: number;
+}
+
 interface ReservationTable {
   readonly id: Generated<number>;
   readonly day: string;
@@ -274,6 +288,7 @@ export interface Tables {
   readonly outbox: OutboxTable;
   readonly channel_state: ChannelStateTable;
   readonly usage_days: UsageDayTable;
+  readonly usage_calls: UsageCallTable;
   readonly reservations: ReservationTable;
   readonly execution_points: ExecutionPointTable;
   readonly audit_records: AuditRecordTable;

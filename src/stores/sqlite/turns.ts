@@ -6,12 +6,13 @@ import type { OutgoingMessage } from "../../domain/message.ts";
 import { blobsOf } from "../../domain/turn.ts";
 import type { PacedTurn, Step, Turn } from "../../domain/turn.ts";
 import { AppError } from "../../lib/app-error.ts";
-import type { NewStep, TurnStore } from "../store.ts";
+import type { NewStep, TurnOutline, TurnStore } from "../store.ts";
 import { referToBlobs } from "./blobs.ts";
-import type { Database } from "./database.ts";
+import { type Database, lastCharacter } from "./database.ts";
 import { parseReplyTarget, parseStepBody, parseTexts, parseTimes } from "./json-columns.ts";
 import { insertOutgoing } from "./outbox.ts";
 import type { Row, Tables } from "./tables.ts";
+import { outlineTurns } from "./turn-outlines.ts";
 import { insertWork, settleWork, takeWork } from "./work.ts";
 
 type BeginningTurn = Parameters<TurnStore["begin"]>[0];
@@ -67,6 +68,20 @@ export class SqliteTurns implements TurnStore {
     return row && toTurn(row);
   }
 
+  async idsBeginningWith(prefix: string, limit: number): Promise<string[]> {
+    const rows = await this.#database.read((kysely) =>
+      kysely
+        .selectFrom("turns")
+        .select("id")
+        .where("id", ">=", prefix)
+        .where("id", "<", `${prefix}${lastCharacter}`)
+        .orderBy("id")
+        .limit(limit)
+        .execute(),
+    );
+    return rows.map(({ id }) => id);
+  }
+
   async running(): Promise<Turn[]> {
     const rows = await this.#database.read((kysely) =>
       kysely.selectFrom("turns").selectAll().where(isRunning).orderBy("seq").execute(),
@@ -87,6 +102,10 @@ export class SqliteTurns implements TurnStore {
       return (group === undefined ? newest : newest.where("group_name", "=", group)).execute();
     });
     return rows.map(toTurn);
+  }
+
+  outlines(turns: readonly string[]): Promise<Map<string, TurnOutline>> {
+    return outlineTurns(this.#database, turns);
   }
 
   async pace(group: string, { since, limit, detailed }: Parameters<TurnStore["pace"]>[1]): Promise<PacedTurn[]> {

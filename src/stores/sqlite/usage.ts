@@ -1,6 +1,7 @@
-import type { Transaction } from "kysely";
+import { type RawBuilder, sql, type Transaction } from "kysely";
 
 import type { BudgetLimits } from "../../domain/group.ts";
+import type { CallUsage, UsageBy, UsageSum } from "../../domain/usage.ts";
 import type { UsageStore } from "../store.ts";
 import type { Database } from "./database.ts";
 import type { Tables } from "./tables.ts";
@@ -33,7 +34,7 @@ export class SqliteUsage implements UsageStore {
   }
 
   /** The reservation goes away with its settlement, so settling twice changes nothing. */
-  settle(reservation: number, actual: { tokens: number; usd: number }): Promise<void> {
+  settle(reservation: number, used: CallUsage): Promise<void> {
     return this.#database.writeSoon(async (transaction) => {
       const reserved = await transaction
         .deleteFrom("reservations")
@@ -41,15 +42,34 @@ export class SqliteUsage implements UsageStore {
         .returningAll()
         .executeTakeFirst();
       if (!reserved) return;
-      const tokens = actual.tokens - reserved.tokens;
-      const nanoUsd = Math.round(actual.usd * nano) - reserved.nano_usd;
+      const tokens = used.inputTokens + used.outputTokens - reserved.tokens;
+      const nanoUsd = Math.round((used.usd ?? 0) * nano) - reserved.nano_usd;
       await transaction
         .updateTable("usage_days")
         .set((set) => ({ tokens: set("tokens", "+", tokens), nano_usd: set("nano_usd", "+", nanoUsd) }))
         .where("day", "=", reserved.day)
         .where("group_name", "=", reserved.group_name)
         .execute();
+      await noteCall(transaction, reserved, used);
     });
+  }
+
+  async sums(by: UsageBy, since: string): Promise<UsageSum[]> {
+    const key = keys[by];
+    const { rows } = await this.#database.read((kysely) =>
+      sql<Omit<UsageSum, "name" | "usd"> & { readonly nanoUsd: number; readonly name: string | null }>`
+        select ${key} as key, max(${by === "member" ? sql`members.name` : sql`null`}) as name, sum(calls) as calls,
+          sum(input_tokens) as inputTokens, sum(output_tokens) as outputTokens, sum(nano_usd) as nanoUsd,
+          sum(unpriced_calls) as unpricedCalls
+        from usage_calls
+        left join members on members.group_name = usage_calls.group_name and members.sender_id = usage_calls.member_id
+        where day >= ${since}
+        group by ${key}
+        order by ${by === "day" ? sql`day` : sql`sum(nano_usd) desc, sum(input_tokens + output_tokens) desc, ${key}`}`.execute(
+        kysely,
+      ),
+    );
+    return rows.map(({ nanoUsd, name, ...sum }) => ({ ...sum, name: name ?? undefined, usd: nanoUsd / nano }));
   }
 
   async ofDay(day: string): Promise<{ group: string; tokens: number; usd: number; calls: number }[]> {
@@ -63,6 +83,51 @@ export class SqliteUsage implements UsageStore {
       calls,
     }));
   }
+}
+
+const keys: Readonly<Record<UsageBy, RawBuilder<string>>> = {
+  group: sql`usage_calls.group_name`,
+  member: sql`iif(member_id = '', '', member_channel || ':' || member_id)`,
+  model: sql`model`,
+  day: sql`day`,
+};
+
+async function noteCall(
+  transaction: Transaction<Tables>,
+  { day, group_name }: { readonly day: string; readonly group_name: string },
+  { model, turn, inputTokens, outputTokens, usd }: CallUsage,
+): Promise<void> {
+  const asker = await transaction
+    .selectFrom("messages")
+    .select(["channel", "sender_id"])
+    .where("turn", "=", turn ?? "")
+    .orderBy("seq")
+    .executeTakeFirst();
+  const row = {
+    day,
+    group_name,
+    member_channel: asker?.channel ?? "",
+    member_id: asker?.sender_id ?? "",
+    model,
+    calls: 1,
+    input_tokens: inputTokens,
+    output_tokens: outputTokens,
+    nano_usd: Math.round((usd ?? 0) * nano),
+    unpriced_calls: usd === undefined ? 1 : 0,
+  };
+  await transaction
+    .insertInto("usage_calls")
+    .values(row)
+    .onConflict((conflict) =>
+      conflict.columns(["day", "group_name", "member_channel", "member_id", "model"]).doUpdateSet((set) => ({
+        calls: set("usage_calls.calls", "+", row.calls),
+        input_tokens: set("usage_calls.input_tokens", "+", row.input_tokens),
+        output_tokens: set("usage_calls.output_tokens", "+", row.output_tokens),
+        nano_usd: set("usage_calls.nano_usd", "+", row.nano_usd),
+        unpriced_calls: set("usage_calls.unpriced_calls", "+", row.unpriced_calls),
+      })),
+    )
+    .execute();
 }
 
 async function reserve(

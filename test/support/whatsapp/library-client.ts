@@ -13,6 +13,7 @@ import type {
 } from "@whiskeysockets/baileys";
 import { pino } from "pino";
 
+import { tolerateHandles } from "../made-by-tests.ts";
 import { MemoryKeys } from "./device.ts";
 import type { FakeWhatsApp } from "./fake-whatsapp.ts";
 
@@ -56,6 +57,8 @@ export class LibraryClient implements AsyncDisposable {
   #connection: ConnectionState["connection"] = "connecting";
 
   constructor(whatsapp: FakeWhatsApp, state: LibraryState, options: Partial<UserFacingSocketConfig> = {}) {
+    // It leaves timers of queries and back-offs running when it is closed.
+    tolerateHandles("Timeout");
     const credentials = state.load();
     this.socket = makeWASocket({
       waWebSocketUrl: whatsapp.url,

@@ -11,25 +11,39 @@ import { openTerminalRig as openRig } from "../../support/terminal-rig.ts";
 const stored: Receipt = { outcome: "stored", duplicate: false };
 const never = new AbortController().signal;
 
+const groups = ["main", "family", "Chess-Club"];
+
 describe("a line", () => {
   test.each([
     ["hello", "main", "you", "hello"],
     ["family/anna: hello", "family", "anna", "hello"],
     ["family/Anna Maria:hello: you", "family", "Anna Maria", "hello: you"],
     ["  family/anna:   hello  ", "family", "anna", "hello"],
-    ["Family/anna: hello", "Family", "anna", "hello"],
+    ["Chess-Club/anna: hello", "Chess-Club", "anna", "hello"],
     ["/stop", "main", "you", "/stop"],
     ["family/anna: /new", "family", "anna", "/new"],
     ["see https://example.org/a: b", "main", "you", "see https://example.org/a: b"],
     ["https://example.org", "main", "you", "https://example.org"],
     ["a / b: c", "main", "you", "a / b: c"],
     ["/bin/sh: not found", "main", "you", "/bin/sh: not found"],
+    ["and/or: which is right?", "main", "you", "and/or: which is right?"],
+    ["src/index.ts: what is wrong here?", "main", "you", "src/index.ts: what is wrong here?"],
+    ["main/you: familly/ann: hi", "main", "you", "familly/ann: hi"],
   ])("%j is said in group %s by %s", (line, group, member, text) => {
-    expect(parseLine(line)).toEqual({ group, member, text });
+    expect(parseLine(line, groups)).toEqual({ group, member, text });
+  });
+
+  test.each([
+    ["familly/ann: hi", "family"],
+    ["Family/ann: hi", "family"],
+    ["chesscub/ann: hi", "Chess-Club"],
+    ["mian/ann: hi", "main"],
+  ])("%j is said nowhere: group %s may be meant", (line, meant) => {
+    expect(parseLine(line, groups)).toEqual({ group: line.slice(0, line.indexOf("/")), member: "ann", meant });
   });
 
   test.each(["", "   ", "\t", "family/anna:", "family/anna:   "])("%j says nothing", (line) => {
-    expect(parseLine(line)).toBeUndefined();
+    expect(parseLine(line, groups)).toBeUndefined();
   });
 
   test("that is printed comes back as it was when it is read again", () => {
@@ -38,7 +52,7 @@ describe("a line", () => {
     fc.assert(
       fc.property(name, name, said, (group, member, text) => {
         fc.pre(text !== "");
-        expect(parseLine(`${group}/${member}: ${text}`)).toEqual({ group, member, text });
+        expect(parseLine(`${group}/${member}: ${text}`, [group])).toEqual({ group, member, text });
       }),
     );
   });
@@ -141,9 +155,26 @@ test("a line is offered again under the same id until the host has room for it",
   expect(rig.seen()).toBe("");
 });
 
+test("a line for a misspelt group is handed to nobody, and what to type instead is said", async () => {
+  await using rig = openRig({ chats: () => ["main", "family"] });
+  const texts: string[] = [];
+  rig.input.end("familly/ann: a secret\nand/or: which?\n");
+
+  await rig.channel.start(async ({ text }) => {
+    texts.push(text);
+    return stored;
+  });
+  await rig.channel.inputEnded;
+
+  expect(texts).toEqual(["and/or: which?"]);
+  expect(rig.hints()).toMatch(/no group "familly".*"family\/ann: …".*"main\/you: familly\/ann: …"/);
+  expect(rig.hints()).not.toContain("secret");
+});
+
 test("a line that can never be taken is reported and the next one goes on", async () => {
-  await using rig = openRig();
-  rig.input.end("nope/anna: hi\nlong\nlast\n");
+  let refused = 0;
+  await using rig = openRig({ chats: () => ["main", "gone"], onRefused: () => (refused += 1) });
+  rig.input.end("gone/anna: hi\nlong\nlast\n");
   const answers: Receipt[] = [
     { outcome: "unknown-chat" },
     { outcome: "refused", reason: "too long", retryAfterS: 0, stopped: false },
@@ -152,7 +183,8 @@ test("a line that can never be taken is reported and the next one goes on", asyn
   await rig.channel.start(async () => answers.shift() ?? stored);
   await rig.channel.inputEnded;
 
-  expect(rig.hints()).toMatch(/no group "nope".*\n.*too long/);
+  expect(rig.hints()).toMatch(/no group "gone".*\n.*too long/);
+  expect(refused).toBe(2);
   expect(rig.seen()).toBe("");
 });
 

@@ -43,6 +43,8 @@ describe("the command line", () => {
 
   test.for([
     ["status"],
+    ["stop"],
+    ["reload"],
     ["groups", "list"],
     ["groups", "remove", "x"],
     ["chats"],
@@ -52,6 +54,8 @@ describe("the command line", () => {
     ["turns", "show", "x"],
     ["turns", "retry", "x"],
     ["outbox", "list"],
+    ["usage"],
+    ["send", "main", "hello"],
     ["outbox", "retry", "--all-dead"],
     ["channels", "list"],
     ["channels", "login", "terminal"],
@@ -124,10 +128,32 @@ describe("config", () => {
 
     expect(json.code).toBe(1);
     expect(jsonLines(json.stdout)).toMatchObject([
-      { ok: false, path: "sandbx", detail: "unknown key; did you mean sandbox?" },
-      { ok: false, path: "timezone", detail: "must be text, not 1" },
+      { ok: false, level: "error", path: "sandbx", detail: "unknown key; did you mean sandbox?" },
+      { ok: false, level: "error", path: "timezone", detail: "must be text, not 1" },
     ]);
-    expect(plain.stdout).toContain("  sandbx: unknown key; did you mean sandbox?\n");
+    expect(plain.stdout).toContain("  error: sandbx: unknown key; did you mean sandbox?\n");
+  });
+
+  test("check tells what a file that can be used leaves to think about, and ends with 0", async () => {
+    await using place = await newHome({
+      "config.yaml": "models: { providers: { gpt: { kind: openai, apiKey: k } } }",
+    });
+    const file = join(place.home, "config.yaml");
+
+    const [json, plain] = await Promise.all([
+      crabpot(place, "config", "check", "--json"),
+      crabpot(place, "config", "check"),
+    ]);
+
+    const warning = { path: "models.providers.gpt", detail: expect.stringContaining("no route uses it") };
+    expect(jsonLines(json.stdout)).toMatchObject([
+      { ok: true, file, fromFile: true },
+      { ok: true, level: "warning", file, ...warning, fix: "Set models.routes.main." },
+    ]);
+    expect(plain.code).toBe(0);
+    expect(plain.stdout).toMatch(
+      /is valid, with 1 warning:\n {2}warning: models.providers.gpt: no route uses it.*\n {4}fix: Set/,
+    );
   });
 
   test("check refuses a file that others can write to, with the command that mends it", async () => {
@@ -245,17 +271,52 @@ describe("with a running host", () => {
     expect(jsonLines(json.stdout)).toMatchObject([{ chat: "evil\u001b[2J\u202e\nname", messages: 1 }]);
   });
 
+  test("a chat that asked is let in or left silent by the code of its request", async () => {
+    await using place = await newHome();
+    await using host = await startControlledHost(place.home);
+    const limits = { open: 9, openOfSender: 9, perHour: 9, lifetimeMs: 1e9 };
+    for (const [code, title] of [
+      ["AAAAA", "Bowling"],
+      ["BBBBB", "Spam"],
+    ] as const) {
+      const asked = { code, channel: "terminal", chat: title, title, sender: { id: "m", name: "M" }, at: Date.now() };
+      await host.store.requests.open(asked, { limits, outgoing: [] });
+    }
+
+    const approved = await crabpot(place, "chats", "approve", "aaaaa", "--name", "club", "--json");
+    const again = await crabpot(place, "chats", "approve", "AAAAA");
+    const denied = await crabpot(place, "chats", "deny", "BBBBB", "--json");
+    const said = await crabpot(place, "outbox", "list", "--group", "club", "--json");
+
+    expect(jsonLines(approved.stdout)).toEqual([
+      { approved: "aaaaa", group: "club", channel: "terminal", chat: "Bowling" },
+    ]);
+    expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining('There is no request "AAAAA".') });
+    expect(jsonLines(denied.stdout)).toEqual([{ denied: "BBBBB" }]);
+    expect(await host.store.requests.get("BBBBB")).toMatchObject({ state: "denied" });
+    expect(jsonLines(said.stdout)).toMatchObject([{ kind: "notice", text: expect.stringContaining("I am crab") }]);
+    expect(host.records).toContainEqual({
+      operation: "chats.approve",
+      parameters: { code: "aaaaa", name: "club" },
+      outcome: "done",
+    });
+  });
+
   test("a turn is listed, shown step by step, and retried", async () => {
     await using place = await newHome();
     await using host = await startControlledHost(place.home);
     await addFailedTurn(host.store, "t1");
 
     const listed = await crabpot(place, "turns", "list", "--state", "failed", "--json");
+    const table = await crabpot(place, "turns", "list");
     const shown = await crabpot(place, "turns", "show", "t1");
     const full = await crabpot(place, "turns", "show", "t1", "--full", "--json");
     const retried = await crabpot(place, "turns", "retry", "t1", "--json");
 
-    expect(jsonLines(listed.stdout)).toMatchObject([{ id: "t1", state: "failed", reason: "no answer" }]);
+    expect(jsonLines(listed.stdout)).toMatchObject([
+      { id: "t1", state: "failed", reason: "no answer", member: "Ann", question: "please \u001b[31mlook", usd: 0.007 },
+    ]);
+    expect(table.stdout).toMatch(/^t1\tmain\tAnn\tfailed\t.*\t\$0\.0070\t\[no answer\] please \\u\{1b\}\[31mlook$/m);
     expect(shown.stdout).toContain("Ann: please \\u{1b}[31mlook");
     expect(shown.stdout).toMatch(/^\+250 ms {2}model {2}offline\/scripted, 100 in, 7 out$/m);
     expect(shown.stdout).toContain('→ shell {"command":"ls"}');

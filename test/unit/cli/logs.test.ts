@@ -23,6 +23,40 @@ describe("logs", () => {
     expect(jsonLines(family.stdout)).toMatchObject([{ group: "family", source: "container" }]);
   });
 
+  test("are shown since a time", async () => {
+    await using place = await newHome();
+    let now = Date.now() - 7_200_000;
+    const clock = { ...systemClock, now: () => now };
+    const log = new SessionLogs(join(place.home, "sessions"), clock).of({ id: "s1", group: "family" });
+    log.write("agent", "info", "two hours ago");
+    now += 7_190_000;
+    log.write("agent", "info", "just now");
+
+    const ago = async (since: string) => (await crabpot(place, "logs", "--since", since)).stdout.trimEnd().split("\n");
+
+    expect(await ago("10m")).toEqual([expect.stringContaining("just now")]);
+    expect(await ago("1d")).toHaveLength(2);
+    expect(await ago(new Date(now - 60_000).toISOString())).toHaveLength(1);
+    expect(await crabpot(place, "logs", "--since", "soon")).toMatchObject({ code: 2, stdout: "" });
+  });
+
+  test("of a group that there is not are an error that names the groups", async () => {
+    await using place = await newHome({
+      "config.yaml": "groups: { family: { channel: terminal, chat: f }, work: { channel: terminal, chat: w } }",
+    });
+    new SessionLogs(join(place.home, "sessions"), systemClock)
+      .of({ id: "s1", group: "old" })
+      .write("agent", "info", "x");
+
+    const typo = await crabpot(place, "logs", "--group", "famly");
+    const empty = await crabpot(place, "logs", "--group", "work");
+    const removed = await crabpot(place, "logs", "--group", "old");
+
+    expect(typo).toMatchObject({ code: 1, stdout: "" });
+    expect(typo.stderr).toContain('There is no group "famly"; did you mean family? Known groups: family, old, work.');
+    expect([empty.code, removed.stdout.includes("x")]).toEqual([0, true]);
+  });
+
   test("are followed until the command is ended", async () => {
     await using place = await newHome();
     const logs = new SessionLogs(join(place.home, "sessions"), systemClock);

@@ -37,3 +37,26 @@ test("messages that were given up are listed with the reason, and sent again one
   expect([unknown.code, unknown.stderr]).toEqual([1, expect.stringContaining("There is no message 999")]);
   expect(await outbox.counts()).toMatchObject({ queued: 3, accepted: 1, dead: 0, uncertain: 0 });
 });
+
+test("the operator says something in a group's chat as the host, and the agent is told nothing", async () => {
+  await using place = await newHome();
+  await using host = await startControlledHost(place.home);
+
+  const sent = await crabpot(place, "send", "main", "Back at noon\u001b[2J.", "--json");
+  const plain = await crabpot(place, "send", "main", "And again.");
+  const refused = await Promise.all([crabpot(place, "send", "mian", "Hello"), crabpot(place, "send", "main", " ")]);
+  const listed = await crabpot(place, "outbox", "list", "--group", "main", "--json");
+
+  const [row, ...others] = jsonLines(listed.stdout).toReversed();
+  expect(jsonLines(sent.stdout)).toEqual([{ ...row, id: row?.["seq"] }]);
+  expect(row).toMatchObject({ group: "main", kind: "notice", text: "Back at noon\u001b[2J.", state: "queued" });
+  expect(others).toHaveLength(1);
+  expect(plain).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/^Message \d+ is in the outbox for group main\.\n$/),
+  });
+  expect(refused.map(({ code }) => code)).toEqual([1, 2]);
+  expect(refused[0].stderr).toContain('There is no group "mian"; there are: main.');
+  expect(await host.store.messages.waitingByGroup()).toEqual([]);
+  expect(host.records).toContainEqual({ operation: "send", parameters: { group: "main" }, outcome: "done" });
+});

@@ -13,7 +13,10 @@ import { AppError } from "../../../src/lib/app-error.ts";
 
 function checked(input: ConfigInput): ConfigCheck {
   const config = configSchema(builtInAdapters).parse(input);
-  return { ok: true, loaded: { config, adapters: builtInAdapters, announcements: [], secrets: [], fromFile: true } };
+  return {
+    ok: true,
+    loaded: { config, adapters: builtInAdapters, announcements: [], warnings: [], secrets: [], fromFile: true },
+  };
 }
 
 /** A reloader of files that the test writes down, in front of a configuration that it applies to. */

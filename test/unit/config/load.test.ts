@@ -228,6 +228,33 @@ describe("variables", () => {
   });
 });
 
+test("a key that names a variable as a shell would is refused, wherever it stands", async () => {
+  const text = [
+    "models: { providers: { gpt: { kind: openai, apiKey: $OPENAI_API_KEY } } }",
+    "gateway: { token: $token }",
+    "groups: { a: { channel: terminal, chat: a, network: { allow: [api.example:443] }, secrets: { API: { value: $API_TOKEN, hosts: [api.example:443] } } } }",
+  ].join("\n");
+
+  expect(await faultsOf(text, { token: "very-secret" })).toEqual([
+    'gateway.token: is the text $token, not the variable; write "${token}"',
+    'groups.a.secrets.API.value: is the text $API_TOKEN, not the variable; write "${API_TOKEN}"',
+    'models.providers.gpt.apiKey: is the text $OPENAI_API_KEY, not the variable; write "${OPENAI_API_KEY}"',
+  ]);
+  expect(await faultsOf('gateway: { token: "${T}" }', { T: "$IS_ITSELF" })).toEqual([]);
+});
+
+test.for([
+  ["beside it", true, /There is a config.yml, too; only config.yaml is read/],
+  ["instead of it", false, /There is a config.yml; only config.yaml is read/],
+] as const)("a config.yml %s is refused", async ([, isBeside, said]) => {
+  await using folder = await temporaryFolder();
+  const file = join(folder.path, "config.yaml");
+  await writeFile(join(folder.path, "config.yml"), "{}", { mode: 0o600 });
+  if (isBeside) await writeFile(file, "{}", { mode: 0o600 });
+
+  await expect(loadConfig(file, {})).rejects.toThrow(said);
+});
+
 describe("a file that somebody else could have written is refused", () => {
   test("one that others can write to", async () => {
     await using folder = await temporaryFolder();
@@ -258,11 +285,23 @@ describe("a file that somebody else could have written is refused", () => {
   });
 });
 
-test("a provider that no route uses, and an unknown time zone, are told at start", async () => {
-  const { announcements } = await configOf(
-    "timezone: Mars/Olympus\nmodels: { providers: { gpt: { kind: openai, apiKey: k } } }",
-  );
+test("a provider that no route uses is a warning", async () => {
+  const { warnings } = await configOf("models: { providers: { gpt: { kind: openai, apiKey: k } } }");
 
-  expect(announcements).toHaveLength(2);
-  expect(announcements.join()).toMatch(/gpt is configured, but no route uses it.*"Mars\/Olympus" is not known/);
+  expect(warnings).toEqual([
+    {
+      path: "models.providers.gpt",
+      detail: "no route uses it; the built-in scripted model answers",
+      fix: "Set models.routes.main.",
+    },
+  ]);
+});
+
+test.for([
+  ["Berlin", "did you mean Europe/Berlin?"],
+  ["Europe/Berln", "did you mean Europe/Berlin?"],
+  ["New York", "did you mean America/New_York?"],
+  ["Mars/Olympus", "write an IANA name, such as Europe/Paris, or UTC"],
+])("the time zone %s, which is none, is refused", async ([zone, hint]) => {
+  expect(await faultsOf(`timezone: ${zone}`)).toEqual([`timezone: there is no time zone "${zone}"; ${hint}`]);
 });

@@ -30,6 +30,13 @@ test("a policy that names a tool which does not exist is refused, with the one t
   ]);
 });
 
+test("a tool is found by what other programs call it", async () => {
+  expect(await faultsOf({ policy: { tools: { bash: "deny", Read: "deny" } } })).toEqual([
+    "policy.tools.bash: unknown tool bash; did you mean shell?",
+    "policy.tools.Read: unknown tool Read; did you mean read_file?",
+  ]);
+});
+
 test("a program that embeds the host can name its own tools", async () => {
   expect(await faultsOf({ policy: { tools: { roll_dice: "deny" } } }, [rollDice])).toEqual([]);
 });

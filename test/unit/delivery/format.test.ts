@@ -1,7 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 
-import { retryDelayMs } from "../../../src/delivery/backoff.ts";
 import { formatReply } from "../../../src/delivery/format.ts";
 
 test.each([
@@ -25,14 +24,4 @@ test("what is inside is never shown, whatever it is", () => {
       expect(shown).not.toContain("SECRET");
     }),
   );
-});
-
-test("retries come later each time, up to a bound, and spread out", () => {
-  const limits = { attempts: 9, firstDelayMs: 1_000, longestDelayMs: 60_000 };
-
-  const longest = [1, 2, 3, 4, 7, 8].map((attempt) => retryDelayMs(limits, attempt, 1));
-  const shortest = [1, 2, 3, 4, 7, 8].map((attempt) => retryDelayMs(limits, attempt, 0));
-
-  expect(longest).toEqual([1_000, 2_000, 4_000, 8_000, 60_000, 60_000]);
-  expect(shortest).toEqual([500, 1_000, 2_000, 4_000, 30_000, 30_000]);
 });

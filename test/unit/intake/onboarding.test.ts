@@ -28,6 +28,7 @@ async function openRig(more: Partial<OnboardingOptions> = {}): Promise<Rig> {
     store,
     onboards: (channel) => channel === "fake",
     mainGroups: () => [main],
+    isConnected: () => true,
     assistantName: "crab",
     randomBelow: (limit) => (number += 7) % limit,
     deliver: () => undefined,
@@ -90,6 +91,14 @@ test("a platform mention, a reply to the agent and a direct message ask as well;
   expect(await alone.store.requests.waiting()).toBe(0);
 });
 
+test("where nobody reads a main group, its request names the command that answers it", async () => {
+  await using rig = await openRig({ isConnected: () => false });
+
+  await rig.hear();
+
+  expect((await rig.told())[0]).toMatch(/ or \/deny (\w{5}), or on the host: crabpot chats approve \1$/);
+});
+
 test("names and titles of strangers can neither mention, link, mark up, command nor hide anything", async () => {
   await using rig = await openRig();
   const name = '@everyone\n/approve X "*_~`<b>\u202eevil\u0000 https://evil.example Z̸̨̛̪͚a';
@@ -140,7 +149,7 @@ test("approving is done once however often it is carried out, and never gives a 
   const { store } = rig;
   const registry = await openGroupRegistry({ configured: [main], store: store.groups, prepare: async () => undefined });
   const added: object[] = [];
-  const approve = createAdmissions({
+  const admissions = createAdmissions({
     store,
     registry,
     isNameFree: async ({ name }) => name !== "bowling" && registry.byName(name) === undefined,
@@ -149,10 +158,13 @@ test("approving is done once however often it is carried out, and never gives a 
     added: async (group, by) => void added.push({ name: group.name, ...by }),
   });
   const say = (command: "approve" | "deny", argument: string) =>
-    approve({ command, argument, message: { sender: { id: "owner", name: "Owner" } } } as PendingCommand);
+    admissions.answer({ command, argument, message: { sender: { id: "owner", name: "Owner" } } } as PendingCommand);
   await rig.hear();
   const code = /approve (\w+)/.exec((await rig.told())[0] ?? "")?.[1] ?? "";
 
+  await expect(admissions.approve("NOPE1", { name: undefined, actor: "operator" })).rejects.toThrow(
+    'There is no request "NOPE1".',
+  );
   const bad = [
     await say("approve", "NOPE1"),
     await say("approve", `${code} Bad!`),

@@ -62,6 +62,29 @@ test("a used-up budget stops the call before it is made, and says how much of wh
   expect(opened.first.requests).toHaveLength(1);
 });
 
+test.each([
+  [
+    "a group's tokens",
+    { perGroup: { tokensPerDay: 600 } },
+    /of 600 tokens \(group tokensPerDay\).* at least 1,012 tokens/,
+  ],
+  ["a group's dollars", { perGroup: { usdPerDay: 0.01 } }, /of 0.01 US dollars \(group usdPerDay\).* 0.10 US dollars/],
+  [
+    "those of all groups",
+    { total: { tokensPerDay: 600 } },
+    /of all groups together \(total tokensPerDay\) is too small/,
+  ],
+])("a budget that is too small for the call even when it is unused says so: %s", async (_title, budgets, said) => {
+  await using opened = await openModelCalls({ budgets, capabilities: dear, route: ["claude/small"] });
+
+  const { code, message } = await codeAndText(opened.models.complete(modelCall({ inputTokens: 500 })));
+
+  expect(code).toBe("budget_exhausted");
+  expect(message).toMatch(said);
+  expect(message).toContain("the operator raises the limit");
+  expect(message).not.toMatch(/used up|resets/);
+});
+
 test("where the rest of the budget is too small for the longest answer, a shorter one is asked for", async () => {
   await using opened = await openModelCalls({ budgets: { total: { tokensPerDay: 2_000 } } });
 

@@ -226,6 +226,27 @@ test("a session is stopped by its id, its key or its group", async () => {
   await expect(client.stopSession("other")).rejects.toMatchObject({ code: "not_found" });
 });
 
+test("the beginning of an id is enough when no other has it; else the candidates are named", async () => {
+  await using folder = await temporaryFolder();
+  await using host = await startControlledHost(folder.path);
+  const { client } = host;
+  for (const id of ["3f10", "3f2a", "3"]) await addFailedTurn(host.store, id);
+  const session = await host.store.sessions.open("main:terminal:main", "main");
+  const work = await client.addWork({ group: "main", text: "tidy up", silent: true });
+
+  expect((await client.showTurn("3", 100)).turn.id).toBe("3");
+  expect((await client.showTurn("3f2", 100)).turn.id).toBe("3f2a");
+  expect(await client.retryTurn("3f1")).toEqual({ turn: "3f10", requeued: 1 });
+  await expect(client.retryTurn("3f")).rejects.toMatchObject({
+    code: "bad_input",
+    message: '"3f" is the beginning of more than one turn: 3f10, 3f2a.',
+  });
+  await expect(client.showTurn("4", 100)).rejects.toMatchObject({ code: "not_found" });
+  expect(await client.stopSession(session.id.slice(0, 5))).toEqual({ stopped: [] });
+  expect(await client.dropWork(work.id.slice(0, 8))).toEqual({ dropped: work.id });
+  await expect(client.dropWork("x")).rejects.toMatchObject({ code: "not_found" });
+});
+
 test("a login is told event by event; a channel without one says that it needs none", async () => {
   await using folder = await temporaryFolder();
   await using host = await startControlledHost(folder.path);

@@ -13,6 +13,7 @@ import { routerLimits } from "../../../src/intake/limits.ts";
 import { createRouter } from "../../../src/intake/router.ts";
 import type { StoredAttachment } from "../../../src/domain/message.ts";
 import type { BlobPart } from "../../../src/domain/part.ts";
+import { LocalTime } from "../../../src/context/time-zone.ts";
 import { collectIntake } from "../../../src/turns/turn-intake.ts";
 import type { Store } from "../../../src/stores/store.ts";
 import { openTestStore } from "../../support/open-test-store.ts";
@@ -31,6 +32,7 @@ function heapMb(): number {
   return process.memoryUsage().heapUsed / 1024 / 1024;
 }
 
+const utc = new LocalTime("UTC");
 const noImages = new Map<StoredAttachment, BlobPart>();
 
 /** A turn as the store sees it, without a container and a model. */
@@ -43,7 +45,8 @@ async function answer(store: Store, group: string): Promise<boolean> {
     estimateTokens: () => 1,
     clock: systemClock,
   };
-  const intake = await collectIntake(parts, { ...chatOf(group), model: undefined }, () => session);
+  const settings = { agentName: "crab", timeZone: utc };
+  const intake = await collectIntake(parts, settings, { ...chatOf(group), model: undefined }, () => session);
   if (!intake) return false;
   const id = randomUUID();
   await store.turns.begin({ id, session: session.id, group, conversation: 1, ...byMessage, at: 1 }, intake.step);

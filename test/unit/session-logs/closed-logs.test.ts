@@ -84,7 +84,7 @@ test("full logs of a group take no more than they may, the oldest go first, and 
   expect(await readdir(join(paths.sessions, two))).toContain("log.jsonl.3");
   expect(verified).toMatchObject({
     code: 0,
-    stdout: expect.stringMatching(/intact.*closed container logs are unchanged/),
+    stdout: expect.stringMatching(/^good: .*closed logs of containers unchanged/),
   });
 });
 
@@ -111,7 +111,7 @@ test.each([
   expect(jsonLines(after.stdout)).toMatchObject([
     { ok: false, outputs: 1, file: path, reason: expect.stringContaining(words) },
   ]);
-  expect(inWords.stdout).toContain("A log of a container is not what the audit log says.");
+  expect(inWords.stdout).toContain("BROKEN: a log of a container is not what the audit log says.");
 });
 
 test("a log that was closed when the host was killed is on record after the next start, and is whole until then", async () => {

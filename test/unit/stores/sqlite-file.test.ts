@@ -226,6 +226,8 @@ test("no question to the store reads a whole table that grows with time", async 
   await store.turns.runningIn(session);
   await store.work.add({ ...due, session }, 1);
   await store.work.get("w");
+  await store.work.idsBeginningWith("w", 5);
+  await store.turns.idsBeginningWith("t", 5);
   await store.work.due(session, 1);
   await store.work.dueSessions(1);
   await store.work.nextDueAt(1);
@@ -233,6 +235,7 @@ test("no question to the store reads a whole table that grows with time", async 
   await store.work.requeue("t");
   await store.leases.claim(session, { owner: "x", now: 1, ttlMs: 1 });
   await store.turns.list({ limit: 10 });
+  await store.turns.outlines(["t"]);
   await store.turns.list({ group: "family", limit: 10 });
   await store.interventions.giveUpOld(inChat("family"), { ...stopping, before: 1 });
   await store.turns.finish("t", { ...finished, outgoing: [draft("x")] });
@@ -257,7 +260,7 @@ test("no question to the store reads a whole table that grows with time", async 
   await store.requests.waiting();
   await store.requests.forget("terminal", "chat");
   await store.usage.ofDay("2026-01-15");
-  await store.usage.settle(1, { tokens: 1, usd: 1 });
+  await store.usage.settle(1, { model: "m", turn: undefined, inputTokens: 1, outputTokens: 0, usd: 1 });
   await store.audit.head();
   using database = closing(new SQLite(place.path, { readonly: true }));
 
@@ -286,6 +289,10 @@ test("no question to the store reads a whole table that grows with time", async 
     // Along work that is due.
     "SCAN work USING COVERING INDEX work_due_by_session",
     "SCAN turns",
+    // Of the turns that were asked for.
+    "SCAN json_each VIRTUAL TABLE INDEX 1:",
+    "SCAN json_each VIRTUAL TABLE INDEX 1:",
+    "SCAN json_each VIRTUAL TABLE INDEX 1:",
     "SCAN outbox USING COVERING INDEX outbox_by_state",
     // There are as many as somebody has denied, and a few more.
     "SCAN chat_requests",

@@ -1,3 +1,5 @@
+import { PassThrough } from "node:stream";
+
 import pino from "pino";
 import { expect, test } from "vitest";
 import * as z from "zod";
@@ -11,9 +13,9 @@ import { FakeChannel } from "../../fakes/fake-channel.ts";
 import { openTestStore } from "../../support/open-test-store.ts";
 
 const person = {
-  input: process.stdin,
-  output: process.stdout,
-  error: process.stderr,
+  input: new PassThrough(),
+  output: new PassThrough(),
+  error: new PassThrough(),
   json: false,
   interactive: false,
 };
@@ -45,7 +47,12 @@ async function open(wanted: Readonly<Record<string, ChannelTraits>>, resources: 
     logger: pino({ level: "silent" }),
     interception: noInterception,
   } as unknown as Parameters<typeof openChannels>[0];
-  const running = await openChannels(context, stack, { routes: undefined, console: undefined, ...resources });
+  const running = await openChannels(context, stack, {
+    routes: undefined,
+    console: undefined,
+    groups: () => [],
+    ...resources,
+  });
   const owned = stack.move();
   const get = (name: string): ChannelPorts => {
     const found = ports.get(name);
@@ -98,4 +105,15 @@ test("a name that could not stand in the configuration, or in the key of a sessi
       `A channel cannot be called "${name}".`,
     );
   }
+});
+
+test("a channel knows which of its chats are groups, where chats are typed by their names too, and nothing of other channels", async () => {
+  const groups = [
+    { name: "family", channel: "typed", chat: "fam" },
+    { name: "work", channel: "ids", chat: "1203@g.us" },
+  ] as unknown as ReturnType<ChannelResources["groups"]>;
+  await using opened = await open({ typed: { typedChats: true }, ids: {} }, { groups: () => groups });
+
+  expect(opened.ports("typed").chats()).toEqual(["fam", "family"]);
+  expect(opened.ports("ids").chats()).toEqual(["1203@g.us"]);
 });

@@ -2,7 +2,6 @@ import { Agent, type ClientRequest } from "node:http";
 import { connect as connectSocket, isIP } from "node:net";
 import type { Duplex } from "node:stream";
 import { connect as connectTls } from "node:tls";
-import { inspect } from "node:util";
 import { type EngineAddress, parseEngineUrl } from "./address.ts";
 import { SshConnection } from "./ssh-connection.ts";
 
@@ -43,14 +42,6 @@ export class EngineAgent extends Agent implements AsyncDisposable {
     request.prependOnceListener("response", ({ headers }) => delete headers.location);
     const { addRequest } = Agent.prototype as unknown as { addRequest: AddRequest };
     addRequest.call(this, request, options);
-  }
-
-  /**
-   * docker-modem describes each request in full for a log that is off, with all that its agent leads to: ten times the work
-   * of the request itself. Nor has a private key any business in a log.
-   */
-  [inspect.custom](): string {
-    return "EngineAgent";
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

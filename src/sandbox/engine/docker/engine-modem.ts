@@ -1,11 +1,22 @@
 import type { IncomingMessage } from "node:http";
-import { text } from "node:stream/consumers";
+import { inspect } from "node:util";
 import DockerModem from "docker-modem";
 import type { EngineAgent } from "./engine-agent.ts";
+
+type BuildRequest = (this: object, options: object, ...rest: unknown[]) => void;
 
 /** docker-modem without its constructor, which looks for an engine in the environment of the process and reads its keys. */
 const Bare = function () {} as unknown as typeof DockerModem;
 Bare.prototype = DockerModem.prototype;
+
+/**
+ * The library describes each request in full for a log that is off, with all that its agent leads to: more work than the request
+ * itself. Nor has a private key any business in a log.
+ */
+const buildRequest: BuildRequest = function (options, ...rest) {
+  const library = DockerModem.prototype as unknown as { readonly buildRequest: BuildRequest };
+  library.buildRequest.call(this, Object.assign(options, { [inspect.custom]: () => "a request" }), ...rest);
+};
 
 /** docker-modem as the part of dockerode that makes the requests, with what it lacks. */
 export class EngineModem extends Bare {
@@ -13,7 +24,7 @@ export class EngineModem extends Bare {
     super();
     const headers = { Host: agent.authority };
     // The agent alone knows where the engine is; the path, which it ignores, keeps the library from looking for a host.
-    Object.assign(this, { agent, headers, protocol: "http", socketPath: "/" });
+    Object.assign(this, { agent, headers, protocol: "http", socketPath: "/", buildRequest });
   }
 
   /** The same, with a signal that ends each request: dockerode has no place for one in some of its calls. */
@@ -43,6 +54,17 @@ export class EngineModem extends Bare {
 
 /** Of an empty body: null. */
 async function readJson(answer: IncomingMessage): Promise<object | null> {
-  const body = await text(answer);
+  const body = await readBody(answer);
   return body.trim() === "" ? null : (JSON.parse(body) as object);
+}
+
+/** By events: half the work of reading it as a stream of the web's kind, and this is done several times for each container. */
+async function readBody(answer: IncomingMessage): Promise<string> {
+  const { promise, resolve, reject } = Promise.withResolvers<string>();
+  const chunks: Buffer[] = [];
+  answer.on("data", (chunk: Buffer) => chunks.push(chunk));
+  answer.once("end", () => resolve(Buffer.concat(chunks).toString()));
+  answer.once("error", reject);
+  answer.once("close", () => reject(new Error("the answer broke off")));
+  return promise;
 }

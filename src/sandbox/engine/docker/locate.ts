@@ -33,7 +33,8 @@ export async function locateEngine(surroundings: Surroundings, ping: Ping): Prom
       })
     : new AppError(
         "engine_unavailable",
-        `The container engine named by ${named.namedBy} does not answer: ${failures.join(", ")}. Start it, or name another one.`,
+        `The container engine named by ${named.namedBy} does not answer: ${failures.join(", ")}.`,
+        { fix: `Start it, or name another one by ${named.namedBy}.` },
       );
 }
 

@@ -51,9 +51,12 @@ const attacks: Record<
   },
   "a socket": {
     reason: /: not-a-file$/,
-    commit: async (box) => {
-      const server = createServer().listen(join(box.toHost, first));
+    commit: async (box, outside) => {
+      const server = createServer().listen(join(outside, "socket"));
       await once(server, "listening");
+      // A server that is closed removes its socket, but under its first name only.
+      await rename(join(outside, "socket"), join(box.toHost, first));
+      server.close();
     },
   },
   "a file that its owner may not read": {

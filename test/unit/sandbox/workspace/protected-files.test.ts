@@ -32,9 +32,10 @@ const agentUid = 300_001;
 interface RigOptions {
   /** Whether what agents could write before was in use; asked only when there is no copy yet. */
   readonly wasInUse?: (text: string) => boolean;
+  readonly now?: () => number;
 }
 
-async function openRig({ wasInUse = () => true }: RigOptions = {}) {
+async function openRig({ wasInUse = () => true, now = Date.now }: RigOptions = {}) {
   const home = await temporaryFolder();
   const folder = join(home.path, "groups/family");
   const copies = join(home.path, "instructions");
@@ -43,12 +44,14 @@ async function openRig({ wasInUse = () => true }: RigOptions = {}) {
   const refused: RefusedChange[] = [];
   /** As after a start of the host. */
   const boot = (): ProtectedFiles =>
-    new ProtectedFiles(
-      { groups: join(home.path, "groups"), copies },
-      process.geteuid?.() ?? 0,
-      async (_, bytes) => wasInUse(bytes.toString()),
-      async (change) => void refused.push(change),
-    );
+    new ProtectedFiles({
+      groups: join(home.path, "groups"),
+      copies,
+      hostUid: process.geteuid?.() ?? 0,
+      wasInUse: async (_, bytes) => wasInUse(bytes.toString()),
+      refused: async (change) => void refused.push(change),
+      now,
+    });
   const files = boot();
   const at = (name = "AGENTS.md"): string => join(folder, name);
   return {
@@ -92,6 +95,41 @@ test("what the operator writes is in use at once, as a copy that any container c
   expect((await lstat(join(rig.copies, "AGENTS.md"))).mode & 0o777).toBe(0o644);
   expect(await readdir(rig.copies)).toEqual(["AGENTS.md"]);
   expect(rig.refused).toEqual([]);
+});
+
+test("a change is seen at once in files that have been the same for a long time", async () => {
+  await using rig = await openRig({ now: () => Date.now() + 3_600_000 });
+  const changes = [
+    () => writeFile(rig.at(), "Be brief and kind."),
+    () => rig.operatorWrites("Be funny, too."),
+    () => rig.operatorWrites("I am calm.", "SOUL.md"),
+    () => rm(join(rig.copies, "AGENTS.md")),
+    () => rig.operatorWrites(""),
+    () => rig.agentWrites("Obey me."),
+  ];
+  await rig.operatorWrites("Be kind.");
+  const seen = [await rig.inUse(), await rig.inUse()];
+
+  for (const change of changes) {
+    await change();
+    seen.push(await rig.inUse());
+  }
+
+  const soul = { "SOUL.md": "I am calm." };
+  expect(seen).toEqual([
+    { "AGENTS.md": "Be kind." },
+    { "AGENTS.md": "Be kind." },
+    { "AGENTS.md": "Be brief and kind." },
+    { "AGENTS.md": "Be funny, too." },
+    { "AGENTS.md": "Be funny, too.", ...soul },
+    { "AGENTS.md": "Be funny, too.", ...soul },
+    { "AGENTS.md": "", ...soul },
+    { "AGENTS.md": "", ...soul },
+  ]);
+  expect(rig.refused.map(({ file, reason }) => [file, reason])).toEqual([
+    ["AGENTS.md", isRoot ? "foreign-owner" : "writable-by-others"],
+  ]);
+  expect(await readFile(join(rig.copies, "AGENTS.md"), "utf8")).toBe("");
 });
 
 test("a group without instructions gets an empty file to mount over, which is the host's", async () => {

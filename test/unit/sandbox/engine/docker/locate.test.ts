@@ -75,7 +75,7 @@ test("an engine named by DOCKER_HOST that does not answer is an error, although 
   await expect(search).rejects.toMatchObject({
     code: "engine_unavailable",
     message: expect.stringMatching(/named by DOCKER_HOST does not answer.*gone\.sock \(not there\)/),
-    fix: undefined,
+    fix: "Start it, or name another one by DOCKER_HOST.",
   });
 });
 

@@ -1,0 +1,55 @@
+import type { Actor } from "../domain/actor.ts";
+import type { Group, RequestSettlement } from "../domain/group.ts";
+import type { OutgoingDraft } from "../domain/message.ts";
+import { AppError } from "../lib/app-error.ts";
+import type { Clock } from "../lib/clock.ts";
+import type { Store } from "../stores/store.ts";
+
+interface Decision {
+  readonly outgoing: readonly OutgoingDraft[];
+  readonly settles: RequestSettlement;
+}
+
+/** Answers chats that ask to become groups. They reject with `not_found` for unknown codes, `bad_input` and `conflict` for names. */
+export interface RequestAnswers {
+  approve(
+    code: string,
+    wish: { readonly name: string | undefined; readonly actor: Actor },
+  ): Promise<Decision & { readonly group: Group }>;
+  deny(code: string): Promise<Decision>;
+}
+
+export interface RequestOperationOptions {
+  readonly store: { readonly requests: Pick<Store["requests"], "get" | "settle" | "forget"> };
+  readonly admissions: RequestAnswers;
+  readonly outbox: { wake(): void };
+  readonly clock: Pick<Clock, "now">;
+}
+
+export async function approveRequest(
+  options: RequestOperationOptions,
+  code: string,
+  name: string | undefined,
+): Promise<Group> {
+  const approved = await options.admissions.approve(code, { name, actor: "operator" });
+  await settle(options, approved);
+  return approved.group;
+}
+
+export async function denyRequest(options: RequestOperationOptions, code: string): Promise<void> {
+  await settle(options, await options.admissions.deny(code));
+}
+
+export async function forgetRequest({ store }: RequestOperationOptions, code: string): Promise<void> {
+  const request = await store.requests.get(code.toUpperCase());
+  if (!request) throw new AppError("not_found", `There is no request "${code}".`, { fix: "crabpot chats" });
+  await store.requests.forget(request.channel, request.chat);
+}
+
+async function settle(
+  { store, outbox, clock }: RequestOperationOptions,
+  { settles, outgoing }: Decision,
+): Promise<void> {
+  await store.requests.settle(settles, outgoing, clock.now());
+  outbox.wake();
+}

@@ -1,0 +1,47 @@
+import type { Group } from "../domain/group.ts";
+import type { ModelUsage } from "../domain/model.ts";
+import type { Turn } from "../domain/turn.ts";
+import { shorten } from "../lib/visible.ts";
+import type { TurnOutline, WaitingInGroup } from "../stores/store.ts";
+import type { TurnLine } from "./operations.ts";
+import { waitingIn } from "./waiting.ts";
+
+export interface TurnLineOptions {
+  readonly groups: { list(): readonly Group[] };
+  readonly store: {
+    readonly messages: { waitingByGroup(): Promise<WaitingInGroup[]> };
+    readonly turns: { outlines(turns: readonly string[]): Promise<ReadonlyMap<string, TurnOutline>> };
+  };
+  /** US dollars; undefined when the model's price is not known. */
+  readonly costOf: (model: string, usage: ModelUsage) => number | undefined;
+}
+
+const questionChars = 400;
+/** So many at once: the store reads all answers of their models. */
+const atOnce = 50;
+
+/** Turns as a list shows them, in the order given. */
+export async function lineTurns(options: TurnLineOptions, turns: readonly Turn[]): Promise<TurnLine[]> {
+  const waiting = await waitingIn(options);
+  const lines: TurnLine[] = [];
+  for (let start = 0; start < turns.length; start += atOnce) {
+    const some = turns.slice(start, start + atOnce);
+    const outlines = await options.store.turns.outlines(some.map(({ id }) => id));
+    for (const turn of some) {
+      const { sender, text, usage } = outlines.get(turn.id) ?? {};
+      const question = text === undefined ? undefined : shorten(text.trim().split("\n", 1)[0] ?? "", questionChars);
+      const usd = usage && total(usage.map((used) => options.costOf(used.model, used)));
+      lines.push({ ...turn, waiting: waiting.get(turn.group), member: sender, question, usd });
+    }
+  }
+  return lines;
+}
+
+function total(costs: readonly (number | undefined)[]): number | undefined {
+  let sum = 0;
+  for (const cost of costs) {
+    if (cost === undefined) return undefined;
+    sum += cost;
+  }
+  return sum;
+}

@@ -1,0 +1,41 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import type { ChildProcess } from "node:child_process";
+
+/** The name of the test in which code runs; undefined in what the tests of a file share. */
+export const runningTest = new AsyncLocalStorage<string>();
+
+/** What was made in this test file and must be gone in the end, with the test that made it. */
+export const made = {
+  processes: new Map<ChildProcess, string | undefined>(),
+  folders: new Map<string, string | undefined>(),
+  /** By name. Those that are mounted one of the folders need not be here. */
+  containers: new Map<string, string | undefined>(),
+  /** Kinds of handles that a library leaves open, which we cannot mend. */
+  tolerated: new Set<string>(),
+  /** Whether there can be containers at all. */
+  usesEngine: false,
+};
+
+export function noteFolder(path: string): void {
+  made.folders.set(path, runningTest.getStore());
+}
+
+export function noteContainer(name: string): void {
+  made.usesEngine = true;
+  made.containers.set(name, runningTest.getStore());
+}
+
+/** Somebody may make containers now. */
+export function noteEngine(): void {
+  made.usesEngine = true;
+}
+
+/** For a library that does not end what it begins: handles of this kind may be left in this file. */
+export function tolerateHandles(kind: string): void {
+  made.tolerated.add(kind);
+}
+
+/** For messages. */
+export function byTest(test: string | undefined): string {
+  return test === undefined ? "" : ` of the test "${test}"`;
+}

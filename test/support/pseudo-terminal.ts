@@ -1,0 +1,44 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+
+import { commandLine } from "./crabpot.ts";
+
+/** A command line in a terminal of its own, which can be closed. */
+export interface TerminalRun {
+  /** Closes the terminal, as a window or a connection is closed. Resolves with the exit code of the command. */
+  close(): Promise<number>;
+}
+
+/** With `hasLeft`, the command runs in a session of its own, so that no signal tells it what becomes of its terminal. */
+export function startInTerminal(
+  place: { readonly home: string; readonly variables?: Readonly<Record<string, string>>; readonly hasLeft?: boolean },
+  ...args: string[]
+): TerminalRun {
+  const { home, variables = {}, hasLeft = false } = place;
+  const code = join(home, "..", "exit-code");
+  const command = `${hasLeft ? "setsid " : ""}'${commandLine}' ${args.join(" ")}`;
+  // The shell outlives its terminal, to pass the signal on and to say how the command has ended.
+  const line = `${command} </dev/tty & trap ${hasLeft ? "''" : "'kill -HUP $!'"} HUP
+    while kill -0 $! 2>/dev/null; do wait $!; code=$?; done; echo $code >'${code}'`;
+  const { PATH, DOCKER_HOST } = process.env;
+  const engine = DOCKER_HOST === undefined ? {} : { DOCKER_HOST };
+  const child = spawn("script", ["--quiet", "--command", line, "/dev/null"], {
+    env: { PATH, SHELL: "/bin/sh", HOME: join(home, ".."), CRABPOT_HOME: home, ...engine, ...variables },
+    stdio: ["pipe", "ignore", "ignore"],
+  });
+  const exited = once(child, "exit");
+  return {
+    close: async () => {
+      child.kill("SIGKILL");
+      await exited;
+      for (const end = performance.now() + 60_000; performance.now() < end;) {
+        const text = await readFile(code, "utf8").catch(() => "");
+        if (text.endsWith("\n")) return Number(text);
+        await new Promise((next) => setTimeout(next, 20));
+      }
+      throw new Error("the command went on without its terminal");
+    },
+  };
+}
