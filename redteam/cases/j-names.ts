@@ -82,7 +82,10 @@ export const attacks: readonly Attack[] = [
       }
       await stage.ask("blue", "@crab hello");
       const after = (await stage.recordsAfter(before)).filter(({ group }) => group === "red");
-      const commands = after.filter(({ type }) => type === "command" || type === "turn-start").length;
+      // What is nearly a command is answered with the one that was probably meant, and does nothing.
+      const commands = after.filter(
+        ({ type, data }) => (type === "command" && data["command"] !== "help") || type === "turn-start",
+      ).length;
       return { seen: `${commands} commands or turns`, holds: commands === 0 };
     },
   },

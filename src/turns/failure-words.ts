@@ -23,7 +23,10 @@ const plain: ReadonlySet<Failure> = new Set([
 
 const words: { readonly [Code in Failure]?: FailureWords } = {
   model_unavailable: { said: "I cannot reach my model just now", forOperator: true },
-  budget_exhausted: { said: "The day's budget is used up; it starts afresh at 00:00 UTC", forOperator: true },
+  budget_exhausted: {
+    said: "today's budget is not enough for this. It starts afresh at 00:00 UTC, and after /new I need less",
+    forOperator: true,
+  },
   context_too_large: {
     said: "this has grown larger than my model has room for. Ask for less at once, or begin a new conversation with /new",
     forOperator: false,

@@ -125,16 +125,22 @@ test("a message that arrives during a turn is steered into it", async () => {
   expect(reply.inReplyTo).toEqual(["one", "two"]);
 });
 
-test("/stop ends a running turn, /new forgets, /status and /help answer, as does the host what is nearly a command; none asks the model", async () => {
-  await using running = await startModelHost((request) =>
-    request.lastText.includes("sleep")
-      ? { toolCalls: [{ name: "shell", input: { command: "sleep 600" } }] }
-      : { text: `${request.messages.length} messages` },
+test("long work says what it is where that is asked for; /stop ends it, /new forgets, /status and /help answer, as does the host what is nearly a command; none asks the model", async () => {
+  await using running = await startModelHost(
+    (request) =>
+      request.lastText.includes("sleep")
+        ? { toolCalls: [{ name: "shell", input: { command: "sleep 600" } }] }
+        : { text: `${request.messages.length} messages` },
+    { groups: { family: { progress: { afterSeconds: 1 } } } },
   );
   const { host, model } = running;
+  const working = async () => (await host.replies()).filter(({ text }) => text.startsWith("Working for"));
 
+  // With a container that is ready, a second is long enough for the agent to be at its command.
+  await host.ask("family", "@crab hello");
   await host.say("family", "@crab sleep", { id: "long" });
-  await expect.poll(async () => (await host.cli("logs", "--group", "family")).stdout).toContain("the agent is working");
+  await expect.poll(async () => (await working()).at(-1)?.text).toContain("running a command (sleep 600)");
+  const lines = await working();
   const stopped = await host.ask("family", "/stop");
   const ended = await host.replyTo("long");
   const status = await host.ask("family", "@crab /status");
@@ -144,13 +150,14 @@ test("/stop ends a running turn, /new forgets, /status and /help answer, as does
   const asked = model.requests.length;
   const fresh = await host.ask("family", "@crab hello");
 
+  expect(lines.filter(({ kind, inReplyTo }) => kind !== "notice" || inReplyTo.length > 0)).toEqual([]);
   expect(stopped).toMatchObject({ kind: "notice", text: 'Stopped by "Ann".' });
   expect(ended).toEqual(stopped);
   expect(status.text).toContain("idle");
   expect(help).toMatchObject({ kind: "notice", text: expect.stringContaining("/stop: ") });
   expect(slip.text).toContain("Did you mean /status?");
   expect(cleared.kind).toBe("notice");
-  expect(asked).toBe(1);
+  expect(asked).toBe(2);
   expect(fresh.text).toBe("1 messages");
 });
 

@@ -92,7 +92,7 @@ test("policy, trigger, budget and groups count from the next turn on; what needs
   expect(before.text).toMatch(/^ran/);
   expect(denied.text).toContain('policy does not allow "shell"');
   expect(added.text).toContain('policy does not allow "shell"');
-  expect(refused.text).toContain("The day's budget of 5,000 tokens (group tokensPerDay) is too small");
+  expect(refused.text).toContain("today's budget is not enough for this");
   expect(gone.status).not.toBe(202);
   // The host may have noticed before it was asked.
   expect(applied.stdout).toContain("needs a restart: gateway.names\n");
