@@ -9,14 +9,14 @@ import { readEnvironment } from "./config/environment.ts";
 import type { EnvironmentVariables } from "./config/environment.ts";
 import { prepareHome } from "./config/home.ts";
 import { describeWarning, loadConfig, type LoadedConfig } from "./config/load.ts";
-import { systemClock } from "./lib/clock.ts";
+import { systemClock } from "./lib/time/clock.ts";
 import type { EgressOverrides } from "./sandbox/egress/egress-proxies.ts";
-import { DivertibleOutput } from "./lib/divertible-output.ts";
-import { exitCodeOf, listenForSignals, type StopSignals } from "./lib/listen-for-signals.ts";
-import { createLogger } from "./lib/logger.ts";
-import { Redaction } from "./lib/redaction.ts";
-import { readVersion } from "./lib/version.ts";
-import { visible } from "./lib/visible.ts";
+import { DivertibleOutput } from "./lib/process/divertible-output.ts";
+import { exitCodeOf, listenForSignals, type StopSignals } from "./lib/process/listen-for-signals.ts";
+import { createLogger } from "./lib/process/logger.ts";
+import { Redaction } from "./lib/secrets/redaction.ts";
+import { readVersion } from "./lib/process/version.ts";
+import { visible } from "./lib/text/visible.ts";
 import { lockHome } from "./stores/catalog.ts";
 
 export interface RunOptions {

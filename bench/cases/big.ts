@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 
-import { proportionalMb } from "../../src/lib/proportional-memory.ts";
+import { proportionalMb } from "../../src/lib/process/proportional-memory.ts";
 import type { TestHost } from "../../test/support/host.ts";
 import type { BenchContext } from "../harness/bench.ts";
 import type { Client } from "../harness/client.ts";

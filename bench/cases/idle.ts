@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 
-import { proportionalMb } from "../../src/lib/proportional-memory.ts";
+import { proportionalMb } from "../../src/lib/process/proportional-memory.ts";
 import type { BenchContext } from "../harness/bench.ts";
 import { atMost, figureOf } from "../harness/figure.ts";
 import type { Figure } from "../harness/figure.ts";

@@ -13,7 +13,7 @@ import { stringify } from "yaml";
 import { readEnvironment } from "../../src/config/environment.ts";
 import { AppError } from "../../src/lib/app-error.ts";
 import { markPlayground, playgroundPrefix } from "./leftovers.ts";
-import { ownCommand } from "../../src/lib/own-command.ts";
+import { ownCommand } from "../../src/lib/process/own-command.ts";
 
 const commandLine = join(readEnvironment().checkout, "scripts", "crabpot");
 const startMs = 60_000;

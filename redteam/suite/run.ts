@@ -6,7 +6,7 @@ import type { AuditRecord } from "../../src/audit/record.ts";
 import { readEnvironment } from "../../src/config/environment.ts";
 import { openEngine } from "../../src/sandbox/engine/catalog.ts";
 import { AppError, toError } from "../../src/lib/app-error.ts";
-import { endSoon, listenForSignals } from "../../src/lib/listen-for-signals.ts";
+import { endSoon, listenForSignals } from "../../src/lib/process/listen-for-signals.ts";
 import type { Attack, Evidence, NoRecord, Verdict, WantedRecord } from "./attack.ts";
 import { engineVariables } from "./host.ts";
 import { clearLeftovers } from "./leftovers.ts";

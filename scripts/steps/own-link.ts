@@ -2,7 +2,7 @@ import { constants } from "node:fs";
 import { access, realpath } from "node:fs/promises";
 import { delimiter, join } from "node:path";
 
-import { shellQuoted } from "../../src/lib/paths.ts";
+import { shellQuoted } from "../../src/lib/files/paths.ts";
 
 /**
  * The command that puts `crabpot` on the PATH, in a folder that is there and may be written to; undefined when no folder is, or when

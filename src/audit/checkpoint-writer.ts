@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { Logger } from "pino";
 
 import { toError } from "../lib/app-error.ts";
-import type { Clock } from "../lib/clock.ts";
+import type { Clock } from "../lib/time/clock.ts";
 import { AppendOnlyFile } from "./append-only-file.ts";
 import type { AuditKeys } from "./keys.ts";
 import { checkpointsFile } from "./log-files.ts";

@@ -5,8 +5,8 @@ import type { Logger } from "pino";
 
 import type { Fingerprint } from "../domain/fingerprint.ts";
 import { AppError, toError } from "../lib/app-error.ts";
-import { toLine } from "../lib/bounded-data.ts";
-import type { Clock } from "../lib/clock.ts";
+import { toLine } from "../lib/text/bounded-data.ts";
+import type { Clock } from "../lib/time/clock.ts";
 import type { AuditIndex } from "../stores/store.ts";
 import { CheckpointWriter } from "./checkpoint-writer.ts";
 import { DayFiles } from "./day-files.ts";

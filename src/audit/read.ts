@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { AppError } from "../lib/app-error.ts";
 import { dayOf, listDayFiles, readLines } from "./log-files.ts";
 import { type AuditRecord, parseRecord } from "./record.ts";
-import { ownCommand } from "../lib/own-command.ts";
+import { ownCommand } from "../lib/process/own-command.ts";
 
 export interface ReadOptions {
   readonly folder: string;

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 
-import { digestOfFile } from "../lib/file-digest.ts";
+import { digestOfFile } from "../lib/files/file-digest.ts";
 import { closingNameOf, parseFullLog } from "../session-logs/log-names.ts";
 import { readAudit } from "./read.ts";
 import type { AuditRecord } from "./record.ts";

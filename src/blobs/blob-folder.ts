@@ -3,8 +3,8 @@ import { mkdir, open, readdir, readFile, rename, rm, stat } from "node:fs/promis
 import { join } from "node:path";
 
 import { AppError } from "../lib/app-error.ts";
-import type { Clock } from "../lib/clock.ts";
-import type { HostileCopy } from "../lib/open-hostile-file.ts";
+import type { Clock } from "../lib/time/clock.ts";
+import type { HostileCopy } from "../lib/files/open-hostile-file.ts";
 
 /** A blob that no step refers to may be on its way into one. */
 export const freshMs = 3_600_000;

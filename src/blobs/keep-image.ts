@@ -1,8 +1,8 @@
 import type { BlobPart } from "../domain/part.ts";
 import { imageTypes } from "../domain/part.ts";
-import { sniffFileType } from "../lib/file-type.ts";
-import { hiddenCharacter } from "../lib/hidden-characters.ts";
-import type { HostileCopy } from "../lib/open-hostile-file.ts";
+import { sniffFileType } from "../lib/files/file-type.ts";
+import { hiddenCharacter } from "../lib/text/hidden-characters.ts";
+import type { HostileCopy } from "../lib/files/open-hostile-file.ts";
 import type { BlobFolder } from "./blob-folder.ts";
 
 export interface KeepImageOptions {

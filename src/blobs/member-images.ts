@@ -5,8 +5,8 @@ import type { Logger } from "pino";
 import type { StoredAttachment, StoredMessage } from "../domain/message.ts";
 import type { BlobPart } from "../domain/part.ts";
 import { blobsPerStep, imageBytes } from "../domain/part.ts";
-import type { HostileCopy } from "../lib/open-hostile-file.ts";
-import { HostileFolder } from "../lib/open-hostile-file.ts";
+import type { HostileCopy } from "../lib/files/open-hostile-file.ts";
+import { HostileFolder } from "../lib/files/open-hostile-file.ts";
 import { containerPaths } from "../protocol/paths.ts";
 import type { BlobFolder } from "./blob-folder.ts";
 

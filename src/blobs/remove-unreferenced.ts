@@ -1,4 +1,4 @@
-import type { Clock } from "../lib/clock.ts";
+import type { Clock } from "../lib/time/clock.ts";
 import type { BlobStore } from "../stores/blob-store.ts";
 import type { BlobFolder } from "./blob-folder.ts";
 import { freshMs } from "./blob-folder.ts";

@@ -4,9 +4,9 @@ import type * as z from "zod";
 
 import type { OutgoingMessage } from "../domain/message.ts";
 import { AppError } from "../lib/app-error.ts";
-import type { Clock } from "../lib/clock.ts";
-import type { DivertibleOutput } from "../lib/divertible-output.ts";
-import type { Sleep } from "../lib/sleep.ts";
+import type { Clock } from "../lib/time/clock.ts";
+import type { DivertibleOutput } from "../lib/process/divertible-output.ts";
+import type { Sleep } from "../lib/time/sleep.ts";
 import type { ChannelStateStore } from "../stores/store.ts";
 import type { Channel, Connector } from "./channel.ts";
 

@@ -1,4 +1,4 @@
-import { backoffMs, jittered } from "../lib/backoff.ts";
+import { backoffMs, jittered } from "../lib/time/backoff.ts";
 import { type ChannelState, ConnectionEnd } from "./channel.ts";
 
 export interface ReconnectLimits {

@@ -1,6 +1,6 @@
 import { toError } from "../lib/app-error.ts";
-import type { Clock } from "../lib/clock.ts";
-import type { Sleep } from "../lib/sleep.ts";
+import type { Clock } from "../lib/time/clock.ts";
+import type { Sleep } from "../lib/time/sleep.ts";
 import type { Connection } from "./channel.ts";
 
 export interface SilenceLimits {

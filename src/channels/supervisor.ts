@@ -7,8 +7,8 @@ import { AppError, toError } from "../lib/app-error.ts";
 import { type AcceptMessage, type Channel, type ChannelEvents, type ChannelState, SendError } from "./channel.ts";
 import type { Connection, ConnectionHost, Connector, Found, LoginEvent, LoginOptions, Receipt } from "./channel.ts";
 import { ConnectionEnd } from "./channel.ts";
-import type { Clock } from "../lib/clock.ts";
-import type { Sleep } from "../lib/sleep.ts";
+import type { Clock } from "../lib/time/clock.ts";
+import type { Sleep } from "../lib/time/sleep.ts";
 import { type ReconnectLimits, ReconnectPolicy, reconnectLimits } from "./reconnect.ts";
 import { Silence, type SilenceLimits } from "./silence.ts";
 

@@ -6,7 +6,7 @@ import { AppError } from "../lib/app-error.ts";
 import type { CommandContext } from "./context.ts";
 import { addLeaf } from "./context.ts";
 import { formatTime } from "./formats.ts";
-import { ownCommand } from "../lib/own-command.ts";
+import { ownCommand } from "../lib/process/own-command.ts";
 
 export function addChannelsCommand(program: Command, context: CommandContext): void {
   const channels = program.command("channels").description("list channels, link an account");

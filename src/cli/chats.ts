@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import type { CommandContext } from "./context.ts";
 import { addLeaf } from "./context.ts";
 import { formatTime } from "./formats.ts";
-import { ownCommand } from "../lib/own-command.ts";
+import { ownCommand } from "../lib/process/own-command.ts";
 
 export function addChatsCommand(program: Command, context: CommandContext): void {
   const chats = addLeaf(program, "chats", "unregistered chats that somebody wrote in; texts are not kept");

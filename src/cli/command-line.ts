@@ -1,7 +1,7 @@
 import { Command, CommanderError } from "commander";
 
 import { AppError, toError } from "../lib/app-error.ts";
-import { visibleLines } from "../lib/visible.ts";
+import { visibleLines } from "../lib/text/visible.ts";
 import type { Environment } from "../config/environment.ts";
 import { CommandContext } from "./context.ts";
 import type { CommandStreams } from "./context.ts";

@@ -24,7 +24,7 @@ import type {
 } from "../operations/operations.ts";
 import { AppError, isErrorCode, toError } from "../lib/app-error.ts";
 import type { ErrorCode } from "../lib/app-error.ts";
-import { withShortPath } from "../lib/socket-path.ts";
+import { withShortPath } from "../lib/files/socket-path.ts";
 
 /** Longest silence of the host before a command gives up. A login may wait for a person and has none. */
 const silenceMs = 30_000;

@@ -6,7 +6,7 @@ import { AppError } from "../lib/app-error.ts";
 import type { CommandContext } from "./context.ts";
 import { addLeaf } from "./context.ts";
 import { formatTime } from "./formats.ts";
-import { ownCommand } from "../lib/own-command.ts";
+import { ownCommand } from "../lib/process/own-command.ts";
 
 export function addGroupsCommand(program: Command, context: CommandContext): void {
   const groups = program.command("groups").description("list, add or remove groups");

@@ -4,7 +4,7 @@ import type { Command } from "commander";
 import type { OutboxState } from "../domain/message.ts";
 import type { OutboxView } from "../operations/operations.ts";
 import { AppError } from "../lib/app-error.ts";
-import { shorten } from "../lib/visible.ts";
+import { shorten } from "../lib/text/visible.ts";
 import type { CommandContext } from "./context.ts";
 import { addLeaf } from "./context.ts";
 import { formatTime } from "./formats.ts";

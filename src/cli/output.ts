@@ -3,7 +3,7 @@ import type { Writable } from "node:stream";
 import Table from "cli-table3";
 import { createColors } from "picocolors";
 
-import { escapeJson, visible, visibleLines } from "../lib/visible.ts";
+import { escapeJson, visible, visibleLines } from "../lib/text/visible.ts";
 
 /** A column of a table: what stands above it, and the cell for an item. */
 export interface Column<Item> {

@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import { residualRisks } from "../../redteam/residual-risks.ts";
 import type { Verdict } from "../../redteam/suite/attack.ts";
 import { chooseAttacks, loadAttacks, runAttacks } from "../../redteam/suite/run.ts";
-import { shorten } from "../lib/visible.ts";
+import { shorten } from "../lib/text/visible.ts";
 import type { CommandContext } from "./context.ts";
 import { addLeaf } from "./context.ts";
 import type { Output } from "./output.ts";

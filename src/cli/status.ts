@@ -1,11 +1,11 @@
 import type { Command } from "commander";
 
 import type { HostStatus } from "../operations/operations.ts";
-import { formatUsd } from "../lib/format-usd.ts";
+import { formatUsd } from "../lib/text/format-usd.ts";
 import type { CommandContext } from "./context.ts";
 import { addLeaf } from "./context.ts";
 import { formatDuration, formatTime } from "./formats.ts";
-import { ownCommand } from "../lib/own-command.ts";
+import { ownCommand } from "../lib/process/own-command.ts";
 
 export function addStatusCommand(program: Command, context: CommandContext): void {
   addLeaf(program, "status", "how the running host is doing").action(async (_options: object, command: Command) => {

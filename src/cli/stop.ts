@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 
 import { AppError } from "../lib/app-error.ts";
-import { sleep } from "../lib/sleep.ts";
+import { sleep } from "../lib/time/sleep.ts";
 import { findHomeHolder } from "../stores/catalog.ts";
 import type { CommandContext } from "./context.ts";
 import { addLeaf } from "./context.ts";

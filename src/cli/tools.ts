@@ -5,7 +5,7 @@ import { loadConfig } from "../config/load.ts";
 import type { Config } from "../config/schema.ts";
 import type { ToolPolicy } from "../domain/group.ts";
 import { AppError } from "../lib/app-error.ts";
-import { nearest } from "../lib/nearest.ts";
+import { nearest } from "../lib/text/nearest.ts";
 import { callsTools, seesImages } from "../models/capabilities.ts";
 import { builtInTools } from "../tools/catalog.ts";
 import type { Tool } from "../tools/catalog.ts";

@@ -5,7 +5,7 @@ import type { TurnState } from "../domain/turn.ts";
 import type { StepView, ToolResultView, TurnLine, TurnReport, TurnView } from "../operations/operations.ts";
 import type { CommandContext } from "./context.ts";
 import { addLeaf } from "./context.ts";
-import { formatUsd } from "../lib/format-usd.ts";
+import { formatUsd } from "../lib/text/format-usd.ts";
 import { formatDuration, formatTime } from "./formats.ts";
 import { parseCount } from "./logs.ts";
 import type { Output } from "./output.ts";

@@ -2,7 +2,7 @@ import { InvalidArgumentError, Option } from "commander";
 import type { Command } from "commander";
 
 import type { UsageBy, UsageSum } from "../domain/usage.ts";
-import { formatUsd } from "../lib/format-usd.ts";
+import { formatUsd } from "../lib/text/format-usd.ts";
 import type { CommandContext } from "./context.ts";
 import { addLeaf } from "./context.ts";
 

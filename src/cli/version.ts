@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 
 import { openEngine } from "../sandbox/engine/catalog.ts";
-import { readVersion } from "../lib/version.ts";
+import { readVersion } from "../lib/process/version.ts";
 import type { CommandContext } from "./context.ts";
 import { addLeaf } from "./context.ts";
 

@@ -2,12 +2,12 @@ import { Option } from "commander";
 import type { Command } from "commander";
 
 import type { WorkState } from "../domain/work.ts";
-import { shorten } from "../lib/visible.ts";
+import { shorten } from "../lib/text/visible.ts";
 import type { CommandContext } from "./context.ts";
 import { addLeaf } from "./context.ts";
 import { formatTime } from "./formats.ts";
 import { parseCount } from "./logs.ts";
-import { ownCommand } from "../lib/own-command.ts";
+import { ownCommand } from "../lib/process/own-command.ts";
 
 const states = ["due", "taken", "settled", "dropped"];
 const shownChars = 60;

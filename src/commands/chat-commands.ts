@@ -1,7 +1,7 @@
 import type { Group } from "../domain/group.ts";
 import type { OutgoingDraft } from "../domain/message.ts";
 import type { StepBody, Turn } from "../domain/turn.ts";
-import type { Clock } from "../lib/clock.ts";
+import type { Clock } from "../lib/time/clock.ts";
 import type { InterventionStore, PendingCommand, SetAside, SetAsideWords } from "../stores/store.ts";
 import { closingStep } from "../turns/closing-step.ts";
 import { draftFor } from "../turns/turn-options.ts";

@@ -1,5 +1,5 @@
 import type { Group } from "../domain/group.ts";
-import { formatUsd } from "../lib/format-usd.ts";
+import { formatUsd } from "../lib/text/format-usd.ts";
 
 /** A few lines for `/status` in a chat: nothing that members may not know. */
 export function describeForChat(options: {

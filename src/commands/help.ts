@@ -1,5 +1,5 @@
-import { nearest } from "../lib/nearest.ts";
-import { quotedName } from "../lib/plain-words.ts";
+import { nearest } from "../lib/text/nearest.ts";
+import { quotedName } from "../lib/text/plain-words.ts";
 import type { ChatCommand, GivenCommand } from "./command.ts";
 
 /** Lists the commands; with a word that resembles one, says which was probably meant. */

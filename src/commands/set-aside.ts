@@ -1,6 +1,6 @@
 import type { Sender } from "../domain/message.ts";
 import { withoutLeadingMention } from "../intake/mention.ts";
-import { quotedName } from "../lib/plain-words.ts";
+import { quotedName } from "../lib/text/plain-words.ts";
 import type { SetAside } from "../stores/store.ts";
 
 /** Messages that are named; the others are counted. */

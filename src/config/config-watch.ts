@@ -5,7 +5,7 @@ import { basename, dirname } from "node:path";
 import type { Logger } from "pino";
 
 import { toError } from "../lib/app-error.ts";
-import { ownCommand } from "../lib/own-command.ts";
+import { ownCommand } from "../lib/process/own-command.ts";
 
 /** Editors write in several steps; a change counts when nothing has happened for so long, */
 const quietMs = 250;

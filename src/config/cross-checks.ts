@@ -1,9 +1,9 @@
 import type { GroupNetwork, InjectedSecret } from "../domain/egress.ts";
 import { groupNameFault } from "../domain/group.ts";
 import { networkOf } from "./groups.ts";
-import { isHeaderValue, notHeaderValue } from "../lib/header-value.ts";
-import { nearest } from "../lib/nearest.ts";
-import { project, shortestForm } from "../lib/secret-forms.ts";
+import { isHeaderValue, notHeaderValue } from "../lib/text/header-value.ts";
+import { nearest } from "../lib/text/nearest.ts";
+import { project, shortestForm } from "../lib/secrets/secret-forms.ts";
 import { type Adapters, chatFault } from "./adapters.ts";
 import type { ConfigFault } from "./faults.ts";
 import { formatPath } from "./faults.ts";

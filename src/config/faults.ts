@@ -1,6 +1,6 @@
 import type * as z from "zod";
 
-import { nearest } from "../lib/nearest.ts";
+import { nearest } from "../lib/text/nearest.ts";
 
 /** One thing that is wrong with a configuration, and where: `models.routes.main[0]`. */
 export interface ConfigFault {

@@ -15,7 +15,7 @@ import type { Config } from "./schema.ts";
 import { configSchema } from "./schema.ts";
 import { secretsOf, unreplacedSecrets } from "./secrets.ts";
 import { substitute } from "./substitute.ts";
-import { ownCommand } from "../lib/own-command.ts";
+import { ownCommand } from "../lib/process/own-command.ts";
 
 /** A configuration that passed every check; deeply frozen. */
 export interface LoadedConfig {

@@ -1,6 +1,6 @@
 import type { ToldFacts } from "../domain/conversation.ts";
-import { escapeText } from "../lib/markup.ts";
-import { quotedName } from "../lib/plain-words.ts";
+import { escapeText } from "../lib/text/markup.ts";
+import { quotedName } from "../lib/text/plain-words.ts";
 import { instructionsElement } from "./system-prompt.ts";
 
 /** Names that one note holds; the others are counted. */

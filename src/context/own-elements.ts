@@ -1,4 +1,4 @@
-import { hiddenInProse } from "../lib/hidden-characters.ts";
+import { hiddenInProse } from "../lib/text/hidden-characters.ts";
 
 /** The elements that mean something in a prompt or in an answer. Whatever brings a new one adds it here. */
 const ownElements = [

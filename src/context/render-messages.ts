@@ -1,8 +1,8 @@
 import type { Quote, StoredAttachment, StoredMessage } from "../domain/message.ts";
 import type { BlobPart, Part } from "../domain/part.ts";
-import { cutMiddle } from "../lib/cut-middle.ts";
-import { formatBytes } from "../lib/bytes.ts";
-import { escapeAttribute, escapeText } from "../lib/markup.ts";
+import { cutMiddle } from "../lib/text/cut-middle.ts";
+import { formatBytes } from "../lib/text/bytes.ts";
+import { escapeAttribute, escapeText } from "../lib/text/markup.ts";
 import type { MessageIds } from "./message-ids.ts";
 import type { LocalTime } from "./time-zone.ts";
 

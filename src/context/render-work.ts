@@ -1,6 +1,6 @@
 import type { Work } from "../domain/work.ts";
-import { cutMiddle } from "../lib/cut-middle.ts";
-import { escapeAttribute, escapeText } from "../lib/markup.ts";
+import { cutMiddle } from "../lib/text/cut-middle.ts";
+import { escapeAttribute, escapeText } from "../lib/text/markup.ts";
 
 const maxTextChars = 16_000;
 

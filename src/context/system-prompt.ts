@@ -1,5 +1,5 @@
 import type { Access } from "../domain/group.ts";
-import { escapeAttribute } from "../lib/markup.ts";
+import { escapeAttribute } from "../lib/text/markup.ts";
 import { withoutOwnElements } from "./own-elements.ts";
 import type { LocalTime } from "./time-zone.ts";
 

@@ -2,7 +2,7 @@ import type { ModelMessage, ToolDefinition, ToolResult } from "../domain/model.t
 import type { Part } from "../domain/part.ts";
 import { describePart, partsOf } from "../domain/part.ts";
 import type { StepBody } from "../domain/turn.ts";
-import { estimateTextTokens } from "../lib/text-tokens.ts";
+import { estimateTextTokens } from "../lib/text/text-tokens.ts";
 
 /** What vendors add around each message or block. */
 const frameTokens = 8;

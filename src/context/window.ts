@@ -2,7 +2,7 @@ import type { ToolResult } from "../domain/model.ts";
 import { describeParts, partsOf } from "../domain/part.ts";
 import type { Step } from "../domain/turn.ts";
 import { AppError } from "../lib/app-error.ts";
-import { cutMiddle } from "../lib/cut-middle.ts";
+import { cutMiddle } from "../lib/text/cut-middle.ts";
 import { estimateStepTokens } from "./tokens.ts";
 
 /** What is left of a tool's output that was shortened: a reminder of what it was, so that a turn may have a thousand of them. */

@@ -6,7 +6,7 @@ import { dirname, join } from "node:path";
 import fastify from "fastify";
 
 import { AppError } from "../lib/app-error.ts";
-import { withShortPath } from "../lib/socket-path.ts";
+import { withShortPath } from "../lib/files/socket-path.ts";
 import { addControlRoutes } from "./routes.ts";
 import type { RouteOptions } from "./routes.ts";
 

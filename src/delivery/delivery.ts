@@ -4,13 +4,13 @@ import { type Channel, type Found, SendError } from "../channels/channel.ts";
 import type { OutboxState, OutgoingMessage } from "../domain/message.ts";
 import type { Publish } from "../events/event.ts";
 import { toError } from "../lib/app-error.ts";
-import { type BackoffOptions, backoffMs } from "../lib/backoff.ts";
-import type { Clock } from "../lib/clock.ts";
-import type { Sleep } from "../lib/sleep.ts";
+import { type BackoffOptions, backoffMs } from "../lib/time/backoff.ts";
+import type { Clock } from "../lib/time/clock.ts";
+import type { Sleep } from "../lib/time/sleep.ts";
 import type { OutboxStore } from "../stores/store.ts";
 import { withDeadline } from "./deadline.ts";
 import { expiresAt } from "./expiry.ts";
-import { ownCommand } from "../lib/own-command.ts";
+import { ownCommand } from "../lib/process/own-command.ts";
 
 const attemptsPerMessage = 5;
 const backoff: BackoffOptions = { firstMs: 1_000, longestMs: 60_000, jitter: { least: 0.5, most: 1 } };

@@ -1,10 +1,10 @@
 import type { Logger } from "pino";
 
 import type { EventType, HostEvent } from "../events/event.ts";
-import { formatUsd } from "../lib/format-usd.ts";
-import { plainSentence } from "../lib/plain-words.ts";
+import { formatUsd } from "../lib/text/format-usd.ts";
+import { plainSentence } from "../lib/text/plain-words.ts";
 import type { TellOperator } from "./operator-notices.ts";
-import { ownCommand } from "../lib/own-command.ts";
+import { ownCommand } from "../lib/process/own-command.ts";
 
 /** Names that one sentence holds. */
 const mostNamed = 5;

@@ -1,7 +1,7 @@
 import type { Group } from "../domain/group.ts";
-import type { Clock } from "../lib/clock.ts";
+import type { Clock } from "../lib/time/clock.ts";
 import type { TellOperator } from "./operator-notices.ts";
-import { ownCommand } from "../lib/own-command.ts";
+import { ownCommand } from "../lib/process/own-command.ts";
 
 /** Until the operator is told of the same failure again. */
 const quietMs = 3_600_000;

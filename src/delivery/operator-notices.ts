@@ -3,8 +3,8 @@ import type { Logger } from "pino";
 import type { Channel } from "../channels/channel.ts";
 import type { Group } from "../domain/group.ts";
 import { toError } from "../lib/app-error.ts";
-import type { Clock } from "../lib/clock.ts";
-import { plainSentence } from "../lib/plain-words.ts";
+import type { Clock } from "../lib/time/clock.ts";
+import { plainSentence } from "../lib/text/plain-words.ts";
 import type { Store } from "../stores/store.ts";
 import type { Outbox } from "./outbox.ts";
 

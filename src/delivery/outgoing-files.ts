@@ -6,13 +6,13 @@ import type { Logger } from "pino";
 
 import type { OutgoingFile, OutgoingMessage } from "../domain/message.ts";
 import { AppError, toError } from "../lib/app-error.ts";
-import { formatBytes } from "../lib/bytes.ts";
-import type { Clock } from "../lib/clock.ts";
-import { hiddenCharacter } from "../lib/hidden-characters.ts";
-import { HostileFolder, type HostileRefusal } from "../lib/open-hostile-file.ts";
+import { formatBytes } from "../lib/text/bytes.ts";
+import type { Clock } from "../lib/time/clock.ts";
+import { hiddenCharacter } from "../lib/text/hidden-characters.ts";
+import { HostileFolder, type HostileRefusal } from "../lib/files/open-hostile-file.ts";
 import { containerPaths } from "../protocol/paths.ts";
 import type { OutboxStore } from "../stores/store.ts";
-import { sniffFileType } from "../lib/file-type.ts";
+import { sniffFileType } from "../lib/files/file-type.ts";
 
 export interface OutgoingFilesOptions {
   readonly groupsFolder: string;

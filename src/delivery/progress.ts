@@ -1,9 +1,9 @@
 import type { Channel } from "../channels/channel.ts";
 import type { Group } from "../domain/group.ts";
 import type { IncomingMessage, OutgoingDraft } from "../domain/message.ts";
-import type { Clock } from "../lib/clock.ts";
-import { plainSentence } from "../lib/plain-words.ts";
-import { type Sleep, sleep } from "../lib/sleep.ts";
+import type { Clock } from "../lib/time/clock.ts";
+import { plainSentence } from "../lib/text/plain-words.ts";
+import { type Sleep, sleep } from "../lib/time/sleep.ts";
 
 export interface ProgressSettings {
   /** 0: never. */

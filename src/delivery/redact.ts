@@ -1,4 +1,4 @@
-import { SecretFinder } from "../lib/secret-finder.ts";
+import { SecretFinder } from "../lib/secrets/secret-finder.ts";
 
 /** A text without secrets, and whether there were any. */
 export interface Redacted {

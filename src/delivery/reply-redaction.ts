@@ -2,7 +2,7 @@ import type { Logger } from "pino";
 
 import type { NewEvent, Publish } from "../events/event.ts";
 import { toError } from "../lib/app-error.ts";
-import type { Clock } from "../lib/clock.ts";
+import type { Clock } from "../lib/time/clock.ts";
 import { formatReply } from "./format.ts";
 import type { TellOperator } from "./operator-notices.ts";
 import { createReplyRedaction } from "./redact.ts";

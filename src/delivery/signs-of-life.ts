@@ -1,5 +1,5 @@
 import type { Sign } from "../domain/message.ts";
-import { type Sleep, sleep } from "../lib/sleep.ts";
+import { type Sleep, sleep } from "../lib/time/sleep.ts";
 
 /** What a group is doing for somebody; undefined: nothing. */
 export type Activity = "waiting" | "running" | undefined;

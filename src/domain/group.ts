@@ -1,5 +1,5 @@
 import { AppError } from "../lib/app-error.ts";
-import { nearest } from "../lib/nearest.ts";
+import { nearest } from "../lib/text/nearest.ts";
 import type { Sender } from "./message.ts";
 
 /** `mention`: only when addressed. `always`: every message is for the agent. */

@@ -2,8 +2,8 @@ import { EventEmitter, once } from "node:events";
 
 import type { Logger } from "pino";
 
-import { boundedData, boundedName } from "../lib/bounded-data.ts";
-import type { Clock } from "../lib/clock.ts";
+import { boundedData, boundedName } from "../lib/text/bounded-data.ts";
+import type { Clock } from "../lib/time/clock.ts";
 import type { Store } from "../stores/store.ts";
 import type { HostEvent, NewEvent } from "./event.ts";
 import { Subscription } from "./subscription.ts";

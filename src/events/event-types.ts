@@ -1,5 +1,5 @@
 import { AppError } from "../lib/app-error.ts";
-import { nearest } from "../lib/nearest.ts";
+import { nearest } from "../lib/text/nearest.ts";
 import type { EventType } from "./event.ts";
 
 /** Every type of event, and what it tells. */

@@ -1,8 +1,8 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import { isIPv6, type Socket } from "node:net";
 
-import type { Clock } from "../lib/clock.ts";
-import { RateLimiter } from "../lib/rate-limiter.ts";
+import type { Clock } from "../lib/time/clock.ts";
+import { RateLimiter } from "../lib/time/rate-limiter.ts";
 
 const failuresPerMinute = 20;
 

@@ -1,5 +1,5 @@
-import type { Clock } from "../lib/clock.ts";
-import { RateLimiter } from "../lib/rate-limiter.ts";
+import type { Clock } from "../lib/time/clock.ts";
+import { RateLimiter } from "../lib/time/rate-limiter.ts";
 
 /** A request that was answered with "no", without anything that its sender wrote. */
 export interface HttpRefusal {

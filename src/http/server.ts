@@ -5,7 +5,7 @@ import type { Logger } from "pino";
 import type { Registry } from "prom-client";
 
 import { AppError, toError } from "../lib/app-error.ts";
-import type { Clock } from "../lib/clock.ts";
+import type { Clock } from "../lib/time/clock.ts";
 import { addHealthRoutes, openRoutes, type Readiness } from "./health.ts";
 import { createRefusalReport, type HttpRefusal } from "./refusals.ts";
 import { createErrorHandler, errorBody } from "./errors.ts";

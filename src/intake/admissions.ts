@@ -9,12 +9,12 @@ import {
 } from "../domain/group.ts";
 import type { OutgoingDraft } from "../domain/message.ts";
 import { AppError, isPassing } from "../lib/app-error.ts";
-import { plainSentence, quotedName } from "../lib/plain-words.ts";
+import { plainSentence, quotedName } from "../lib/text/plain-words.ts";
 import type { PendingCommand, Store } from "../stores/store.ts";
 import type { GroupRegistry } from "./group-registry.ts";
 import { greetingFor } from "./greeting.ts";
 import { createInOrder } from "./in-order.ts";
-import { ownCommand } from "../lib/own-command.ts";
+import { ownCommand } from "../lib/process/own-command.ts";
 
 export interface AdmissionOptions {
   readonly store: { readonly requests: Pick<Store["requests"], "get"> };

@@ -7,14 +7,14 @@ import type { Logger } from "pino";
 
 import type { IncomingAttachment, StoredAttachment } from "../domain/message.ts";
 import { AppError, isPassing, toError } from "../lib/app-error.ts";
-import { formatBytes } from "../lib/bytes.ts";
-import type { Clock } from "../lib/clock.ts";
-import { HostileFolder } from "../lib/open-hostile-file.ts";
-import { rejectAt } from "../lib/reject-at.ts";
+import { formatBytes } from "../lib/text/bytes.ts";
+import type { Clock } from "../lib/time/clock.ts";
+import { HostileFolder } from "../lib/files/open-hostile-file.ts";
+import { rejectAt } from "../lib/time/reject-at.ts";
 import { containerPaths } from "../protocol/paths.ts";
 import { imageBytes, imageTypes } from "../domain/part.ts";
-import { digestOfFile } from "../lib/file-digest.ts";
-import { type FileType, sniffedBytes, sniffFileType } from "../lib/file-type.ts";
+import { digestOfFile } from "../lib/files/file-digest.ts";
+import { type FileType, sniffedBytes, sniffFileType } from "../lib/files/file-type.ts";
 
 export interface InboxOptions {
   readonly groupsFolder: string;

@@ -9,7 +9,7 @@ import type {
   OutgoingDraft,
   StoredAttachment,
 } from "../domain/message.ts";
-import type { Clock } from "../lib/clock.ts";
+import type { Clock } from "../lib/time/clock.ts";
 import type { Store } from "../stores/store.ts";
 import { type AddressOptions, addressRule } from "./address.ts";
 import { cleanMessage } from "./clean-message.ts";

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 
 import type { ModelAnswer, ModelUsage, StopReason, ToolCall } from "../domain/model.ts";
-import { estimateTextTokens } from "../lib/text-tokens.ts";
+import { estimateTextTokens } from "../lib/text/text-tokens.ts";
 import { malformed } from "./failures.ts";
 import type { OnDelta } from "./provider.ts";
 

@@ -1,4 +1,4 @@
-import { systemClock } from "../lib/clock.ts";
+import { systemClock } from "../lib/time/clock.ts";
 import { AppError } from "../lib/app-error.ts";
 import { anthropic } from "./anthropic/definition.ts";
 import type { ProviderDefinition, ProviderPorts, ProviderSettings } from "./define-provider.ts";

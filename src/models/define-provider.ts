@@ -1,6 +1,6 @@
 import type * as z from "zod";
 
-import type { Clock } from "../lib/clock.ts";
+import type { Clock } from "../lib/time/clock.ts";
 import type { Provider } from "./provider.ts";
 
 /** One entry of `models.providers`: `kind` names the definition, the rest is what its schema allows. */

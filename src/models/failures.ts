@@ -1,5 +1,5 @@
-import type { Clock } from "../lib/clock.ts";
-import { hiddenCharacter } from "../lib/hidden-characters.ts";
+import type { Clock } from "../lib/time/clock.ts";
+import { hiddenCharacter } from "../lib/text/hidden-characters.ts";
 import { ProviderError } from "./provider.ts";
 import type { ProviderFailure } from "./provider.ts";
 import { SilenceError } from "./transport.ts";

@@ -6,8 +6,8 @@ import type { ModelAnswer, ModelMessage, ModelUsage, ToolDefinition } from "../d
 import type { Publish } from "../events/event.ts";
 import { partsOf } from "../domain/part.ts";
 import { AppError, toError } from "../lib/app-error.ts";
-import type { Clock } from "../lib/clock.ts";
-import type { Sleep } from "../lib/sleep.ts";
+import type { Clock } from "../lib/time/clock.ts";
+import type { Sleep } from "../lib/time/sleep.ts";
 import { budgetWarnings, reserveBudget } from "./budget.ts";
 import type { Reservation, UsageLedger } from "./budget.ts";
 import { capabilityOf, costUsd, outputTokensOf } from "./capabilities.ts";

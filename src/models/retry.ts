@@ -1,4 +1,4 @@
-import { type BackoffOptions, backoffMs } from "../lib/backoff.ts";
+import { type BackoffOptions, backoffMs } from "../lib/time/backoff.ts";
 import type { ProviderError, ProviderFailure } from "./provider.ts";
 
 /** All of it by chance (full jitter), so that groups that failed together do not come back together. */

@@ -3,7 +3,7 @@ import http from "node:http";
 import https from "node:https";
 import { Readable } from "node:stream";
 
-import { mebibyte } from "../lib/bytes.ts";
+import { mebibyte } from "../lib/text/bytes.ts";
 
 /** More than the longest answer of any model as server-sent events; what goes beyond is not an answer. */
 const maxResponseBytes = 128 * mebibyte;

@@ -1,6 +1,6 @@
 import * as z from "zod";
 
-import { isHeaderValue, notHeaderValue } from "../lib/header-value.ts";
+import { isHeaderValue, notHeaderValue } from "../lib/text/header-value.ts";
 
 /** The settings of a vendor that is reached by HTTP with a key. */
 export const vendorSettings = z.strictObject({

@@ -1,7 +1,7 @@
 import type { ModelMessage, ToolCall, ToolResult } from "../domain/model.ts";
 import type { Part } from "../domain/part.ts";
 import { describePart, partsOf } from "../domain/part.ts";
-import { estimateTextTokens } from "../lib/text-tokens.ts";
+import { estimateTextTokens } from "../lib/text/text-tokens.ts";
 import type { ProviderRequest } from "./provider.ts";
 
 /** Text as the vendor gets it; `undefined` when there is nothing in it, which all of them refuse. */

@@ -8,8 +8,8 @@ import type { RefusedMount } from "../domain/mount.ts";
 import type { HotContainerView } from "../domain/session.ts";
 import type { Step, Turn } from "../domain/turn.ts";
 import { AppError } from "../lib/app-error.ts";
-import type { Clock } from "../lib/clock.ts";
-import { utcDay } from "../lib/utc-day.ts";
+import type { Clock } from "../lib/time/clock.ts";
+import { utcDay } from "../lib/time/utc-day.ts";
 import type { OutboxStore, Store, TurnOutline, UsageStore, WaitingInGroup } from "../stores/store.ts";
 import { retryOutbox, send } from "./outbox.ts";
 import { createReadings, findTurn, requireGroup } from "./readings.ts";
@@ -18,7 +18,7 @@ import { resolveId } from "./resolve-id.ts";
 import { listWaiting } from "./waiting.ts";
 import { addWork, dropWork } from "./work.ts";
 import type { ChannelView, EngineView, HostStatus, NewGroup, Operations } from "./operations.ts";
-import { ownCommand } from "../lib/own-command.ts";
+import { ownCommand } from "../lib/process/own-command.ts";
 
 /** A channel as the operator's commands need it. `login` is there only where an account has to be linked. */
 export interface OperableChannel {

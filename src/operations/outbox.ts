@@ -1,11 +1,11 @@
 import type { Group } from "../domain/group.ts";
 import type { OutgoingMessage } from "../domain/message.ts";
 import { AppError } from "../lib/app-error.ts";
-import type { Clock } from "../lib/clock.ts";
-import { shorten } from "../lib/visible.ts";
+import type { Clock } from "../lib/time/clock.ts";
+import { shorten } from "../lib/text/visible.ts";
 import type { OutboxStore } from "../stores/store.ts";
 import type { Operations, OutboxView } from "./operations.ts";
-import { ownCommand } from "../lib/own-command.ts";
+import { ownCommand } from "../lib/process/own-command.ts";
 
 export interface OutboxOperationOptions {
   readonly store: { readonly outbox: Pick<OutboxStore, "add" | "get" | "list"> };

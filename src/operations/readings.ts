@@ -4,7 +4,7 @@ import type { ModelUsage } from "../domain/model.ts";
 import type { HotContainerView } from "../domain/session.ts";
 import type { Step, Turn } from "../domain/turn.ts";
 import { AppError } from "../lib/app-error.ts";
-import { utcDay } from "../lib/utc-day.ts";
+import { utcDay } from "../lib/time/utc-day.ts";
 import type { OutboxStore, Store, TurnOutline } from "../stores/store.ts";
 import type { GroupView, Readings, SessionView } from "./operations.ts";
 import { listOutbox } from "./outbox.ts";
@@ -13,7 +13,7 @@ import { lineTurns } from "./turn-lines.ts";
 import { reportTurn } from "./turn-report.ts";
 import { type WaitingOptions, waitingIn } from "./waiting.ts";
 import { listWork } from "./work.ts";
-import { ownCommand } from "../lib/own-command.ts";
+import { ownCommand } from "../lib/process/own-command.ts";
 
 /** What readings are made of: each is the smallest piece of the part that knows. */
 export interface ReadingOptions extends WaitingOptions {

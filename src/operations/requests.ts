@@ -2,9 +2,9 @@ import type { Actor } from "../domain/actor.ts";
 import type { Group, RequestSettlement } from "../domain/group.ts";
 import type { OutgoingDraft } from "../domain/message.ts";
 import { AppError } from "../lib/app-error.ts";
-import type { Clock } from "../lib/clock.ts";
+import type { Clock } from "../lib/time/clock.ts";
 import type { Store } from "../stores/store.ts";
-import { ownCommand } from "../lib/own-command.ts";
+import { ownCommand } from "../lib/process/own-command.ts";
 
 interface Decision {
   readonly outgoing: readonly OutgoingDraft[];

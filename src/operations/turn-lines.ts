@@ -1,7 +1,7 @@
 import type { GroupChat } from "../domain/group.ts";
 import type { ModelUsage } from "../domain/model.ts";
 import type { Turn } from "../domain/turn.ts";
-import { shorten } from "../lib/visible.ts";
+import { shorten } from "../lib/text/visible.ts";
 import type { TurnOutline, WaitingInGroup } from "../stores/store.ts";
 import type { TurnLine } from "./operations.ts";
 import { waitingIn } from "./waiting.ts";

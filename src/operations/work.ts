@@ -4,12 +4,12 @@ import { type Group, unknownGroup } from "../domain/group.ts";
 import { mainSessionKey, sideSessionKey } from "../domain/session.ts";
 import type { Work } from "../domain/work.ts";
 import { AppError } from "../lib/app-error.ts";
-import type { Clock } from "../lib/clock.ts";
-import { shorten } from "../lib/visible.ts";
+import type { Clock } from "../lib/time/clock.ts";
+import { shorten } from "../lib/text/visible.ts";
 import type { Store } from "../stores/store.ts";
 import type { NewOperatorWork, Operations, WorkView } from "./operations.ts";
 import { resolveId } from "./resolve-id.ts";
-import { ownCommand } from "../lib/own-command.ts";
+import { ownCommand } from "../lib/process/own-command.ts";
 
 export interface WorkOperationOptions {
   readonly store: {

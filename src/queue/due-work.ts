@@ -1,7 +1,7 @@
 import type { Logger } from "pino";
 
 import { toError } from "../lib/app-error.ts";
-import type { Clock } from "../lib/clock.ts";
+import type { Clock } from "../lib/time/clock.ts";
 import type { Store } from "../stores/store.ts";
 import type { QueuedSession } from "./session-queue.ts";
 

@@ -1,5 +1,5 @@
 import type { Place } from "../domain/place.ts";
-import { rejectAt } from "../lib/reject-at.ts";
+import { rejectAt } from "../lib/time/reject-at.ts";
 
 /** Work that has held its place for this long lets others that wait go first, before its next piece. */
 const sliceMs = 10_000;

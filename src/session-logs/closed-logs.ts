@@ -5,7 +5,7 @@ import type { Logger } from "pino";
 
 import type { Publish } from "../events/event.ts";
 import { toError } from "../lib/app-error.ts";
-import { digestOfFile } from "../lib/file-digest.ts";
+import { digestOfFile } from "../lib/files/file-digest.ts";
 import type { Store } from "../stores/store.ts";
 import { fullLogsAmong } from "./log-names.ts";
 

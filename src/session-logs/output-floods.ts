@@ -1,6 +1,6 @@
 import type { Publish } from "../events/event.ts";
-import type { Clock } from "../lib/clock.ts";
-import { RateLimiter } from "../lib/rate-limiter.ts";
+import type { Clock } from "../lib/time/clock.ts";
+import { RateLimiter } from "../lib/time/rate-limiter.ts";
 import type { FloodListener } from "./session-log.ts";
 
 /** A flood must not fill the audit log. */

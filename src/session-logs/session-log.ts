@@ -1,11 +1,11 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 
-import { CappedFile } from "../lib/capped-file.ts";
-import type { Clock } from "../lib/clock.ts";
-import { RateLimiter } from "../lib/rate-limiter.ts";
+import { CappedFile } from "../lib/files/capped-file.ts";
+import type { Clock } from "../lib/time/clock.ts";
+import { RateLimiter } from "../lib/time/rate-limiter.ts";
 import { nextClosingName, sessionLogFile } from "./log-names.ts";
-import { shorten, visible } from "../lib/visible.ts";
+import { shorten, visible } from "../lib/text/visible.ts";
 
 /** Who said a line: the host about the session, the agent through its mailbox, or the container's stdout and stderr. */
 export type SessionLogSource = "host" | "agent" | "container";

@@ -2,9 +2,9 @@ import type { Logger } from "pino";
 
 import type { Publish } from "../events/event.ts";
 import { toError } from "../lib/app-error.ts";
-import type { Clock } from "../lib/clock.ts";
-import { utcDay } from "../lib/utc-day.ts";
-import { type Sleep, sleep } from "../lib/sleep.ts";
+import type { Clock } from "../lib/time/clock.ts";
+import { utcDay } from "../lib/time/utc-day.ts";
+import { type Sleep, sleep } from "../lib/time/sleep.ts";
 import type { PrunedWindow } from "../stores/retention-store.ts";
 import type { Store } from "../stores/store.ts";
 

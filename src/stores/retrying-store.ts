@@ -1,8 +1,8 @@
 import type { Logger } from "pino";
 
 import { isPassing, toError } from "../lib/app-error.ts";
-import { backoffMs } from "../lib/backoff.ts";
-import { sleep } from "../lib/sleep.ts";
+import { backoffMs } from "../lib/time/backoff.ts";
+import { sleep } from "../lib/time/sleep.ts";
 import type { Store } from "./store.ts";
 
 const backoff = { firstMs: 100, longestMs: 2_000 };

@@ -1,6 +1,6 @@
 import type { Group } from "../domain/group.ts";
 import type { StepBody, Turn } from "../domain/turn.ts";
-import type { Clock } from "../lib/clock.ts";
+import type { Clock } from "../lib/time/clock.ts";
 import type { InterventionStore, SetAside, SetAsideWords } from "../stores/store.ts";
 import { closingStep } from "./closing-step.ts";
 import { draftFor } from "./turn-options.ts";

@@ -1,5 +1,5 @@
 import type { StepBody } from "../domain/turn.ts";
-import { escapeText } from "../lib/markup.ts";
+import { escapeText } from "../lib/text/markup.ts";
 import type { NewStep } from "../stores/store.ts";
 
 /** Tells the model at the next turn how this one ended, so that it does not take silence for success. One line, whatever the reason. */

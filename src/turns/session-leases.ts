@@ -2,7 +2,7 @@ import type { Logger } from "pino";
 
 import type { Lease } from "../domain/lease.ts";
 import { toError } from "../lib/app-error.ts";
-import type { Clock } from "../lib/clock.ts";
+import type { Clock } from "../lib/time/clock.ts";
 import type { Store } from "../stores/store.ts";
 
 /** Longer than a host may be held up by anything but its end. */

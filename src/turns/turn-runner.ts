@@ -6,9 +6,9 @@ import { isSessionOf, mainSessionKey, type Session } from "../domain/session.ts"
 import type { Turn } from "../domain/turn.ts";
 import type { Cause, ReplyTarget } from "../domain/work.ts";
 import { AppError, isPassing, toError } from "../lib/app-error.ts";
-import { backoffMs } from "../lib/backoff.ts";
-import { plainSentence } from "../lib/plain-words.ts";
-import { sleep } from "../lib/sleep.ts";
+import { backoffMs } from "../lib/time/backoff.ts";
+import { plainSentence } from "../lib/text/plain-words.ts";
+import { sleep } from "../lib/time/sleep.ts";
 import type { Place } from "../domain/place.ts";
 import { ActiveTurn } from "./active-turn.ts";
 import type { Outcome } from "./active-turn.ts";

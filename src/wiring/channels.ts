@@ -6,7 +6,7 @@ import { SupervisedChannel } from "../channels/supervisor.ts";
 import { unconnected } from "../channels/unconnected.ts";
 import type { Group } from "../domain/group.ts";
 import { AppError } from "../lib/app-error.ts";
-import { sleep } from "../lib/sleep.ts";
+import { sleep } from "../lib/time/sleep.ts";
 import type { ChannelStateStore, Store } from "../stores/store.ts";
 import type { AppContext } from "./context.ts";
 

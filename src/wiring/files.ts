@@ -8,7 +8,7 @@ import { OutgoingFiles } from "../delivery/outgoing-files.ts";
 import { hostUid } from "./context.ts";
 import type { AppContext } from "./context.ts";
 import { BlobFolder } from "../blobs/blob-folder.ts";
-import { mebibyte } from "../lib/bytes.ts";
+import { mebibyte } from "../lib/text/bytes.ts";
 
 const measureMs = 20_000;
 

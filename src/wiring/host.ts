@@ -18,7 +18,7 @@ import type { Readiness } from "../http/health.ts";
 import { ChatBook } from "../intake/chat-book.ts";
 import { IntakeGuard } from "../intake/intake-guard.ts";
 import { TurnPace } from "../intake/turn-pace.ts";
-import { mebibyte } from "../lib/bytes.ts";
+import { mebibyte } from "../lib/text/bytes.ts";
 import { countEvents } from "../metrics/count-events.ts";
 import { addGauges, createMetrics, measureEventLoop } from "../metrics/metrics.ts";
 import type { Operations } from "../operations/operations.ts";

@@ -17,8 +17,8 @@ import { openInbox } from "./files.ts";
 import type { IntakeGuard } from "../intake/intake-guard.ts";
 import type { Interventions } from "./interventions.ts";
 import { createStrangers } from "./onboarding.ts";
-import { mebibyte } from "../lib/bytes.ts";
-import { Timers } from "../lib/timers.ts";
+import { mebibyte } from "../lib/text/bytes.ts";
+import { Timers } from "../lib/time/timers.ts";
 
 export interface IntakeOptions {
   readonly groups: GroupRegistry;

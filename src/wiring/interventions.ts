@@ -8,7 +8,7 @@ import type { Turn } from "../domain/turn.ts";
 import { totalUsdPerDay } from "../domain/usage.ts";
 import { isPassing } from "../lib/app-error.ts";
 import { PendingCheck } from "../lib/pending-check.ts";
-import { utcDay } from "../lib/utc-day.ts";
+import { utcDay } from "../lib/time/utc-day.ts";
 import type { Admissions } from "../intake/admissions.ts";
 import type { GroupRegistry } from "../intake/group-registry.ts";
 import type { TurnPace } from "../intake/turn-pace.ts";

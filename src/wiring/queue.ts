@@ -2,7 +2,7 @@ import type { SignsOfLife } from "../delivery/signs-of-life.ts";
 import { isSessionOf, mainSessionKey } from "../domain/session.ts";
 import type { GroupRegistry } from "../intake/group-registry.ts";
 import { toError } from "../lib/app-error.ts";
-import { Timers } from "../lib/timers.ts";
+import { Timers } from "../lib/time/timers.ts";
 import { DueWork } from "../queue/due-work.ts";
 import { mainSessionOf, SessionQueue } from "../queue/session-queue.ts";
 import type { EngineWait } from "../sandbox/engine/engine-wait.ts";

@@ -12,7 +12,7 @@ import type { Readings } from "../operations/operations.ts";
 import { createReadings } from "../operations/readings.ts";
 import { openStoreReader } from "../stores/catalog.ts";
 import type { StoreReader } from "../stores/define-store.ts";
-import { ownCommand } from "../lib/own-command.ts";
+import { ownCommand } from "../lib/process/own-command.ts";
 
 /** What a host that does not run has left, to be looked at as if it did. Nothing is changed. Throws `store_failed`. */
 export async function readStoppedHost(

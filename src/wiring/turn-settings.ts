@@ -7,7 +7,7 @@ import { createModelCalls, type ModelCalls } from "../models/model-calls.ts";
 import type { Provider } from "../models/provider.ts";
 import { ProviderSet } from "../models/provider-set.ts";
 import { openLateProvider } from "../models/catalog.ts";
-import { sleep } from "../lib/sleep.ts";
+import { sleep } from "../lib/time/sleep.ts";
 import { toError } from "../lib/app-error.ts";
 import type { TurnSettings } from "../turns/turn-options.ts";
 import type { AppContext } from "./context.ts";

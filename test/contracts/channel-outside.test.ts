@@ -5,7 +5,7 @@ import { describe, expect } from "vitest";
 
 import type { Channel } from "../../src/channels/channel.ts";
 import type { ChannelPorts } from "../../src/channels/define-channel.ts";
-import { systemClock } from "../../src/lib/clock.ts";
+import { systemClock } from "../../src/lib/time/clock.ts";
 import { line } from "../fixtures/adapters/line-channel.ts";
 import { LinePeer } from "../support/line-peer.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";

@@ -4,7 +4,7 @@ import { text as readText } from "node:stream/consumers";
 import { describe } from "vitest";
 
 import { TerminalChannel } from "../../src/channels/terminal/terminal-channel.ts";
-import { systemClock } from "../../src/lib/clock.ts";
+import { systemClock } from "../../src/lib/time/clock.ts";
 import { byName, type ChannelDriver, testChannel } from "./channel.ts";
 
 async function openTerminal(): Promise<ChannelDriver> {

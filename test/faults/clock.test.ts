@@ -8,8 +8,8 @@ import { startHost } from "../../src/wiring/host.ts";
 import { readEnvironment } from "../../src/config/environment.ts";
 import { prepareHome } from "../../src/config/home.ts";
 import { loadConfig } from "../../src/config/load.ts";
-import { Redaction } from "../../src/lib/redaction.ts";
-import { systemClock } from "../../src/lib/clock.ts";
+import { Redaction } from "../../src/lib/secrets/redaction.ts";
+import { systemClock } from "../../src/lib/time/clock.ts";
 import { crabpot, jsonLines } from "../support/crabpot.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 

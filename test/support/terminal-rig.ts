@@ -1,7 +1,7 @@
 import { PassThrough } from "node:stream";
 
 import { TerminalChannel, type TerminalOptions } from "../../src/channels/terminal/terminal-channel.ts";
-import { systemClock } from "../../src/lib/clock.ts";
+import { systemClock } from "../../src/lib/time/clock.ts";
 
 /** A terminal of streams, with somebody or a program at the other end. */
 export interface TerminalRig extends AsyncDisposable {

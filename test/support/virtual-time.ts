@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 
-import type { Clock } from "../../src/lib/clock.ts";
-import type { Sleep } from "../../src/lib/sleep.ts";
+import type { Clock } from "../../src/lib/time/clock.ts";
+import type { Sleep } from "../../src/lib/time/sleep.ts";
 
 interface Sleeper {
   readonly at: number;

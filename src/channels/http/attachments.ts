@@ -2,7 +2,7 @@ import { open } from "node:fs/promises";
 
 import type { AttachmentKind, IncomingAttachment } from "../../domain/message.ts";
 import { AppError } from "../../lib/app-error.ts";
-import { formatBytes } from "../../lib/bytes.ts";
+import { formatBytes } from "../../lib/text/bytes.ts";
 import type { MessageBody } from "./requests.ts";
 
 /** A multiple of four, so that each piece can be read by itself; in between, the host gets to other things. */

@@ -4,11 +4,11 @@ import { createColors } from "picocolors";
 
 import type { IncomingMessage, OutgoingMessage, ProgressLine, Sign } from "../../domain/message.ts";
 import { toError } from "../../lib/app-error.ts";
-import { formatBytes } from "../../lib/bytes.ts";
-import type { Clock } from "../../lib/clock.ts";
-import { sleep } from "../../lib/sleep.ts";
-import { visible } from "../../lib/visible.ts";
-import { columnsOf } from "../../lib/wrap-line.ts";
+import { formatBytes } from "../../lib/text/bytes.ts";
+import type { Clock } from "../../lib/time/clock.ts";
+import { sleep } from "../../lib/time/sleep.ts";
+import { visible } from "../../lib/text/visible.ts";
+import { columnsOf } from "../../lib/text/wrap-line.ts";
 import type { AcceptMessage, Channel, ChannelEvents, ChannelState, Receipt } from "../channel.ts";
 import type { HostConsole } from "../define-channel.ts";
 import { formatText, type MisaddressedLine, parseLine } from "./line.ts";

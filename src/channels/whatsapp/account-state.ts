@@ -1,4 +1,4 @@
-import type { Clock } from "../../lib/clock.ts";
+import type { Clock } from "../../lib/time/clock.ts";
 import type { ChannelStateStore } from "../../stores/store.ts";
 import { Directory } from "./directory.ts";
 import { Recent } from "./outlet.ts";

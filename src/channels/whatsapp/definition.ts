@@ -1,7 +1,7 @@
 import { defineChannel } from "../define-channel.ts";
 import { whatsAppSettings } from "./settings.ts";
 import { workerVariables } from "./worker-variables.ts";
-import { ownCommand } from "../../lib/own-command.ts";
+import { ownCommand } from "../../lib/process/own-command.ts";
 
 const chatId = /^\d+(?:-\d+)?@(?:g\.us|lid|s\.whatsapp\.net)$/;
 

@@ -2,8 +2,8 @@ import type { Logger } from "pino";
 
 import type { IncomingAttachment, IncomingMessage } from "../../domain/message.ts";
 import { toError } from "../../lib/app-error.ts";
-import { backoffMs } from "../../lib/backoff.ts";
-import type { Sleep } from "../../lib/sleep.ts";
+import { backoffMs } from "../../lib/time/backoff.ts";
+import type { Sleep } from "../../lib/time/sleep.ts";
 import type { ChannelStateStore } from "../../stores/store.ts";
 import type { AcceptMessage } from "../channel.ts";
 import {

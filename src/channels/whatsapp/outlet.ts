@@ -4,8 +4,8 @@ import type { Logger } from "pino";
 
 import type { OutgoingMessage, OutgoingReaction, ProgressLine, Sign } from "../../domain/message.ts";
 import { toError } from "../../lib/app-error.ts";
-import type { Clock } from "../../lib/clock.ts";
-import type { Sleep } from "../../lib/sleep.ts";
+import type { Clock } from "../../lib/time/clock.ts";
+import type { Sleep } from "../../lib/time/sleep.ts";
 import { SendError } from "../channel.ts";
 import type { Arrival } from "./arrival.ts";
 import type { HostCalls, SendOrder, SendOutcome, WorkerCalls } from "./calls.ts";

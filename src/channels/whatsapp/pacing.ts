@@ -1,6 +1,6 @@
-import { jittered } from "../../lib/backoff.ts";
-import type { Clock } from "../../lib/clock.ts";
-import { RateLimiter } from "../../lib/rate-limiter.ts";
+import { jittered } from "../../lib/time/backoff.ts";
+import type { Clock } from "../../lib/time/clock.ts";
+import { RateLimiter } from "../../lib/time/rate-limiter.ts";
 import { SendError } from "../channel.ts";
 
 export interface PacingLimits {

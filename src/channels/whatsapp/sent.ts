@@ -1,4 +1,4 @@
-import type { Clock } from "../../lib/clock.ts";
+import type { Clock } from "../../lib/time/clock.ts";
 import type { ChannelStateStore } from "../../stores/store.ts";
 
 /** Members who cannot read a message ask for it again within minutes; a day is plenty. */

@@ -2,7 +2,7 @@ import { loadAttacks, runAttacks } from "../../../redteam/suite/run.ts";
 import type { CommandContext } from "../context.ts";
 import type { CheckResult } from "./check.ts";
 import { bad, good } from "./check.ts";
-import { ownCommand } from "../../lib/own-command.ts";
+import { ownCommand } from "../../lib/process/own-command.ts";
 
 /** The quick part of the suite, against a host with a home of its own on this installation's engine and image. */
 export async function checkByAttacks({ environment }: CommandContext): Promise<CheckResult[]> {

@@ -4,11 +4,11 @@ import SQLite from "better-sqlite3";
 
 import type { HomePaths } from "../../config/home.ts";
 import { toError } from "../../lib/app-error.ts";
-import { shellQuoted } from "../../lib/paths.ts";
+import { shellQuoted } from "../../lib/files/paths.ts";
 import { describeAuditFault, verifyHomeAudit } from "../audit-check.ts";
 import type { CheckResult } from "./check.ts";
 import { bad, good, warning } from "./check.ts";
-import { ownCommand } from "../../lib/own-command.ts";
+import { ownCommand } from "../../lib/process/own-command.ts";
 
 /** SQLite's own check, on a read-only connection: also while a host is running. */
 export async function checkDatabase(paths: HomePaths): Promise<CheckResult> {

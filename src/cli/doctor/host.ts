@@ -4,13 +4,13 @@ import { join } from "node:path";
 import { configuredGroups } from "../../config/groups.ts";
 import { describeFault, loadConfig } from "../../config/load.ts";
 import { AppError } from "../../lib/app-error.ts";
-import { shellQuoted } from "../../lib/paths.ts";
+import { shellQuoted } from "../../lib/files/paths.ts";
 import type { ChannelView, HostStatus } from "../../operations/operations.ts";
 import { renamedGroups } from "../config-check.ts";
 import type { CommandContext } from "../context.ts";
 import type { CheckResult } from "./check.ts";
 import { bad, good, warning } from "./check.ts";
-import { ownCommand } from "../../lib/own-command.ts";
+import { ownCommand } from "../../lib/process/own-command.ts";
 
 /** Real folders, not links to somewhere else, with instructions that can be read. */
 export async function checkGroupFolders(context: CommandContext): Promise<CheckResult[]> {

@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import type { HomePaths } from "../../config/home.ts";
 import { readTrustedFile } from "../../config/config-file.ts";
 import { folderFault, octal } from "../../config/trust.ts";
-import { shellQuoted } from "../../lib/paths.ts";
+import { shellQuoted } from "../../lib/files/paths.ts";
 import type { CheckResult } from "./check.ts";
 import { bad, good, warning } from "./check.ts";
 

@@ -5,7 +5,7 @@ import { loadConfig } from "../../config/load.ts";
 import type { Group } from "../../domain/group.ts";
 import { readAllowlist } from "../../sandbox/mounts/allowlist.ts";
 import type { MountDenial } from "../../sandbox/mounts/rules.ts";
-import { shellQuoted } from "../../lib/paths.ts";
+import { shellQuoted } from "../../lib/files/paths.ts";
 import type { CommandContext } from "../context.ts";
 import { judgeNow } from "../mounts.ts";
 import type { CheckResult } from "./check.ts";

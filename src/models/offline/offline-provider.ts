@@ -1,6 +1,6 @@
 import type { ModelAnswer, ModelMessage, ToolDefinition, ToolResult } from "../../domain/model.ts";
 import { describeParts, partsOf } from "../../domain/part.ts";
-import { estimateTextTokens } from "../../lib/text-tokens.ts";
+import { estimateTextTokens } from "../../lib/text/text-tokens.ts";
 import { ProviderError } from "../provider.ts";
 import type { OnDelta, OnUsage, Provider, ProviderRequest } from "../provider.ts";
 import { callsOf, newMessages } from "./script.ts";

@@ -2,7 +2,7 @@ import type { ToolCall } from "../../domain/model.ts";
 import type { UserContent } from "../../domain/part.ts";
 import { partsOf } from "../../domain/part.ts";
 import type { ModelMessage } from "../../domain/model.ts";
-import { unescapeText } from "../../lib/markup.ts";
+import { unescapeText } from "../../lib/text/markup.ts";
 
 /** A message to the agent, as the scripted model reads it. */
 export interface HeardMessage {

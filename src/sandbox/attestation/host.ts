@@ -1,7 +1,7 @@
 import { readFile, readlink, stat } from "node:fs/promises";
 
 import type { ContainerCgroups } from "../cgroups/container-cgroups.ts";
-import { parseMountInfo, type MountPoint } from "../../lib/mount-points.ts";
+import { parseMountInfo, type MountPoint } from "../../lib/files/mount-points.ts";
 
 /** What the host's own kernel says about a container's first process: not forgeable from inside. */
 export interface HostView {

@@ -1,6 +1,6 @@
 import { containerPaths } from "../../protocol/paths.ts";
 import type { CreateBody } from "../engine/engine.ts";
-import { isWithin } from "../../lib/paths.ts";
+import { isWithin } from "../../lib/files/paths.ts";
 import { maskedPaths, readonlyPaths } from "../profile/profile.ts";
 
 /** A mount as it is seen in a container, from inside or outside. */

@@ -1,4 +1,4 @@
-import { proportionalMb } from "../../lib/proportional-memory.ts";
+import { proportionalMb } from "../../lib/process/proportional-memory.ts";
 import type { ContainerCgroups } from "./container-cgroups.ts";
 
 /**

@@ -4,7 +4,7 @@ import { createServer } from "node:net";
 import type { Server, Socket } from "node:net";
 
 import { toError } from "../../lib/app-error.ts";
-import { withShortPath } from "../../lib/socket-path.ts";
+import { withShortPath } from "../../lib/files/socket-path.ts";
 import { maxRequestBytes, parseConnectRequest } from "./connect-request.ts";
 import { Passage } from "./passage.ts";
 import type { PassageOptions } from "./passage.ts";

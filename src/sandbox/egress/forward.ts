@@ -3,7 +3,7 @@ import { request as httpsRequest } from "node:https";
 import { pipeline } from "node:stream/promises";
 
 import type { Destination, InjectedSecret } from "../../domain/egress.ts";
-import type { SecretFinder } from "../../lib/secret-finder.ts";
+import type { SecretFinder } from "../../lib/secrets/secret-finder.ts";
 import { requestHeaders, responseHead } from "./inspected-headers.ts";
 import { isCompressed, say } from "./inner-refusals.ts";
 import { defaultEgressLimits } from "./meter.ts";

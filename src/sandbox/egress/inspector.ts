@@ -6,7 +6,7 @@ import { createSecureContext, TLSSocket } from "node:tls";
 import type { SecureContext } from "node:tls";
 
 import type { Destination, InjectedSecret } from "../../domain/egress.ts";
-import type { SecretFinder } from "../../lib/secret-finder.ts";
+import type { SecretFinder } from "../../lib/secrets/secret-finder.ts";
 import type { Authority } from "./authority.ts";
 import { forward } from "./forward.ts";
 import { refusalOf, say } from "./inner-refusals.ts";

@@ -1,4 +1,4 @@
-import { RateLimiter } from "../../lib/rate-limiter.ts";
+import { RateLimiter } from "../../lib/time/rate-limiter.ts";
 
 /** What a group may use of its way out. */
 export interface EgressLimits {

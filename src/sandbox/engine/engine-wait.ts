@@ -1,7 +1,7 @@
 import type { Logger } from "pino";
 
 import { AppError, toError } from "../../lib/app-error.ts";
-import { sleep } from "../../lib/sleep.ts";
+import { sleep } from "../../lib/time/sleep.ts";
 
 const retryMs = 1_000;
 

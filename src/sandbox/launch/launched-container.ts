@@ -2,7 +2,7 @@ import type { LimitCounters } from "../../domain/limit.ts";
 import type { MountSighting } from "../../domain/mount.ts";
 import { AppError } from "../../lib/app-error.ts";
 import { memoize } from "../../lib/memoize.ts";
-import { sleep } from "../../lib/sleep.ts";
+import { sleep } from "../../lib/time/sleep.ts";
 import type { ProbeReport } from "../../protocol/messages.ts";
 import { attest } from "../attestation/attestation.ts";
 import type { Evidence } from "../attestation/attestation.ts";

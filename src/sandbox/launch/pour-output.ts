@@ -1,6 +1,6 @@
 import type { Readable } from "node:stream";
 
-import { RateLimiter } from "../../lib/rate-limiter.ts";
+import { RateLimiter } from "../../lib/time/rate-limiter.ts";
 
 /** Bytes that are taken; what a container prints beyond that waits, and with it the container. */
 const byteLimit = { count: 256 * 1024, periodMs: 100 };

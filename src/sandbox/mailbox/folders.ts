@@ -1,7 +1,7 @@
 import { chmod, chown, mkdir, readdir, rm, rmdir } from "node:fs/promises";
 import { join } from "node:path";
 
-import { HostileFolder } from "../../lib/open-hostile-file.ts";
+import { HostileFolder } from "../../lib/files/open-hostile-file.ts";
 import { mailboxFolders } from "../../protocol/paths.ts";
 
 export interface MailboxPaths {

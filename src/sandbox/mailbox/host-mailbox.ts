@@ -1,7 +1,7 @@
 import type { Logger } from "pino";
 
 import { AppError } from "../../lib/app-error.ts";
-import { type HostileCopy, HostileFolder } from "../../lib/open-hostile-file.ts";
+import { type HostileCopy, HostileFolder } from "../../lib/files/open-hostile-file.ts";
 import type { AgentMessage, HostPayload } from "../../protocol/messages.ts";
 import { makeMailboxFolders, removeMailboxFolders } from "./folders.ts";
 import { MailboxReader } from "./reader.ts";

@@ -1,7 +1,7 @@
 import type { Logger } from "pino";
 
 import { toError } from "../../lib/app-error.ts";
-import type { HostileFolder } from "../../lib/open-hostile-file.ts";
+import type { HostileFolder } from "../../lib/files/open-hostile-file.ts";
 import { limits } from "../../protocol/limits.ts";
 import { decodeMessage, messageFileId, temporaryFilePattern } from "../../protocol/mailbox-file.ts";
 import { agentMessage } from "../../protocol/messages.ts";

@@ -1,7 +1,7 @@
 import { readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
-import type { HostileFolder } from "../../lib/open-hostile-file.ts";
+import type { HostileFolder } from "../../lib/files/open-hostile-file.ts";
 
 /** What the operator can look at after a violation, and no more, so that a hostile agent cannot fill the disk with it. */
 const keptFiles = 32;

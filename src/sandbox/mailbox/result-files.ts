@@ -1,4 +1,4 @@
-import type { HostileCopy, HostileFolder } from "../../lib/open-hostile-file.ts";
+import type { HostileCopy, HostileFolder } from "../../lib/files/open-hostile-file.ts";
 import { limits } from "../../protocol/limits.ts";
 import { filesFolder } from "../../protocol/paths.ts";
 

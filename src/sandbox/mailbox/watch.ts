@@ -1,7 +1,7 @@
 import { watch } from "node:fs";
 import type { FSWatcher } from "node:fs";
 
-import { RateLimiter } from "../../lib/rate-limiter.ts";
+import { RateLimiter } from "../../lib/time/rate-limiter.ts";
 
 export interface MailboxWatchOptions {
   readonly folder: string;

@@ -5,7 +5,7 @@ import * as z from "zod";
 
 import type { Access } from "../../domain/group.ts";
 import { AppError, toError } from "../../lib/app-error.ts";
-import { expandHome, hasHiddenCharacters, isWithin, shellQuoted } from "../../lib/paths.ts";
+import { expandHome, hasHiddenCharacters, isWithin, shellQuoted } from "../../lib/files/paths.ts";
 
 /** An allowlist is a few lines; more is a mistake. */
 const maxAllowlistBytes = 256 * 1024;

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 
 import type { MountGrant } from "./rules.ts";
 import type { ContainerUser } from "../profile/profile.ts";
-import { shellQuoted } from "../../lib/paths.ts";
+import { shellQuoted } from "../../lib/files/paths.ts";
 
 /**
  * Own user ids begin above those that systems hand out to people (up to 60000) and to the first containers of other

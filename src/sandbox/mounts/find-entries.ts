@@ -4,7 +4,7 @@ import type { FileHandle } from "node:fs/promises";
 import type { Readable } from "node:stream";
 
 import { AppError } from "../../lib/app-error.ts";
-import { hiddenCharacter } from "../../lib/hidden-characters.ts";
+import { hiddenCharacter } from "../../lib/text/hidden-characters.ts";
 
 /** An entry below a folder. */
 export interface FoundEntry {

@@ -8,7 +8,7 @@ import { containerPaths } from "../../protocol/paths.ts";
 import { executionPointKind, executionPointTests } from "./execution-points.ts";
 import { findEntries, type FoundEntry } from "./find-entries.ts";
 import { recheckMount } from "./identity.ts";
-import { foldName } from "../../lib/paths.ts";
+import { foldName } from "../../lib/files/paths.ts";
 import type { MountGrant } from "./rules.ts";
 import { shown, type RefuseName } from "./walk.ts";
 import { openBelow, openFolder } from "./open-below.ts";

@@ -1,6 +1,6 @@
 import { realpath } from "node:fs/promises";
 
-import { components, foldName, isWithin } from "../../lib/paths.ts";
+import { components, foldName, isWithin } from "../../lib/files/paths.ts";
 
 /** Folders of this installation and its user, which are never mounted. */
 export interface OwnPlaces {

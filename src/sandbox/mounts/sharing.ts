@@ -2,8 +2,8 @@ import { stat } from "node:fs/promises";
 import { dirname } from "node:path";
 
 import type { MountGrant, MountVerdict } from "./rules.ts";
-import { isWithin } from "../../lib/paths.ts";
-import { otherPathsOf, type MountPoint } from "../../lib/mount-points.ts";
+import { isWithin } from "../../lib/files/paths.ts";
+import { otherPathsOf, type MountPoint } from "../../lib/files/mount-points.ts";
 
 /** What another group would get of what it asks for. */
 export interface OtherGrants {

@@ -1,4 +1,4 @@
-import { hasHiddenCharacters, isWithin } from "../../lib/paths.ts";
+import { hasHiddenCharacters, isWithin } from "../../lib/files/paths.ts";
 
 /** Longest target, so that the path in the container and its name in messages stay readable. */
 const maxTargetChars = 200;

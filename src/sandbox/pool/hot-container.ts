@@ -1,6 +1,6 @@
 import type { HotContainerView } from "../../domain/session.ts";
 import type { LimitCounters, LimitHit } from "../../domain/limit.ts";
-import type { HostileCopy } from "../../lib/open-hostile-file.ts";
+import type { HostileCopy } from "../../lib/files/open-hostile-file.ts";
 import { AppError } from "../../lib/app-error.ts";
 import type { AgentMessage, AgentPayload, HostPayload, ProbeReport } from "../../protocol/messages.ts";
 import { describeExit, hitsBetween } from "./container-limits.ts";

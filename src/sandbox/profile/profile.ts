@@ -1,6 +1,6 @@
 import { containerPaths } from "../../protocol/paths.ts";
 import { seccompProfile } from "./seccomp.ts";
-import { mebibyte } from "../../lib/bytes.ts";
+import { mebibyte } from "../../lib/text/bytes.ts";
 
 /** What the configuration's `sandbox` section says of a container's size and runtime. */
 export interface SandboxSize {

@@ -4,7 +4,7 @@ import { protectedFileNames } from "../../domain/protected-file.ts";
 import { AppError } from "../../lib/app-error.ts";
 import { containerPaths } from "../../protocol/paths.ts";
 import type { CreateBody } from "../engine/engine.ts";
-import { isWithin } from "../../lib/paths.ts";
+import { isWithin } from "../../lib/files/paths.ts";
 import { maskedPaths, readonlyPaths } from "./profile.ts";
 import { seccompProfile } from "./seccomp.ts";
 

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { chmod, mkdir, open, readdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 
-import type { HostileFolder } from "../../lib/open-hostile-file.ts";
+import type { HostileFolder } from "../../lib/files/open-hostile-file.ts";
 
 const draftEnd = ".new";
 const readableByAll = 0o644;

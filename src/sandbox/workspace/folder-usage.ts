@@ -5,7 +5,7 @@ import { text } from "node:stream/consumers";
 
 import type { FolderUsage } from "../../domain/limit.ts";
 import { AppError } from "../../lib/app-error.ts";
-import { HostileFolder } from "../../lib/open-hostile-file.ts";
+import { HostileFolder } from "../../lib/files/open-hostile-file.ts";
 
 /** Up to so many entries are looked at by the host itself, which takes it a millisecond; starting a process takes ten. */
 const mostEntries = 100;

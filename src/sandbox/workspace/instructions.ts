@@ -5,12 +5,12 @@ import type { Logger } from "pino";
 import { instructionsFile } from "../../domain/protected-file.ts";
 import type { ProtectedFile } from "../../domain/protected-file.ts";
 import type { Publish } from "../../events/event.ts";
-import type { Clock } from "../../lib/clock.ts";
-import type { HostileRefusal } from "../../lib/open-hostile-file.ts";
+import type { Clock } from "../../lib/time/clock.ts";
+import type { HostileRefusal } from "../../lib/files/open-hostile-file.ts";
 import type { Store } from "../../stores/store.ts";
 import { ProtectedFiles } from "./protected-files.ts";
 import type { RefusedChange } from "./protected-files.ts";
-import { ownCommand } from "../../lib/own-command.ts";
+import { ownCommand } from "../../lib/process/own-command.ts";
 
 interface InstructionsOptions {
   /** Of the groups, and of the host's copies of what is in use. */

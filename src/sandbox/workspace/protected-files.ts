@@ -6,8 +6,8 @@ import { join } from "node:path";
 import { instructionsFile, protectedFileNames } from "../../domain/protected-file.ts";
 import type { ProtectedFile, ProtectedFileName } from "../../domain/protected-file.ts";
 import { AppError } from "../../lib/app-error.ts";
-import { HostileFolder } from "../../lib/open-hostile-file.ts";
-import type { HostileRefusal } from "../../lib/open-hostile-file.ts";
+import { HostileFolder } from "../../lib/files/open-hostile-file.ts";
+import type { HostileRefusal } from "../../lib/files/open-hostile-file.ts";
 import { FileCopies } from "./file-copies.ts";
 
 /** A protected file with the content that is in use. */

@@ -2,7 +2,7 @@ import type { Logger } from "pino";
 
 import type { FolderUsage, LimitHit } from "../../domain/limit.ts";
 import { AppError } from "../../lib/app-error.ts";
-import { mebibyte } from "../../lib/bytes.ts";
+import { mebibyte } from "../../lib/text/bytes.ts";
 
 export interface WatchedContainer {
   readonly group: string;

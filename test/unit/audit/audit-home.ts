@@ -5,7 +5,7 @@ import { pino } from "pino";
 
 import { AuditLog, type AuditLogOptions } from "../../../src/audit/log.ts";
 import { verifyAudit, type VerifyOptions, type VerifyResult } from "../../../src/audit/verify.ts";
-import type { Clock } from "../../../src/lib/clock.ts";
+import type { Clock } from "../../../src/lib/time/clock.ts";
 import { openStore } from "../../../src/stores/catalog.ts";
 import type { AuditIndex, Store } from "../../../src/stores/store.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";

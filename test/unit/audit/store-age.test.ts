@@ -10,7 +10,7 @@ import { expect, test } from "vitest";
 
 import { AuditLog } from "../../../src/audit/log.ts";
 import { verifyAudit, type VerifyResult } from "../../../src/audit/verify.ts";
-import { systemClock } from "../../../src/lib/clock.ts";
+import { systemClock } from "../../../src/lib/time/clock.ts";
 import { openAuditWitness, openStore } from "../../../src/stores/catalog.ts";
 import type { AuditIndex } from "../../../src/stores/store.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";

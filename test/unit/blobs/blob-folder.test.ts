@@ -9,7 +9,7 @@ import { expect, test } from "vitest";
 
 import { BlobFolder } from "../../../src/blobs/blob-folder.ts";
 import { removeUnreferenced } from "../../../src/blobs/remove-unreferenced.ts";
-import { HostileFolder } from "../../../src/lib/open-hostile-file.ts";
+import { HostileFolder } from "../../../src/lib/files/open-hostile-file.ts";
 import { picture } from "../../contracts/store-blobs.ts";
 import { byMessage } from "../../contracts/store-setup.ts";
 import { openTestStore } from "../../support/open-test-store.ts";

@@ -6,7 +6,7 @@ import { describe, expect, test } from "vitest";
 
 import type { Receipt } from "../../../src/channels/channel.ts";
 import { formatText, parseLine } from "../../../src/channels/terminal/line.ts";
-import { DivertibleOutput } from "../../../src/lib/divertible-output.ts";
+import { DivertibleOutput } from "../../../src/lib/process/divertible-output.ts";
 import { reply } from "../../contracts/channel.ts";
 import { openTerminalRig as openRig } from "../../support/terminal-rig.ts";
 

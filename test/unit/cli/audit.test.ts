@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 
 import { AuditLog } from "../../../src/audit/log.ts";
 import { prepareHome } from "../../../src/config/home.ts";
-import { systemClock } from "../../../src/lib/clock.ts";
+import { systemClock } from "../../../src/lib/time/clock.ts";
 import { openStore } from "../../../src/stores/catalog.ts";
 import { crabpot, jsonLines, newHome } from "../../support/crabpot.ts";
 

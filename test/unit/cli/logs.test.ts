@@ -4,7 +4,7 @@ import { createInterface } from "node:readline";
 
 import { describe, expect, test } from "vitest";
 
-import { systemClock } from "../../../src/lib/clock.ts";
+import { systemClock } from "../../../src/lib/time/clock.ts";
 import { SessionLogs } from "../../../src/session-logs/session-log.ts";
 import { crabpot, jsonLines, newHome, startCrabpot } from "../../support/crabpot.ts";
 

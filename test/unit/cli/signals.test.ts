@@ -38,7 +38,7 @@ test.for([
 });
 
 test("the second signal ends the process at once, with its own number", async () => {
-  const module = resolve(import.meta.dirname, "../../../src/lib/listen-for-signals.ts");
+  const module = resolve(import.meta.dirname, "../../../src/lib/process/listen-for-signals.ts");
   const program = `import { listenForSignals } from ${JSON.stringify(module)};
     listenForSignals().received.then((code) => console.log(code));
     console.log("listens");

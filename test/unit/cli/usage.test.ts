@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { utcDay } from "../../../src/lib/utc-day.ts";
+import { utcDay } from "../../../src/lib/time/utc-day.ts";
 import { addFailedTurn, startControlledHost } from "../../support/crabpot-control.ts";
 import { crabpot, jsonLines, newHome } from "../../support/crabpot.ts";
 

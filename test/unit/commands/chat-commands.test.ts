@@ -4,7 +4,7 @@ import type { Group } from "../../../src/domain/group.ts";
 import type { OutgoingDraft } from "../../../src/domain/message.ts";
 import { mainSessionKey } from "../../../src/domain/session.ts";
 import type { Store } from "../../../src/stores/store.ts";
-import { systemClock } from "../../../src/lib/clock.ts";
+import { systemClock } from "../../../src/lib/time/clock.ts";
 import { closingStep } from "../../../src/turns/closing-step.ts";
 import { createChatCommands } from "../../../src/commands/chat-commands.ts";
 import { byMessage, insert, say, step } from "../../contracts/store-setup.ts";

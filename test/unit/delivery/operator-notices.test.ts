@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 
 import { createAlert, createTellOperator } from "../../../src/delivery/operator-notices.ts";
 import type { Group } from "../../../src/domain/group.ts";
-import { systemClock } from "../../../src/lib/clock.ts";
+import { systemClock } from "../../../src/lib/time/clock.ts";
 import { FakeChannel } from "../../fakes/fake-channel.ts";
 import { openTestStore } from "../../support/open-test-store.ts";
 import { someGroup } from "../../support/some-group.ts";

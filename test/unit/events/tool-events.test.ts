@@ -7,7 +7,7 @@ import { expect, test } from "vitest";
 import { auditEntryOf } from "../../../src/audit/event-records.ts";
 import { fingerprint } from "../../../src/audit/fingerprint.ts";
 import { EventBus } from "../../../src/events/event-bus.ts";
-import { systemClock } from "../../../src/lib/clock.ts";
+import { systemClock } from "../../../src/lib/time/clock.ts";
 import { writeEventLines } from "../../../src/session-logs/event-lines.ts";
 import { SessionLogs } from "../../../src/session-logs/session-log.ts";
 import { publishToolCalls, publishToolResults } from "../../../src/turns/tool-events.ts";

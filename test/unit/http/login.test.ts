@@ -2,7 +2,7 @@ import { Socket } from "node:net";
 
 import { expect, test } from "vitest";
 
-import { systemClock } from "../../../src/lib/clock.ts";
+import { systemClock } from "../../../src/lib/time/clock.ts";
 import { createLoginCheck } from "../../../src/http/login.ts";
 
 /** The verdict for `address` after others have guessed wrongly as often as a minute allows. */

@@ -6,7 +6,7 @@ import { Registry } from "prom-client";
 import { expect, test } from "vitest";
 
 import { createGatewayServer } from "../../../src/http/server.ts";
-import { systemClock } from "../../../src/lib/clock.ts";
+import { systemClock } from "../../../src/lib/time/clock.ts";
 
 test("a thousand programs that come at once are all answered", async () => {
   await using server = createGatewayServer({

@@ -7,7 +7,7 @@ import { expect, test } from "vitest";
 
 import type { HttpRefusal } from "../../../src/http/refusals.ts";
 import { createGatewayServer } from "../../../src/http/server.ts";
-import { systemClock } from "../../../src/lib/clock.ts";
+import { systemClock } from "../../../src/lib/time/clock.ts";
 
 const token = "s3cret-of-the-tests";
 

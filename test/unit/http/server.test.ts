@@ -10,7 +10,7 @@ import { describe, expect, test } from "vitest";
 import { addGauges, createMetrics } from "../../../src/metrics/metrics.ts";
 import { createGatewayServer, type GatewayOptions, type GatewayServer } from "../../../src/http/server.ts";
 import { AppError } from "../../../src/lib/app-error.ts";
-import { systemClock } from "../../../src/lib/clock.ts";
+import { systemClock } from "../../../src/lib/time/clock.ts";
 
 const token = "s3cret-of-the-tests";
 const bearer = { authorization: `Bearer ${token}` };

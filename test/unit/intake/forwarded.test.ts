@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import { commandsOf } from "../../../src/commands/catalog.ts";
 import type { IncomingMessage } from "../../../src/domain/message.ts";
-import { systemClock } from "../../../src/lib/clock.ts";
+import { systemClock } from "../../../src/lib/time/clock.ts";
 import { openGroupRegistry } from "../../../src/intake/group-registry.ts";
 import { routerLimits } from "../../../src/intake/limits.ts";
 import { createRouter, type RouterOptions } from "../../../src/intake/router.ts";

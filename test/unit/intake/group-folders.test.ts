@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 
 import type { Group } from "../../../src/domain/group.ts";
-import { systemClock } from "../../../src/lib/clock.ts";
+import { systemClock } from "../../../src/lib/time/clock.ts";
 import { createAutoRegister } from "../../../src/intake/auto-register.ts";
 import { GroupFolders } from "../../../src/intake/group-folders.ts";
 import { type GroupRegistry, openGroupRegistry } from "../../../src/intake/group-registry.ts";

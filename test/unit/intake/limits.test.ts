@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { commandsOf } from "../../../src/commands/catalog.ts";
 import type { AcceptMessage } from "../../../src/channels/channel.ts";
 import type { IncomingMessage, OutgoingDraft } from "../../../src/domain/message.ts";
-import type { Clock } from "../../../src/lib/clock.ts";
+import type { Clock } from "../../../src/lib/time/clock.ts";
 import { openGroupRegistry } from "../../../src/intake/group-registry.ts";
 import { type RouterLimits, routerLimits } from "../../../src/intake/limits.ts";
 import { createRouter } from "../../../src/intake/router.ts";

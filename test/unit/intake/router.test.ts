@@ -4,7 +4,7 @@ import { commandsOf } from "../../../src/commands/catalog.ts";
 import type { AcceptMessage } from "../../../src/channels/channel.ts";
 import type { Group } from "../../../src/domain/group.ts";
 import type { IncomingMessage, OutgoingDraft } from "../../../src/domain/message.ts";
-import { systemClock } from "../../../src/lib/clock.ts";
+import { systemClock } from "../../../src/lib/time/clock.ts";
 import { openGroupRegistry } from "../../../src/intake/group-registry.ts";
 import { routerLimits } from "../../../src/intake/limits.ts";
 import { createRouter, type RouterOptions } from "../../../src/intake/router.ts";

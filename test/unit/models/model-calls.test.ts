@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import type { ToolDefinition } from "../../../src/domain/model.ts";
 import { AppError } from "../../../src/lib/app-error.ts";
-import { sleep } from "../../../src/lib/sleep.ts";
+import { sleep } from "../../../src/lib/time/sleep.ts";
 import { codeAndText, modelCall, openModelCalls } from "./open-model-calls.ts";
 
 const tool: ToolDefinition = { name: "shell", description: "Runs.", inputSchema: { type: "object" } };

@@ -4,13 +4,13 @@ import { pino } from "pino";
 
 import { estimatePromptTokens } from "../../../src/context/tokens.ts";
 import { AppError } from "../../../src/lib/app-error.ts";
-import type { Clock } from "../../../src/lib/clock.ts";
+import type { Clock } from "../../../src/lib/time/clock.ts";
 import type { CapabilityOverride } from "../../../src/models/capabilities.ts";
 import { openLateProvider } from "../../../src/models/catalog.ts";
 import { createModelCalls } from "../../../src/models/model-calls.ts";
 import type { ModelCall, ModelCalls, ModelCallsOptions } from "../../../src/models/model-calls.ts";
 import type { NewEvent } from "../../../src/events/event.ts";
-import type { Sleep } from "../../../src/lib/sleep.ts";
+import type { Sleep } from "../../../src/lib/time/sleep.ts";
 import { openStore } from "../../../src/stores/catalog.ts";
 import type { UsageStore } from "../../../src/stores/store.ts";
 import { startAnthropicServer } from "../../support/model-servers/anthropic.ts";

@@ -5,7 +5,7 @@ import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
 
 import { commandsOf } from "../../../src/commands/catalog.ts";
-import { systemClock } from "../../../src/lib/clock.ts";
+import { systemClock } from "../../../src/lib/time/clock.ts";
 import type { GroupChat } from "../../../src/domain/group.ts";
 import { mainSessionOf, SessionQueue } from "../../../src/queue/session-queue.ts";
 import { openGroupRegistry } from "../../../src/intake/group-registry.ts";

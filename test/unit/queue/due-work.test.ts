@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 
 import { DueWork } from "../../../src/queue/due-work.ts";
 import type { QueuedSession } from "../../../src/queue/session-queue.ts";
-import { systemClock } from "../../../src/lib/clock.ts";
+import { systemClock } from "../../../src/lib/time/clock.ts";
 import { openTestStore } from "../../support/open-test-store.ts";
 
 const logger = pino({ level: "silent" });

@@ -9,7 +9,7 @@ import { AuditLog } from "../../../src/audit/log.ts";
 import { readAudit } from "../../../src/audit/read.ts";
 import { homePaths } from "../../../src/config/home.ts";
 import type { NewEvent } from "../../../src/events/event.ts";
-import { systemClock } from "../../../src/lib/clock.ts";
+import { systemClock } from "../../../src/lib/time/clock.ts";
 import { ClosedLogs } from "../../../src/session-logs/closed-logs.ts";
 import { SessionLogs } from "../../../src/session-logs/session-log.ts";
 import { openStore } from "../../../src/stores/catalog.ts";

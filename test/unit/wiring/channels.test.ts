@@ -6,7 +6,7 @@ import * as z from "zod";
 
 import type { ChannelPorts, ChannelTraits } from "../../../src/channels/define-channel.ts";
 import { defineChannel } from "../../../src/channels/define-channel.ts";
-import { systemClock } from "../../../src/lib/clock.ts";
+import { systemClock } from "../../../src/lib/time/clock.ts";
 import { openChannels, type ChannelResources } from "../../../src/wiring/channels.ts";
 import { noInterception } from "../../../src/wiring/interception.ts";
 import { FakeChannel } from "../../fakes/fake-channel.ts";

@@ -2,7 +2,7 @@ import { spawn, type ChildProcessWithoutNullStreams } from "node:child_process";
 import { Duplex } from "node:stream";
 import type { Surroundings } from "../surroundings.ts";
 import type { SshRoute } from "./address.ts";
-import { visible } from "../../../lib/visible.ts";
+import { visible } from "../../../lib/text/visible.ts";
 
 /** What `ssh`, and what its configuration starts, needs to know; nothing else of the environment is theirs. */
 const passedOn = ["PATH", "HOME", "USER", "LOGNAME", "SHELL", "SSH_AUTH_SOCK", "XDG_RUNTIME_DIR", "KRB5CCNAME"];

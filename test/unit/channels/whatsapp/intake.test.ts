@@ -5,7 +5,7 @@ import type { Receipt } from "../../../../src/channels/channel.ts";
 import type { Arrival } from "../../../../src/channels/whatsapp/arrival.ts";
 import { Directory } from "../../../../src/channels/whatsapp/directory.ts";
 import { Intake } from "../../../../src/channels/whatsapp/intake.ts";
-import { sleep } from "../../../../src/lib/sleep.ts";
+import { sleep } from "../../../../src/lib/time/sleep.ts";
 import { openTestStore } from "../../../support/open-test-store.ts";
 
 function arrival(chat: string, id: string): Arrival {

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import type { HostView } from "../../../../src/sandbox/attestation/host.ts";
 import { attest, requiredAttempts, type Evidence } from "../../../../src/sandbox/attestation/attestation.ts";
-import { parseMountInfo, type MountPoint } from "../../../../src/lib/mount-points.ts";
+import { parseMountInfo, type MountPoint } from "../../../../src/lib/files/mount-points.ts";
 import { containerSpec } from "../../../../src/sandbox/launch/spec.ts";
 import type { ProbeReport } from "../../../../src/protocol/messages.ts";
 

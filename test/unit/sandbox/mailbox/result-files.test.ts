@@ -6,7 +6,7 @@ import { promisify } from "node:util";
 import { expect, test } from "vitest";
 
 import { limits } from "../../../../src/protocol/limits.ts";
-import { HostileFolder } from "../../../../src/lib/open-hostile-file.ts";
+import { HostileFolder } from "../../../../src/lib/files/open-hostile-file.ts";
 import { ResultFiles } from "../../../../src/sandbox/mailbox/result-files.ts";
 import { logMessage, openMailbox } from "../../../support/mailbox-under-test.ts";
 import { temporaryFolder } from "../../../support/temporary-folder.ts";

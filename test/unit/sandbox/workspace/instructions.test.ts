@@ -8,7 +8,7 @@ import { expect, test } from "vitest";
 import type { NewEvent } from "../../../../src/events/event.ts";
 import { createEventNotices } from "../../../../src/delivery/event-notices.ts";
 import { Instructions } from "../../../../src/sandbox/workspace/instructions.ts";
-import { systemClock } from "../../../../src/lib/clock.ts";
+import { systemClock } from "../../../../src/lib/time/clock.ts";
 import { writeEventLines } from "../../../../src/session-logs/event-lines.ts";
 import { SessionLogs } from "../../../../src/session-logs/session-log.ts";
 import { inChat } from "../../../contracts/store-setup.ts";

@@ -21,7 +21,7 @@ import pino from "pino";
 import { expect, test } from "vitest";
 
 import { Inbox } from "../../../../src/intake/inbox.ts";
-import { systemClock } from "../../../../src/lib/clock.ts";
+import { systemClock } from "../../../../src/lib/time/clock.ts";
 import { ProtectedFiles } from "../../../../src/sandbox/workspace/protected-files.ts";
 import type { RefusedChange } from "../../../../src/sandbox/workspace/protected-files.ts";
 import { temporaryFolder } from "../../../support/temporary-folder.ts";

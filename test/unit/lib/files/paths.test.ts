@@ -1,9 +1,9 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 
-import { foldName, isWithin } from "../../../src/lib/paths.ts";
-import { otherPathsOf, parseMountInfo } from "../../../src/lib/mount-points.ts";
-import { targetFault } from "../../../src/sandbox/mounts/target.ts";
+import { foldName, isWithin } from "../../../../src/lib/files/paths.ts";
+import { otherPathsOf, parseMountInfo } from "../../../../src/lib/files/mount-points.ts";
+import { targetFault } from "../../../../src/sandbox/mounts/target.ts";
 
 const anyName = fc.stringMatching(/^[a-z.]{1,6}$/).filter((text) => text !== "." && text !== "..");
 const anyPath = fc.array(anyName, { maxLength: 5 }).map((parts) => `/${parts.join("/")}`);

@@ -1,4 +1,4 @@
-import { hiddenCharacter, unseenCharacter } from "./hidden-characters.ts";
+import { hiddenCharacter, unseenCharacter } from "../text/hidden-characters.ts";
 
 /** Whether `path` is `folder` or lies below it, by whole components. Both absolute and free of `.`, `..` and double slashes. */
 export function isWithin(path: string, folder: string): boolean {

@@ -1,9 +1,9 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 
-import { cutMiddle } from "../../../src/lib/cut-middle.ts";
-import { escapeAttribute, escapeText, unescapeText } from "../../../src/lib/markup.ts";
-import { estimateTextTokens } from "../../../src/lib/text-tokens.ts";
+import { cutMiddle } from "../../../../src/lib/text/cut-middle.ts";
+import { escapeAttribute, escapeText, unescapeText } from "../../../../src/lib/text/markup.ts";
+import { estimateTextTokens } from "../../../../src/lib/text/text-tokens.ts";
 
 const anyText = fc.string({ unit: "binary", maxLength: 300 });
 

@@ -6,8 +6,8 @@ import { promisify } from "node:util";
 
 import { expect, test } from "vitest";
 
-import { HostileFolder } from "../../../src/lib/open-hostile-file.ts";
-import { temporaryFolder } from "../../support/temporary-folder.ts";
+import { HostileFolder } from "../../../../src/lib/files/open-hostile-file.ts";
+import { temporaryFolder } from "../../../support/temporary-folder.ts";
 
 test("a file is read, up to the cap and not beyond", async () => {
   await using folder = await temporaryFolder();

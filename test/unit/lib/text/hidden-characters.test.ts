@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
 
-import { withoutOwnElements } from "../../../src/context/own-elements.ts";
-import { escapeAttribute, escapeText } from "../../../src/lib/markup.ts";
-import { foldName, hasHiddenCharacters } from "../../../src/lib/paths.ts";
-import { plainSentence, quotedName } from "../../../src/lib/plain-words.ts";
-import { escapeJson, visible, visibleLines } from "../../../src/lib/visible.ts";
-import { shown } from "../../../src/sandbox/mounts/walk.ts";
+import { withoutOwnElements } from "../../../../src/context/own-elements.ts";
+import { escapeAttribute, escapeText } from "../../../../src/lib/text/markup.ts";
+import { foldName, hasHiddenCharacters } from "../../../../src/lib/files/paths.ts";
+import { plainSentence, quotedName } from "../../../../src/lib/text/plain-words.ts";
+import { escapeJson, visible, visibleLines } from "../../../../src/lib/text/visible.ts";
+import { shown } from "../../../../src/sandbox/mounts/walk.ts";
 
 const terminal = { visible, visibleLines, escapeJson, shown: (text: string) => shown(Buffer.from(text)) };
 const prompt = { escapeText, escapeAttribute, withoutOwnElements };

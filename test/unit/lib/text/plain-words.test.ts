@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 
-import { plainSentence, quotedName } from "../../../src/lib/plain-words.ts";
+import { plainSentence, quotedName } from "../../../../src/lib/text/plain-words.ts";
 
 const hostile = [
   "@everyone",

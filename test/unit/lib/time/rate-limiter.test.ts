@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 
-import { type RateLimit, RateLimiter } from "../../../src/lib/rate-limiter.ts";
+import { type RateLimit, RateLimiter } from "../../../../src/lib/time/rate-limiter.ts";
 
 const limits: fc.Arbitrary<Required<RateLimit>> = fc
   .record({

@@ -5,11 +5,11 @@ import { Writable } from "node:stream";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 
-import { AppError } from "../../../src/lib/app-error.ts";
-import { createLogger } from "../../../src/lib/logger.ts";
-import { Redaction } from "../../../src/lib/redaction.ts";
-import type { LoggerOptions } from "../../../src/lib/logger.ts";
-import { temporaryFolder } from "../../support/temporary-folder.ts";
+import { AppError } from "../../../../src/lib/app-error.ts";
+import { createLogger } from "../../../../src/lib/process/logger.ts";
+import { Redaction } from "../../../../src/lib/secrets/redaction.ts";
+import type { LoggerOptions } from "../../../../src/lib/process/logger.ts";
+import { temporaryFolder } from "../../../support/temporary-folder.ts";
 
 class Memory extends Writable {
   text = "";

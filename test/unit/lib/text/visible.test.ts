@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { escapeJson, visible, visibleLines } from "../../../src/lib/visible.ts";
+import { escapeJson, visible, visibleLines } from "../../../../src/lib/text/visible.ts";
 
 test.each(["👩‍🚀", "👩🏽‍🚀", "👨‍👩‍👧‍👦", "🏳️‍🌈", "👁️‍🗨️", "🧔‍♂️", "❤️‍🔥"])("the composed emoji %s is shown as it is", (emoji) => {
   const text = `so ${emoji}!`;

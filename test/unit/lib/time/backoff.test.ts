@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 
-import { backoffMs, jittered } from "../../../src/lib/backoff.ts";
+import { backoffMs, jittered } from "../../../../src/lib/time/backoff.ts";
 
 const limits = fc
   .record({

@@ -1,7 +1,7 @@
 import { open } from "node:fs/promises";
 import { basename, dirname } from "node:path";
 
-import { AppError } from "./app-error.ts";
+import { AppError } from "../app-error.ts";
 
 /** A socket's name may have 107 bytes on Linux, 103 on macOS. */
 const maxSocketPathBytes = 103;

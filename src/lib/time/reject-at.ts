@@ -1,4 +1,4 @@
-import { toError } from "./app-error.ts";
+import { toError } from "../app-error.ts";
 
 /** Rejects with the signal's reason when it aborts, to be raced against work that may take too long. */
 export async function rejectAt(signal: AbortSignal): Promise<never> {

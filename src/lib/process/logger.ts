@@ -2,9 +2,9 @@ import type { Logger } from "pino";
 import { pino } from "pino";
 import { prettyFactory } from "pino-pretty";
 
-import { AppError, toError } from "./app-error.ts";
-import { CappedFile } from "./capped-file.ts";
-import { escapeJson, visible, visibleLines } from "./visible.ts";
+import { AppError, toError } from "../app-error.ts";
+import { CappedFile } from "../files/capped-file.ts";
+import { escapeJson, visible, visibleLines } from "../text/visible.ts";
 
 /** The host's log is two files of at most this size. */
 const maxFileBytes = 10 * 1024 * 1024;

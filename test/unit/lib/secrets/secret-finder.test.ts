@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 
-import { SecretFinder } from "../../../src/lib/secret-finder.ts";
+import { SecretFinder } from "../../../../src/lib/secrets/secret-finder.ts";
 
 const secret = "Ghp-canary/77aa+1b2C3d4e";
 const bytes = Buffer.from(secret);
