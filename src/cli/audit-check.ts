@@ -1,7 +1,7 @@
 import { stat } from "node:fs/promises";
 
-import type { VerifyResult } from "../audit/verify.ts";
-import { verifyAudit } from "../audit/verify.ts";
+import type { VerifyResult } from "../audit/verify/verify.ts";
+import { verifyAudit } from "../audit/verify/verify.ts";
 import type { HomePaths } from "../config/home.ts";
 import { openAuditWitness } from "../stores/catalog.ts";
 

@@ -4,7 +4,7 @@ import { InvalidArgumentError } from "commander";
 import type { Command } from "commander";
 
 import { readAudit } from "../audit/read.ts";
-import type { VerifyResult } from "../audit/verify.ts";
+import type { VerifyResult } from "../audit/verify/verify.ts";
 import { AppError } from "../lib/app-error.ts";
 import { describeAuditFault, verifyHomeAudit } from "./audit-check.ts";
 import type { CommandContext } from "./context.ts";

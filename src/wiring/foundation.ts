@@ -2,7 +2,7 @@ import type { Logger } from "pino";
 
 import { auditEntryOf } from "../audit/event-records.ts";
 import { readLogInstance } from "../audit/keys.ts";
-import { AuditLog, type AuditLogOptions } from "../audit/log.ts";
+import { AuditLog, type AuditLogOptions } from "../audit/log/log.ts";
 import type { Environment } from "../config/environment.ts";
 import type { Home } from "../config/home.ts";
 import { settleHome, type SettledHome } from "../config/home-place.ts";

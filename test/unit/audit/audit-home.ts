@@ -3,8 +3,8 @@ import { join } from "node:path";
 
 import { pino } from "pino";
 
-import { AuditLog, type AuditLogOptions } from "../../../src/audit/log.ts";
-import { verifyAudit, type VerifyOptions, type VerifyResult } from "../../../src/audit/verify.ts";
+import { AuditLog, type AuditLogOptions } from "../../../src/audit/log/log.ts";
+import { verifyAudit, type VerifyOptions, type VerifyResult } from "../../../src/audit/verify/verify.ts";
 import type { Clock } from "../../../src/lib/time/clock.ts";
 import { openStore } from "../../../src/stores/catalog.ts";
 import type { AuditIndex, Store } from "../../../src/stores/store.ts";

@@ -5,7 +5,7 @@ import { createInterface } from "node:readline";
 
 import { expect, test } from "vitest";
 
-import { verifyAudit } from "../../../src/audit/verify.ts";
+import { verifyAudit } from "../../../src/audit/verify/verify.ts";
 import { openAuditWitness, openStore } from "../../../src/stores/catalog.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { auditHome, forgetfulIndex } from "./audit-home.ts";

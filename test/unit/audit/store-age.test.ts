@@ -8,8 +8,8 @@ import SQLite from "better-sqlite3";
 import { pino } from "pino";
 import { expect, test } from "vitest";
 
-import { AuditLog } from "../../../src/audit/log.ts";
-import { verifyAudit, type VerifyResult } from "../../../src/audit/verify.ts";
+import { AuditLog } from "../../../src/audit/log/log.ts";
+import { verifyAudit, type VerifyResult } from "../../../src/audit/verify/verify.ts";
 import { systemClock } from "../../../src/lib/time/clock.ts";
 import { openAuditWitness, openStore } from "../../../src/stores/catalog.ts";
 import type { AuditIndex } from "../../../src/stores/store.ts";

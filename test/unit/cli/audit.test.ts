@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { pino } from "pino";
 import { expect, test } from "vitest";
 
-import { AuditLog } from "../../../src/audit/log.ts";
+import { AuditLog } from "../../../src/audit/log/log.ts";
 import { prepareHome } from "../../../src/config/home.ts";
 import { systemClock } from "../../../src/lib/time/clock.ts";
 import { openStore } from "../../../src/stores/catalog.ts";

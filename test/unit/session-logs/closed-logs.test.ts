@@ -5,7 +5,7 @@ import { pino } from "pino";
 import { expect, test } from "vitest";
 
 import { auditEntryOf } from "../../../src/audit/event-records.ts";
-import { AuditLog } from "../../../src/audit/log.ts";
+import { AuditLog } from "../../../src/audit/log/log.ts";
 import { readAudit } from "../../../src/audit/read.ts";
 import { homePaths } from "../../../src/config/home.ts";
 import type { NewEvent } from "../../../src/events/event.ts";

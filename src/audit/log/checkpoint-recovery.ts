@@ -1,8 +1,8 @@
 import { join } from "node:path";
 
 import { cutAfter, type CutTail, lastLines } from "./file-tail.ts";
-import { checkpointsFile } from "./log-files.ts";
-import { isSignedBy, noteHash, noteLines, parseNote, type VerificationKey } from "./signed-note.ts";
+import { checkpointsFile } from "../log-files.ts";
+import { isSignedBy, noteHash, noteLines, parseNote, type VerificationKey } from "../signed-note.ts";
 
 export interface RecoveredNotes {
   /** `seq` up to which the last note covers the log; 0 when there is none. */

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 
 import { AppendOnlyFile } from "./append-only-file.ts";
-import { dayFile } from "./log-files.ts";
+import { dayFile } from "../log-files.ts";
 
 /** The log's files, one for each UTC day. A clock that is set back never leads to an older file: names keep the order. */
 export class DayFiles implements AsyncDisposable {

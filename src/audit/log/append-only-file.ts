@@ -1,8 +1,8 @@
 import { constants, type FileHandle } from "node:fs/promises";
 import { dirname } from "node:path";
 
-import { openLogFile } from "./log-files.ts";
-import { syncFolder } from "./sync-folder.ts";
+import { openLogFile } from "../log-files.ts";
+import { syncFolder } from "../sync-folder.ts";
 
 const flags = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT;
 

@@ -1,9 +1,9 @@
 import { join } from "node:path";
 
-import { digestOfFile } from "../lib/files/file-digest.ts";
-import { closingNameOf, parseFullLog } from "../session-logs/log-names.ts";
-import { readAudit } from "./read.ts";
-import type { AuditRecord } from "./record.ts";
+import { digestOfFile } from "../../lib/files/file-digest.ts";
+import { closingNameOf, parseFullLog } from "../../session-logs/log-names.ts";
+import { readAudit } from "../read.ts";
+import type { AuditRecord } from "../record.ts";
 import type { Fault } from "./verify-chain.ts";
 
 interface Output {

@@ -1,12 +1,12 @@
 import { join } from "node:path";
 
-import { AppError } from "../lib/app-error.ts";
-import type { AuditIndex } from "../stores/store.ts";
-import { readPublicKey, requireVerificationKey } from "./keys.ts";
-import { checkpointsFile, dayOf, listDayFiles, readLines } from "./log-files.ts";
-import { type AuditRecord, parseRecord } from "./record.ts";
-import type { Checkpoint } from "./signed-note.ts";
-import { isStoreOlder } from "./store-age.ts";
+import { AppError } from "../../lib/app-error.ts";
+import type { AuditIndex } from "../../stores/store.ts";
+import { readPublicKey, requireVerificationKey } from "../keys.ts";
+import { checkpointsFile, dayOf, listDayFiles, readLines } from "../log-files.ts";
+import { type AuditRecord, parseRecord } from "../record.ts";
+import type { Checkpoint } from "../signed-note.ts";
+import { isStoreOlder } from "../store-age.ts";
 import { Chain, type Fault, type Memory } from "./verify-chain.ts";
 import { type CheckedNote, readCheckpoints } from "./verify-checkpoints.ts";
 import { KeptOutputs } from "./verify-outputs.ts";

@@ -1,8 +1,8 @@
 import { join } from "node:path";
 
-import type { AuditIndex } from "../stores/store.ts";
-import { listDayFiles, readLines } from "./log-files.ts";
-import { parseRecord, recordHash } from "./record.ts";
+import type { AuditIndex } from "../../stores/store.ts";
+import { listDayFiles, readLines } from "../log-files.ts";
+import { parseRecord, recordHash } from "../record.ts";
 
 const batchSize = 500;
 

@@ -2,13 +2,13 @@ import { join } from "node:path";
 
 import type { Logger } from "pino";
 
-import { toError } from "../lib/app-error.ts";
-import type { Clock } from "../lib/time/clock.ts";
+import { toError } from "../../lib/app-error.ts";
+import type { Clock } from "../../lib/time/clock.ts";
 import { AppendOnlyFile } from "./append-only-file.ts";
-import type { AuditKeys } from "./keys.ts";
-import { checkpointsFile } from "./log-files.ts";
+import type { AuditKeys } from "../keys.ts";
+import { checkpointsFile } from "../log-files.ts";
 import type { LogHead } from "./recovery.ts";
-import { noteHash, noteText, signatureLine } from "./signed-note.ts";
+import { noteHash, noteText, signatureLine } from "../signed-note.ts";
 
 const recordsPerNote = 256;
 

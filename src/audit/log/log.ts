@@ -3,19 +3,19 @@ import { setTimeout as delay } from "node:timers/promises";
 
 import type { Logger } from "pino";
 
-import type { Fingerprint } from "../domain/fingerprint.ts";
-import { AppError, toError } from "../lib/app-error.ts";
-import { toLine } from "../lib/text/bounded-data.ts";
-import type { Clock } from "../lib/time/clock.ts";
-import type { AuditIndex } from "../stores/store.ts";
+import type { Fingerprint } from "../../domain/fingerprint.ts";
+import { AppError, toError } from "../../lib/app-error.ts";
+import { toLine } from "../../lib/text/bounded-data.ts";
+import type { Clock } from "../../lib/time/clock.ts";
+import type { AuditIndex } from "../../stores/store.ts";
 import { CheckpointWriter } from "./checkpoint-writer.ts";
 import { DayFiles } from "./day-files.ts";
-import { fingerprint } from "./fingerprint.ts";
-import { openKeys } from "./keys.ts";
-import { recordHash } from "./record.ts";
+import { fingerprint } from "../fingerprint.ts";
+import { openKeys } from "../keys.ts";
+import { recordHash } from "../record.ts";
 import { type EntryFields, entryFields } from "./record-data.ts";
 import { type LogHead, recover } from "./recovery.ts";
-import type { AuditEntry } from "./types.ts";
+import type { AuditEntry } from "../types.ts";
 
 export interface AuditLogOptions {
   readonly folder: string;

@@ -1,5 +1,5 @@
-import { type AuditRecord, genesisHash, recordHash } from "./record.ts";
-import { type Checkpoint, originOf } from "./signed-note.ts";
+import { type AuditRecord, genesisHash, recordHash } from "../record.ts";
+import { type Checkpoint, originOf } from "../signed-note.ts";
 
 /** The first thing that is seen to be wrong; `seq` is the record, or the place of the record, that it is about. */
 export interface Fault {

@@ -1,5 +1,5 @@
-import { readLines } from "./log-files.ts";
-import { genesisHash } from "./record.ts";
+import { readLines } from "../log-files.ts";
+import { genesisHash } from "../record.ts";
 import {
   type Checkpoint,
   isBeginningOfNote,
@@ -10,7 +10,7 @@ import {
   parseNote,
   type SignedNote,
   type VerificationKey,
-} from "./signed-note.ts";
+} from "../signed-note.ts";
 
 /** A good note, the first bad one, or what a crash left of the last one. Nothing follows the latter two. */
 export type CheckedNote =

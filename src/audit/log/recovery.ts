@@ -1,15 +1,15 @@
 import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 
-import type { AuditIndex } from "../stores/store.ts";
+import type { AuditIndex } from "../../stores/store.ts";
 import { recoverCheckpoints } from "./checkpoint-recovery.ts";
 import { cutTail, lastLines } from "./file-tail.ts";
 import { catchUpIndex } from "./index-recovery.ts";
-import { dayOf, listDayFiles } from "./log-files.ts";
-import { genesisHash, parseRecord, recordHash } from "./record.ts";
-import type { VerificationKey } from "./signed-note.ts";
-import { isStoreOlder } from "./store-age.ts";
-import type { AuditEntry } from "./types.ts";
+import { dayOf, listDayFiles } from "../log-files.ts";
+import { genesisHash, parseRecord, recordHash } from "../record.ts";
+import type { VerificationKey } from "../signed-note.ts";
+import { isStoreOlder } from "../store-age.ts";
+import type { AuditEntry } from "../types.ts";
 
 /** Where the log goes on. */
 export interface LogHead {
