@@ -3,6 +3,7 @@ import type { Writable } from "node:stream";
 import Table from "cli-table3";
 import { createColors } from "picocolors";
 
+import { columnsOf, cutToColumns } from "../lib/text/columns.ts";
 import { escapeJson, visible, visibleLines } from "../lib/text/visible.ts";
 
 /** A column of a table: what stands above it, and the cell for an item. */
@@ -101,11 +102,11 @@ export class Output {
     const filling = columns.findIndex(({ fills }) => fills === true);
     if (this.#width === undefined || filling < 0) return short;
     const others = columns.map(({ title }, index) => {
-      const widest = Math.max(...[title, ...short.map((row) => row[index] ?? "")].map(cellsOf));
+      const widest = Math.max(...[title, ...short.map((row) => row[index] ?? "")].map(columnsOf));
       return index === filling ? 0 : widest + columnGap;
     });
     const left = this.#width - columnGap - others.reduce((sum, width) => sum + width, 0);
-    return short.map((row) => row.with(filling, cut(row[filling] ?? "", Math.max(left, leastFilled))));
+    return short.map((row) => row.with(filling, cutToColumns(row[filling] ?? "", Math.max(left, leastFilled))));
   }
 
   #table(titles: readonly string[], rows: readonly string[][]): string {
@@ -122,28 +123,6 @@ export class Output {
 const columnGap = 2;
 /** Less than this of a text says nothing: lines rather become longer than the terminal is wide. */
 const leastFilled = 20;
-
-/** Characters that take two cells of a terminal. */
-const wide =
-  /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Emoji_Presentation}/u;
-const graphemes = new Intl.Segmenter();
-
-function cellsOf(text: string): number {
-  let cells = 0;
-  for (const { segment } of graphemes.segment(text)) cells += wide.test(segment) ? 2 : 1;
-  return cells;
-}
-
-function cut(text: string, cells: number): string {
-  if (cellsOf(text) <= cells) return text;
-  let [kept, used] = ["", 0];
-  for (const { segment } of graphemes.segment(text)) {
-    used += cellsOf(segment);
-    if (used > cells - 1) break;
-    kept += segment;
-  }
-  return `${kept}…`;
-}
 
 const borderless = Object.fromEntries(
   ["top", "bottom", "left", "right"]

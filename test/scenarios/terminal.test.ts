@@ -5,9 +5,8 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 
 import { converse } from "../support/crabpot.ts";
-import { startInTerminal } from "../support/pseudo-terminal.ts";
+import { atTerminal, startInTerminal } from "../support/pseudo-terminal.ts";
 import { TestHost } from "../support/host.ts";
-import { atTerminal } from "../support/pty.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 /** A home without a configuration: the scripted model and the group `main`. */

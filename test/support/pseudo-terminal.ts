@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 
-import { commandLine } from "./crabpot.ts";
+import { commandLine, type CommandOptions, environmentOf } from "./crabpot.ts";
 
 /** A command line in a terminal of its own, which can be closed. */
 export interface TerminalRun {
@@ -39,6 +39,37 @@ export function startInTerminal(
         await new Promise((next) => setTimeout(next, 20));
       }
       throw new Error("the command went on without its terminal");
+    },
+  };
+}
+
+/** Somebody at a terminal, in which a command runs. */
+export interface Person extends AsyncDisposable {
+  type(text: string): void;
+  /** All that was written to the terminal so far, with what steers it. */
+  seen(): string;
+  /** The exit code, when the command has ended. */
+  readonly ended: Promise<number | null>;
+}
+
+/** Runs the command line on a pseudo-terminal of so many columns. */
+export function atTerminal(options: CommandOptions, columns: number, ...args: string[]): Person {
+  const command = `stty cols ${columns} rows 24; exec ${[commandLine, ...args].join(" ")}`;
+  // It gives the command a terminal whatever it has itself, and ends with its exit code.
+  const child = spawn("script", ["--quiet", "--return", "--flush", "--command", command, "/dev/null"], {
+    env: { ...environmentOf(options), SHELL: "/bin/sh", TERM: "xterm" },
+    stdio: ["pipe", "pipe", "inherit"],
+  });
+  const ended = once(child, "close").then(([code]) => code as number | null);
+  let seen = "";
+  child.stdout.setEncoding("utf8").on("data", (chunk: string) => (seen += chunk));
+  return {
+    type: (text) => void child.stdin.write(text),
+    seen: () => seen,
+    ended,
+    [Symbol.asyncDispose]: async () => {
+      child.kill();
+      await ended;
     },
   };
 }

@@ -1,6 +1,6 @@
 import { nearest } from "../../lib/text/nearest.ts";
 import { visibleLines } from "../../lib/text/visible.ts";
-import { wrapLine } from "../../lib/text/wrap-line.ts";
+import { wrapLine } from "../../lib/text/columns.ts";
 
 /** A line as a person typed it: who says what in which group. */
 export interface SpokenLine {

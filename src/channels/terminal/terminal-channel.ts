@@ -8,7 +8,7 @@ import { formatBytes } from "../../lib/text/bytes.ts";
 import type { Clock } from "../../lib/time/clock.ts";
 import { sleep } from "../../lib/time/sleep.ts";
 import { visible } from "../../lib/text/visible.ts";
-import { columnsOf } from "../../lib/text/wrap-line.ts";
+import { columnsOf } from "../../lib/text/columns.ts";
 import type { AcceptMessage, Channel, ChannelEvents, ChannelState, Receipt } from "../channel.ts";
 import type { HostConsole } from "../define-channel.ts";
 import { formatText, type MisaddressedLine, parseLine } from "./line.ts";

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 
-import { columnsOf, wrapLine } from "../../../../src/lib/text/wrap-line.ts";
+import { columnsOf, wrapLine } from "../../../../src/lib/text/columns.ts";
 
 test.each([
   ["hello", 5],
