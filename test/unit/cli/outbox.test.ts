@@ -56,7 +56,7 @@ test("the operator says something in a group's chat as the host, and the agent i
     stdout: expect.stringMatching(/^Message \d+ is in the outbox for group main\.\n$/),
   });
   expect(refused.map(({ code }) => code)).toEqual([1, 2]);
-  expect(refused[0].stderr).toContain('There is no group "mian"; there are: main.');
+  expect(refused[0].stderr).toContain('There is no group "mian"; did you mean main?');
   expect(await host.store.messages.waitingByGroup()).toEqual([]);
   expect(host.records).toContainEqual({ operation: "send", parameters: { group: "main" }, outcome: "done" });
 });

@@ -15,15 +15,22 @@ const readings = [
   ["chats", "--all"],
   ["sessions", "list"],
   ["work", "list"],
+  ["usage", "--by", "model"],
 ] as const;
 
 /** What each command prints, with `--json`. */
 const readAll = (home: string) => Promise.all(readings.map((words) => crabpot({ home }, ...words, "--json")));
 
+/** What the controlled host says that a call costs. */
+const priced = { "offline/scripted": { inputUsd: 0, outputUsd: 1_000 } };
+
 const told = "crabpot: no host is running: read from the store as it was left\n";
 
 test("what a host that has ended left can be looked at as before, and nothing in the home changes", async () => {
   await using place = await newHome();
+  await writeFile(join(place.home, "config.yaml"), JSON.stringify({ models: { capabilities: priced } }), {
+    mode: 0o600,
+  });
   const host = await startControlledHost(place.home);
   await addFailedTurn(host.store, "t1");
   await host.client.addGroup({ name: "family", channel: "terminal", chat: "f" });
