@@ -29,9 +29,9 @@ function echoAt(message: string, at: number, prompt: string): number {
   return length;
 }
 
-/** As reasons are written: on one line, and also as JSON has it. */
+/** As reasons are written: as JSON has it, on one line, and with one blank for several. */
 function textOf({ system, messages }: Pick<ProviderRequest, "system" | "messages">): string {
   const json = JSON.stringify([system, messages]);
   const plain = json.replaceAll(/\\[nrt]/g, " ").replaceAll(/\\(.)/g, "$1");
-  return `${json}\n${plain.replaceAll(/\s+/g, " ")}`;
+  return [json, plain, plain.replaceAll(/\s+/g, " ")].join("\n");
 }

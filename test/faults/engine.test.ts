@@ -2,6 +2,7 @@ import { expect, test as base } from "vitest";
 
 import { findViolations } from "../support/checker.ts";
 import { containerTroubles } from "../support/container-troubles.ts";
+import { runningTest } from "../support/made-by-tests.ts";
 import { startModelHost } from "../support/model-host.ts";
 import type { ModelScript } from "../support/model-servers/model-server.ts";
 import { PrivateEngine } from "../support/private-engine.ts";
@@ -12,7 +13,7 @@ import { Client, endAndAudit, listTurns } from "../support/traffic.ts";
 const test = base.extend<{ engine: PrivateEngine }>({
   engine: [
     async ({ task: _task }, use) => {
-      await using engine = await PrivateEngine.start();
+      await using engine = await runningTest.exit(() => PrivateEngine.start());
       await use(engine);
     },
     { scope: "file" },

@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
@@ -24,6 +25,8 @@ const startLimitMs = 60_000;
 export class PrivateEngine implements AsyncDisposable {
   readonly socket: string;
   readonly #folder: string;
+  /** Whichever test starts it again, it belongs to whoever made it. */
+  readonly #asItsMaker = AsyncLocalStorage.snapshot();
   #process: ChildProcess | undefined;
   #owned: AsyncDisposable | undefined;
 
@@ -66,10 +69,12 @@ export class PrivateEngine implements AsyncDisposable {
     const places = ["--data-root", folders.data, "--exec-root", folders.exec, "--pidfile", join(this.#folder, "pid")];
     const options = [...places, "--host", this.url, "--bridge=none", "--iptables=false"];
     // In namespaces of its own: without a bridge to use, dockerd deletes docker0, which is another Docker's.
-    this.#process = spawn("unshare", ["--net", "--mount", "dockerd", ...options], {
-      stdio: ["ignore", log.fd, log.fd],
-      env: { PATH: process.env["PATH"] },
-    });
+    this.#process = this.#asItsMaker(() =>
+      spawn("unshare", ["--net", "--mount", "dockerd", ...options], {
+        stdio: ["ignore", log.fd, log.fd],
+        env: { PATH: process.env["PATH"] },
+      }),
+    );
     await once(this.#process, "spawn");
     await this.#untilItAnswers();
   }

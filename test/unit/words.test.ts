@@ -91,7 +91,7 @@ test("a noun of the domain is the name of one thing in the host", () => {
 test("there is one function that sleeps", () => {
   const sleeping = exported.filter(({ name }) => /^sleep$/i.test(name)).map(({ file }) => file);
 
-  expect([...new Set(sleeping)]).toEqual(["src/lib/sleep.ts"]);
+  expect([...new Set(sleeping)]).toEqual(["src/lib/time/sleep.ts"]);
 });
 
 test("the glossary explains each word that this test holds", () => {

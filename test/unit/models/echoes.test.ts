@@ -30,5 +30,6 @@ test("whatever is sent and however it is repeated, no sixteen characters of it a
 
       for (let at = 0; at + 16 <= sent.length; at += 1) expect(message).not.toContain(sent.slice(at, at + 16));
     }),
+    { examples: [[`    "${" ".repeat(11)}`, " ".repeat(16)]] },
   );
 });
