@@ -139,7 +139,7 @@ const allowed: Record<string, readonly string[]> = {
 
 /** Outside packages that a folder may import; absent = any. */
 const allowedPackages: Record<string, RegExp> = {
-  "src/lib": /^(node:|pino|string-width$)/,
+  "src/lib": /^(node:|pino|get-east-asian-width$)/,
   "src/domain": /^$/,
   "src/protocol": /^(zod$|node:)/,
   "container/agent": /^(zod$|node:)/,

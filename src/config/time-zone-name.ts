@@ -9,6 +9,8 @@ export function timeZoneFault(zone: string): string | undefined {
 }
 
 function isTimeZone(zone: string): boolean {
+  // The default, with which most hosts start: asking loads all that is known of time zones.
+  if (zone === "UTC") return true;
   try {
     return new Intl.DateTimeFormat("en", { timeZone: zone }).resolvedOptions().timeZone !== "";
   } catch {

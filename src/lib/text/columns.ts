@@ -1,7 +1,8 @@
-import stringWidth from "string-width";
+import { eastAsianWidth } from "get-east-asian-width";
 
-const clusters = new Intl.Segmenter(undefined, { granularity: "grapheme" });
-
+const emoji = /\p{Emoji_Presentation}|\ufe0f|\u20e3/u;
+/** What stands on the character before it; the last range are vowels and ends of Korean syllables. */
+const standing = /[\p{Mn}\p{Me}\p{Cf}\u1160-\u11ff]/u;
 /** What does not begin a line, though a character before it would end one. */
 const closing = /^[\p{Pe}\p{Pf}\p{Po}\u30fc]/u;
 /** Where tabs end is not known here: as many as they may take. */
@@ -9,7 +10,16 @@ const tabColumns = 8;
 
 /** How many columns of a terminal a text of one line takes. */
 export function columnsOf(text: string): number {
-  return stringWidth(text) + tabColumns * (text.split("\t").length - 1);
+  return charactersOf(text).reduce((sum, character) => sum + characterColumns(character), 0);
+}
+
+/** Of what people take for one character, whatever it is made of. */
+function characterColumns(character: string): number {
+  if (character === "\t") return tabColumns;
+  if (emoji.test(character)) return 2;
+  let sum = 0;
+  for (const point of character) if (!standing.test(point)) sum += eastAsianWidth(point.codePointAt(0) ?? 0);
+  return sum;
 }
 
 /** The beginning of a text of one line, with `…` for what has no room in so many columns. */
@@ -17,7 +27,7 @@ export function cutToColumns(text: string, columns: number): string {
   if (columnsOf(text) <= columns) return text;
   let [kept, used] = ["", 0];
   for (const character of charactersOf(text)) {
-    used += columnsOf(character);
+    used += characterColumns(character);
     if (used > columns - 1) break;
     kept += character;
   }
@@ -46,15 +56,15 @@ export function wrapLine(line: string, { first, next }: { readonly first: number
 }
 
 function charactersOf(word: string): string[] {
-  return Array.from(clusters.segment(word), ({ segment }) => segment);
+  return Array.from(segmenter().segment(word), ({ segment }) => segment);
 }
 
 /** Blanks, and what must not be broken, in turn. */
 function wordsOf(line: string): string[] {
   const words: string[] = [];
   let before: "blank" | "wide" | "narrow" | undefined;
-  for (const { segment } of clusters.segment(line)) {
-    const kind = /^\s/.test(segment) ? "blank" : columnsOf(segment) > 1 ? "wide" : "narrow";
+  for (const { segment } of segmenter().segment(line)) {
+    const kind = /^\s/.test(segment) ? "blank" : characterColumns(segment) > 1 ? "wide" : "narrow";
     const isGlued = kind === before ? kind !== "wide" : false;
     const stays = kind !== "blank" && before !== "blank" && closing.test(segment);
     const last = words.at(-1);
@@ -63,4 +73,11 @@ function wordsOf(line: string): string[] {
     before = kind;
   }
   return words;
+}
+
+let made: Intl.Segmenter | undefined;
+
+/** Made when it is first needed: every command loads this file, and few measure a text. */
+function segmenter(): Intl.Segmenter {
+  return (made ??= new Intl.Segmenter(undefined, { granularity: "grapheme" }));
 }
