@@ -25,7 +25,9 @@ export function limitImages(steps: readonly Step[]): readonly Step[] {
   const dropped = new Set<BlobPart>();
   let shown: readonly Shown[] = [];
   for (const [index, { body }] of steps.entries()) {
-    shown = [...shown, ...imagesIn(body).map((part) => ({ part, step: index }))];
+    const images = imagesIn(body);
+    if (images.length === 0) continue;
+    shown = [...shown, ...images.map((part) => ({ part, step: index }))];
     if (fits(shown, most)) continue;
     const left = newestOf(shown, index);
     for (const { part } of shown) if (!left.some((one) => one.part === part)) dropped.add(part);

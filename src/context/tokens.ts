@@ -40,12 +40,23 @@ export function estimatePromptTokens(prompt: {
   readonly messages: readonly ModelMessage[];
   readonly tools: readonly ToolDefinition[];
 }): number {
-  const tools = prompt.tools.length === 0 ? 0 : toolUseTokens + sum(prompt.tools, (tool) => estimateJson(tool));
+  const tools = prompt.tools.length === 0 ? 0 : toolUseTokens + sum(prompt.tools, estimateTool);
   return (
     sum(prompt.system, (section) => frameTokens + estimateTextTokens(section)) +
     sum(prompt.messages, estimateMessage) +
     tools
   );
+}
+
+/** Definitions are made once and are part of every prompt. */
+const tokensOfTools = new WeakMap<ToolDefinition, number>();
+
+function estimateTool(tool: ToolDefinition): number {
+  const known = tokensOfTools.get(tool);
+  if (known !== undefined) return known;
+  const tokens = estimateJson(tool);
+  tokensOfTools.set(tool, tokens);
+  return tokens;
 }
 
 function estimateMessage(message: ModelMessage): number {

@@ -120,37 +120,22 @@ async function noteCall(
   { day, group_name }: { readonly day: string; readonly group_name: string },
   { model, turn, inputTokens, outputTokens, usd }: CallUsage,
 ): Promise<void> {
-  const asker = await transaction
-    .selectFrom("messages")
-    .select(["channel", "sender_id"])
-    .where("turn", "=", turn ?? "")
-    .orderBy("seq")
-    .executeTakeFirst();
-  const row = {
-    day,
-    group_name,
-    member_channel: asker?.channel ?? "",
-    member_id: asker?.sender_id ?? "",
-    model,
-    calls: 1,
-    input_tokens: inputTokens,
-    output_tokens: outputTokens,
-    nano_usd: Math.round((usd ?? 0) * nano),
-    unpriced_calls: usd === undefined ? 1 : 0,
-  };
-  await transaction
-    .insertInto("usage_calls")
-    .values(row)
-    .onConflict((conflict) =>
-      conflict.columns(["day", "group_name", "member_channel", "member_id", "model"]).doUpdateSet((set) => ({
-        calls: set("usage_calls.calls", "+", row.calls),
-        input_tokens: set("usage_calls.input_tokens", "+", row.input_tokens),
-        output_tokens: set("usage_calls.output_tokens", "+", row.output_tokens),
-        nano_usd: set("usage_calls.nano_usd", "+", row.nano_usd),
-        unpriced_calls: set("usage_calls.unpriced_calls", "+", row.unpriced_calls),
-      })),
-    )
-    .execute();
+  const nanoUsd = Math.round((usd ?? 0) * nano);
+  const unpriced = usd === undefined ? 1 : 0;
+  // For each call of a model: building the two queries would take longer than running them. The member is who spoke first.
+  await sql`
+    insert into usage_calls
+      (day, group_name, member_channel, member_id, model, calls, input_tokens, output_tokens, nano_usd, unpriced_calls)
+    select ${day}, ${group_name}, coalesce(asker.channel, ''), coalesce(asker.sender_id, ''), ${model},
+      1, ${inputTokens}, ${outputTokens}, ${nanoUsd}, ${unpriced}
+    from (select 1) left join (select channel, sender_id from messages where turn = ${turn ?? ""} order by seq limit 1) as asker
+    where true
+    on conflict (day, group_name, member_channel, member_id, model) do update set
+      calls = calls + 1,
+      input_tokens = input_tokens + excluded.input_tokens,
+      output_tokens = output_tokens + excluded.output_tokens,
+      nano_usd = nano_usd + excluded.nano_usd,
+      unpriced_calls = unpriced_calls + excluded.unpriced_calls`.execute(transaction);
 }
 
 async function reserve(
