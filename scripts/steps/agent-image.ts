@@ -21,7 +21,7 @@ type Inputs = ReadonlyMap<string, Uint8Array>;
  * all that goes into it. Images that no checkout and no container uses any longer are removed. Gives words about it.
  */
 export async function ensureAgentImage(context: SetupContext, baseId: string): Promise<string> {
-  const inputs = await collectInputs(context.checkoutFolder);
+  const inputs = await collectInputs(context);
   const hash = hashOf(inputs, baseId);
   const tag = `${repository}:${hash.slice(0, 16)}`;
   const isBuilt = (await context.engine.image(tag))?.labels[inputsLabel] === hash;
@@ -38,16 +38,34 @@ export async function ensureAgentImage(context: SetupContext, baseId: string): P
   return words.join(", ");
 }
 
-async function collectInputs(checkoutFolder: string): Promise<Inputs> {
+async function collectInputs({ checkoutFolder, env }: SetupContext): Promise<Inputs> {
   const recipe = await readRecipe(checkoutFolder);
   const inputs = new Map<string, Uint8Array>([
-    ["Dockerfile", Buffer.from(recipe.text)],
+    ["Dockerfile", Buffer.from(withPackages(recipe.text, env["CRABPOT_IMAGE_PACKAGES"] ?? ""))],
     ["agent.cjs", await bundleAgent(checkoutFolder)],
   ]);
   const imageFolder = join(checkoutFolder, "container", "image");
   const names = await readdir(imageFolder);
   for (const name of names.toSorted()) inputs.set(`image/${name}`, await readFile(join(imageFolder, name)));
   return inputs;
+}
+
+/** The recipe with Debian packages that the operator wants besides; they get into the image, not into the base that it is made from. */
+function withPackages(text: string, wanted: string): string {
+  const names = wanted.split(/[\s,]+/).filter((name) => name !== "");
+  // Debian Policy 5.6.1; anything else would be a word of the shell that installs them.
+  const wrong = names.find((name) => !/^[a-z0-9][a-z0-9+.-]+$/.test(name));
+  if (wrong !== undefined) {
+    throw new AppError(
+      "setup_required",
+      `CRABPOT_IMAGE_PACKAGES: ${JSON.stringify(wrong)} is not the name of a package.`,
+      {
+        fix: 'Write names of Debian packages, such as CRABPOT_IMAGE_PACKAGES="ffmpeg pandoc".',
+      },
+    );
+  }
+  if (names.length === 0) return text;
+  return text.replace(/^(ARG PACKAGES="?[^"\n]+)/m, `$1 ${[...new Set(names)].toSorted().join(" ")}`);
 }
 
 /** The agent as one file that needs nothing but Node. */

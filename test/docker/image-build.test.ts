@@ -47,6 +47,18 @@ test("another file, another name", async () => {
   expect(second.tag).not.toBe(first.tag);
 });
 
+test("packages that the operator wants besides are installed as well; what is no package's name is refused", async () => {
+  await using checkout = await smallCheckout();
+  const plain = await checkout.build("same");
+
+  const more = await checkout.build("same", { CRABPOT_IMAGE_PACKAGES: " pandoc, ffmpeg pandoc" });
+  const wrong = checkout.build("same", { CRABPOT_IMAGE_PACKAGES: "ffmpeg; reboot" });
+
+  await expect(wrong).rejects.toThrow('CRABPOT_IMAGE_PACKAGES: "ffmpeg;" is not the name of a package.');
+  expect((await checkout.engine.image(more.tag))?.labels["packages"]).toBe("bash ffmpeg pandoc");
+  expect((await checkout.build("same")).tag).toBe(plain.tag);
+});
+
 test("the image before is removed, unless a container or another checkout uses it", async () => {
   await using checkout = await smallCheckout();
   await using other = await smallCheckout();

@@ -14,8 +14,8 @@ const run = randomUUID();
 export interface SmallCheckout extends AsyncDisposable {
   readonly engine: ContainerEngine;
   readonly folder: string;
-  /** Builds the image with that text in the agent's program, and gives what set-up says and writes down. */
-  build(program: string): Promise<AgentImage & { words: string }>;
+  /** Builds the image with that text in the agent's program, in an environment with these variables, and gives what set-up says and writes down. */
+  build(program: string, env?: Readonly<Record<string, string>>): Promise<AgentImage & { words: string }>;
 }
 
 /** A folder with no more than the agent image is made from, on top of the real agent image. Its images go at the end. */
@@ -25,17 +25,17 @@ export async function smallCheckout(): Promise<SmallCheckout> {
   const folder = await temporaryFolder();
   await mkdir(join(folder.path, "container", "agent"), { recursive: true });
   await mkdir(join(folder.path, "container", "image"));
-  const recipe = ["ARG BASE_IMAGE=none", 'ARG PACKAGES="bash"', "FROM ${BASE_IMAGE}", "COPY agent.cjs image/ /opt/"];
-  await writeFile(join(folder.path, "Dockerfile.agent"), `${recipe.join("\n")}\n`);
+  const recipe = ["ARG BASE_IMAGE=none", "FROM ${BASE_IMAGE}", 'ARG PACKAGES="bash"', "COPY agent.cjs image/ /opt/"];
+  await writeFile(join(folder.path, "Dockerfile.agent"), `${recipe.join("\n")}\nLABEL packages="\${PACKAGES}"\n`);
   await writeFile(join(folder.path, "container", "image", "note.txt"), "a file of the image");
   await writeFile(join(folder.path, "container", "image", "run.txt"), run);
   const built = new Set<string>();
   return {
     engine,
     folder: folder.path,
-    build: async (program) => {
+    build: async (program, env = {}) => {
       await writeFile(join(folder.path, "container", "agent", "main.ts"), `console.log(${JSON.stringify(program)});\n`);
-      const words = await ensureAgentImage({ engine, builder, checkoutFolder: folder.path, env: {} }, baseId);
+      const words = await ensureAgentImage({ engine, builder, checkoutFolder: folder.path, env }, baseId);
       const record = await readAgentImage(folder.path);
       built.add(record.id);
       return { ...record, words };
