@@ -26,7 +26,10 @@ export const residualRisks: readonly { readonly risk: string; readonly why: stri
   },
   { risk: "webhooks, web pages, web sockets (H2, I5, I7, I10, J1)", why: "there are none" },
   { risk: "schedules, approvals, shared memory and skills (B22, G5 to G7, H10, L3)", why: "there are none" },
-  { risk: "configuration that is reloaded while the host runs (K3)", why: "it is read at the start alone" },
+  {
+    risk: "configuration that is reloaded while the host runs (K3)",
+    why: "no container can reach the files that it is read from",
+  },
   {
     risk: "length prefixes and half-open connections of a container's socket (B17 to B19)",
     why: "a mailbox is files; there is no socket",
