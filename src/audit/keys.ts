@@ -2,8 +2,7 @@ import { createPrivateKey, generateKeyPairSync, type KeyObject, randomBytes, sig
 import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
-import { AppError, toError } from "../lib/app-error.ts";
-import { nothingIfMissing } from "./log-files.ts";
+import { AppError, nothingIfMissing, toError } from "../lib/app-error.ts";
 import { formatVerificationKey, keyId, originOf, parseVerificationKey, type VerificationKey } from "./signed-note.ts";
 import { syncFolder } from "./sync-folder.ts";
 

@@ -1,7 +1,7 @@
 import { constants, open, readdir } from "node:fs/promises";
 import type { FileHandle } from "node:fs/promises";
 
-import { AppError } from "../lib/app-error.ts";
+import { AppError, nothingIfMissing } from "../lib/app-error.ts";
 
 /** The file of signed notes, beside the day files. */
 export const checkpointsFile = "checkpoints";
@@ -74,10 +74,4 @@ export async function* readLines(path: string): AsyncGenerator<FileLine> {
     if (rest.length > maxLineBytes) break;
   }
   if (rest.length > 0) yield { bytes: rest, number, end: rest.length > maxLineBytes ? "too-long" : "file" };
-}
-
-/** For `catch`: a file or folder that is not there is undefined, every other failure stays one. */
-export function nothingIfMissing(error: unknown): undefined {
-  if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
-  throw error;
 }

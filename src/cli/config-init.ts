@@ -5,7 +5,7 @@ import type { Command } from "commander";
 
 import { builtInAdapters } from "../config/adapters.ts";
 import { configTemplate } from "../config/config-template.ts";
-import { AppError } from "../lib/app-error.ts";
+import { AppError, errorCode } from "../lib/app-error.ts";
 import type { CommandContext } from "./context.ts";
 import { addLeaf } from "./context.ts";
 
@@ -27,7 +27,7 @@ async function writeNewFile(file: string, text: string): Promise<void> {
   try {
     await writeFile(file, text, { flag: "wx", mode: 0o600 });
   } catch (cause) {
-    if (!(cause instanceof Error && "code" in cause && cause.code === "EEXIST")) throw cause;
+    if (errorCode(cause) !== "EEXIST") throw cause;
     throw new AppError("conflict", `${file} is there already and was left as it is.`, {
       cause,
       fix: `Move it away first: mv ${file} ${file}.old`,

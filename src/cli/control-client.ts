@@ -22,7 +22,7 @@ import type {
   TurnReport,
   WorkView,
 } from "../operations/operations.ts";
-import { AppError, isErrorCode, toError } from "../lib/app-error.ts";
+import { AppError, errorCode, isErrorCode, toError } from "../lib/app-error.ts";
 import type { ErrorCode } from "../lib/app-error.ts";
 import { withShortPath } from "../lib/files/socket-path.ts";
 
@@ -184,7 +184,7 @@ export class ControlClient implements Readings {
 
 /** Nobody listens: what a host has left is all that there is to know. */
 export function isWithoutHost(error: unknown): boolean {
-  return error instanceof AppError && error.code === "no_host" && absences.has(codeOf(error.cause));
+  return error instanceof AppError && error.code === "no_host" && absences.has(errorCode(error.cause));
 }
 
 function queryOf(given: Readonly<Record<string, string | number | boolean | undefined>>): string {
@@ -211,15 +211,11 @@ async function exchange({ socketPath, method, path, body, silenceMs: timeout }: 
   return promise;
 }
 
-const absences: ReadonlySet<unknown> = new Set(["ENOENT", "ECONNREFUSED", "ENOTDIR"]);
-
-function codeOf(error: unknown): unknown {
-  return error instanceof Error && "code" in error ? error.code : undefined;
-}
+const absences: ReadonlySet<string> = new Set(["ENOENT", "ECONNREFUSED", "ENOTDIR"]);
 
 function toConnectionError(error: Error): Error {
   if (error instanceof AppError) return error;
-  const code = codeOf(error);
+  const code = errorCode(error);
   if (code === "EACCES") {
     return new AppError("unauthorized", "The control socket belongs to another user.", {
       cause: error,

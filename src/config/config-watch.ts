@@ -4,7 +4,7 @@ import { basename, dirname } from "node:path";
 
 import type { Logger } from "pino";
 
-import { toError } from "../lib/app-error.ts";
+import { errorCode, toError } from "../lib/app-error.ts";
 import { ownCommand } from "../lib/process/own-command.ts";
 
 /** Editors write in several steps; a change counts when nothing has happened for so long, */
@@ -60,7 +60,7 @@ export class ConfigWatch implements AsyncDisposable {
     try {
       return watch(file, () => this.#noticed());
     } catch (error) {
-      if (toError(error).message.startsWith("ENOENT")) return undefined;
+      if (errorCode(error) === "ENOENT") return undefined;
       throw error;
     }
   }

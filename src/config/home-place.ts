@@ -3,7 +3,7 @@ import { readFile, rename, stat, writeFile } from "node:fs/promises";
 
 import * as z from "zod";
 
-import { AppError } from "../lib/app-error.ts";
+import { AppError, nothingIfMissing } from "../lib/app-error.ts";
 import type { Home, HomePaths } from "./home.ts";
 
 /**
@@ -76,10 +76,7 @@ async function placeOf({ root, instance: file }: HomePaths, instance: string): P
 }
 
 async function readPlace(file: string): Promise<Place | undefined> {
-  const text = await readFile(file, "utf8").catch((error: NodeJS.ErrnoException) => {
-    if (error.code === "ENOENT") return undefined;
-    throw error;
-  });
+  const text = await readFile(file, "utf8").catch(nothingIfMissing);
   if (text === undefined) return undefined;
   try {
     return placeFile.parse(JSON.parse(text));

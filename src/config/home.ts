@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { chmod, link, lstat, mkdir, readFile, realpath, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
-import { AppError } from "../lib/app-error.ts";
+import { AppError, errorCode, nothingIfMissing } from "../lib/app-error.ts";
 import { folderFault } from "./trust.ts";
 
 /** Where everything is below a home (`CRABPOT_HOME`). */
@@ -97,18 +97,11 @@ export async function prepareHome(wanted: string): Promise<Home> {
 
 /** The id of a home that was prepared before; undefined for one that was not. Throws `setup_required` when it is spoilt. */
 export async function readInstance(file: string): Promise<string | undefined> {
-  const text = await readFile(file, "utf8").catch((error: unknown) => {
-    if (hasCode(error, "ENOENT")) return undefined;
-    throw error;
-  });
+  const text = await readFile(file, "utf8").catch(nothingIfMissing);
   if (text === undefined || wantedInstance.test(text.trim())) return text?.trim();
   throw new AppError("setup_required", `${file} should hold the id of this home (16 hex digits) and does not.`, {
     fix: `Put the id back, or remove ${file}: containers of the old id are then no longer recognised.`,
   });
-}
-
-function hasCode(error: unknown, code: string): boolean {
-  return error instanceof Error && "code" in error && error.code === code;
 }
 
 /** A link in place of one of our folders would lead what we write to somewhere else. */
@@ -137,7 +130,7 @@ async function readOrMakeInstance(file: string): Promise<string> {
     await link(draft, file);
     return made;
   } catch (error) {
-    if (!hasCode(error, "EEXIST")) throw error;
+    if (errorCode(error) !== "EEXIST") throw error;
     return await readOrMakeInstance(file);
   } finally {
     await rm(draft);

@@ -77,3 +77,14 @@ export function isPassing(error: unknown): boolean {
 export function toError(thrown: unknown): Error {
   return thrown instanceof Error ? thrown : new Error(String(thrown));
 }
+
+/** The code of the system's error, such as `ENOENT`, or of an AppError; empty for anything else. */
+export function errorCode(error: unknown): string {
+  return error instanceof Error && "code" in error ? String(error.code) : "";
+}
+
+/** For `catch`: a file or folder that is not there is undefined, every other failure stays one. */
+export function nothingIfMissing(error: unknown): undefined {
+  if (errorCode(error) === "ENOENT") return undefined;
+  throw error;
+}

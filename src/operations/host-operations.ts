@@ -1,18 +1,16 @@
 import type { ChannelState, LoginEvent, LoginOptions } from "../channels/channel.ts";
 import type { ConfigDifferences, ConfigState, ReloadReport } from "../domain/config-state.ts";
-import type { BudgetLimits, Chat, Group, GroupFolder, ToolPolicy } from "../domain/group.ts";
+import type { BudgetLimits, Group, GroupFolder, ToolPolicy } from "../domain/group.ts";
 import { readEvents } from "../events/read-events.ts";
-import type { StoredMessage } from "../domain/message.ts";
-import type { ModelUsage } from "../domain/model.ts";
 import type { RefusedMount } from "../domain/mount.ts";
 import type { HotContainerView } from "../domain/session.ts";
-import type { Step, Turn } from "../domain/turn.ts";
+import type { Turn } from "../domain/turn.ts";
 import { AppError } from "../lib/app-error.ts";
 import type { Clock } from "../lib/time/clock.ts";
 import { utcDay } from "../lib/time/utc-day.ts";
-import type { OutboxStore, Store, TurnOutline, UsageStore, WaitingInGroup } from "../stores/store.ts";
+import type { Store } from "../stores/store.ts";
 import { retryOutbox, send } from "./outbox.ts";
-import { createReadings, findTurn, requireGroup } from "./readings.ts";
+import { createReadings, findTurn, type ReadingOptions, requireGroup } from "./readings.ts";
 import { type RequestAnswers, approveRequest, denyRequest, forgetRequest } from "./requests.ts";
 import { resolveId } from "./resolve-id.ts";
 import { listWaiting } from "./waiting.ts";
@@ -33,29 +31,13 @@ export interface OperationOptions {
   readonly host: Pick<HostStatus, "version" | "instance" | "home" | "pid" | "startedAt" | "assistant" | "models"> & {
     readonly maxHot: number | undefined;
   };
-  readonly store: {
-    readonly messages: {
-      ofTurn(turn: string): Promise<StoredMessage[]>;
-      waitingByGroup(): Promise<WaitingInGroup[]>;
-    };
-    readonly chats: {
-      list(): Promise<Chat[]>;
-      get(channel: string, chat: string): Promise<Chat | undefined>;
-    };
+  readonly store: ReadingOptions["store"] & {
     readonly requests: Pick<Store["requests"], "waiting" | "get" | "settle" | "forget">;
-    readonly sessions: Pick<Store["sessions"], "list" | "open">;
-    readonly work: Pick<Store["work"], "add" | "drop" | "get" | "idsBeginningWith" | "list">;
-    readonly turns: {
-      get(id: string): Promise<Turn | undefined>;
-      idsBeginningWith(prefix: string, limit: number): Promise<string[]>;
-      list(filter: { group?: string | undefined; limit: number }): Promise<Turn[]>;
-      running(): Promise<Turn[]>;
-      steps(turn: string): Promise<Step[]>;
-      outlines(turns: readonly string[]): Promise<ReadonlyMap<string, TurnOutline>>;
-    };
-    readonly outbox: Pick<OutboxStore, "add" | "counts" | "get" | "list" | "ofTurn">;
-    readonly executionPoints: Pick<Store["executionPoints"], "ofTurn">;
-    readonly usage: Pick<UsageStore, "ofDay" | "sums">;
+    readonly sessions: Pick<Store["sessions"], "open">;
+    readonly work: Pick<Store["work"], "add" | "drop" | "get" | "idsBeginningWith">;
+    readonly turns: { running(): Promise<Turn[]> };
+    readonly outbox: Pick<Store["outbox"], "add" | "counts" | "get">;
+    readonly usage: Pick<Store["usage"], "ofDay">;
     readonly events: Pick<Store["events"], "after" | "before">;
   };
   /** They reject with `conflict` for groups of the configuration and for names or chats that are taken, with `not_found` for unknown names. */
@@ -67,8 +49,7 @@ export interface OperationOptions {
   };
   readonly groupDefaults: { readonly policy: ToolPolicy; readonly budget: BudgetLimits };
   readonly routes: readonly string[];
-  /** What a model of the routes asks for this, in US dollars; undefined when its price is not known. */
-  readonly costOf: (model: string, usage: ModelUsage) => number | undefined;
+  readonly costOf: ReadingOptions["costOf"];
   /** What all groups together may spend in a day. */
   readonly totalUsdPerDay: number | undefined;
   readonly pool: { list(): HotContainerView[]; stop(session: string, reason: string): Promise<boolean> };

@@ -1,8 +1,9 @@
 import { constants, type FileHandle, open } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 
-import { nothingIfMissing, openLogFile } from "../log-files.ts";
+import { openLogFile } from "../log-files.ts";
 import { syncFolder } from "../sync-folder.ts";
+import { nothingIfMissing } from "../../lib/app-error.ts";
 
 /** More than is written at once, all of which a loss of power can leave as zeros. */
 const tailBytes = 2 * 1024 * 1024;

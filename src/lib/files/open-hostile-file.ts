@@ -17,7 +17,7 @@ import { chmod, chown, link, open } from "node:fs/promises";
 import type { FileHandle } from "node:fs/promises";
 import { join } from "node:path";
 
-import { AppError, toError } from "../app-error.ts";
+import { AppError, errorCode, toError } from "../app-error.ts";
 
 /** Why a file of somebody else's folder was not read. */
 export type HostileRefusal =
@@ -291,8 +291,4 @@ function succeeds(attempt: () => void, ...tolerated: string[]): boolean {
   } catch (error) {
     return tolerated.includes(errorCode(error));
   }
-}
-
-function errorCode(error: unknown): string {
-  return error instanceof Error && "code" in error ? String(error.code) : "";
 }

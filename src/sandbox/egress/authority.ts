@@ -4,7 +4,7 @@ import type { KeyObject } from "node:crypto";
 import { open, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 
-import { AppError } from "../../lib/app-error.ts";
+import { AppError, nothingIfMissing } from "../../lib/app-error.ts";
 import { der } from "./der.ts";
 
 const oid = {
@@ -57,14 +57,9 @@ export async function openAuthority(folder: string, now: number): Promise<Author
 }
 
 async function readPair(keyFile: string, certificateFile: string): Promise<Credentials | undefined> {
-  const texts = [keyFile, certificateFile].map(async (file) => readFile(file, "utf8").catch(ifMissing));
+  const texts = [keyFile, certificateFile].map(async (file) => readFile(file, "utf8").catch(nothingIfMissing));
   const [key, certificate] = await Promise.all(texts);
   return key === undefined || certificate === undefined ? undefined : { key, certificate };
-}
-
-function ifMissing(error: unknown): undefined {
-  if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
-  throw error;
 }
 
 async function writeWhole(path: string, text: string): Promise<void> {

@@ -3,6 +3,7 @@ import { join } from "node:path";
 
 import { HostileFolder } from "../../lib/files/open-hostile-file.ts";
 import { mailboxFolders } from "../../protocol/paths.ts";
+import { errorCode } from "../../lib/app-error.ts";
 
 export interface MailboxPaths {
   readonly toAgent: string;
@@ -53,7 +54,7 @@ export async function removeMailboxFolders(folder: string): Promise<boolean> {
     for (const path of [paths.toHost, attic, folder]) await removeEmpty(path);
     return true;
   } catch (error) {
-    if (["ENOTEMPTY", "EEXIST"].includes(codeOf(error))) return false;
+    if (["ENOTEMPTY", "EEXIST"].includes(errorCode(error))) return false;
     throw error;
   }
 }
@@ -64,8 +65,8 @@ async function makeAttic(path: string): Promise<boolean> {
     await mkdir(path, { mode: 0o700 });
     return true;
   } catch (error) {
-    if (codeOf(error) === "EEXIST") return true;
-    if (codeOf(error) === "ENOENT") return false;
+    if (errorCode(error) === "EEXIST") return true;
+    if (errorCode(error) === "ENOENT") return false;
     throw error;
   }
 }
@@ -74,7 +75,7 @@ async function removeEmpty(path: string): Promise<void> {
   try {
     await rmdir(path);
   } catch (error) {
-    if (codeOf(error) !== "ENOENT") throw error;
+    if (errorCode(error) !== "ENOENT") throw error;
   }
 }
 
@@ -115,13 +116,9 @@ async function openIfThere(path: string): Promise<HostileFolder | undefined> {
   try {
     return await HostileFolder.open(path);
   } catch (error) {
-    if (codeOf(error) === "not_found") return undefined;
+    if (errorCode(error) === "not_found") return undefined;
     throw error;
   }
-}
-
-function codeOf(error: unknown): string {
-  return error instanceof Error && "code" in error ? String(error.code) : "";
 }
 
 /**

@@ -20,7 +20,7 @@ import { WriteBatches } from "./write-batches.ts";
 import type { Change } from "./write-batches.ts";
 
 /** The highest there is: texts that begin with a prefix are at least the prefix, and less than the prefix with this behind it. */
-export const lastCharacter = "\u{10ffff}";
+const lastCharacter = "\u{10ffff}";
 
 export interface DatabaseOptions {
   readonly path: string;
@@ -54,6 +54,21 @@ export class Database implements AsyncDisposable {
   /** For one statement. SQLite's failures come as AppError `store_failed`, everything else as it is. */
   read<T>(query: (kysely: Kysely<Tables>) => Promise<T>): Promise<T> {
     return this.#guard(() => query(this.#kysely));
+  }
+
+  /** Ids of a table, in their order, at most `limit`. */
+  async idsBeginningWith(table: "turns" | "work", prefix: string, limit: number): Promise<string[]> {
+    const rows = await this.read((kysely) =>
+      kysely
+        .selectFrom(table)
+        .select("id")
+        .where("id", ">=", prefix)
+        .where("id", "<", `${prefix}${lastCharacter}`)
+        .orderBy("id")
+        .limit(limit)
+        .execute(),
+    );
+    return rows.map(({ id }) => id);
   }
 
   /** All of `change` is stored and on disk when this resolves, or nothing of it is stored when it rejects. */

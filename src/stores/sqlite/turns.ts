@@ -8,7 +8,7 @@ import type { PacedTurn, Step, Turn } from "../../domain/turn.ts";
 import { AppError } from "../../lib/app-error.ts";
 import type { NewStep, TurnOutline, TurnStore } from "../store.ts";
 import { referToBlobs } from "./blobs.ts";
-import { type Database, lastCharacter } from "./database.ts";
+import { type Database } from "./database.ts";
 import { parseReplyTarget, parseStepBody, parseTexts, parseTimes } from "./json-columns.ts";
 import { insertOutgoing } from "./outbox.ts";
 import type { Row, Tables } from "./tables.ts";
@@ -69,17 +69,7 @@ export class SqliteTurns implements TurnStore {
   }
 
   async idsBeginningWith(prefix: string, limit: number): Promise<string[]> {
-    const rows = await this.#database.read((kysely) =>
-      kysely
-        .selectFrom("turns")
-        .select("id")
-        .where("id", ">=", prefix)
-        .where("id", "<", `${prefix}${lastCharacter}`)
-        .orderBy("id")
-        .limit(limit)
-        .execute(),
-    );
-    return rows.map(({ id }) => id);
+    return this.#database.idsBeginningWith("turns", prefix, limit);
   }
 
   async running(): Promise<Turn[]> {

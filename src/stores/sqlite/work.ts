@@ -3,7 +3,7 @@ import { sql, type Transaction } from "kysely";
 import type { NewWork, Work } from "../../domain/work.ts";
 import { AppError } from "../../lib/app-error.ts";
 import type { DueSession, WorkStore } from "../work-store.ts";
-import { type Database, lastCharacter } from "./database.ts";
+import { type Database } from "./database.ts";
 import { parseReplyTarget } from "./json-columns.ts";
 import type { Row, Tables } from "./tables.ts";
 
@@ -29,17 +29,7 @@ export class SqliteWork implements WorkStore {
   }
 
   async idsBeginningWith(prefix: string, limit: number): Promise<string[]> {
-    const rows = await this.#database.read((kysely) =>
-      kysely
-        .selectFrom("work")
-        .select("id")
-        .where("id", ">=", prefix)
-        .where("id", "<", `${prefix}${lastCharacter}`)
-        .orderBy("id")
-        .limit(limit)
-        .execute(),
-    );
-    return rows.map(({ id }) => id);
+    return this.#database.idsBeginningWith("work", prefix, limit);
   }
 
   async due(session: string, now: number): Promise<Work | undefined> {
