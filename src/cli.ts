@@ -8,14 +8,12 @@ import { readEnvironment } from "./config/environment.ts";
  * that has been closed says so by its signal as well, which may come later.
  */
 function endQuietly(error: NodeJS.ErrnoException): void {
-  if (error.code === "EIO" && !isatty(process.stdout.fd)) {
-    process.kill(process.pid, "SIGHUP");
-    return;
-  }
-  if (error.code !== "EPIPE") throw error;
+  const isHungUp = error.code === "EIO" && !isatty(process.stdout.fd);
+  if (!isHungUp && error.code !== "EPIPE") throw error;
+  // What is still written on the way to the end is for nobody.
   process.stdout.on("error", () => undefined);
-  if (process.listenerCount("SIGTERM") === 0) process.exit();
-  process.kill(process.pid, "SIGTERM");
+  if (!isHungUp && process.listenerCount("SIGTERM") === 0) process.exit();
+  process.kill(process.pid, isHungUp ? "SIGHUP" : "SIGTERM");
 }
 
 process.stdout.once("error", endQuietly);

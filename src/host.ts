@@ -95,8 +95,9 @@ export async function run(options: RunOptions): Promise<number> {
       await stopWithin(drainMs, host);
     }
   } catch (error) {
-    if (error !== stopped.signal.reason) throw error;
-    return await signals.received;
+    if (error === stopped.signal.reason) return await signals.received;
+    if (interactive && hasLostTerminal()) return exitCodeOf("SIGHUP");
+    throw error;
   }
 }
 
@@ -123,13 +124,17 @@ async function waitForTheEnd(host: Host, interactive: boolean, signals: StopSign
   const answered = async (): Promise<number> => {
     await host.inputEnded;
     if (!interactive) await host.settled();
-    // The signal of a closed terminal may come later, or never, when it is not the one that controls this process.
-    else if (!isatty(process.stdin.fd)) return exitCodeOf("SIGHUP");
+    else if (hasLostTerminal()) return exitCodeOf("SIGHUP");
     // Who has left the prompt by Ctrl-D need not press Ctrl-C twice.
     else signals.interrupt();
     return 0;
   };
   return Promise.race([signals.received, answered(), host.stopAsked.then(() => 0)]);
+}
+
+/** The signal of a closed terminal may come later, or never, when it is not the one that controls this process. */
+function hasLostTerminal(): boolean {
+  return !isatty(process.stdin.fd);
 }
 
 /** For whoever sits there, and does not see why the host does not end. */

@@ -60,13 +60,16 @@ test("the scripted model says what it is, and reads and writes files for real", 
   expect(stdout).toMatch(/no intelligence|without intelligence/i);
 });
 
-test("a host that is talked to in a terminal ends with it, also when no signal says that it was closed", async () => {
-  await using folder = await emptyHome();
-  const terminal = startInTerminal({ home: folder.home, hasLeft: true }, "start", "--terminal");
-  await expect.poll(() => existsSync(join(folder.home, "control.sock"))).toBe(true);
+test.for(["place.json", "crabpot.sqlite", "control.sock"])(
+  "a host that is talked to in a terminal ends with it, also when no signal says that it was closed once there was %s",
+  async (file) => {
+    await using folder = await emptyHome();
+    const terminal = startInTerminal({ home: folder.home, hasLeft: true }, "start", "--terminal");
+    await expect.poll(() => existsSync(join(folder.home, file)), { interval: 2 }).toBe(true);
 
-  expect(await terminal.close()).toBe(129);
-});
+    expect(await terminal.close()).toBe(129);
+  },
+);
 
 test("at a terminal replies are wrapped between words, and what is logged stands above what is being typed", async () => {
   await using host = await TestHost.prepare({ groups: { main: { channel: "terminal", trigger: "always" } } });

@@ -66,7 +66,8 @@ export class TerminalChannel implements Channel {
     this.#events = events;
     this.#changeState("open");
     if (this.#options.interactive && !this.#options.json) {
-      await this.#screen.print(this.#colors.dim(this.#helpText()));
+      // A terminal that is gone is no reason to be started again: reading tells that it has ended.
+      await this.#screen.print(this.#colors.dim(this.#helpText())).catch(() => undefined);
     }
     this.#reading = this.#read(accept);
   }

@@ -247,6 +247,17 @@ test("an output that is gone is an error of the send, not of the process", async
   expect(rig.channel.state()).toMatchObject({ state: "closed", detail: expect.stringContaining("EPIPE") });
 });
 
+test("a terminal that is gone before its reader is greeted is no channel to be started again: its input has ended", async () => {
+  await using rig = openRig({ interactive: true });
+  rig.output.destroy(new Error("EIO"));
+  rig.input.end();
+
+  await rig.channel.start(async () => stored);
+
+  await rig.channel.inputEnded;
+  expect(rig.channel.state()).toMatchObject({ state: "closed", detail: expect.stringContaining("EIO") });
+});
+
 test("somebody who types is greeted, and keeps what is being typed when a reply comes in between", async () => {
   await using rig = openRig({ interactive: true });
   const taken: string[] = [];
