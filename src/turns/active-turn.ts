@@ -6,19 +6,19 @@ import { AppError, isPassing, toError } from "../lib/app-error.ts";
 import { limits } from "../protocol/limits.ts";
 import { refusalOfValue } from "../protocol/mailbox-file.ts";
 import type { AgentPayload, AgentToolResult } from "../protocol/messages.ts";
-import { takeResultParts } from "./result-parts.ts";
+import { takeResultParts } from "./steps/result-parts.ts";
 import { AgentSilence } from "./agent-silence.ts";
 import type { HotContainer, TurnListener } from "../sandbox/pool/hot-container.ts";
-import { finalAnswer, interrupted, lastAnswer } from "./answers.ts";
+import { finalAnswer, interrupted, lastAnswer } from "./steps/answers.ts";
 import { type Failure, failureOf } from "./failure-words.ts";
-import { HostTools, type HostToolRequest } from "./host-tools.ts";
+import { HostTools, type HostToolRequest } from "./tool-calls/host-tools.ts";
 import type { TurnTools } from "../tools/conversation-tools.ts";
-import { ToolsWait } from "./tools-wait.ts";
-import { publishToolCalls, publishToolResults } from "./tool-events.ts";
-import { collectIntake } from "./turn-intake.ts";
+import { ToolsWait } from "./tool-calls/tools-wait.ts";
+import { publishToolCalls, publishToolResults } from "./tool-calls/tool-events.ts";
+import { collectIntake } from "./steps/turn-intake.ts";
 import { placeOf } from "./turn-options.ts";
 import type { TurnOptions, TurnScope } from "./turn-options.ts";
-import { TurnSteps } from "./turn-steps.ts";
+import { TurnSteps } from "./steps/turn-steps.ts";
 
 /**
  * How the work of one container on a turn came out. `lost`: the container is gone, another one may go on. `troubled`: the

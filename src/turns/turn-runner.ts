@@ -16,7 +16,7 @@ import { TurnClock } from "./turn-clock.ts";
 import { closingStep } from "./closing-step.ts";
 import { failureOf, wordsForMembers } from "./failure-words.ts";
 import { answerTo } from "./reply-target.ts";
-import { collectIntake, workStep } from "./turn-intake.ts";
+import { collectIntake, workStep } from "./steps/turn-intake.ts";
 import type { NewStep } from "../stores/store.ts";
 import { placeOf } from "./turn-options.ts";
 import type { TurnOptions, TurnScope } from "./turn-options.ts";

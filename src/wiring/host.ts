@@ -28,7 +28,7 @@ import type { ContainerEngine } from "../sandbox/engine/engine.ts";
 import { Retention } from "../stores/retention.ts";
 import { RetryingStore } from "../stores/retrying-store.ts";
 import { ToolRegistry } from "../tools/registry.ts";
-import { messagesPerStep } from "../turns/turn-intake.ts";
+import { messagesPerStep } from "../turns/steps/turn-intake.ts";
 import { openContainers, openEngineLater, reviewMounts } from "./containers.ts";
 import type { ChannelResources } from "./channels.ts";
 import type { AppContext } from "./context.ts";

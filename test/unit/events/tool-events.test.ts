@@ -10,7 +10,7 @@ import { EventBus } from "../../../src/events/event-bus.ts";
 import { systemClock } from "../../../src/lib/time/clock.ts";
 import { writeEventLines } from "../../../src/session-logs/event-lines.ts";
 import { SessionLogs } from "../../../src/session-logs/session-log.ts";
-import { publishToolCalls, publishToolResults } from "../../../src/turns/tool-events.ts";
+import { publishToolCalls, publishToolResults } from "../../../src/turns/tool-calls/tool-events.ts";
 import type { TurnScope } from "../../../src/turns/turn-options.ts";
 import { openTestStore } from "../../support/open-test-store.ts";
 import { someGroup } from "../../support/some-group.ts";

@@ -14,7 +14,7 @@ import { createRouter } from "../../../src/intake/router.ts";
 import type { StoredAttachment } from "../../../src/domain/message.ts";
 import type { BlobPart } from "../../../src/domain/part.ts";
 import { LocalTime } from "../../../src/context/time-zone.ts";
-import { collectIntake } from "../../../src/turns/turn-intake.ts";
+import { collectIntake } from "../../../src/turns/steps/turn-intake.ts";
 import type { Store } from "../../../src/stores/store.ts";
 import { openTestStore } from "../../support/open-test-store.ts";
 import { someGroup } from "../../support/some-group.ts";

@@ -7,7 +7,7 @@ import { expect, test } from "vitest";
 import { BlobFolder } from "../../../src/blobs/blob-folder.ts";
 import { keepImage } from "../../../src/blobs/keep-image.ts";
 import type { AgentToolResult } from "../../../src/protocol/messages.ts";
-import { takeResultParts } from "../../../src/turns/result-parts.ts";
+import { takeResultParts } from "../../../src/turns/steps/result-parts.ts";
 import { openMailbox } from "../../support/mailbox-under-test.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 

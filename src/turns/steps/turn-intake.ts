@@ -1,11 +1,11 @@
-import { renderWork } from "../context/render-work.ts";
-import type { Group, GroupChat } from "../domain/group.ts";
-import type { StoredMessage } from "../domain/message.ts";
-import { toUserContent } from "../domain/part.ts";
-import type { Session } from "../domain/session.ts";
-import type { Work } from "../domain/work.ts";
-import type { NewStep } from "../stores/store.ts";
-import type { TurnOptions, TurnSettings } from "./turn-options.ts";
+import { renderWork } from "../../context/render-work.ts";
+import type { Group, GroupChat } from "../../domain/group.ts";
+import type { StoredMessage } from "../../domain/message.ts";
+import { toUserContent } from "../../domain/part.ts";
+import type { Session } from "../../domain/session.ts";
+import type { Work } from "../../domain/work.ts";
+import type { NewStep } from "../../stores/store.ts";
+import type { TurnOptions, TurnSettings } from "../turn-options.ts";
 
 /** At most so many messages go into one step; what is beyond comes at the next one. */
 export const messagesPerStep = 200;

@@ -1,8 +1,8 @@
-import type { Lease } from "../domain/lease.ts";
-import type { Step, StepBody } from "../domain/turn.ts";
-import type { NewStep } from "../stores/store.ts";
-import type { TurnOptions, TurnScope } from "./turn-options.ts";
-import { TurnProgress } from "./turn-progress.ts";
+import type { Lease } from "../../domain/lease.ts";
+import type { Step, StepBody } from "../../domain/turn.ts";
+import type { NewStep } from "../../stores/store.ts";
+import type { TurnOptions, TurnScope } from "../turn-options.ts";
+import { TurnProgress } from "../turn-progress.ts";
 
 /** The steps of a turn that runs, to which nobody else adds: so the newest one is asked for only as long as it is not known. */
 export class TurnSteps {

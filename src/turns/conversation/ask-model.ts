@@ -1,13 +1,13 @@
-import { limitImages } from "../context/image-limit.ts";
-import { toModelMessages } from "../context/model-messages.ts";
-import { estimatePromptTokens } from "../context/tokens.ts";
-import { planWindow } from "../context/window.ts";
-import type { ModelAnswer, ToolDefinition } from "../domain/model.ts";
-import type { Session } from "../domain/session.ts";
-import type { SessionStore, TurnStore } from "../stores/store.ts";
+import { limitImages } from "../../context/image-limit.ts";
+import { toModelMessages } from "../../context/model-messages.ts";
+import { estimatePromptTokens } from "../../context/tokens.ts";
+import { planWindow } from "../../context/window.ts";
+import type { ModelAnswer, ToolDefinition } from "../../domain/model.ts";
+import type { Session } from "../../domain/session.ts";
+import type { SessionStore, TurnStore } from "../../stores/store.ts";
 import type { ConversationPrompts } from "./conversation-prompts.ts";
 import { StepMemory } from "./step-memory.ts";
-import type { TurnScope } from "./turn-options.ts";
+import type { TurnScope } from "../turn-options.ts";
 
 export interface AskModelOptions {
   readonly store: {

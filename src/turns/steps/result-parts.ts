@@ -1,9 +1,9 @@
-import type { ToolResult } from "../domain/model.ts";
-import type { BlobPart, Part } from "../domain/part.ts";
-import { blobsPerStep, describePart, imageBytes, isBlob } from "../domain/part.ts";
-import type { AgentToolResult } from "../protocol/messages.ts";
-import type { HotContainer } from "../sandbox/pool/hot-container.ts";
-import type { TurnOptions } from "./turn-options.ts";
+import type { ToolResult } from "../../domain/model.ts";
+import type { BlobPart, Part } from "../../domain/part.ts";
+import { blobsPerStep, describePart, imageBytes, isBlob } from "../../domain/part.ts";
+import type { AgentToolResult } from "../../protocol/messages.ts";
+import type { HotContainer } from "../../sandbox/pool/hot-container.ts";
+import type { TurnOptions } from "../turn-options.ts";
 
 /**
  * The agent's results as they are stored, with what their tools show: what they refer to in the mailbox is taken from there

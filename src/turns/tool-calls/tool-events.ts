@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
 
-import type { ToolCall, ToolResult } from "../domain/model.ts";
-import type { Part } from "../domain/part.ts";
-import { partsOf } from "../domain/part.ts";
-import { placeOf } from "./turn-options.ts";
-import type { TurnOptions, TurnScope } from "./turn-options.ts";
+import type { ToolCall, ToolResult } from "../../domain/model.ts";
+import type { Part } from "../../domain/part.ts";
+import { partsOf } from "../../domain/part.ts";
+import { placeOf } from "../turn-options.ts";
+import type { TurnOptions, TurnScope } from "../turn-options.ts";
 
 type Parts = Pick<TurnOptions, "publish" | "fingerprint">;
 

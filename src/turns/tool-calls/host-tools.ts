@@ -1,20 +1,20 @@
 import { createHash } from "node:crypto";
 import { writeFile } from "node:fs/promises";
 
-import type { ToolCall } from "../domain/model.ts";
-import type { BlobPart, Part } from "../domain/part.ts";
-import { imageBytes } from "../domain/part.ts";
-import { AppError, toError } from "../lib/app-error.ts";
-import type { ErrorCode } from "../lib/app-error.ts";
-import type { HostileCopy } from "../lib/files/open-hostile-file.ts";
-import { sniffedBytes } from "../lib/files/file-type.ts";
-import { limits } from "../protocol/limits.ts";
-import { timedOut, ToolError, toToolOutput } from "../protocol/tools.ts";
-import type { ToolOutput } from "../protocol/tools.ts";
-import type { TurnTools } from "../tools/conversation-tools.ts";
-import type { HostTool, HostToolOutput, Said, ToolPorts } from "../tools/define-tool.ts";
-import { draftFor, placeOf } from "./turn-options.ts";
-import type { TurnOptions, TurnScope } from "./turn-options.ts";
+import type { ToolCall } from "../../domain/model.ts";
+import type { BlobPart, Part } from "../../domain/part.ts";
+import { imageBytes } from "../../domain/part.ts";
+import { AppError, toError } from "../../lib/app-error.ts";
+import type { ErrorCode } from "../../lib/app-error.ts";
+import type { HostileCopy } from "../../lib/files/open-hostile-file.ts";
+import { sniffedBytes } from "../../lib/files/file-type.ts";
+import { limits } from "../../protocol/limits.ts";
+import { timedOut, ToolError, toToolOutput } from "../../protocol/tools.ts";
+import type { ToolOutput } from "../../protocol/tools.ts";
+import type { TurnTools } from "../../tools/conversation-tools.ts";
+import type { HostTool, HostToolOutput, Said, ToolPorts } from "../../tools/define-tool.ts";
+import { draftFor, placeOf } from "../turn-options.ts";
+import type { TurnOptions, TurnScope } from "../turn-options.ts";
 
 /** Messages, files and reactions that an agent may send in one turn besides its answer. */
 const sendsPerTurn = 20;

@@ -1,15 +1,15 @@
 import { createHash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 
-import { describeChanges } from "../context/changes.ts";
-import { systemPrompt } from "../context/system-prompt.ts";
-import type { ConversationPrompt, ToldFacts } from "../domain/conversation.ts";
-import type { Access, Chat, Group } from "../domain/group.ts";
-import type { Session } from "../domain/session.ts";
-import type { StepBody } from "../domain/turn.ts";
-import type { TurnTools } from "../tools/conversation-tools.ts";
-import type { NewStep, SessionStore } from "../stores/store.ts";
-import type { TurnScope } from "./turn-options.ts";
+import { describeChanges } from "../../context/changes.ts";
+import { systemPrompt } from "../../context/system-prompt.ts";
+import type { ConversationPrompt, ToldFacts } from "../../domain/conversation.ts";
+import type { Access, Chat, Group } from "../../domain/group.ts";
+import type { Session } from "../../domain/session.ts";
+import type { StepBody } from "../../domain/turn.ts";
+import type { TurnTools } from "../../tools/conversation-tools.ts";
+import type { NewStep, SessionStore } from "../../stores/store.ts";
+import type { TurnScope } from "../turn-options.ts";
 
 /** What the prompts are made of: all of it may change while a conversation goes on. */
 export interface PromptSources {

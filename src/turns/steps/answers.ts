@@ -1,6 +1,6 @@
-import type { ModelAnswer } from "../domain/model.ts";
-import type { Step } from "../domain/turn.ts";
-import type { AgentToolResult } from "../protocol/messages.ts";
+import type { ModelAnswer } from "../../domain/model.ts";
+import type { Step } from "../../domain/turn.ts";
+import type { AgentToolResult } from "../../protocol/messages.ts";
 
 /** The last answer of a turn; one that is not what it could have been says so. */
 export function finalAnswer({ text, stop }: ModelAnswer): Pick<ModelAnswer, "text" | "toolCalls"> {
