@@ -94,7 +94,7 @@ const allowed: Record<string, readonly string[]> = {
   "src/control": ["src/operations/operations.ts", ...interfaces],
   "src/commands": [
     "src/domain",
-    "src/intake/mention.ts",
+    "src/intake/addressing/mention.ts",
     "src/turns/closing-step.ts",
     "src/turns/turn-options.ts",
     ...interfaces,

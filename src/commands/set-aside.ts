@@ -1,5 +1,5 @@
 import type { Sender } from "../domain/message.ts";
-import { withoutLeadingMention } from "../intake/mention.ts";
+import { withoutLeadingMention } from "../intake/addressing/mention.ts";
 import { quotedName } from "../lib/text/plain-words.ts";
 import type { SetAside } from "../stores/store.ts";
 

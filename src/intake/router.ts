@@ -11,17 +11,17 @@ import type {
 } from "../domain/message.ts";
 import type { Clock } from "../lib/time/clock.ts";
 import type { Store } from "../stores/store.ts";
-import { type AddressOptions, addressRule } from "./address.ts";
+import { type AddressOptions, addressRule } from "./addressing/address.ts";
 import { cleanMessage } from "./clean-message.ts";
-import { type CommandForm, parseCommand, type SaidCommand } from "./command.ts";
-import type { GroupRegistry } from "./group-registry.ts";
-import type { Reservation } from "./day-budgets.ts";
+import { type CommandForm, parseCommand, type SaidCommand } from "./addressing/command.ts";
+import type { GroupRegistry } from "./chats/group-registry.ts";
+import type { Reservation } from "./limits/day-budgets.ts";
 import { createInOrder } from "./in-order.ts";
-import { IntakeLimits } from "./intake-limits.ts";
-import type { RouterLimits } from "./limits.ts";
-import { restingNotice } from "./resting-notice.ts";
+import { IntakeLimits } from "./limits/intake-limits.ts";
+import type { RouterLimits } from "./limits/limits.ts";
+import { restingNotice } from "./limits/resting-notice.ts";
 import { StrangerNotes } from "./stranger-notes.ts";
-import type { PaceVerdict, Rest, TurnPace } from "./turn-pace.ts";
+import type { PaceVerdict, Rest, TurnPace } from "./limits/turn-pace.ts";
 
 export interface RouterOptions {
   readonly registry: Pick<GroupRegistry, "find">;

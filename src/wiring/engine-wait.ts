@@ -1,5 +1,5 @@
 import { isSessionOf } from "../domain/session.ts";
-import type { GroupRegistry } from "../intake/group-registry.ts";
+import type { GroupRegistry } from "../intake/chats/group-registry.ts";
 import { EngineWait } from "../sandbox/engine/engine-wait.ts";
 import { removeStaleMailboxes } from "../sandbox/mailbox/folders.ts";
 import type { Containers } from "./containers.ts";

@@ -9,7 +9,7 @@ import type { HttpRefusal } from "../http/refusals.ts";
 import { createGatewayServer } from "../http/server.ts";
 import { toError } from "../lib/app-error.ts";
 import { type ChannelResources, openChannels, type RunningChannels } from "./channels.ts";
-import type { ChatBook } from "../intake/chat-book.ts";
+import type { ChatBook } from "../intake/chats/chat-book.ts";
 import type { AppContext } from "./context.ts";
 
 /** Where people and programs get in: the channels and the server that HTTP comes through. */

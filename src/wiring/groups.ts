@@ -7,8 +7,8 @@ import { configuredGroups } from "../config/groups.ts";
 import { describeWarning } from "../config/load.ts";
 import { findRenamedGroups } from "../config/renamed-groups.ts";
 import type { Group } from "../domain/group.ts";
-import { type FormerChat, GroupFolders } from "../intake/group-folders.ts";
-import { type GroupRegistry, openGroupRegistry } from "../intake/group-registry.ts";
+import { type FormerChat, GroupFolders } from "../intake/chats/group-folders.ts";
+import { type GroupRegistry, openGroupRegistry } from "../intake/chats/group-registry.ts";
 import type { AppContext } from "./context.ts";
 
 /** All groups, and whose their folders are. */

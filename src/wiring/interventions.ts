@@ -9,9 +9,9 @@ import { totalUsdPerDay } from "../domain/usage.ts";
 import { isPassing } from "../lib/app-error.ts";
 import { PendingCheck } from "../lib/pending-check.ts";
 import { utcDay } from "../lib/time/utc-day.ts";
-import type { Admissions } from "../intake/admissions.ts";
-import type { GroupRegistry } from "../intake/group-registry.ts";
-import type { TurnPace } from "../intake/turn-pace.ts";
+import type { Admissions } from "../intake/chats/admissions.ts";
+import type { GroupRegistry } from "../intake/chats/group-registry.ts";
+import type { TurnPace } from "../intake/limits/turn-pace.ts";
 import { createCatchUp } from "../turns/catch-up.ts";
 import { createChatCommands } from "../commands/chat-commands.ts";
 import type { CommandServices } from "../commands/command.ts";
@@ -19,7 +19,7 @@ import type { SessionPool } from "../sandbox/pool/pool.ts";
 import type { PendingCommand } from "../stores/store.ts";
 import type { TurnRunner } from "../turns/turn-runner.ts";
 import type { AppContext } from "./context.ts";
-import { describeRest } from "../intake/resting-notice.ts";
+import { describeRest } from "../intake/limits/resting-notice.ts";
 import { describeForChat } from "../commands/describe-for-chat.ts";
 
 export interface InterventionOptions {

@@ -1,6 +1,6 @@
 import type { SignsOfLife } from "../delivery/signs-of-life.ts";
 import { isSessionOf, mainSessionKey } from "../domain/session.ts";
-import type { GroupRegistry } from "../intake/group-registry.ts";
+import type { GroupRegistry } from "../intake/chats/group-registry.ts";
 import { toError } from "../lib/app-error.ts";
 import { Timers } from "../lib/time/timers.ts";
 import { DueWork } from "../queue/due-work.ts";

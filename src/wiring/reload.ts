@@ -13,7 +13,7 @@ import { mainSessionOf, type SessionQueue } from "../queue/session-queue.ts";
 import { readAllowlist } from "../sandbox/mounts/allowlist.ts";
 import type { SessionPool } from "../sandbox/pool/pool.ts";
 import type { TellOperator } from "../delivery/operator-notices.ts";
-import type { ChatBook } from "../intake/chat-book.ts";
+import type { ChatBook } from "../intake/chats/chat-book.ts";
 import { reviewMounts } from "./containers.ts";
 import { type AppContext, hostUid } from "./context.ts";
 import { type Groups, takeFolders, warnOfShadowed } from "./groups.ts";

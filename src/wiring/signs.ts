@@ -3,7 +3,7 @@ import { progressOf } from "../config/groups.ts";
 import type { Outbox } from "../delivery/outbox.ts";
 import { Progress } from "../delivery/progress.ts";
 import { SignsOfLife } from "../delivery/signs-of-life.ts";
-import type { GroupRegistry } from "../intake/group-registry.ts";
+import type { GroupRegistry } from "../intake/chats/group-registry.ts";
 import type { AppContext } from "./context.ts";
 import type { Entrances } from "./entrances.ts";
 

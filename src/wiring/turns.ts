@@ -7,7 +7,7 @@ import { keepImage } from "../blobs/keep-image.ts";
 import { keepMemberImages } from "../blobs/member-images.ts";
 import { seesImages } from "../models/capabilities.ts";
 import type { ProviderSet } from "../models/provider-set.ts";
-import type { TurnPace } from "../intake/turn-pace.ts";
+import type { TurnPace } from "../intake/limits/turn-pace.ts";
 import type { Progress } from "../delivery/progress.ts";
 import { describeActivity } from "../tools/activity.ts";
 import { ConversationTools } from "../tools/conversation-tools.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 
 import { commandsOf } from "../../../src/commands/catalog.ts";
-import { parseCommand } from "../../../src/intake/command.ts";
+import { parseCommand } from "../../../src/intake/addressing/command.ts";
 import { someGroup } from "../../support/some-group.ts";
 
 const inGroup = (text: string) => parseCommand(text, "crab", commandsOf(someGroup("family")));

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
-import { openGroupRegistry } from "../../../src/intake/group-registry.ts";
-import { type AutoRegisterOptions, createAutoRegister } from "../../../src/intake/auto-register.ts";
+import { openGroupRegistry } from "../../../src/intake/chats/group-registry.ts";
+import { type AutoRegisterOptions, createAutoRegister } from "../../../src/intake/chats/auto-register.ts";
 import type { Store } from "../../../src/stores/store.ts";
 import { openTestStore } from "../../support/open-test-store.ts";
 import { someGroup } from "../../support/some-group.ts";

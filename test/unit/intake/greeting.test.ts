@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { greetingFor } from "../../../src/intake/greeting.ts";
+import { greetingFor } from "../../../src/intake/chats/greeting.ts";
 import { someGroup } from "../../support/some-group.ts";
 
 test("a chat that becomes a group is told what the agent can do there, how to call it and how to stop it", () => {

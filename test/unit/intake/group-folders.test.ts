@@ -6,9 +6,9 @@ import { expect, test } from "vitest";
 
 import type { Group } from "../../../src/domain/group.ts";
 import { systemClock } from "../../../src/lib/time/clock.ts";
-import { createAutoRegister } from "../../../src/intake/auto-register.ts";
-import { GroupFolders } from "../../../src/intake/group-folders.ts";
-import { type GroupRegistry, openGroupRegistry } from "../../../src/intake/group-registry.ts";
+import { createAutoRegister } from "../../../src/intake/chats/auto-register.ts";
+import { GroupFolders } from "../../../src/intake/chats/group-folders.ts";
+import { type GroupRegistry, openGroupRegistry } from "../../../src/intake/chats/group-registry.ts";
 import type { Store } from "../../../src/stores/store.ts";
 import { say } from "../../contracts/store-setup.ts";
 import { openTestStore } from "../../support/open-test-store.ts";

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import type { Group } from "../../../src/domain/group.ts";
-import { type GroupRegistry, openGroupRegistry } from "../../../src/intake/group-registry.ts";
+import { type GroupRegistry, openGroupRegistry } from "../../../src/intake/chats/group-registry.ts";
 import type { Store } from "../../../src/stores/store.ts";
 import { openTestStore } from "../../support/open-test-store.ts";
 import { someGroup } from "../../support/some-group.ts";

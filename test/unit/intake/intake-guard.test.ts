@@ -5,7 +5,7 @@ import { pino } from "pino";
 import { expect, test } from "vitest";
 
 import type { NewEvent } from "../../../src/events/event.ts";
-import { IntakeGuard, type IntakeGuardOptions } from "../../../src/intake/intake-guard.ts";
+import { IntakeGuard, type IntakeGuardOptions } from "../../../src/intake/limits/intake-guard.ts";
 import { AppError } from "../../../src/lib/app-error.ts";
 import { systemClock } from "../../../src/lib/time/clock.ts";
 import { openSqliteStore } from "../../../src/stores/sqlite/open-sqlite-store.ts";

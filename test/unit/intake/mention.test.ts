@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
-import { isMentioned } from "../../../src/intake/mention.ts";
+import { isMentioned } from "../../../src/intake/addressing/mention.ts";
 
 const engages = [
   "@crab hello",

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 
 import type { IncomingMessage } from "../../../src/domain/message.ts";
-import { createAdmissions } from "../../../src/intake/admissions.ts";
-import { openGroupRegistry } from "../../../src/intake/group-registry.ts";
-import { createOnboarding, type OnboardingOptions } from "../../../src/intake/onboarding.ts";
+import { createAdmissions } from "../../../src/intake/chats/admissions.ts";
+import { openGroupRegistry } from "../../../src/intake/chats/group-registry.ts";
+import { createOnboarding, type OnboardingOptions } from "../../../src/intake/chats/onboarding.ts";
 import type { PendingCommand, Store } from "../../../src/stores/store.ts";
 import { openTestStore } from "../../support/open-test-store.ts";
 import { someGroup } from "../../support/some-group.ts";

@@ -5,7 +5,7 @@ import pino from "pino";
 import { expect, test } from "vitest";
 
 import { prepareHome } from "../../../src/config/home.ts";
-import { GroupFolders } from "../../../src/intake/group-folders.ts";
+import { GroupFolders } from "../../../src/intake/chats/group-folders.ts";
 import { openStore } from "../../../src/stores/catalog.ts";
 import { takeFolders } from "../../../src/wiring/groups.ts";
 import { someGroup } from "../../support/some-group.ts";

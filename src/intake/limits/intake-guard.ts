@@ -2,13 +2,13 @@ import { statfsSync } from "node:fs";
 
 import type { Logger } from "pino";
 
-import type { IntakeState } from "../channels/channel.ts";
-import type { Publish } from "../events/event.ts";
-import { AppError, isPassing, toError } from "../lib/app-error.ts";
-import type { Clock } from "../lib/time/clock.ts";
-import { sleep } from "../lib/time/sleep.ts";
-import type { Store } from "../stores/store.ts";
-import { mebibyte } from "../lib/text/bytes.ts";
+import type { IntakeState } from "../../channels/channel.ts";
+import type { Publish } from "../../events/event.ts";
+import { AppError, isPassing, toError } from "../../lib/app-error.ts";
+import type { Clock } from "../../lib/time/clock.ts";
+import { sleep } from "../../lib/time/sleep.ts";
+import type { Store } from "../../stores/store.ts";
+import { mebibyte } from "../../lib/text/bytes.ts";
 
 export interface IntakeGuardOptions {
   /** A folder on the disk that everything is written to. */

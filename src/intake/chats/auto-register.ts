@@ -1,14 +1,14 @@
-import type { Receipt } from "../channels/channel.ts";
-import { memberActor } from "../domain/actor.ts";
-import type { Publish } from "../events/event.ts";
-import { type Group, isGroupName } from "../domain/group.ts";
-import type { IncomingMessage } from "../domain/message.ts";
-import { AppError } from "../lib/app-error.ts";
-import type { Clock } from "../lib/time/clock.ts";
-import { secondsLeftInUtcDay, utcDay } from "../lib/time/utc-day.ts";
-import type { Store } from "../stores/store.ts";
+import type { Receipt } from "../../channels/channel.ts";
+import { memberActor } from "../../domain/actor.ts";
+import type { Publish } from "../../events/event.ts";
+import { type Group, isGroupName } from "../../domain/group.ts";
+import type { IncomingMessage } from "../../domain/message.ts";
+import { AppError } from "../../lib/app-error.ts";
+import type { Clock } from "../../lib/time/clock.ts";
+import { secondsLeftInUtcDay, utcDay } from "../../lib/time/utc-day.ts";
+import type { Store } from "../../stores/store.ts";
 import type { GroupRegistry } from "./group-registry.ts";
-import { createInOrder } from "./in-order.ts";
+import { createInOrder } from "../in-order.ts";
 
 export interface AutoRegisterOptions {
   /** Only chats of these channels become groups. */

@@ -1,12 +1,12 @@
-import { memberActor } from "../domain/actor.ts";
-import type { Publish } from "../events/event.ts";
-import type { Group, RequestLimits } from "../domain/group.ts";
-import type { IncomingMessage, OutgoingDraft } from "../domain/message.ts";
-import type { Clock } from "../lib/time/clock.ts";
-import { quotedName } from "../lib/text/plain-words.ts";
-import type { Store } from "../stores/store.ts";
-import { isMentioned } from "./mention.ts";
-import { ownCommand } from "../lib/process/own-command.ts";
+import { memberActor } from "../../domain/actor.ts";
+import type { Publish } from "../../events/event.ts";
+import type { Group, RequestLimits } from "../../domain/group.ts";
+import type { IncomingMessage, OutgoingDraft } from "../../domain/message.ts";
+import type { Clock } from "../../lib/time/clock.ts";
+import { quotedName } from "../../lib/text/plain-words.ts";
+import type { Store } from "../../stores/store.ts";
+import { isMentioned } from "../addressing/mention.ts";
+import { ownCommand } from "../../lib/process/own-command.ts";
 
 export interface OnboardingOptions {
   readonly store: { readonly requests: Pick<Store["requests"], "open"> };

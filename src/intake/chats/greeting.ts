@@ -1,4 +1,4 @@
-import type { Group } from "../domain/group.ts";
+import type { Group } from "../../domain/group.ts";
 
 /** What members care about, by the tool that it takes. */
 const abilities: readonly (readonly [tool: string, ability: string])[] = [

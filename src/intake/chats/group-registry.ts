@@ -1,8 +1,8 @@
-import { type Group, groupNameFault } from "../domain/group.ts";
-import { AppError } from "../lib/app-error.ts";
-import type { GroupStore } from "../stores/store.ts";
-import { createInOrder } from "./in-order.ts";
-import { ownCommand } from "../lib/process/own-command.ts";
+import { type Group, groupNameFault } from "../../domain/group.ts";
+import { AppError } from "../../lib/app-error.ts";
+import type { GroupStore } from "../../stores/store.ts";
+import { createInOrder } from "../in-order.ts";
+import { ownCommand } from "../../lib/process/own-command.ts";
 
 /** A group to be added at run time. */
 type NewGroup = Omit<Group, "origin">;

@@ -1,4 +1,4 @@
-import { mebibyte } from "../lib/text/bytes.ts";
+import { mebibyte } from "../../lib/text/bytes.ts";
 
 /** What may be taken in on one day (UTC). */
 export interface DayBudget {

@@ -1,16 +1,16 @@
-import type { Receipt, RefusalCode } from "../channels/channel.ts";
-import { memberActor } from "../domain/actor.ts";
-import type { Group } from "../domain/group.ts";
-import type { Publish } from "../events/event.ts";
-import type { IncomingMessage, MessageState, OutgoingDraft } from "../domain/message.ts";
-import type { Clock } from "../lib/time/clock.ts";
-import { quotedName } from "../lib/text/plain-words.ts";
-import type { Store } from "../stores/store.ts";
-import { secondsLeftInUtcDay } from "../lib/time/utc-day.ts";
+import type { Receipt, RefusalCode } from "../../channels/channel.ts";
+import { memberActor } from "../../domain/actor.ts";
+import type { Group } from "../../domain/group.ts";
+import type { Publish } from "../../events/event.ts";
+import type { IncomingMessage, MessageState, OutgoingDraft } from "../../domain/message.ts";
+import type { Clock } from "../../lib/time/clock.ts";
+import { quotedName } from "../../lib/text/plain-words.ts";
+import type { Store } from "../../stores/store.ts";
+import { secondsLeftInUtcDay } from "../../lib/time/utc-day.ts";
 import { DayBudgets, type Reservation, type UsedUp } from "./day-budgets.ts";
 import type { DayBudget, RouterLimits } from "./limits.ts";
 import { SenderRate } from "./sender-rate.ts";
-import { mebibyte } from "../lib/text/bytes.ts";
+import { mebibyte } from "../../lib/text/bytes.ts";
 
 const limitNames = { messages: "messages", bytes: "megabytes", attachmentBytes: "attachment-megabytes" } as const;
 

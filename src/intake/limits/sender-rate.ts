@@ -1,5 +1,5 @@
-import type { Clock } from "../lib/time/clock.ts";
-import { RateLimiter } from "../lib/time/rate-limiter.ts";
+import type { Clock } from "../../lib/time/clock.ts";
+import { RateLimiter } from "../../lib/time/rate-limiter.ts";
 
 /** Senders that are remembered; beyond that those that have been quiet for longest are forgotten. */
 const rememberedSenders = 10_000;

@@ -1,4 +1,4 @@
-import { nearest } from "../lib/text/nearest.ts";
+import { nearest } from "../../lib/text/nearest.ts";
 import { withoutLeadingMention } from "./mention.ts";
 
 /** How a command is written: its name behind a slash, and whether words follow. */

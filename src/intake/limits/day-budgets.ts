@@ -1,8 +1,8 @@
-import type { Group } from "../domain/group.ts";
-import type { IncomingMessage } from "../domain/message.ts";
-import type { Clock } from "../lib/time/clock.ts";
-import { utcDay } from "../lib/time/utc-day.ts";
-import type { MessageStore, Store } from "../stores/store.ts";
+import type { Group } from "../../domain/group.ts";
+import type { IncomingMessage } from "../../domain/message.ts";
+import type { Clock } from "../../lib/time/clock.ts";
+import { utcDay } from "../../lib/time/utc-day.ts";
+import type { MessageStore, Store } from "../../stores/store.ts";
 import type { DayBudget } from "./limits.ts";
 
 type Charge = NonNullable<Parameters<MessageStore["insert"]>[1]["charge"]>;

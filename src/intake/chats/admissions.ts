@@ -1,4 +1,4 @@
-import { type Actor, memberActor } from "../domain/actor.ts";
+import { type Actor, memberActor } from "../../domain/actor.ts";
 import {
   type ChatRequest,
   type Group,
@@ -6,15 +6,15 @@ import {
   type RequestSettlement,
   groupNameFault,
   isGroupName,
-} from "../domain/group.ts";
-import type { OutgoingDraft } from "../domain/message.ts";
-import { AppError, isPassing } from "../lib/app-error.ts";
-import { plainSentence, quotedName } from "../lib/text/plain-words.ts";
-import type { PendingCommand, Store } from "../stores/store.ts";
+} from "../../domain/group.ts";
+import type { OutgoingDraft } from "../../domain/message.ts";
+import { AppError, isPassing } from "../../lib/app-error.ts";
+import { plainSentence, quotedName } from "../../lib/text/plain-words.ts";
+import type { PendingCommand, Store } from "../../stores/store.ts";
 import type { GroupRegistry } from "./group-registry.ts";
 import { greetingFor } from "./greeting.ts";
-import { createInOrder } from "./in-order.ts";
-import { ownCommand } from "../lib/process/own-command.ts";
+import { createInOrder } from "../in-order.ts";
+import { ownCommand } from "../../lib/process/own-command.ts";
 
 export interface AdmissionOptions {
   readonly store: { readonly requests: Pick<Store["requests"], "get"> };

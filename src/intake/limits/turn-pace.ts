@@ -1,9 +1,9 @@
-import type { Group } from "../domain/group.ts";
-import type { StoredMessage } from "../domain/message.ts";
-import type { PacedTurn, Turn } from "../domain/turn.ts";
-import { backoffMs } from "../lib/time/backoff.ts";
-import type { Clock } from "../lib/time/clock.ts";
-import type { TurnStore } from "../stores/store.ts";
+import type { Group } from "../../domain/group.ts";
+import type { StoredMessage } from "../../domain/message.ts";
+import type { PacedTurn, Turn } from "../../domain/turn.ts";
+import { backoffMs } from "../../lib/time/backoff.ts";
+import type { Clock } from "../../lib/time/clock.ts";
+import type { TurnStore } from "../../stores/store.ts";
 import type { PaceLimits } from "./limits.ts";
 
 export interface TurnPaceOptions {
