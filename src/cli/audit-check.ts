@@ -2,7 +2,7 @@ import { stat } from "node:fs/promises";
 
 import type { VerifyResult } from "../audit/verify/verify.ts";
 import { verifyAudit } from "../audit/verify/verify.ts";
-import type { HomePaths } from "../config/home.ts";
+import type { HomePaths } from "../config/home/home.ts";
 import { openAuditWitness } from "../stores/catalog.ts";
 
 /** What was kept outside of the home and is held against the log. */

@@ -2,8 +2,8 @@ import { lstat } from "node:fs/promises";
 
 import type { ConfigFault } from "../config/faults.ts";
 import { configuredGroups } from "../config/groups.ts";
-import { checkConfig, describeFault, type LoadedConfig } from "../config/load.ts";
-import { findRenamedGroups } from "../config/renamed-groups.ts";
+import { checkConfig, describeFault, type LoadedConfig } from "../config/loading/load.ts";
+import { findRenamedGroups } from "../config/checks/renamed-groups.ts";
 import { openStoreReader } from "../stores/catalog.ts";
 import type { CommandContext } from "./context.ts";
 import type { Output } from "./output.ts";

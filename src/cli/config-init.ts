@@ -4,7 +4,7 @@ import { dirname } from "node:path";
 import type { Command } from "commander";
 
 import { builtInAdapters } from "../config/adapters.ts";
-import { configTemplate } from "../config/config-template.ts";
+import { configTemplate } from "../config/explain/config-template.ts";
 import { AppError, errorCode } from "../lib/app-error.ts";
 import type { CommandContext } from "./context.ts";
 import { addLeaf } from "./context.ts";

@@ -1,8 +1,8 @@
 import type { Command } from "commander";
 
-import { readTrustedFile } from "../config/config-file.ts";
-import { configValues } from "../config/config-values.ts";
-import { loadConfig } from "../config/load.ts";
+import { readTrustedFile } from "../config/loading/config-file.ts";
+import { configValues } from "../config/explain/config-values.ts";
+import { loadConfig } from "../config/loading/load.ts";
 import type { CommandContext } from "./context.ts";
 import { addLeaf } from "./context.ts";
 

@@ -2,7 +2,7 @@ import type { Command } from "commander";
 
 import { builtInAdapters } from "../config/adapters.ts";
 import type { ConfigDifferences } from "../domain/config-state.ts";
-import { configJsonSchema } from "../config/json-schema.ts";
+import { configJsonSchema } from "../config/schema/json-schema.ts";
 import { tellConfigCheck } from "./config-check.ts";
 import type { CommandContext } from "./context.ts";
 import { addLeaf } from "./context.ts";

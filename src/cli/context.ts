@@ -4,8 +4,8 @@ import type { Writable } from "node:stream";
 import type { Command } from "commander";
 
 import type { Environment } from "../config/environment.ts";
-import { homePaths } from "../config/home.ts";
-import type { HomePaths } from "../config/home.ts";
+import { homePaths } from "../config/home/home.ts";
+import type { HomePaths } from "../config/home/home.ts";
 import type { Readings } from "../operations/operations.ts";
 import { ControlClient, isWithoutHost } from "./control-client.ts";
 import { Output } from "./output.ts";

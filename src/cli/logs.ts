@@ -2,7 +2,7 @@ import { InvalidArgumentError } from "commander";
 import type { Command } from "commander";
 
 import { configuredGroups } from "../config/groups.ts";
-import { checkConfig } from "../config/load.ts";
+import { checkConfig } from "../config/loading/load.ts";
 import { unknownGroup } from "../domain/group.ts";
 import type { CommandContext } from "./context.ts";
 import { addLeaf } from "./context.ts";

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 
 import { configuredGroups } from "../config/groups.ts";
-import { loadConfig } from "../config/load.ts";
+import { loadConfig } from "../config/loading/load.ts";
 import { judgeGroupMounts } from "../sandbox/mounts/group-mounts.ts";
 import type { MountVerdict } from "../sandbox/mounts/rules.ts";
 import type { Group } from "../domain/group.ts";

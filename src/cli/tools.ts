@@ -1,8 +1,8 @@
 import type { Command } from "commander";
 
 import { configuredGroups, groupDefaults } from "../config/groups.ts";
-import { loadConfig } from "../config/load.ts";
-import type { Config } from "../config/schema.ts";
+import { loadConfig } from "../config/loading/load.ts";
+import type { Config } from "../config/schema/config.ts";
 import type { ToolPolicy } from "../domain/group.ts";
 import { AppError } from "../lib/app-error.ts";
 import { nearest } from "../lib/text/nearest.ts";

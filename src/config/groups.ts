@@ -1,7 +1,7 @@
 import type { GroupNetwork } from "../domain/egress.ts";
 import type { BudgetLimits, Group, ToolPolicy } from "../domain/group.ts";
 import { type Adapters, hasTrait } from "./adapters.ts";
-import type { Config } from "./schema.ts";
+import type { Config } from "./schema/config.ts";
 
 /** The groups of `config.yaml`, with what they leave out filled in from the settings for everybody. */
 export function configuredGroups(config: Config): Group[] {

@@ -1,7 +1,7 @@
 import { readFile, statfs } from "node:fs/promises";
 import { join } from "node:path";
 
-import { ensureGlobalFolder, ensureGroupFolder } from "../config/group-folders.ts";
+import { ensureGlobalFolder, ensureGroupFolder } from "../config/home/group-folders.ts";
 import { configuredGroups } from "../config/groups.ts";
 import { findAgentImage } from "../sandbox/images/agent-image.ts";
 import { openEngine } from "../sandbox/engine/catalog.ts";

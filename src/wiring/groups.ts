@@ -2,10 +2,10 @@ import { lstat } from "node:fs/promises";
 import { join } from "node:path";
 
 import { hasTrait } from "../config/adapters.ts";
-import { ensureGroupFolder } from "../config/group-folders.ts";
+import { ensureGroupFolder } from "../config/home/group-folders.ts";
 import { configuredGroups } from "../config/groups.ts";
-import { describeWarning } from "../config/load.ts";
-import { findRenamedGroups } from "../config/renamed-groups.ts";
+import { describeWarning } from "../config/loading/load.ts";
+import { findRenamedGroups } from "../config/checks/renamed-groups.ts";
 import type { Group } from "../domain/group.ts";
 import { type FormerChat, GroupFolders } from "../intake/chats/group-folders.ts";
 import { type GroupRegistry, openGroupRegistry } from "../intake/chats/group-registry.ts";

@@ -1,5 +1,5 @@
 import { chatFault } from "../config/adapters.ts";
-import type { ConfigReloader } from "../config/config-reloader.ts";
+import type { ConfigReloader } from "../config/changes/config-reloader.ts";
 import { groupDefaults } from "../config/groups.ts";
 import type { Outbox } from "../delivery/outbox.ts";
 import { costOfReference } from "../models/capabilities.ts";

@@ -1,12 +1,12 @@
 import { lstat } from "node:fs/promises";
 
-import type { ConfigChange } from "../config/config-change.ts";
-import { hashOfConfig } from "../config/config-hash.ts";
-import { ConfigReloader } from "../config/config-reloader.ts";
-import { ConfigWatch } from "../config/config-watch.ts";
+import type { ConfigChange } from "../config/changes/config-change.ts";
+import { hashOfConfig } from "../config/changes/config-hash.ts";
+import { ConfigReloader } from "../config/changes/config-reloader.ts";
+import { ConfigWatch } from "../config/changes/config-watch.ts";
 import { configuredGroups } from "../config/groups.ts";
-import { checkChangedConfig, type ConfigCheck, describeWarning, type LoadedConfig } from "../config/load.ts";
-import type { Config } from "../config/schema.ts";
+import { checkChangedConfig, type ConfigCheck, describeWarning, type LoadedConfig } from "../config/loading/load.ts";
+import type { Config } from "../config/schema/config.ts";
 import type { Group } from "../domain/group.ts";
 import { toError } from "../lib/app-error.ts";
 import { mainSessionOf, type SessionQueue } from "../queue/session-queue.ts";

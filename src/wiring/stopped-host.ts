@@ -1,7 +1,7 @@
 import { builtInAdapters } from "../config/adapters.ts";
 import { configuredGroups } from "../config/groups.ts";
-import type { HomePaths } from "../config/home.ts";
-import { checkConfig, type ConfigCheck } from "../config/load.ts";
+import type { HomePaths } from "../config/home/home.ts";
+import { checkConfig, type ConfigCheck } from "../config/loading/load.ts";
 import type { EnvironmentVariables } from "../config/environment.ts";
 import type { Group, GroupChat } from "../domain/group.ts";
 import { isLost } from "../intake/chats/group-folders.ts";

@@ -1,5 +1,5 @@
 import { maxSteps, networkOf } from "../config/groups.ts";
-import type { Config } from "../config/schema.ts";
+import type { Config } from "../config/schema/config.ts";
 import { LocalTime } from "../context/time-zone.ts";
 import { estimatePromptTokens } from "../context/tokens.ts";
 import { callsTools } from "../models/capabilities.ts";

@@ -7,9 +7,9 @@ import { expect, test } from "vitest";
 
 import { checkVersions } from "../../src/cli/doctor/engine.ts";
 import { checkSandbox } from "../../src/cli/doctor/sandbox.ts";
-import { homePaths, prepareHome } from "../../src/config/home.ts";
+import { homePaths, prepareHome } from "../../src/config/home/home.ts";
 import { builtInAdapters } from "../../src/config/adapters.ts";
-import { configSchema } from "../../src/config/schema.ts";
+import { configSchema } from "../../src/config/schema/config.ts";
 import { readAgentImage } from "../../src/sandbox/images/agent-image.ts";
 import { openEngine } from "../../src/sandbox/engine/catalog.ts";
 import type { ContainerEngine, CreateBody } from "../../src/sandbox/engine/engine.ts";

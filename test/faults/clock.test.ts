@@ -6,8 +6,8 @@ import { expect, test } from "vitest";
 
 import { startHost } from "../../src/wiring/host.ts";
 import { readEnvironment } from "../../src/config/environment.ts";
-import { prepareHome } from "../../src/config/home.ts";
-import { loadConfig } from "../../src/config/load.ts";
+import { prepareHome } from "../../src/config/home/home.ts";
+import { loadConfig } from "../../src/config/loading/load.ts";
 import { Redaction } from "../../src/lib/secrets/redaction.ts";
 import { systemClock } from "../../src/lib/time/clock.ts";
 import { crabpot, jsonLines } from "../support/crabpot.ts";

@@ -1,5 +1,5 @@
-import { providerOf } from "../../config/cross-checks.ts";
-import { checkConfig, describeFault, loadConfig } from "../../config/load.ts";
+import { providerOf } from "../../config/checks/cross-checks.ts";
+import { checkConfig, describeFault, loadConfig } from "../../config/loading/load.ts";
 import { openProvider } from "../../models/catalog.ts";
 import type { CommandContext } from "../context.ts";
 import type { CheckResult } from "./check.ts";

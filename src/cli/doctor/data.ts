@@ -2,7 +2,7 @@ import { stat } from "node:fs/promises";
 
 import SQLite from "better-sqlite3";
 
-import type { HomePaths } from "../../config/home.ts";
+import type { HomePaths } from "../../config/home/home.ts";
 import { toError } from "../../lib/app-error.ts";
 import { shellQuoted } from "../../lib/files/paths.ts";
 import { describeAuditFault, verifyHomeAudit } from "../audit-check.ts";

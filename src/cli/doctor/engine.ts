@@ -1,4 +1,4 @@
-import { checkConfig } from "../../config/load.ts";
+import { checkConfig } from "../../config/loading/load.ts";
 import { findAgentImage } from "../../sandbox/images/agent-image.ts";
 import { openEngine } from "../../sandbox/engine/catalog.ts";
 import type { EngineFacts } from "../../sandbox/engine/engine.ts";

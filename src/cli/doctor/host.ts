@@ -2,7 +2,7 @@ import { access, constants, lstat } from "node:fs/promises";
 import { join } from "node:path";
 
 import { configuredGroups } from "../../config/groups.ts";
-import { describeFault, loadConfig } from "../../config/load.ts";
+import { describeFault, loadConfig } from "../../config/loading/load.ts";
 import { AppError } from "../../lib/app-error.ts";
 import { shellQuoted } from "../../lib/files/paths.ts";
 import type { ChannelView, HostStatus } from "../../operations/operations.ts";

@@ -1,8 +1,8 @@
 import { lstat, readdir, realpath, stat, statfs } from "node:fs/promises";
 import { dirname, join } from "node:path";
 
-import type { HomePaths } from "../../config/home.ts";
-import { readTrustedFile } from "../../config/config-file.ts";
+import type { HomePaths } from "../../config/home/home.ts";
+import { readTrustedFile } from "../../config/loading/config-file.ts";
 import { folderFault, octal } from "../../config/trust.ts";
 import { shellQuoted } from "../../lib/files/paths.ts";
 import type { CheckResult } from "./check.ts";

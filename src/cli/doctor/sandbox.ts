@@ -7,9 +7,9 @@ import type { Readable } from "node:stream";
 
 import * as z from "zod";
 
-import type { Config } from "../../config/schema.ts";
-import { readInstance } from "../../config/home.ts";
-import type { HomePaths } from "../../config/home.ts";
+import type { Config } from "../../config/schema/config.ts";
+import { readInstance } from "../../config/home/home.ts";
+import type { HomePaths } from "../../config/home/home.ts";
 import { attest } from "../../sandbox/attestation/attestation.ts";
 import { readHostView } from "../../sandbox/attestation/host.ts";
 import { ContainerCgroups } from "../../sandbox/cgroups/container-cgroups.ts";

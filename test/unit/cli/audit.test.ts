@@ -5,7 +5,7 @@ import { pino } from "pino";
 import { expect, test } from "vitest";
 
 import { AuditLog } from "../../../src/audit/log/log.ts";
-import { prepareHome } from "../../../src/config/home.ts";
+import { prepareHome } from "../../../src/config/home/home.ts";
 import { systemClock } from "../../../src/lib/time/clock.ts";
 import { openStore } from "../../../src/stores/catalog.ts";
 import { crabpot, jsonLines, newHome } from "../../support/crabpot.ts";

@@ -7,8 +7,8 @@ import * as z from "zod";
 
 import { defineChannel } from "../../../src/channels/define-channel.ts";
 import { type Adapters, hasTrait, withBuiltInAdapters } from "../../../src/config/adapters.ts";
-import { configJsonSchema } from "../../../src/config/json-schema.ts";
-import { checkConfig, describeFault, loadConfig } from "../../../src/config/load.ts";
+import { configJsonSchema } from "../../../src/config/schema/json-schema.ts";
+import { checkConfig, describeFault, loadConfig } from "../../../src/config/loading/load.ts";
 import { openLateProvider } from "../../../src/models/catalog.ts";
 import { defineProvider } from "../../../src/models/define-provider.ts";
 import { FakeChannel } from "../../fakes/fake-channel.ts";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { stringify } from "yaml";
 
-import { checkConfig, describeFault } from "../../../src/config/load.ts";
+import { checkConfig, describeFault } from "../../../src/config/loading/load.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 /** What is said of budgets, faults first, each with what to do. */

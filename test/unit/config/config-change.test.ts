@@ -2,12 +2,12 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 
 import { builtInAdapters } from "../../../src/config/adapters.ts";
-import { changeEffects } from "../../../src/config/change-effects.ts";
-import { differences, planChange } from "../../../src/config/config-change.ts";
-import { crossCheck } from "../../../src/config/cross-checks.ts";
-import { hashOfConfig } from "../../../src/config/config-hash.ts";
-import { configJsonSchema } from "../../../src/config/json-schema.ts";
-import { type Config, type ConfigInput, configSchema } from "../../../src/config/schema.ts";
+import { changeEffects } from "../../../src/config/changes/change-effects.ts";
+import { differences, planChange } from "../../../src/config/changes/config-change.ts";
+import { crossCheck } from "../../../src/config/checks/cross-checks.ts";
+import { hashOfConfig } from "../../../src/config/changes/config-hash.ts";
+import { configJsonSchema } from "../../../src/config/schema/json-schema.ts";
+import { type Config, type ConfigInput, configSchema } from "../../../src/config/schema/config.ts";
 
 const schema = configSchema(builtInAdapters);
 

@@ -4,10 +4,10 @@ import pino from "pino";
 import { expect, test } from "vitest";
 
 import { builtInAdapters } from "../../../src/config/adapters.ts";
-import { ConfigReloader } from "../../../src/config/config-reloader.ts";
-import { LiveConfig } from "../../../src/config/live-config.ts";
-import type { ConfigCheck } from "../../../src/config/load.ts";
-import { type ConfigInput, configSchema } from "../../../src/config/schema.ts";
+import { ConfigReloader } from "../../../src/config/changes/config-reloader.ts";
+import { LiveConfig } from "../../../src/config/changes/live-config.ts";
+import type { ConfigCheck } from "../../../src/config/loading/load.ts";
+import { type ConfigInput, configSchema } from "../../../src/config/schema/config.ts";
 import type { NewEvent } from "../../../src/events/event.ts";
 import { AppError } from "../../../src/lib/app-error.ts";
 

@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 
 import { builtInAdapters } from "../../../src/config/adapters.ts";
-import { configTemplate } from "../../../src/config/config-template.ts";
-import { configJsonSchema } from "../../../src/config/json-schema.ts";
-import { loadConfig } from "../../../src/config/load.ts";
+import { configTemplate } from "../../../src/config/explain/config-template.ts";
+import { configJsonSchema } from "../../../src/config/schema/json-schema.ts";
+import { loadConfig } from "../../../src/config/loading/load.ts";
 import { crabpot, newHome } from "../../support/crabpot.ts";
 
 const withKey = { ANTHROPIC_API_KEY: "sk-ant-0123456789", ANTHROPIC_BASE_URL: "https://models.example" };

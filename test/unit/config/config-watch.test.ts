@@ -5,7 +5,7 @@ import { join } from "node:path";
 import pino from "pino";
 import { expect, test } from "vitest";
 
-import { ConfigWatch } from "../../../src/config/config-watch.ts";
+import { ConfigWatch } from "../../../src/config/changes/config-watch.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 test("each change of a watched file is told, however it is made", async () => {

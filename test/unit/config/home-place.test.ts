@@ -5,8 +5,8 @@ import { promisify } from "node:util";
 
 import { expect, test } from "vitest";
 
-import { prepareHome } from "../../../src/config/home.ts";
-import { settleHome } from "../../../src/config/home-place.ts";
+import { prepareHome } from "../../../src/config/home/home.ts";
+import { settleHome } from "../../../src/config/home/home-place.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 /** What a start does with its home. */

@@ -4,8 +4,8 @@ import { join, resolve } from "node:path";
 import { expect, test } from "vitest";
 
 import { readEnvironment } from "../../../src/config/environment.ts";
-import { ensureGlobalFolder, ensureGroupFolder } from "../../../src/config/group-folders.ts";
-import { homePaths, prepareHome } from "../../../src/config/home.ts";
+import { ensureGlobalFolder, ensureGroupFolder } from "../../../src/config/home/group-folders.ts";
+import { homePaths, prepareHome } from "../../../src/config/home/home.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 const checkout = resolve(import.meta.dirname, "../../..");

@@ -5,7 +5,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 
 import { paceLimits } from "../../../src/config/groups.ts";
-import { checkConfig, describeFault } from "../../../src/config/load.ts";
+import { checkConfig, describeFault } from "../../../src/config/loading/load.ts";
 import { isGroupName } from "../../../src/domain/group.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
-import { checkConfig, describeFault, loadConfig } from "../../../src/config/load.ts";
+import { checkConfig, describeFault, loadConfig } from "../../../src/config/loading/load.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 async function faultsOf(text: string, variables: Record<string, string> = {}): Promise<string[]> {

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 
 import { networkOf } from "../../../src/config/groups.ts";
-import { checkConfig, describeFault } from "../../../src/config/load.ts";
+import { checkConfig, describeFault } from "../../../src/config/loading/load.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 async function check(text: string, variables: Record<string, string> = {}) {

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { stringify } from "yaml";
 
-import { checkConfig, describeFault } from "../../../src/config/load.ts";
+import { checkConfig, describeFault } from "../../../src/config/loading/load.ts";
 import { withBuiltInAdapters } from "../../../src/config/adapters.ts";
 import type { HostTool } from "../../../src/tools/define-tool.ts";
 import { rollDice } from "../../fixtures/guides/roll-dice.ts";

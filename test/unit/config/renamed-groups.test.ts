@@ -3,7 +3,7 @@ import { join } from "node:path";
 
 import { expect, test } from "vitest";
 
-import { homePaths } from "../../../src/config/home.ts";
+import { homePaths } from "../../../src/config/home/home.ts";
 import { openStore } from "../../../src/stores/catalog.ts";
 import { crabpot, jsonLines, newHome } from "../../support/crabpot.ts";
 

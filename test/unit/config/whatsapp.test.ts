@@ -3,7 +3,7 @@ import { join } from "node:path";
 
 import { expect, test } from "vitest";
 
-import { checkConfig, describeFault } from "../../../src/config/load.ts";
+import { checkConfig, describeFault } from "../../../src/config/loading/load.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 async function check(whatsapp: object, groups: object = {}): Promise<unknown> {

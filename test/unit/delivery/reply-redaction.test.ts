@@ -3,10 +3,10 @@ import { expect, test } from "vitest";
 
 import type { OperatorNotice } from "../../../src/delivery/operator-notices.ts";
 import type { NewEvent } from "../../../src/events/event.ts";
-import { secretsOf } from "../../../src/config/secrets.ts";
+import { secretsOf } from "../../../src/config/loading/secrets.ts";
 import { createReplyFormats } from "../../../src/delivery/reply-redaction.ts";
-import { checkConfig } from "../../../src/config/load.ts";
-import { prepareHome } from "../../../src/config/home.ts";
+import { checkConfig } from "../../../src/config/loading/load.ts";
+import { prepareHome } from "../../../src/config/home/home.ts";
 import type { TurnScope } from "../../../src/turns/turn-options.ts";
 import { newHome } from "../../support/crabpot.ts";
 import { someGroup } from "../../support/some-group.ts";

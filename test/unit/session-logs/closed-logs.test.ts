@@ -7,7 +7,7 @@ import { expect, test } from "vitest";
 import { auditEntryOf } from "../../../src/audit/event-records.ts";
 import { AuditLog } from "../../../src/audit/log/log.ts";
 import { readAudit } from "../../../src/audit/read.ts";
-import { homePaths } from "../../../src/config/home.ts";
+import { homePaths } from "../../../src/config/home/home.ts";
 import type { NewEvent } from "../../../src/events/event.ts";
 import { systemClock } from "../../../src/lib/time/clock.ts";
 import { ClosedLogs } from "../../../src/session-logs/closed-logs.ts";

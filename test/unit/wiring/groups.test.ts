@@ -4,7 +4,7 @@ import { join } from "node:path";
 import pino from "pino";
 import { expect, test } from "vitest";
 
-import { prepareHome } from "../../../src/config/home.ts";
+import { prepareHome } from "../../../src/config/home/home.ts";
 import { GroupFolders } from "../../../src/intake/chats/group-folders.ts";
 import { openStore } from "../../../src/stores/catalog.ts";
 import { takeFolders } from "../../../src/wiring/groups.ts";

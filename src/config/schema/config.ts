@@ -1,10 +1,10 @@
 import * as z from "zod";
 
-import { protectedByDefault } from "../domain/group.ts";
-import type { ProviderSettings } from "../models/define-provider.ts";
-import { type Adapters, channelsOfEveryHome, providersOfEveryHome } from "./adapters.ts";
-import { events, groupLimits, intake, limits, store } from "./intake-schema.ts";
-import { nameserverSchema, networkSchema, secretSchema } from "./network-schema.ts";
+import { protectedByDefault } from "../../domain/group.ts";
+import type { ProviderSettings } from "../../models/define-provider.ts";
+import { type Adapters, channelsOfEveryHome, providersOfEveryHome } from "../adapters.ts";
+import { events, groupLimits, intake, limits, store } from "./intake.ts";
+import { nameserverSchema, networkSchema, secretSchema } from "./network.ts";
 
 const name = z
   .string()

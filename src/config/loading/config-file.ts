@@ -3,9 +3,9 @@ import { constants, open } from "node:fs/promises";
 
 import { parseDocument } from "yaml";
 
-import { AppError, toError } from "../lib/app-error.ts";
-import type { ConfigFault } from "./faults.ts";
-import { writeFault } from "./trust.ts";
+import { AppError, toError } from "../../lib/app-error.ts";
+import type { ConfigFault } from "../faults.ts";
+import { writeFault } from "../trust.ts";
 
 /** More than any configuration needs, less than a parser can be hurt with. */
 const maxBytes = 1024 * 1024;

@@ -1,15 +1,15 @@
-import { systemPrompt } from "../context/system-prompt.ts";
-import { LocalTime } from "../context/time-zone.ts";
-import { estimatePromptTokens } from "../context/tokens.ts";
-import type { Group } from "../domain/group.ts";
-import { callReserve, formatTokens, usdInWords } from "../models/budget.ts";
-import { callsTools, type Capability, costUsd, modelsOfRoute, seesImages } from "../models/capabilities.ts";
-import { ToolRegistry } from "../tools/registry.ts";
-import { type Adapters, hasTrait } from "./adapters.ts";
-import type { ConfigFault } from "./faults.ts";
-import { formatPath } from "./faults.ts";
-import { configuredGroups, groupDefaults } from "./groups.ts";
-import type { Config } from "./schema.ts";
+import { systemPrompt } from "../../context/system-prompt.ts";
+import { LocalTime } from "../../context/time-zone.ts";
+import { estimatePromptTokens } from "../../context/tokens.ts";
+import type { Group } from "../../domain/group.ts";
+import { callReserve, formatTokens, usdInWords } from "../../models/budget.ts";
+import { callsTools, type Capability, costUsd, modelsOfRoute, seesImages } from "../../models/capabilities.ts";
+import { ToolRegistry } from "../../tools/registry.ts";
+import { type Adapters, hasTrait } from "../adapters.ts";
+import type { ConfigFault } from "../faults.ts";
+import { formatPath } from "../faults.ts";
+import { configuredGroups, groupDefaults } from "../groups.ts";
+import type { Config } from "../schema/config.ts";
 
 /** A limit of a group, and where it stands. */
 interface Limit {

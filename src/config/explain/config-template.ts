@@ -1,10 +1,10 @@
 import { stringify } from "yaml";
 
-import type { Adapters } from "./adapters.ts";
-import { configFromEnvironment } from "./defaults.ts";
-import type { EnvironmentVariables } from "./environment.ts";
-import { configJsonSchema } from "./json-schema.ts";
-import { configSchema } from "./schema.ts";
+import type { Adapters } from "../adapters.ts";
+import { configFromEnvironment } from "../loading/defaults.ts";
+import type { EnvironmentVariables } from "../environment.ts";
+import { configJsonSchema } from "../schema/json-schema.ts";
+import { configSchema } from "../schema/config.ts";
 
 /** What a template needs of the JSON Schema of a setting. */
 interface Setting {

@@ -1,6 +1,6 @@
-import type { EnvironmentVariables } from "./environment.ts";
-import type { ConfigFault } from "./faults.ts";
-import { formatPath } from "./faults.ts";
+import type { EnvironmentVariables } from "../environment.ts";
+import type { ConfigFault } from "../faults.ts";
+import { formatPath } from "../faults.ts";
 
 /** A configuration with its variables filled in, and where a value came wholly from one. */
 export interface Substitution {

@@ -2,8 +2,8 @@ import { randomBytes } from "node:crypto";
 import { chmod, link, lstat, mkdir, readFile, realpath, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
-import { AppError, errorCode, nothingIfMissing } from "../lib/app-error.ts";
-import { folderFault } from "./trust.ts";
+import { AppError, errorCode, nothingIfMissing } from "../../lib/app-error.ts";
+import { folderFault } from "../trust.ts";
 
 /** Where everything is below a home (`CRABPOT_HOME`). */
 export interface HomePaths {

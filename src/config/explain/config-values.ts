@@ -1,12 +1,12 @@
 import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument } from "yaml";
 import type { Document, Node } from "yaml";
 
-import type { Adapters } from "./adapters.ts";
-import { configFromEnvironment } from "./defaults.ts";
-import type { EnvironmentVariables } from "./environment.ts";
-import { formatPath } from "./faults.ts";
-import type { LoadedConfig } from "./load.ts";
-import { secretsOf } from "./secrets.ts";
+import type { Adapters } from "../adapters.ts";
+import { configFromEnvironment } from "../loading/defaults.ts";
+import type { EnvironmentVariables } from "../environment.ts";
+import { formatPath } from "../faults.ts";
+import type { LoadedConfig } from "../loading/load.ts";
+import { secretsOf } from "../loading/secrets.ts";
 
 /** A value that the host works with, and where it comes from: `config.yaml:12`, `environment`, `default`. */
 export interface ConfigValue {

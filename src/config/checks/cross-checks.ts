@@ -1,13 +1,13 @@
-import type { GroupNetwork, InjectedSecret } from "../domain/egress.ts";
-import { groupNameFault } from "../domain/group.ts";
-import { networkOf } from "./groups.ts";
-import { isHeaderValue, notHeaderValue } from "../lib/text/header-value.ts";
-import { nearest } from "../lib/text/nearest.ts";
-import { project, shortestForm } from "../lib/secrets/secret-forms.ts";
-import { type Adapters, chatFault } from "./adapters.ts";
-import type { ConfigFault } from "./faults.ts";
-import { formatPath } from "./faults.ts";
-import type { Config } from "./schema.ts";
+import type { GroupNetwork, InjectedSecret } from "../../domain/egress.ts";
+import { groupNameFault } from "../../domain/group.ts";
+import { networkOf } from "../groups.ts";
+import { isHeaderValue, notHeaderValue } from "../../lib/text/header-value.ts";
+import { nearest } from "../../lib/text/nearest.ts";
+import { project, shortestForm } from "../../lib/secrets/secret-forms.ts";
+import { type Adapters, chatFault } from "../adapters.ts";
+import type { ConfigFault } from "../faults.ts";
+import { formatPath } from "../faults.ts";
+import type { Config } from "../schema/config.ts";
 import { timeZoneFault } from "./time-zone-name.ts";
 
 /** What no single value can be blamed for: names that lead nowhere, chats that are given twice, a server that anybody may use. */

@@ -4,8 +4,8 @@ import { basename, dirname } from "node:path";
 
 import type { Logger } from "pino";
 
-import { errorCode, toError } from "../lib/app-error.ts";
-import { ownCommand } from "../lib/process/own-command.ts";
+import { errorCode, toError } from "../../lib/app-error.ts";
+import { ownCommand } from "../../lib/process/own-command.ts";
 
 /** Editors write in several steps; a change counts when nothing has happened for so long, */
 const quietMs = 250;

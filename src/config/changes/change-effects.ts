@@ -1,4 +1,4 @@
-import type { Config } from "./schema.ts";
+import type { Config } from "../schema/config.ts";
 
 /** When a changed setting takes effect in a running host: `now`, which is from each group's next turn on, or only with a `restart`. */
 export type Effect = "now" | "restart";

@@ -1,8 +1,8 @@
-import { defaultTotalUsd } from "../domain/usage.ts";
-import { type Adapters, providersOfEveryHome } from "./adapters.ts";
-import type { EnvironmentVariables } from "./environment.ts";
-import type { ConfigFault } from "./faults.ts";
-import type { ConfigInput } from "./schema.ts";
+import { defaultTotalUsd } from "../../domain/usage.ts";
+import { type Adapters, providersOfEveryHome } from "../adapters.ts";
+import type { EnvironmentVariables } from "../environment.ts";
+import type { ConfigFault } from "../faults.ts";
+import type { ConfigInput } from "../schema/config.ts";
 
 const limitSaid = `All groups together may spend ${defaultTotalUsd} US dollars a day. For another limit run \`crabpot config init\` and write into config.yaml: budgets: { total: { usdPerDay: 20 } }`;
 

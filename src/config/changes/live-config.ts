@@ -1,4 +1,4 @@
-import type { Config } from "./schema.ts";
+import type { Config } from "../schema/config.ts";
 
 /** The configuration that holds: it is replaced as a whole while the host runs. */
 export class LiveConfig {

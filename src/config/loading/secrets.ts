@@ -1,8 +1,8 @@
-import type { Adapters } from "./adapters.ts";
-import type { EnvironmentVariables } from "./environment.ts";
-import type { ConfigFault } from "./faults.ts";
-import { formatPath } from "./faults.ts";
-import type { Config } from "./schema.ts";
+import type { Adapters } from "../adapters.ts";
+import type { EnvironmentVariables } from "../environment.ts";
+import type { ConfigFault } from "../faults.ts";
+import { formatPath } from "../faults.ts";
+import type { Config } from "../schema/config.ts";
 
 /** A secret value of the configuration. */
 export interface ConfiguredSecret {

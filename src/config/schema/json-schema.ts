@@ -1,7 +1,7 @@
 import * as z from "zod";
 
-import type { Adapters } from "./adapters.ts";
-import { configSchema } from "./schema.ts";
+import type { Adapters } from "../adapters.ts";
+import { configSchema } from "./config.ts";
 
 /** JSON Schema (2020-12) of what may be written in `config.yaml`, for editors and other programs. */
 export function configJsonSchema(adapters: Adapters): Readonly<Record<string, unknown>> {

@@ -2,9 +2,9 @@ import { randomBytes } from "node:crypto";
 import { chmod, cp, lchown, lstat, readdir, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 
-import { isGroupName } from "../domain/group.ts";
-import { isProtectedFileName } from "../domain/protected-file.ts";
-import { AppError } from "../lib/app-error.ts";
+import { isGroupName } from "../../domain/group.ts";
+import { isProtectedFileName } from "../../domain/protected-file.ts";
+import { AppError } from "../../lib/app-error.ts";
 import { requireRealFolder } from "./home.ts";
 
 /** Who will own a new folder: the user of the group's container. */

@@ -1,9 +1,9 @@
 import { lstat } from "node:fs/promises";
 import { join } from "node:path";
 
-import type { Group, GroupChat } from "../domain/group.ts";
-import type { ConfigFault } from "./faults.ts";
-import { formatPath } from "./faults.ts";
+import type { Group, GroupChat } from "../../domain/group.ts";
+import type { ConfigFault } from "../faults.ts";
+import { formatPath } from "../faults.ts";
 
 /** A configured group whose chat has a folder of another name, which no configured group uses. */
 export interface RenamedGroup {

@@ -1,14 +1,14 @@
 import type { Logger } from "pino";
 
-import type { ConfigDifferences, ConfigState, ReloadReport } from "../domain/config-state.ts";
-import type { Publish } from "../events/event.ts";
-import { AppError, isPassing, toError } from "../lib/app-error.ts";
-import type { Clock } from "../lib/time/clock.ts";
+import type { ConfigDifferences, ConfigState, ReloadReport } from "../../domain/config-state.ts";
+import type { Publish } from "../../events/event.ts";
+import { AppError, isPassing, toError } from "../../lib/app-error.ts";
+import type { Clock } from "../../lib/time/clock.ts";
 import { type ConfigChange, planChange } from "./config-change.ts";
-import { describeFault, type ConfigCheck, type LoadedConfig } from "./load.ts";
-import type { ConfigFault } from "./faults.ts";
-import type { Config } from "./schema.ts";
-import { ownCommand } from "../lib/process/own-command.ts";
+import { describeFault, type ConfigCheck, type LoadedConfig } from "../loading/load.ts";
+import type { ConfigFault } from "../faults.ts";
+import type { Config } from "../schema/config.ts";
+import { ownCommand } from "../../lib/process/own-command.ts";
 
 export interface ConfigReloaderOptions {
   readonly running: () => Config;

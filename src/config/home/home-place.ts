@@ -3,7 +3,7 @@ import { readFile, rename, stat, writeFile } from "node:fs/promises";
 
 import * as z from "zod";
 
-import { AppError, nothingIfMissing } from "../lib/app-error.ts";
+import { AppError, nothingIfMissing } from "../../lib/app-error.ts";
 import type { Home, HomePaths } from "./home.ts";
 
 /**

@@ -1,21 +1,21 @@
 import { lstat } from "node:fs/promises";
 import { basename } from "node:path";
 
-import { AppError } from "../lib/app-error.ts";
-import { type Adapters, builtInAdapters, channelsOfEveryHome, providersOfEveryHome } from "./adapters.ts";
-import { checkBudgets } from "./budget-checks.ts";
+import { AppError } from "../../lib/app-error.ts";
+import { type Adapters, builtInAdapters, channelsOfEveryHome, providersOfEveryHome } from "../adapters.ts";
+import { checkBudgets } from "../checks/budget-checks.ts";
 import { parseYaml, readTrustedFile } from "./config-file.ts";
-import { crossCheck, providerOf } from "./cross-checks.ts";
+import { crossCheck, providerOf } from "../checks/cross-checks.ts";
 import { configFromEnvironment } from "./defaults.ts";
-import type { EnvironmentVariables } from "./environment.ts";
-import type { ConfigFault } from "./faults.ts";
-import { describeIssues, formatPath } from "./faults.ts";
-import { configJsonSchema } from "./json-schema.ts";
-import type { Config } from "./schema.ts";
-import { configSchema } from "./schema.ts";
+import type { EnvironmentVariables } from "../environment.ts";
+import type { ConfigFault } from "../faults.ts";
+import { describeIssues, formatPath } from "../faults.ts";
+import { configJsonSchema } from "../schema/json-schema.ts";
+import type { Config } from "../schema/config.ts";
+import { configSchema } from "../schema/config.ts";
 import { secretsOf, unreplacedSecrets } from "./secrets.ts";
 import { substitute } from "./substitute.ts";
-import { ownCommand } from "../lib/process/own-command.ts";
+import { ownCommand } from "../../lib/process/own-command.ts";
 
 /** A configuration that passed every check; deeply frozen. */
 export interface LoadedConfig {

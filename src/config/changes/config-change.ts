@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
 
 import { changeEffects, type Effect } from "./change-effects.ts";
-import { formatPath } from "./faults.ts";
-import type { Config } from "./schema.ts";
+import { formatPath } from "../faults.ts";
+import type { Config } from "../schema/config.ts";
 
 /** What becomes of a running configuration when another one is wanted. Paths are those of settings that differ, never their values. */
 export interface ConfigChange {
