@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { createSecureContext } from "node:tls";
 
-import { openAuthority } from "../../src/sandbox/egress/authority.ts";
+import { openAuthority } from "../../src/sandbox/egress/inspection/authority.ts";
 import { NameServer } from "./name-server.ts";
 import type { NameAnswer } from "./name-server.ts";
 

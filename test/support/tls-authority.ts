@@ -3,8 +3,8 @@ import type { RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { once } from "node:events";
 
-import { openAuthority } from "../../src/sandbox/egress/authority.ts";
-import type { Authority } from "../../src/sandbox/egress/authority.ts";
+import { openAuthority } from "../../src/sandbox/egress/inspection/authority.ts";
+import type { Authority } from "../../src/sandbox/egress/inspection/authority.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
 /** A certificate authority of the test's own, for servers that stand for the internet's. */

@@ -5,7 +5,7 @@ import { connect, type AddressInfo } from "node:net";
 import { join } from "node:path";
 import { createServer, type TLSSocket } from "node:tls";
 import { promisify } from "node:util";
-import type { Authority } from "../../src/sandbox/egress/authority.ts";
+import type { Authority } from "../../src/sandbox/egress/inspection/authority.ts";
 import { requireProgram } from "./debian-program.ts";
 import { engineWithAgentImage } from "./engine.ts";
 import { temporaryFolder } from "./temporary-folder.ts";

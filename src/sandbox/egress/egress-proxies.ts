@@ -7,16 +7,16 @@ import type { Logger } from "pino";
 
 import type { GroupNetwork } from "../../domain/egress.ts";
 import { egressProxy } from "../../protocol/paths.ts";
-import { openAuthority } from "./authority.ts";
-import type { Authority } from "./authority.ts";
+import { openAuthority } from "./inspection/authority.ts";
+import type { Authority } from "./inspection/authority.ts";
 import { EgressProxy } from "./egress-proxy.ts";
-import { groupResolver } from "./group-resolver.ts";
-import { Inspector } from "./inspector.ts";
+import { groupResolver } from "./addresses/group-resolver.ts";
+import { Inspector } from "./inspection/inspector.ts";
 import { defaultEgressLimits, EgressMeter } from "./meter.ts";
 import type { EgressLimits } from "./meter.ts";
-import type { AddressRules } from "./pinned-address.ts";
-import { privateAddressCheck, publicAddressCheck } from "./public-address.ts";
-import { Reflections } from "./reflections.ts";
+import type { AddressRules } from "./addresses/pinned-address.ts";
+import { privateAddressCheck, publicAddressCheck } from "./addresses/public-address.ts";
+import { Reflections } from "./secrets/reflections.ts";
 import type { Publish } from "../../events/event.ts";
 import type { EgressEvent } from "./replies.ts";
 

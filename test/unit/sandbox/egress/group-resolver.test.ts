@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 
 import { NameServer } from "../../../../redteam/suite/name-server.ts";
-import { groupResolver } from "../../../../src/sandbox/egress/group-resolver.ts";
-import type { Resolve } from "../../../../src/sandbox/egress/pinned-address.ts";
+import { groupResolver } from "../../../../src/sandbox/egress/addresses/group-resolver.ts";
+import type { Resolve } from "../../../../src/sandbox/egress/addresses/pinned-address.ts";
 import { temporaryFolder } from "../../../support/temporary-folder.ts";
 
 function resolverOf(server: NameServer, more: { hostsFile?: string; elapsed?: () => number } = {}): Resolve {

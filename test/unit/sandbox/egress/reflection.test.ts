@@ -7,7 +7,7 @@ import { text } from "node:stream/consumers";
 import { expect, test } from "vitest";
 
 import type { InjectedSecret } from "../../../../src/domain/egress.ts";
-import { findInAnswers } from "../../../../src/sandbox/egress/secret-mask.ts";
+import { findInAnswers } from "../../../../src/sandbox/egress/secrets/secret-mask.ts";
 import { egressRig } from "../../../support/egress-rig.ts";
 import type { EgressRig } from "../../../support/egress-rig.ts";
 import { testAuthority, tlsServer } from "../../../support/tls-authority.ts";

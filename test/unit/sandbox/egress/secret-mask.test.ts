@@ -4,7 +4,7 @@ import { pipeline } from "node:stream/promises";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 
-import { findInAnswers, SecretMask } from "../../../../src/sandbox/egress/secret-mask.ts";
+import { findInAnswers, SecretMask } from "../../../../src/sandbox/egress/secrets/secret-mask.ts";
 
 const secret = "tok-5f0e1d2c3b4a9";
 

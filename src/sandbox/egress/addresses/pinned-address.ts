@@ -1,6 +1,6 @@
-import type { Destination } from "../../domain/egress.ts";
-import { AppError } from "../../lib/app-error.ts";
-import { rejectAt } from "../../lib/time/reject-at.ts";
+import type { Destination } from "../../../domain/egress.ts";
+import { AppError } from "../../../lib/app-error.ts";
+import { rejectAt } from "../../../lib/time/reject-at.ts";
 
 /** All addresses of a host name. What it throws as an `AppError` is for the agent to read. */
 export type Resolve = (host: string) => Promise<readonly string[]>;

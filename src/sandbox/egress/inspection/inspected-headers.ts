@@ -1,7 +1,7 @@
 import type { IncomingMessage, OutgoingHttpHeaders } from "node:http";
 
-import type { Destination, InjectedSecret } from "../../domain/egress.ts";
-import type { SecretMask } from "./secret-mask.ts";
+import type { Destination, InjectedSecret } from "../../../domain/egress.ts";
+import type { SecretMask } from "../secrets/secret-mask.ts";
 
 /** Those that belong to one connection and are made anew for the next one. */
 const hopByHop = new Set([

@@ -4,7 +4,7 @@ import type { KeyObject } from "node:crypto";
 import { open, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 
-import { AppError, nothingIfMissing } from "../../lib/app-error.ts";
+import { AppError, nothingIfMissing } from "../../../lib/app-error.ts";
 import { der } from "./der.ts";
 
 const oid = {

@@ -4,7 +4,7 @@ import { networkInterfaces } from "node:os";
 
 import PQueue from "p-queue";
 
-import { AppError } from "../../lib/app-error.ts";
+import { AppError } from "../../../lib/app-error.ts";
 import { addressesInHosts, ChangingFile } from "./hosts-file.ts";
 import type { Resolve } from "./pinned-address.ts";
 

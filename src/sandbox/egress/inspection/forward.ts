@@ -2,14 +2,14 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { pipeline } from "node:stream/promises";
 
-import type { Destination, InjectedSecret } from "../../domain/egress.ts";
-import type { SecretFinder } from "../../lib/secrets/secret-finder.ts";
+import type { Destination, InjectedSecret } from "../../../domain/egress.ts";
+import type { SecretFinder } from "../../../lib/secrets/secret-finder.ts";
 import { requestHeaders, responseHead } from "./inspected-headers.ts";
 import { isCompressed, say } from "./inner-refusals.ts";
-import { defaultEgressLimits } from "./meter.ts";
-import type { Reflections } from "./reflections.ts";
-import type { EgressEvent } from "./replies.ts";
-import { SecretMask } from "./secret-mask.ts";
+import { defaultEgressLimits } from "../meter.ts";
+import type { Reflections } from "../secrets/reflections.ts";
+import type { EgressEvent } from "../replies.ts";
+import { SecretMask } from "../secrets/secret-mask.ts";
 
 /** A request of an agent's that may go to its destination, and where the answer is to be written. */
 export interface Exchange {

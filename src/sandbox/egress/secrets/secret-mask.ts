@@ -1,7 +1,7 @@
 import { Transform } from "node:stream";
 import type { TransformCallback } from "node:stream";
 
-import { SecretFinder } from "../../lib/secrets/secret-finder.ts";
+import { SecretFinder } from "../../../lib/secrets/secret-finder.ts";
 
 /** Bytes that may stand between two letters or digits of a secret: a line's end, quotes, a zero of UTF-16. */
 const maxGap = 8;

@@ -5,21 +5,21 @@ import { duplexPair } from "node:stream";
 import { createSecureContext, TLSSocket } from "node:tls";
 import type { SecureContext } from "node:tls";
 
-import type { Destination, InjectedSecret } from "../../domain/egress.ts";
-import type { SecretFinder } from "../../lib/secrets/secret-finder.ts";
+import type { Destination, InjectedSecret } from "../../../domain/egress.ts";
+import type { SecretFinder } from "../../../lib/secrets/secret-finder.ts";
 import type { Authority } from "./authority.ts";
 import { forward } from "./forward.ts";
 import { refusalOf, say } from "./inner-refusals.ts";
 import type { InnerRefusal } from "./inner-refusals.ts";
-import { defaultEgressLimits } from "./meter.ts";
-import type { EgressMeter } from "./meter.ts";
-import { pinAddress } from "./pinned-address.ts";
-import type { AddressRules } from "./pinned-address.ts";
-import { reflectsRefusal } from "./reflections.ts";
-import type { Reflections } from "./reflections.ts";
-import type { EgressEvent } from "./replies.ts";
-import { isFor } from "./secret-binding.ts";
-import { findInAnswers } from "./secret-mask.ts";
+import { defaultEgressLimits } from "../meter.ts";
+import type { EgressMeter } from "../meter.ts";
+import { pinAddress } from "../addresses/pinned-address.ts";
+import type { AddressRules } from "../addresses/pinned-address.ts";
+import { reflectsRefusal } from "../secrets/reflections.ts";
+import type { Reflections } from "../secrets/reflections.ts";
+import type { EgressEvent } from "../replies.ts";
+import { isFor } from "../secrets/secret-binding.ts";
+import { findInAnswers } from "../secrets/secret-mask.ts";
 
 export interface InspectorOptions {
   readonly secrets: readonly InjectedSecret[];
