@@ -2,7 +2,7 @@ import SQLite from "better-sqlite3";
 import { Kysely, SqliteDialect } from "kysely";
 import { Migrator } from "kysely/migration";
 
-import { migrations } from "../../src/stores/sqlite/migrations.ts";
+import { migrations } from "../../src/stores/sqlite/schema/migrations.ts";
 
 /** Makes the store of a version whose last migration was this one. */
 export async function makeOlderStore(path: string, last: string): Promise<void> {

@@ -3,7 +3,7 @@ import { sql, type Transaction } from "kysely";
 import type { BlobPart } from "../../domain/part.ts";
 import type { BlobStore, KnownBlob } from "../blob-store.ts";
 import type { Database } from "./database.ts";
-import type { Row, Tables } from "./tables.ts";
+import type { Row, Tables } from "./schema/tables.ts";
 
 export class SqliteBlobs implements BlobStore {
   readonly #database: Database;

@@ -15,7 +15,7 @@ import {
 } from "kysely";
 
 import { AppError } from "../../lib/app-error.ts";
-import type { Tables } from "./tables.ts";
+import type { Tables } from "./schema/tables.ts";
 import { WriteBatches } from "./write-batches.ts";
 import type { Change } from "./write-batches.ts";
 

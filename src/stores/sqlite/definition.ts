@@ -11,15 +11,15 @@ export const sqlite = defineStore({
     return openSqliteStore({ path });
   },
   openAuditWitness: async ({ path }) => {
-    const { openSqliteAuditWitness } = await import("./audit-witness.ts");
+    const { openSqliteAuditWitness } = await import("./readers/audit-witness.ts");
     return openSqliteAuditWitness(path);
   },
   openReader: async ({ path }) => {
-    const { openSqliteStoreReader } = await import("./store-reader.ts");
+    const { openSqliteStoreReader } = await import("./readers/store-reader.ts");
     return openSqliteStoreReader(path);
   },
   openEventReader: async ({ path }) => {
-    const { openSqliteEventReader } = await import("./event-reader.ts");
+    const { openSqliteEventReader } = await import("./readers/event-reader.ts");
     return openSqliteEventReader(path);
   },
 });

@@ -2,7 +2,7 @@ import { sql, type Transaction } from "kysely";
 
 import type { PrunedWindow, PruneWindow, RetentionStore } from "../retention-store.ts";
 import type { Database } from "./database.ts";
-import type { Row, Tables } from "./tables.ts";
+import type { Row, Tables } from "./schema/tables.ts";
 
 /*
  * Rows are looked at in the order of their numbers, which is nearly that of their times: no index is kept for it. A window

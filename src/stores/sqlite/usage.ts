@@ -4,7 +4,7 @@ import type { BudgetLimits } from "../../domain/group.ts";
 import type { CallUsage, DayUse, UsageBy, UsageSum } from "../../domain/usage.ts";
 import type { UsageStore } from "../store.ts";
 import type { Database } from "./database.ts";
-import type { Tables } from "./tables.ts";
+import type { Tables } from "./schema/tables.ts";
 
 interface Amount {
   readonly tokens: number;

@@ -1,7 +1,7 @@
 import type SQLite from "better-sqlite3";
 import { type Kysely, sql, type Transaction } from "kysely";
 
-import type { Tables } from "./tables.ts";
+import type { Tables } from "./schema/tables.ts";
 
 export type Change<T> = (transaction: Transaction<Tables>) => Promise<T>;
 

@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from "kysely";
 
-import type { TurnOutline } from "../store.ts";
-import type { Database } from "./database.ts";
+import type { TurnOutline } from "../../store.ts";
+import type { Database } from "../database.ts";
 
 const emptyOutline = { sender: undefined, text: undefined, usage: [] } as const;
 

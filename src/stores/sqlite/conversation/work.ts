@@ -1,11 +1,11 @@
 import { sql, type Transaction } from "kysely";
 
-import type { NewWork, Work } from "../../domain/work.ts";
-import { AppError } from "../../lib/app-error.ts";
-import type { DueSession, WorkStore } from "../work-store.ts";
-import { type Database } from "./database.ts";
-import { parseReplyTarget } from "./json-columns.ts";
-import type { Row, Tables } from "./tables.ts";
+import type { NewWork, Work } from "../../../domain/work.ts";
+import { AppError } from "../../../lib/app-error.ts";
+import type { DueSession, WorkStore } from "../../work-store.ts";
+import { type Database } from "../database.ts";
+import { parseReplyTarget } from "../schema/json-columns.ts";
+import type { Row, Tables } from "../schema/tables.ts";
 
 // A literal, so that SQLite sees that the partial indexes apply.
 export const isDue = sql<boolean>`work.state = 'due'`;

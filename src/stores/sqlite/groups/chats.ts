@@ -1,10 +1,10 @@
 import { type Kysely, sql } from "kysely";
 
-import type { Chat } from "../../domain/group.ts";
-import type { ChatStore } from "../chat-store.ts";
-import type { Database } from "./database.ts";
-import { parseMembers } from "./json-columns.ts";
-import type { Tables } from "./tables.ts";
+import type { Chat } from "../../../domain/group.ts";
+import type { ChatStore } from "../../chat-store.ts";
+import type { Database } from "../database.ts";
+import { parseMembers } from "../schema/json-columns.ts";
+import type { Tables } from "../schema/tables.ts";
 
 /** `list` gives the chats seen last: anybody can open new chats with us, so the answer has to have an end. */
 const listedChats = 1_000;

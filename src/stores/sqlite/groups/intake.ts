@@ -1,8 +1,8 @@
 import { sql, type Transaction } from "kysely";
 
-import type { IntakeAccount, IntakeAmount, IntakeCharge, IntakeStore } from "../intake-store.ts";
-import type { Database } from "./database.ts";
-import type { Tables } from "./tables.ts";
+import type { IntakeAccount, IntakeAmount, IntakeCharge, IntakeStore } from "../../intake-store.ts";
+import type { Database } from "../database.ts";
+import type { Tables } from "../schema/tables.ts";
 
 /** What people were told of, as bits of one number. */
 const toldBit = { messages: 1, files: 2 } as const;

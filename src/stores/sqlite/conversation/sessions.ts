@@ -2,14 +2,14 @@ import { createHash } from "node:crypto";
 
 import { sql, type Transaction } from "kysely";
 
-import type { ConversationPrompt } from "../../domain/conversation.ts";
-import type { ToolDefinition } from "../../domain/model.ts";
-import type { Session } from "../../domain/session.ts";
-import { AppError } from "../../lib/app-error.ts";
-import type { NewSideSession, SessionStore } from "../store.ts";
-import type { Database } from "./database.ts";
-import { parseTexts, parseToldFacts, parseToolDefinitions } from "./json-columns.ts";
-import type { Row, Tables } from "./tables.ts";
+import type { ConversationPrompt } from "../../../domain/conversation.ts";
+import type { ToolDefinition } from "../../../domain/model.ts";
+import type { Session } from "../../../domain/session.ts";
+import { AppError } from "../../../lib/app-error.ts";
+import type { NewSideSession, SessionStore } from "../../store.ts";
+import type { Database } from "../database.ts";
+import { parseTexts, parseToldFacts, parseToolDefinitions } from "../schema/json-columns.ts";
+import type { Row, Tables } from "../schema/tables.ts";
 import { isDue } from "./work.ts";
 
 export class SqliteSessions implements SessionStore {

@@ -1,10 +1,10 @@
 import { sql, type Transaction } from "kysely";
 
-import type { ChatRequest, RequestLimits, RequestSettlement } from "../../domain/group.ts";
-import type { RequestStore } from "../chat-store.ts";
-import type { Database } from "./database.ts";
-import { insertOutgoing } from "./outbox.ts";
-import type { Tables } from "./tables.ts";
+import type { ChatRequest, RequestLimits, RequestSettlement } from "../../../domain/group.ts";
+import type { RequestStore } from "../../chat-store.ts";
+import type { Database } from "../database.ts";
+import { insertOutgoing } from "../conversation/outbox.ts";
+import type { Tables } from "../schema/tables.ts";
 
 const hourMs = 3_600_000;
 

@@ -1,10 +1,10 @@
 import type { Generated, Selectable } from "kysely";
 
-import type { RequestState } from "../../domain/group.ts";
-import type { MessageState, OutboxState, OutgoingKind } from "../../domain/message.ts";
-import type { SessionKind } from "../../domain/session.ts";
-import type { TurnState } from "../../domain/turn.ts";
-import type { Cause, NewWork, Origin, WorkState } from "../../domain/work.ts";
+import type { RequestState } from "../../../domain/group.ts";
+import type { MessageState, OutboxState, OutgoingKind } from "../../../domain/message.ts";
+import type { SessionKind } from "../../../domain/session.ts";
+import type { TurnState } from "../../../domain/turn.ts";
+import type { Cause, NewWork, Origin, WorkState } from "../../../domain/work.ts";
 
 interface MessageTable {
   readonly seq: Generated<number>;

@@ -1,17 +1,17 @@
 import { sql, type Transaction } from "kysely";
 
-import type { ToldFacts } from "../../domain/conversation.ts";
-import type { Lease } from "../../domain/lease.ts";
-import type { OutgoingMessage } from "../../domain/message.ts";
-import { blobsOf } from "../../domain/turn.ts";
-import type { PacedTurn, Step, Turn } from "../../domain/turn.ts";
-import { AppError } from "../../lib/app-error.ts";
-import type { NewStep, TurnOutline, TurnStore } from "../store.ts";
-import { referToBlobs } from "./blobs.ts";
-import { type Database } from "./database.ts";
-import { parseReplyTarget, parseStepBody, parseTexts, parseTimes } from "./json-columns.ts";
+import type { ToldFacts } from "../../../domain/conversation.ts";
+import type { Lease } from "../../../domain/lease.ts";
+import type { OutgoingMessage } from "../../../domain/message.ts";
+import { blobsOf } from "../../../domain/turn.ts";
+import type { PacedTurn, Step, Turn } from "../../../domain/turn.ts";
+import { AppError } from "../../../lib/app-error.ts";
+import type { NewStep, TurnOutline, TurnStore } from "../../store.ts";
+import { referToBlobs } from "../blobs.ts";
+import { type Database } from "../database.ts";
+import { parseReplyTarget, parseStepBody, parseTexts, parseTimes } from "../schema/json-columns.ts";
 import { insertOutgoing } from "./outbox.ts";
-import type { Row, Tables } from "./tables.ts";
+import type { Row, Tables } from "../schema/tables.ts";
 import { outlineTurns } from "./turn-outlines.ts";
 import { insertWork, settleWork, takeWork } from "./work.ts";
 

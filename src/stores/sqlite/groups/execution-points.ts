@@ -1,6 +1,6 @@
-import type { ExecutionPointChange } from "../../domain/mount.ts";
-import type { ExecutionPointStore } from "../execution-point-store.ts";
-import type { Database } from "./database.ts";
+import type { ExecutionPointChange } from "../../../domain/mount.ts";
+import type { ExecutionPointStore } from "../../execution-point-store.ts";
+import type { Database } from "../database.ts";
 
 export class SqliteExecutionPoints implements ExecutionPointStore {
   readonly #database: Database;

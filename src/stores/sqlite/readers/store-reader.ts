@@ -5,19 +5,19 @@ import { pathToFileURL } from "node:url";
 import type SQLite from "better-sqlite3";
 import { sql, type SqliteDatabase, type SqliteStatement } from "kysely";
 
-import { AppError, toError } from "../../lib/app-error.ts";
-import type { StoreReader } from "../define-store.ts";
-import { SqliteChats } from "./chats.ts";
-import { Database } from "./database.ts";
-import { SqliteExecutionPoints } from "./execution-points.ts";
-import { SqliteGroups } from "./groups.ts";
-import { SqliteMessages } from "./messages.ts";
-import { migrations } from "./migrations.ts";
-import { SqliteOutbox } from "./outbox.ts";
-import { SqliteSessions } from "./sessions.ts";
-import { SqliteTurns } from "./turns.ts";
-import { SqliteUsage } from "./usage.ts";
-import { SqliteWork } from "./work.ts";
+import { AppError, toError } from "../../../lib/app-error.ts";
+import type { StoreReader } from "../../define-store.ts";
+import { SqliteChats } from "../groups/chats.ts";
+import { Database } from "../database.ts";
+import { SqliteExecutionPoints } from "../groups/execution-points.ts";
+import { SqliteGroups } from "../groups/groups.ts";
+import { SqliteMessages } from "../conversation/messages.ts";
+import { migrations } from "../schema/migrations.ts";
+import { SqliteOutbox } from "../conversation/outbox.ts";
+import { SqliteSessions } from "../conversation/sessions.ts";
+import { SqliteTurns } from "../conversation/turns.ts";
+import { SqliteUsage } from "../usage.ts";
+import { SqliteWork } from "../conversation/work.ts";
 
 /** Throws AppError `store_failed` when there is no such file, or when it was written by an earlier or a newer version. */
 export async function openSqliteStoreReader(path: string): Promise<StoreReader> {

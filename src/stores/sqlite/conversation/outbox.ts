@@ -1,11 +1,11 @@
 import { sql, type Transaction } from "kysely";
 
-import type { OutboxState, OutgoingDraft, OutgoingMessage } from "../../domain/message.ts";
-import { AppError } from "../../lib/app-error.ts";
-import type { OutboxStore } from "../store.ts";
-import type { Database } from "./database.ts";
-import { parseOutgoingFile, parseReaction, parseTexts } from "./json-columns.ts";
-import type { Row, Tables } from "./tables.ts";
+import type { OutboxState, OutgoingDraft, OutgoingMessage } from "../../../domain/message.ts";
+import { AppError } from "../../../lib/app-error.ts";
+import type { OutboxStore } from "../../store.ts";
+import type { Database } from "../database.ts";
+import { parseOutgoingFile, parseReaction, parseTexts } from "../schema/json-columns.ts";
+import type { Row, Tables } from "../schema/tables.ts";
 
 /** The same clock as the host's, asked by SQLite itself. */
 const now = sql<number>`cast(unixepoch('subsec') * 1000 as integer)`;

@@ -1,9 +1,9 @@
 import SQLite from "better-sqlite3";
 
-import { AppError, toError } from "../../lib/app-error.ts";
-import type { EventStore } from "../event-store.ts";
-import { SqliteEvents } from "./events.ts";
-import { eventsPath } from "./open-sqlite-store.ts";
+import { AppError, toError } from "../../../lib/app-error.ts";
+import type { EventStore } from "../../event-store.ts";
+import { SqliteEvents } from "../events.ts";
+import { eventsPath } from "../open-sqlite-store.ts";
 
 /** Reads the events beside a store's file and nothing else. Throws AppError `store_failed` when there is no such file. */
 export function openSqliteEventReader(path: string): Pick<EventStore, "after" | "before"> & AsyncDisposable {

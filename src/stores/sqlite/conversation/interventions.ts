@@ -1,14 +1,14 @@
 import { type Kysely, type RawBuilder, sql, type Transaction } from "kysely";
 
-import type { GroupChat } from "../../domain/group.ts";
-import type { StoredMessage } from "../../domain/message.ts";
-import type { InterventionStore, PendingCommand, SetAside, SetAsideWords } from "../store.ts";
-import type { Database } from "./database.ts";
+import type { GroupChat } from "../../../domain/group.ts";
+import type { StoredMessage } from "../../../domain/message.ts";
+import type { InterventionStore, PendingCommand, SetAside, SetAsideWords } from "../../store.ts";
+import type { Database } from "../database.ts";
 import { isOf, isWaiting, toMessage } from "./messages.ts";
 import { insertOutgoing } from "./outbox.ts";
-import { settleRequest } from "./requests.ts";
+import { settleRequest } from "../groups/requests.ts";
 import { renewSession } from "./sessions.ts";
-import type { Tables } from "./tables.ts";
+import type { Tables } from "../schema/tables.ts";
 import { finishTurn, isRunning, toTurn } from "./turns.ts";
 import { dropWork, dueWorkOf } from "./work.ts";
 

@@ -1,11 +1,11 @@
 import { sql } from "kysely";
 
-import type { Group, GroupChat, GroupFolder, InstructionsState } from "../../domain/group.ts";
-import { AppError } from "../../lib/app-error.ts";
-import type { GroupStore } from "../store.ts";
-import type { Database } from "./database.ts";
-import { type GroupSettings, parseGroupSettings } from "./json-columns.ts";
-import type { Row } from "./tables.ts";
+import type { Group, GroupChat, GroupFolder, InstructionsState } from "../../../domain/group.ts";
+import { AppError } from "../../../lib/app-error.ts";
+import type { GroupStore } from "../../store.ts";
+import type { Database } from "../database.ts";
+import { type GroupSettings, parseGroupSettings } from "../schema/json-columns.ts";
+import type { Row } from "../schema/tables.ts";
 
 export class SqliteGroups implements GroupStore {
   readonly #database: Database;

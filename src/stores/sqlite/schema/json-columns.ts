@@ -1,13 +1,13 @@
 import * as z from "zod";
 
-import type { ToldFacts } from "../../domain/conversation.ts";
-import { protectedByDefault, type Group, type MountRequest } from "../../domain/group.ts";
-import type { OutgoingFile, OutgoingReaction, Quote, Sender, StoredAttachment } from "../../domain/message.ts";
-import type { ToolDefinition, ToolResult } from "../../domain/model.ts";
-import type { BlobPart, Part } from "../../domain/part.ts";
-import type { StepBody, TurnTimes } from "../../domain/turn.ts";
-import type { ReplyTarget } from "../../domain/work.ts";
-import { AppError } from "../../lib/app-error.ts";
+import type { ToldFacts } from "../../../domain/conversation.ts";
+import { protectedByDefault, type Group, type MountRequest } from "../../../domain/group.ts";
+import type { OutgoingFile, OutgoingReaction, Quote, Sender, StoredAttachment } from "../../../domain/message.ts";
+import type { ToolDefinition, ToolResult } from "../../../domain/model.ts";
+import type { BlobPart, Part } from "../../../domain/part.ts";
+import type { StepBody, TurnTimes } from "../../../domain/turn.ts";
+import type { ReplyTarget } from "../../../domain/work.ts";
+import { AppError } from "../../../lib/app-error.ts";
 
 const count = z.number().min(0);
 

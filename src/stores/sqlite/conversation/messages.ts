@@ -1,12 +1,12 @@
 import { type Kysely, sql } from "kysely";
 
-import type { GroupChat } from "../../domain/group.ts";
-import type { IncomingMessage, StoredMessage } from "../../domain/message.ts";
-import type { MessageStore, WaitingInGroup } from "../store.ts";
-import type { Database } from "./database.ts";
-import { chargeIntake } from "./intake.ts";
-import { parseAttachments, parseQuote } from "./json-columns.ts";
-import type { Row, Tables } from "./tables.ts";
+import type { GroupChat } from "../../../domain/group.ts";
+import type { IncomingMessage, StoredMessage } from "../../../domain/message.ts";
+import type { MessageStore, WaitingInGroup } from "../../store.ts";
+import type { Database } from "../database.ts";
+import { chargeIntake } from "../groups/intake.ts";
+import { parseAttachments, parseQuote } from "../schema/json-columns.ts";
+import type { Row, Tables } from "../schema/tables.ts";
 
 // Written as literals, not as bound values: only then does SQLite see that the partial indexes apply.
 export const isWaiting = sql<boolean>`state = 'waiting'`;

@@ -1,6 +1,6 @@
 import SQLite from "better-sqlite3";
 
-import { AppError, toError } from "../../lib/app-error.ts";
+import { AppError, toError } from "../../../lib/app-error.ts";
 
 /** Opens a store's file without changing it. Throws AppError `store_failed` when there is no such file. */
 export function openReadOnly(path: string): SQLite.Database {
