@@ -15,57 +15,81 @@ interface Entry {
 
 /** Every command. Only the one that is asked for is loaded. */
 const entries: Readonly<Record<string, Entry>> = {
-  start: { summary: "run the host", load: async () => (await import("./start.ts")).addStartCommand },
-  stop: { summary: "stop the running host", load: async () => (await import("./stop.ts")).addStopCommand },
+  start: { summary: "run the host", load: async () => (await import("./commands/start.ts")).addStartCommand },
+  stop: { summary: "stop the running host", load: async () => (await import("./commands/stop.ts")).addStopCommand },
   reload: {
     summary: "make the running host read its configuration again",
-    load: async () => (await import("./config.ts")).addReloadCommand,
+    load: async () => (await import("./commands/config.ts")).addReloadCommand,
   },
   status: {
     summary: "how the running host is doing",
-    load: async () => (await import("./status.ts")).addStatusCommand,
+    load: async () => (await import("./commands/status.ts")).addStatusCommand,
   },
   doctor: {
     summary: "check the installation",
-    load: async () => (await import("./doctor.ts")).addDoctorCommand,
+    load: async () => (await import("./commands/doctor.ts")).addDoctorCommand,
   },
-  groups: { summary: "list, add or remove groups", load: async () => (await import("./groups.ts")).addGroupsCommand },
-  chats: { summary: "chats that were seen", load: async () => (await import("./chats.ts")).addChatsCommand },
-  mounts: { summary: "check a group's mounts", load: async () => (await import("./mounts.ts")).addMountsCommand },
+  groups: {
+    summary: "list, add or remove groups",
+    load: async () => (await import("./commands/groups.ts")).addGroupsCommand,
+  },
+  chats: { summary: "chats that were seen", load: async () => (await import("./commands/chats.ts")).addChatsCommand },
+  mounts: {
+    summary: "check a group's mounts",
+    load: async () => (await import("./commands/mounts.ts")).addMountsCommand,
+  },
   sessions: {
     summary: "list sessions, stop containers",
-    load: async () => (await import("./sessions.ts")).addSessionsCommand,
+    load: async () => (await import("./commands/sessions.ts")).addSessionsCommand,
   },
-  tools: { summary: "which tools agents have", load: async () => (await import("./tools.ts")).addToolsCommand },
-  turns: { summary: "list, show or retry turns", load: async () => (await import("./turns.ts")).addTurnsCommand },
+  tools: {
+    summary: "which tools agents have",
+    load: async () => (await import("./commands/tools.ts")).addToolsCommand,
+  },
+  turns: {
+    summary: "list, show or retry turns",
+    load: async () => (await import("./commands/turns.ts")).addTurnsCommand,
+  },
   work: {
     summary: "give agents something to do",
-    load: async () => (await import("./work.ts")).addWorkCommand,
+    load: async () => (await import("./commands/work.ts")).addWorkCommand,
   },
   outbox: {
     summary: "list outgoing messages, retry failed ones",
-    load: async () => (await import("./outbox.ts")).addOutboxCommand,
+    load: async () => (await import("./commands/outbox.ts")).addOutboxCommand,
   },
-  usage: { summary: "what model calls have cost", load: async () => (await import("./usage.ts")).addUsageCommand },
+  usage: {
+    summary: "what model calls have cost",
+    load: async () => (await import("./commands/usage.ts")).addUsageCommand,
+  },
   send: {
     summary: "say something in a group's chat as the host",
-    load: async () => (await import("./send.ts")).addSendCommand,
+    load: async () => (await import("./commands/send.ts")).addSendCommand,
   },
-  events: { summary: "what happens, event by event", load: async () => (await import("./events.ts")).addEventsCommand },
-  logs: { summary: "what was logged", load: async () => (await import("./logs.ts")).addLogsCommand },
-  audit: { summary: "verify or read the audit log", load: async () => (await import("./audit.ts")).addAuditCommand },
+  events: {
+    summary: "what happens, event by event",
+    load: async () => (await import("./commands/events.ts")).addEventsCommand,
+  },
+  logs: { summary: "what was logged", load: async () => (await import("./commands/logs.ts")).addLogsCommand },
+  audit: {
+    summary: "verify or read the audit log",
+    load: async () => (await import("./commands/audit.ts")).addAuditCommand,
+  },
   channels: {
     summary: "list channels, link an account",
-    load: async () => (await import("./channels.ts")).addChannelsCommand,
+    load: async () => (await import("./commands/channels.ts")).addChannelsCommand,
   },
-  config: { summary: "check the configuration", load: async () => (await import("./config.ts")).addConfigCommand },
+  config: {
+    summary: "check the configuration",
+    load: async () => (await import("./commands/config.ts")).addConfigCommand,
+  },
   redteam: {
     summary: "attack a throwaway host, to check that everything is contained",
-    load: async () => (await import("./redteam.ts")).addRedteamCommand,
+    load: async () => (await import("./commands/redteam.ts")).addRedteamCommand,
   },
   version: {
     summary: "versions of crabpot, Node.js and the engine",
-    load: async () => (await import("./version.ts")).addVersionCommand,
+    load: async () => (await import("./commands/version.ts")).addVersionCommand,
   },
 };
 

@@ -1,0 +1,30 @@
+import type { CommandContext } from "../../context.ts";
+import type { Check, CheckResult } from "./check.ts";
+import { runChecks } from "./check.ts";
+import { checkConfiguration, checkProviders } from "./configuration.ts";
+import { checkAudit, checkDatabase } from "./data.ts";
+import { checkByAttacks } from "./attacks.ts";
+import { checkEngine } from "./engine.ts";
+import { checkGroupFolders, checkHost } from "./host.ts";
+import { checkMounts } from "./mounts.ts";
+import { checkDisk, checkHome, checkNode, checkPermissions } from "./machine.ts";
+
+/** Every check, in an order in which the first bad one is usually the cause of those after it. */
+export function createChecks(context: CommandContext, deep: boolean): AsyncGenerator<CheckResult> {
+  const checks: Check[] = [
+    { name: "node", run: () => checkNode() },
+    { name: "home", run: () => checkHome(context.paths) },
+    { name: "permissions", run: () => checkPermissions(context.paths) },
+    { name: "disk", run: () => checkDisk(context.paths) },
+    { name: "config", run: () => checkConfiguration(context) },
+    { name: "mounts", run: () => checkMounts(context) },
+    { name: "groups", run: () => checkGroupFolders(context) },
+    { name: "database", run: () => checkDatabase(context.paths) },
+    { name: "audit", run: () => checkAudit(context.paths) },
+    { name: "engine", run: () => checkEngine(context) },
+    { name: "provider", run: () => checkProviders(context) },
+    { name: "host", run: () => checkHost(context) },
+    ...(deep ? [{ name: "redteam", run: () => checkByAttacks(context) }] : []),
+  ];
+  return runChecks(checks);
+}

@@ -1,0 +1,91 @@
+import type { Command } from "commander";
+
+import { configuredGroups, groupDefaults } from "../../config/groups.ts";
+import { loadConfig } from "../../config/loading/load.ts";
+import type { Config } from "../../config/schema/config.ts";
+import type { ToolPolicy } from "../../domain/group.ts";
+import { AppError } from "../../lib/app-error.ts";
+import { nearest } from "../../lib/text/nearest.ts";
+import { callsTools, seesImages } from "../../models/capabilities.ts";
+import { builtInTools } from "../../tools/catalog.ts";
+import type { Tool } from "../../tools/catalog.ts";
+import { abilityOf, ToolRegistry } from "../../tools/registry.ts";
+import type { Withheld } from "../../tools/registry.ts";
+import type { CommandContext } from "../context.ts";
+import { addLeaf } from "../context.ts";
+
+export function addToolsCommand(program: Command, context: CommandContext): void {
+  const tools = program.command("tools").description("which tools agents have");
+
+  addLeaf(tools, "list", "all tools, and whether they are offered by what config.yaml says")
+    .option("--group <group>", "to this group; otherwise by the settings for everybody")
+    .action(async ({ group }: { group?: string }, command: Command) => {
+      const { config } = await loadConfig(context.paths.config, context.environment.variables);
+      context.outputOf(command).items(
+        listTools(config, group),
+        [
+          { title: "tool", of: (tool) => tool.name },
+          { title: "runs in", of: (tool) => tool.runs },
+          { title: "risk", of: (tool) => tool.risk },
+          { title: "time-out (s)", of: (tool) => tool.timeoutSeconds },
+          { title: "offered", of: (tool) => [tool.offered ? "yes" : "no", tool.reason].filter(Boolean).join(": ") },
+        ],
+        "There are no tools.",
+      );
+    });
+}
+
+interface ListedTool {
+  readonly name: string;
+  readonly runs: Tool["runs"];
+  /** `by input`: it depends on what the tool is called with. */
+  readonly risk: string;
+  readonly timeoutSeconds: number;
+  readonly offered: boolean;
+  /** Why not, or on which condition. */
+  readonly reason?: string | undefined;
+}
+
+function listTools(config: Config, group: string | undefined): ListedTool[] {
+  const { policy, model } = group === undefined ? { ...groupDefaults(config), model: undefined } : find(config, group);
+  const registry = new ToolRegistry(builtInTools);
+  // What a channel can do is known by the host that has it open.
+  const audience = {
+    policy,
+    channelCan: () => true,
+    modelCallsTools: callsTools(config.models, model),
+    modelSees: seesImages(config.models, model),
+  };
+  return registry.tools.map((tool) => {
+    const { name, runs, timeoutSeconds } = tool;
+    const withheld = registry.withheld(tool, audience);
+    const risk = typeof tool.risk === "string" ? tool.risk : "by input";
+    const reason = withheld === undefined ? conditionOf(tool) : reasons[withheld];
+    return { name, runs, risk, timeoutSeconds, offered: withheld === undefined, reason };
+  });
+}
+
+const reasons: Readonly<Record<Withheld, string>> = {
+  policy: "the policy denies it",
+  channel: "the channel cannot do that",
+  model: "no model of the route can call tools",
+  vision: "no model of the route can be shown images",
+};
+
+function conditionOf(tool: Tool): string | undefined {
+  const ability = abilityOf(tool);
+  return ability === undefined ? undefined : `where the channel has ${ability}`;
+}
+
+function find(config: Config, name: string): { readonly policy: ToolPolicy; readonly model: string | undefined } {
+  const groups = configuredGroups(config);
+  const group = groups.find((candidate) => candidate.name === name);
+  if (group) return group;
+  const near = nearest(
+    name,
+    groups.map((candidate) => candidate.name),
+  );
+  const hint =
+    near === undefined ? "A group that was added at run time has the settings for everybody." : `Did you mean ${near}?`;
+  throw new AppError("not_found", `There is no group "${name}" in config.yaml. ${hint}`);
+}
