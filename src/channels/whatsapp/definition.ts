@@ -1,6 +1,6 @@
 import { defineChannel } from "../define-channel.ts";
 import { whatsAppSettings } from "./settings.ts";
-import { workerVariables } from "./worker-variables.ts";
+import { workerVariables } from "./process/worker-variables.ts";
 import { ownCommand } from "../../lib/process/own-command.ts";
 
 const chatId = /^\d+(?:-\d+)?@(?:g\.us|lid|s\.whatsapp\.net)$/;
@@ -20,7 +20,7 @@ export const whatsapp = defineChannel({
       ? undefined
       : `is not the id of a chat, which \`${ownCommand("chats")}\` shows: 1203630…@g.us for a group, …@lid or …@s.whatsapp.net for a person`,
   open: async (settings, ports) => {
-    const { WhatsAppConnector } = await import("./connector.ts");
+    const { WhatsAppConnector } = await import("./connection/connector.ts");
     return new WhatsAppConnector({ ...ports, assistantName: () => ports.assistantName, settings });
   },
 });

@@ -1,5 +1,5 @@
-import type { HostCalls, WorkerCalls } from "./calls.ts";
-import { IpcPeer } from "./ipc.ts";
+import type { HostCalls, WorkerCalls } from "./process/calls.ts";
+import { IpcPeer } from "./process/ipc.ts";
 import { WhatsAppSession } from "./worker/session.ts";
 
 /*

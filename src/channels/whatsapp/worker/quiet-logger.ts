@@ -1,6 +1,6 @@
 import type { SocketConfig } from "@whiskeysockets/baileys";
 
-import type { HostCalls } from "../calls.ts";
+import type { HostCalls } from "../process/calls.ts";
 
 /** What a template may have put between the words. */
 const data = /[\w+/=@.:-]*\d{5}[\w+/=@.:-]*|[A-Za-z0-9+/=]{24,}/g;

@@ -2,7 +2,7 @@ import { generateWAMessageContent, generateWAMessageFromContent, proto } from "@
 import type { AnyMessageContent, BinaryNode, WASocket } from "@whiskeysockets/baileys";
 
 import { isGroupChat } from "../arrival.ts";
-import type { SendOrder, SendOutcome } from "../calls.ts";
+import type { SendOrder, SendOutcome } from "../process/calls.ts";
 import type { Groups } from "./groups.ts";
 
 export interface SendingOptions {

@@ -11,8 +11,8 @@ import {
 import type { BinaryNode, SocketConfig, WASocket } from "@whiskeysockets/baileys";
 
 import { type Account, userOf } from "../arrival.ts";
-import type { EndReport, HostCalls, SendOrder, SendOutcome, StartOrder, WorkerCalls } from "../calls.ts";
-import type { IpcPeer } from "../ipc.ts";
+import type { EndReport, HostCalls, SendOrder, SendOutcome, StartOrder, WorkerCalls } from "../process/calls.ts";
+import type { IpcPeer } from "../process/ipc.ts";
 import { Arrivals } from "./arrivals.ts";
 import { type AuthState, openAuthState } from "./auth-state.ts";
 import { Groups } from "./groups.ts";

@@ -3,8 +3,8 @@ import { expect, test } from "vitest";
 
 import type { Receipt } from "../../../../src/channels/channel.ts";
 import type { Arrival } from "../../../../src/channels/whatsapp/arrival.ts";
-import { Directory } from "../../../../src/channels/whatsapp/directory.ts";
-import { Intake } from "../../../../src/channels/whatsapp/intake.ts";
+import { Directory } from "../../../../src/channels/whatsapp/incoming/directory.ts";
+import { Intake } from "../../../../src/channels/whatsapp/incoming/intake.ts";
 import { sleep } from "../../../../src/lib/time/sleep.ts";
 import { openTestStore } from "../../../support/open-test-store.ts";
 

@@ -1,8 +1,8 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 
-import { withMentions } from "../../../../src/channels/whatsapp/mentions.ts";
-import { toWhatsApp } from "../../../../src/channels/whatsapp/markup.ts";
+import { withMentions } from "../../../../src/channels/whatsapp/outgoing/mentions.ts";
+import { toWhatsApp } from "../../../../src/channels/whatsapp/outgoing/markup.ts";
 
 test.each([
   ["**bold** and __bold__", "*bold* and *bold*"],

@@ -6,7 +6,7 @@ import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import { expect, test } from "vitest";
 
 import type { MediaReference } from "../../../../src/channels/whatsapp/arrival.ts";
-import { fetchMedia } from "../../../../src/channels/whatsapp/media.ts";
+import { fetchMedia } from "../../../../src/channels/whatsapp/incoming/media.ts";
 import { temporaryFolder } from "../../../support/temporary-folder.ts";
 import { testAuthority, tlsServer } from "../../../support/tls-authority.ts";
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { Pacing } from "../../../../src/channels/whatsapp/pacing.ts";
+import { Pacing } from "../../../../src/channels/whatsapp/outgoing/pacing.ts";
 import { VirtualTime } from "../../../support/virtual-time.ts";
 
 test("a chat gets one message a second, others do not wait for it, and a minute has room for so many", async () => {

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 
-import { splitText } from "../../../../src/channels/whatsapp/split.ts";
+import { splitText } from "../../../../src/channels/whatsapp/outgoing/split.ts";
 
 /** What people read, without blanks and without fences. */
 function inkOf(text: string): string {

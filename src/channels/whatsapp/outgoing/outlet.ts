@@ -2,16 +2,16 @@ import { createHash, randomBytes } from "node:crypto";
 
 import type { Logger } from "pino";
 
-import type { OutgoingMessage, OutgoingReaction, ProgressLine, Sign } from "../../domain/message.ts";
-import { toError } from "../../lib/app-error.ts";
-import type { Clock } from "../../lib/time/clock.ts";
-import type { Sleep } from "../../lib/time/sleep.ts";
-import { SendError } from "../channel.ts";
-import type { Arrival } from "./arrival.ts";
-import type { HostCalls, SendOrder, SendOutcome, WorkerCalls } from "./calls.ts";
-import type { Directory } from "./directory.ts";
-import { sendError } from "./disconnects.ts";
-import type { IpcPeer } from "./ipc.ts";
+import type { OutgoingMessage, OutgoingReaction, ProgressLine, Sign } from "../../../domain/message.ts";
+import { toError } from "../../../lib/app-error.ts";
+import type { Clock } from "../../../lib/time/clock.ts";
+import type { Sleep } from "../../../lib/time/sleep.ts";
+import { SendError } from "../../channel.ts";
+import type { Arrival } from "../arrival.ts";
+import type { HostCalls, SendOrder, SendOutcome, WorkerCalls } from "../process/calls.ts";
+import type { Directory } from "../incoming/directory.ts";
+import { sendError } from "../connection/disconnects.ts";
+import type { IpcPeer } from "../process/ipc.ts";
 import { toWhatsApp } from "./markup.ts";
 import { withMentions } from "./mentions.ts";
 import type { Pacing } from "./pacing.ts";

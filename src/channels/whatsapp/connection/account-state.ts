@@ -1,8 +1,8 @@
-import type { Clock } from "../../lib/time/clock.ts";
-import type { ChannelStateStore } from "../../stores/store.ts";
-import { Directory } from "./directory.ts";
-import { Recent } from "./outlet.ts";
-import { Sent } from "./sent.ts";
+import type { Clock } from "../../../lib/time/clock.ts";
+import type { ChannelStateStore } from "../../../stores/store.ts";
+import { Directory } from "../incoming/directory.ts";
+import { Recent } from "../outgoing/outlet.ts";
+import { Sent } from "../outgoing/sent.ts";
 
 /** Keys of the account in the store: the credentials are there when, and only when, an account is linked. */
 interface AccountKeys {

@@ -1,8 +1,8 @@
-import type { LoginEvent } from "../channel.ts";
+import type { LoginEvent } from "../../channel.ts";
 import type { AccountState } from "./account-state.ts";
-import type { EndReport, HostCalls, StartOrder } from "./calls.ts";
+import type { EndReport, HostCalls, StartOrder } from "../process/calls.ts";
 import type { WhatsAppConnectionOptions } from "./connection.ts";
-import { WorkerProcess } from "./worker-process.ts";
+import { WorkerProcess } from "../process/worker-process.ts";
 
 /** The server has accepted the new device and wants it to log in. */
 const linked = 515;

@@ -1,4 +1,4 @@
-import { toError } from "../../lib/app-error.ts";
+import { toError } from "../../../lib/app-error.ts";
 
 /** What one process offers to the other. Values are plain data: the structured clone carries them. */
 export type Methods<Kind> = { readonly [Name in keyof Kind]: (value: never) => Promise<unknown> };

@@ -1,11 +1,11 @@
 import type { Logger } from "pino";
 
-import type { IncomingAttachment, IncomingMessage } from "../../domain/message.ts";
-import { toError } from "../../lib/app-error.ts";
-import { backoffMs } from "../../lib/time/backoff.ts";
-import type { Sleep } from "../../lib/time/sleep.ts";
-import type { ChannelStateStore } from "../../stores/store.ts";
-import type { AcceptMessage } from "../channel.ts";
+import type { IncomingAttachment, IncomingMessage } from "../../../domain/message.ts";
+import { toError } from "../../../lib/app-error.ts";
+import { backoffMs } from "../../../lib/time/backoff.ts";
+import type { Sleep } from "../../../lib/time/sleep.ts";
+import type { ChannelStateStore } from "../../../stores/store.ts";
+import type { AcceptMessage } from "../../channel.ts";
 import {
   type Account,
   type Arrival,
@@ -14,7 +14,7 @@ import {
   isSame,
   type MediaReference,
   userOf,
-} from "./arrival.ts";
+} from "../arrival.ts";
 import { type Directory, displayOf } from "./directory.ts";
 
 export interface IntakeOptions {

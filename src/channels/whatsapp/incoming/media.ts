@@ -4,7 +4,7 @@ import type { FileHandle } from "node:fs/promises";
 import { Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 
-import type { MediaReference } from "./arrival.ts";
+import type { MediaReference } from "../arrival.ts";
 
 const macBytes = 10;
 /** What encryption adds at most: a block and the check. */

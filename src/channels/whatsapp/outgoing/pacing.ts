@@ -1,7 +1,7 @@
-import { jittered } from "../../lib/time/backoff.ts";
-import type { Clock } from "../../lib/time/clock.ts";
-import { RateLimiter } from "../../lib/time/rate-limiter.ts";
-import { SendError } from "../channel.ts";
+import { jittered } from "../../../lib/time/backoff.ts";
+import type { Clock } from "../../../lib/time/clock.ts";
+import { RateLimiter } from "../../../lib/time/rate-limiter.ts";
+import { SendError } from "../../channel.ts";
 
 export interface PacingLimits {
   readonly perChatPerSecond: number;

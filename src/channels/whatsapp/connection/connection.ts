@@ -1,16 +1,16 @@
-import type { OutgoingMessage, OutgoingReaction, ProgressLine, Sign } from "../../domain/message.ts";
-import type { ChannelPorts } from "../define-channel.ts";
-import { type Connection, type ConnectionEnd, type ConnectionHost } from "../channel.ts";
-import { type Account, type Arrival, type GroupFacts, type MediaReference, userOf } from "./arrival.ts";
-import type { EndReport, HostCalls, StartOrder } from "./calls.ts";
+import type { OutgoingMessage, OutgoingReaction, ProgressLine, Sign } from "../../../domain/message.ts";
+import type { ChannelPorts } from "../../define-channel.ts";
+import { type Connection, type ConnectionEnd, type ConnectionHost } from "../../channel.ts";
+import { type Account, type Arrival, type GroupFacts, type MediaReference, userOf } from "../arrival.ts";
+import type { EndReport, HostCalls, StartOrder } from "../process/calls.ts";
 import type { AccountState } from "./account-state.ts";
 import { connectionEnd } from "./disconnects.ts";
-import { Intake } from "./intake.ts";
-import { fetchMedia } from "./media.ts";
-import { WhatsAppOutlet } from "./outlet.ts";
-import type { Pacing } from "./pacing.ts";
-import type { WhatsAppSettings } from "./settings.ts";
-import { type WorkerLimits, WorkerProcess } from "./worker-process.ts";
+import { Intake } from "../incoming/intake.ts";
+import { fetchMedia } from "../incoming/media.ts";
+import { WhatsAppOutlet } from "../outgoing/outlet.ts";
+import type { Pacing } from "../outgoing/pacing.ts";
+import type { WhatsAppSettings } from "../settings.ts";
+import { type WorkerLimits, WorkerProcess } from "../process/worker-process.ts";
 
 /** A number that cannot be reached any more: a device that was removed on the phone. */
 const unlinked = 401;

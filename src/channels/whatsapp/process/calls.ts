@@ -1,5 +1,5 @@
-import type { OutgoingFile } from "../../domain/message.ts";
-import type { Account, Arrival, GroupFacts } from "./arrival.ts";
+import type { OutgoingFile } from "../../../domain/message.ts";
+import type { Account, Arrival, GroupFacts } from "../arrival.ts";
 
 /** Which server is believed to be WhatsApp: the one with the real root key, with this one, or (for tests) any. */
 export type TrustedRoot =

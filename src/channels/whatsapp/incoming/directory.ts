@@ -1,7 +1,7 @@
-import type { Sender } from "../../domain/message.ts";
-import type { ChannelStateStore } from "../../stores/store.ts";
-import type { ChatFacts } from "../channel.ts";
-import { type Account, type Arrival, type GroupFacts, type GroupMember, isSame, userOf } from "./arrival.ts";
+import type { Sender } from "../../../domain/message.ts";
+import type { ChannelStateStore } from "../../../stores/store.ts";
+import type { ChatFacts } from "../../channel.ts";
+import { type Account, type Arrival, type GroupFacts, type GroupMember, isSame, userOf } from "../arrival.ts";
 
 /** Who is who: names that members gave themselves, and the groups with their members. Names outlive a restart. */
 export class Directory {
