@@ -87,16 +87,11 @@ export async function run(options: RunOptions): Promise<number> {
       stopped.signal,
     );
     running = host;
-    try {
-      const code = await waitForTheEnd(host, interactive, signals);
-      return code === 0 && !interactive && refused > 0 ? tellRefused(refused) : code;
-    } finally {
-      tellWhatIsWaitedFor(host.atWork());
-      await stopWithin(drainMs, host);
-    }
+    const code = await serve(host, interactive, signals);
+    return code === 0 && !interactive && refused > 0 ? tellRefused(refused) : code;
   } catch (error) {
     if (error === stopped.signal.reason) return await signals.received;
-    if (interactive && hasLostTerminal()) return exitCodeOf("SIGHUP");
+    if (hasLostTerminal(interactive)) return exitCodeOf("SIGHUP");
     throw error;
   }
 }
@@ -119,12 +114,22 @@ async function stopWithin(limitMs: number, host: Host): Promise<void> {
   await host.stop(deadline.signal).finally(() => clearTimeout(timer));
 }
 
+/** Until the host is to end; then it ends in good order. Returns the exit code. */
+async function serve(host: Host, interactive: boolean, signals: StopSignals): Promise<number> {
+  try {
+    return await waitForTheEnd(host, interactive, signals);
+  } finally {
+    tellWhatIsWaitedFor(host.atWork());
+    await stopWithin(drainMs, host);
+  }
+}
+
 /** Returns the exit code. */
 async function waitForTheEnd(host: Host, interactive: boolean, signals: StopSignals): Promise<number> {
   const answered = async (): Promise<number> => {
     await host.inputEnded;
     if (!interactive) await host.settled();
-    else if (hasLostTerminal()) return exitCodeOf("SIGHUP");
+    else if (hasLostTerminal(interactive)) return exitCodeOf("SIGHUP");
     // Who has left the prompt by Ctrl-D need not press Ctrl-C twice.
     else signals.interrupt();
     return 0;
@@ -133,8 +138,8 @@ async function waitForTheEnd(host: Host, interactive: boolean, signals: StopSign
 }
 
 /** The signal of a closed terminal may come later, or never, when it is not the one that controls this process. */
-function hasLostTerminal(): boolean {
-  return !isatty(process.stdin.fd);
+function hasLostTerminal(hadTerminal: boolean): boolean {
+  return hadTerminal && !isatty(process.stdin.fd);
 }
 
 /** For whoever sits there, and does not see why the host does not end. */
