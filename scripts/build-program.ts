@@ -37,7 +37,7 @@ const begun = new Date();
 const { outputFiles } = await build({
   absWorkingDir: checkoutFolder,
   // The worker is a process of its own, and lies beside the rest as it does in the sources.
-  entryPoints: { cli: "src/cli.ts", worker: "src/channels/whatsapp/worker.ts" },
+  entryPoints: { cli: "src/cli.ts", worker: "src/channels/whatsapp/process/worker.ts" },
   outdir: outputFolder,
   outExtension: { ".js": ".mjs" },
   bundle: true,

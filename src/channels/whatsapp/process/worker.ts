@@ -1,6 +1,6 @@
-import type { HostCalls, WorkerCalls } from "./process/calls.ts";
-import { IpcPeer } from "./process/ipc.ts";
-import { WhatsAppSession } from "./worker/session.ts";
+import type { HostCalls, WorkerCalls } from "./calls.ts";
+import { IpcPeer } from "./ipc.ts";
+import { WhatsAppSession } from "../worker/session.ts";
 
 /*
  * The process that talks to WhatsApp. It has no files and no settings of its own: everything comes from the host and goes
