@@ -279,7 +279,7 @@ test("the folders at the bottom use only the packages that they may", () => {
 });
 
 function isWorker(file: string): boolean {
-  return /^src\/channels\/whatsapp\/worker[./]/.test(file);
+  return /^src\/channels\/whatsapp\/(?:worker\/|process\/worker\.ts$)/.test(file);
 }
 
 test("the WhatsApp library, and with it the GPL, is loaded by the worker of its channel only", () => {
