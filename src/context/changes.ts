@@ -1,16 +1,21 @@
 import type { ToldFacts } from "../domain/conversation.ts";
+import type { InstructionText } from "../domain/protected-file.ts";
 import { escapeText } from "../lib/text/markup.ts";
 import { quotedName } from "../lib/text/plain-words.ts";
-import { instructionsElement } from "./system-prompt.ts";
+import { instructionElements } from "./system-prompt.ts";
 
 /** Names that one note holds; the others are counted. */
 const mostNamed = 20;
 
 /**
- * What has changed since the model was told, as a note for the newest message; undefined when nothing has. `instructions`
- * is the text of which the facts hold the digest.
+ * What has changed since the model was told, as a note for the newest message; undefined when nothing has. `instructions` are
+ * the texts of which the facts hold the digest.
  */
-export function describeChanges(before: ToldFacts, now: ToldFacts, instructions: string): string | undefined {
+export function describeChanges(
+  before: ToldFacts,
+  now: ToldFacts,
+  instructions: readonly InstructionText[],
+): string | undefined {
   const sentences = [
     before.agentName === now.agentName ? "" : `You are called ${quotedName(now.agentName)} now.`,
     before.timeZone === now.timeZone ? "" : `Times are in the time zone ${now.timeZone} from here on.`,
@@ -55,12 +60,12 @@ function networkChange(before: ToldFacts, now: ToldFacts): string {
   return `These can be reached over the network now, and nothing else: ${now.network.join(", ")}.`;
 }
 
-function instructionsChange(text: string): string {
-  if (text.trim() === "") return hostNote("The group's AGENTS.md is gone: its instructions no longer apply.");
+function instructionsChange(texts: readonly InstructionText[]): string {
+  if (texts.length === 0) return hostNote("The group's instructions are gone: they no longer apply.");
   const note = hostNote(
-    "The group's AGENTS.md has changed. What follows applies from here on, in place of what it said before:",
+    "The group's instructions have changed. What follows applies from here on, in place of what they said before:",
   );
-  return `${note}\n${instructionsElement(text)}`;
+  return `${note}\n${instructionElements(texts)}`;
 }
 
 /** Names may stand there several times: people choose them. */

@@ -1,9 +1,12 @@
 import type { Access } from "../domain/group.ts";
+import { type InstructionText, instructionsFile } from "../domain/protected-file.ts";
 import { escapeAttribute } from "../lib/text/markup.ts";
 import { withoutOwnElements } from "./own-elements.ts";
 import type { LocalTime } from "./time-zone.ts";
 
+/** Of AGENTS.md; of each of the other files. */
 const maxInstructionChars = 32_000;
+const maxPersonaChars = 8_000;
 const shownMembers = 50;
 const nameChars = 60;
 
@@ -14,8 +17,7 @@ export interface PromptFacts {
   readonly folders: readonly { readonly path: string; readonly access: Access }[];
   /** Folders that the operator wanted the agent to have and that the host refuses, as they would appear in the container. */
   readonly refusedFolders?: readonly string[];
-  /** The group's AGENTS.md; empty when it has none. */
-  readonly instructions: string;
+  readonly instructions: readonly InstructionText[];
   /** Names of the tools that this conversation is offered. */
   readonly tools: readonly string[];
   /** Places that can be reached, as `host:port`; absent or empty: none. */
@@ -68,20 +70,32 @@ function networkRule(network: readonly string[]): string {
   return `There is no network but for https (TLS) to ${network.join(", ")}, by way of the proxy that the environment names; curl, git, pip, npm and node use it by themselves. Other places are refused; the operator can allow them.`;
 }
 
-function instructions({ instructions: text }: PromptFacts): string {
-  if (text.trim() === "") return "";
+function instructions({ instructions: texts }: PromptFacts): string {
+  if (texts.length === 0) return "";
+  const files = listed(texts.map(({ file }) => file));
   return [
     "# What this group wants from you",
-    "From the group's AGENTS.md, which only the operator can change:",
-    instructionsElement(text),
+    `From the group's ${files}, which only the operator can change:`,
+    instructionElements(texts),
   ].join("\n");
 }
 
-/** The text of an AGENTS.md, shortened if it is long, in an element that it cannot leave. */
-export function instructionsElement(text: string): string {
-  const { head, omitted } = cutEnd(text.toWellFormed());
-  const note = omitted > 0 ? `\n[${omitted} characters were left out here; the whole text is in AGENTS.md]` : "";
-  return `<instructions>\n${withoutOwnElements(head).trim()}${note}\n</instructions>`;
+/** What each file says, shortened if it is long, in an element that it cannot leave. */
+export function instructionElements(texts: readonly InstructionText[]): string {
+  return texts.map(instructionElement).join("\n");
+}
+
+function instructionElement({ file, text }: InstructionText): string {
+  const isMain = file === instructionsFile;
+  const { head, omitted } = cutEnd(text.toWellFormed(), isMain ? maxInstructionChars : maxPersonaChars);
+  const note = omitted > 0 ? `\n[${omitted} characters were left out here; the whole text is in ${file}]` : "";
+  const tag = isMain ? "<instructions>" : `<instructions file="${file}">`;
+  return `${tag}\n${withoutOwnElements(head).trim()}${note}\n</instructions>`;
+}
+
+/** `AGENTS.md, SOUL.md and USER.md` */
+function listed(names: readonly string[]): string {
+  return new Intl.ListFormat("en-GB").format(names);
 }
 
 /** Names are people's own words: they stand in an element that they cannot leave, on one line each. */
@@ -109,8 +123,8 @@ function conversation({ timeZone, startedAt }: PromptFacts): string {
   return `# This conversation\nIt began on ${date}. Times are in the time zone ${timeZone.zone}.`;
 }
 
-function cutEnd(text: string): { head: string; omitted: number } {
-  const head = text.slice(0, maxInstructionChars);
+function cutEnd(text: string, chars: number): { head: string; omitted: number } {
+  const head = text.slice(0, chars);
   // A pair of surrogates at the edge is left out as a whole.
   const whole = head.isWellFormed() ? head : head.slice(0, -1);
   return { head: whole, omitted: text.length - whole.length };

@@ -1,6 +1,7 @@
 import { AppError } from "../lib/app-error.ts";
 import { nearest } from "../lib/text/nearest.ts";
 import type { Sender } from "./message.ts";
+import type { ProtectedFileName } from "./protected-file.ts";
 
 /** `mention`: only when addressed. `always`: every message is for the agent. */
 export type Trigger = "mention" | "always";
@@ -60,8 +61,8 @@ export type GroupChat = Pick<Group, "name" | "channel" | "chat">;
 
 /** The folder of a group, and the chat that it belongs to: the name alone does not give it to another one. */
 export interface GroupFolder extends GroupChat {
-  /** The instructions that the group's last turn used. */
-  readonly instructions: InstructionsState | undefined;
+  /** The instructions that the group's last turn used, by their files. */
+  readonly instructions: ReadonlyMap<ProtectedFileName, InstructionsState>;
 }
 
 /** `changedAt`: when they were first found to be others than before, milliseconds since 1970; undefined: never. */

@@ -1,13 +1,19 @@
-/** What the host shows the model as the group's instructions. */
+/** Each group has one, if only an empty one. */
 export const instructionsFile = "AGENTS.md";
 
 /**
- * Files of a group's folder that say what its agent is and what it is there for. Whoever can write them owns all later
- * conversations: they are the operator's alone, and read-only in containers.
+ * Files of a group's folder that say what its agent is and what it is there for, in the order in which the model is shown them.
+ * Whoever can write them owns all later conversations: they are the operator's alone, and read-only in containers.
  */
 export const protectedFileNames = [instructionsFile, "SOUL.md", "USER.md", "IDENTITY.md"] as const;
 
 export type ProtectedFileName = (typeof protectedFileNames)[number];
+
+/** What one of them says, which is more than blanks. */
+export interface InstructionText {
+  readonly file: ProtectedFileName;
+  readonly text: string;
+}
 
 /** One of them as a container gets it. */
 export interface ProtectedFile {

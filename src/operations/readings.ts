@@ -80,10 +80,16 @@ async function listGroups({ groups, store }: ReadingOptions): Promise<GroupView[
   return Promise.all(
     groups.settings().map(async (group) => {
       const chat = await store.chats.get(group.channel, group.chat);
-      const instructionsChangedAt = folders.get(group.name)?.instructions?.changedAt;
+      const instructions = folders.get(group.name)?.instructions.values() ?? [];
+      const instructionsChangedAt = [...instructions].map(({ changedAt }) => changedAt).toSorted(newestFirst)[0];
       return { ...group, title: chat?.title, left: chat?.left, instructionsChangedAt };
     }),
   );
+}
+
+/** Undefined counts as never. */
+function newestFirst(one: number | undefined, other: number | undefined): number {
+  return (other ?? 0) - (one ?? 0);
 }
 
 async function listSessions(options: ReadingOptions): Promise<SessionView[]> {

@@ -18,6 +18,7 @@ import type {
 import type { ConversationPrompt, ToldFacts } from "../domain/conversation.ts";
 import type { Lease } from "../domain/lease.ts";
 import type { ModelUsage, ToolDefinition } from "../domain/model.ts";
+import type { ProtectedFileName } from "../domain/protected-file.ts";
 import type { Session, SessionKind } from "../domain/session.ts";
 import type { PacedTurn, Step, StepBody, Turn, TurnState, TurnTimes } from "../domain/turn.ts";
 import type { CallUsage, DayUse, UsageBy, UsageSum } from "../domain/usage.ts";
@@ -108,7 +109,7 @@ export interface GroupStore {
   /** A chat other than the group's that has left messages under its name. */
   earlierChat(group: GroupChat): Promise<Pick<GroupChat, "channel" | "chat"> | undefined>;
   /** Notes the instructions that the group uses now. No effect for a folder that nobody has claimed. */
-  noteInstructions(name: string, instructions: InstructionsState): Promise<void>;
+  noteInstructions(name: string, file: ProtectedFileName, instructions: InstructionsState): Promise<void>;
 }
 
 /** What a session beside a group's main one is. */

@@ -40,6 +40,7 @@ test("the operator's instructions hold from the next turn on, in the prompt and 
   await host.ask("family", "@crab hello");
   const [still] = await host.containers();
   await edit(file, "Be brief.\n");
+  await edit(join(host.home, "groups/family/SOUL.md"), "You are dry.\n");
   const after = await host.ask("family", "@crab attack");
 
   expect(tried.text).toContain("Read-only file system");
@@ -51,7 +52,9 @@ test("the operator's instructions hold from the next turn on, in the prompt and 
   expect(after.text).toContain("Read-only file system");
   expect(await host.containers()).not.toContain(before);
   const told = model.requests.at(-1)?.messages.map(({ text }) => text) ?? [];
-  expect(told.join("\n")).toContain("<instructions>\nBe brief.\n</instructions>");
+  expect(told.join("\n")).toContain(
+    '<instructions>\nBe brief.\n</instructions>\n<instructions file="SOUL.md">\nYou are dry.\n</instructions>',
+  );
   expect(await readFile(file, "utf8")).toBe("Be brief.\n");
 });
 
@@ -102,7 +105,7 @@ test.runIf(isRoot)(
     const [family, changed] = model.requests.slice(-2);
     expect(family?.system).toContain("<instructions>\nBe kind.\n</instructions>");
     expect(family?.lastText).not.toContain("AGENTS.md");
-    expect(changed?.lastText).toContain("AGENTS.md is gone");
+    expect(changed?.lastText).toContain("instructions are gone");
     expect(JSON.stringify(changed)).not.toContain("mallory");
     expect((await lstat(at("family"))).uid).toBe(0);
   },

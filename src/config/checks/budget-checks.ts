@@ -83,7 +83,7 @@ function shortestPrompt(
     agentName: config.assistant.name,
     group: group.name,
     folders: [],
-    instructions: "",
+    instructions: [],
     tools: tools.map(({ name }) => name),
     timeZone: new LocalTime(config.timezone),
     startedAt: 0,

@@ -1,9 +1,11 @@
 import { createHash } from "node:crypto";
+import { isDeepStrictEqual } from "node:util";
 
 import type { Logger } from "pino";
 
+import type { InstructionsState } from "../../domain/group.ts";
 import { instructionsFile } from "../../domain/protected-file.ts";
-import type { ProtectedFile } from "../../domain/protected-file.ts";
+import type { InstructionText, ProtectedFile, ProtectedFileName } from "../../domain/protected-file.ts";
 import type { Publish } from "../../events/event.ts";
 import type { Clock } from "../../lib/time/clock.ts";
 import type { HostileRefusal } from "../../lib/files/open-hostile-file.ts";
@@ -27,15 +29,18 @@ interface InstructionsOptions {
 /** Between two notices in a chat about one group: its agent may be able to cause as many as it likes. */
 const noticeMs = 3_600_000;
 
+/** What a group uses, by file. */
+type Texts = ReadonlyMap<ProtectedFileName, string>;
+
 /**
- * The AGENTS.md of groups. Only the operator can change them; they outlive `/new` and restarts: a change is put on record when
+ * The AGENTS.md of groups, and what else says who their agents are. Only the operator can change them; they outlive `/new` and restarts: a change is put on record when
  * it is first used, once, and one that is not the operator's is put on record and not used.
  */
 export class Instructions {
   readonly #options: InstructionsOptions;
   readonly #files: ProtectedFiles;
   /** What each group used last: as long as it is the same, nothing is computed or asked. */
-  readonly #used = new Map<string, string>();
+  readonly #used = new Map<string, Texts>();
   /** When the operator was last told about a group, by the monotonic clock. */
   readonly #told = new Map<string, number>();
 
@@ -47,8 +52,8 @@ export class Instructions {
       hostUid,
       wasInUse: async (group, bytes) => {
         // In homes of earlier versions agents could write them: what they have written since the last turn does not count.
-        const noted = (await store.folder(group))?.instructions?.sha256;
-        return noted === undefined || noted === digest(decode(bytes));
+        const noted = (await store.folder(group))?.instructions.get(instructionsFile);
+        return noted === undefined || noted.sha256 === digest(decode(bytes));
       },
       refused: (change) => this.#refused(change),
     });
@@ -59,30 +64,40 @@ export class Instructions {
     return this.#files.settle(group);
   }
 
-  /** Those of the group; empty when it has none. `session`: who uses them. */
-  async of(group: string, session: string): Promise<string> {
+  /** Those of the group that say something. `session`: who uses them. */
+  async of(group: string, session: string): Promise<readonly InstructionText[]> {
     const files = await this.#files.settle(group);
-    const text = decode(files.find(({ name }) => name === instructionsFile)?.bytes);
-    if (this.#used.get(group) === text) return text;
-    await this.#compare({ group, session }, text);
-    this.#used.set(group, text);
-    return text;
+    const texts: Texts = new Map(files.map(({ name, bytes }) => [name, decode(bytes)]));
+    const used = this.#used.get(group);
+    if (!used || !isDeepStrictEqual(used, texts)) {
+      await this.#compare({ group, session }, texts);
+      this.#used.set(group, texts);
+    }
+    const said = [...texts].map(([file, text]) => ({ file, text }));
+    return said.filter(({ text }) => text.trim() !== "");
   }
 
-  async #compare(
+  /** Files that are gone say nothing any more. */
+  async #compare(place: { readonly group: string; readonly session: string }, texts: Texts): Promise<void> {
+    const noted = (await this.#options.store.folder(place.group))?.instructions ?? new Map<ProtectedFileName, never>();
+    for (const file of new Set([...texts.keys(), ...noted.keys()])) {
+      await this.#note(place, { file, text: texts.get(file) ?? "", before: noted.get(file) });
+    }
+  }
+
+  async #note(
     { group, session }: { readonly group: string; readonly session: string },
-    text: string,
+    { file, text, before }: { file: ProtectedFileName; text: string; before: InstructionsState | undefined },
   ): Promise<void> {
     const { store, publish, clock } = this.#options;
     const sha256 = digest(text);
     const bytes = Buffer.byteLength(text);
-    const before = (await store.folder(group))?.instructions;
     if (before?.sha256 === sha256) return;
     if (before) {
-      const data = { file: instructionsFile, bytes, sha256, before: { bytes: before.bytes, sha256: before.sha256 } };
+      const data = { file, bytes, sha256, before: { bytes: before.bytes, sha256: before.sha256 } };
       await publish({ type: "instructions.changed", group, session, actor: "host", data });
     }
-    await store.noteInstructions(group, { sha256, bytes, changedAt: before && clock.now() });
+    await store.noteInstructions(group, file, { sha256, bytes, changedAt: before && clock.now() });
   }
 
   async #refused(change: RefusedChange): Promise<void> {

@@ -5,6 +5,7 @@ import { describeChanges } from "../../context/changes.ts";
 import { systemPrompt } from "../../context/system-prompt.ts";
 import type { ConversationPrompt, ToldFacts } from "../../domain/conversation.ts";
 import type { Access, Chat, Group } from "../../domain/group.ts";
+import { type InstructionText, instructionsFile } from "../../domain/protected-file.ts";
 import type { Session } from "../../domain/session.ts";
 import type { StepBody } from "../../domain/turn.ts";
 import type { TurnTools } from "../../tools/conversation-tools.ts";
@@ -13,8 +14,7 @@ import type { TurnScope } from "../turn-options.ts";
 
 /** What the prompts are made of: all of it may change while a conversation goes on. */
 export interface PromptSources {
-  /** The group's AGENTS.md; empty when there is none. */
-  readonly instructionsOf: (group: Group, session: Session) => Promise<string>;
+  readonly instructionsOf: (group: Group, session: Session) => Promise<readonly InstructionText[]>;
   /** Folders as the group's agent sees them. */
   readonly foldersOf: (group: Group) => readonly { readonly path: string; readonly access: Access }[];
   /** Folders that the group asks for and does not get. */
@@ -101,18 +101,17 @@ export class ConversationPrompts {
     return known;
   }
 
-  async #facts({
-    group,
-    session,
-    settings,
-  }: Pick<Scope, "group" | "session" | "settings">): Promise<{ told: ToldFacts; instructions: string }> {
+  async #facts({ group, session, settings }: Pick<Scope, "group" | "session" | "settings">): Promise<{
+    told: ToldFacts;
+    instructions: readonly InstructionText[];
+  }> {
     const { instructionsOf, foldersOf, chatOf } = this.#sources;
     const { agentName, timeZone, networkFor } = settings;
     const [instructions, chat] = await Promise.all([instructionsOf(group, session), chatOf(group)]);
     const told = {
       agentName,
       timeZone: timeZone.zone,
-      instructions: createHash("sha256").update(instructions).digest("hex"),
+      instructions: digestOf(instructions),
       title: chat?.title ?? "",
       members: (chat?.members ?? []).map(({ name }) => name),
       folders: foldersOf(group),
@@ -120,4 +119,11 @@ export class ConversationPrompts {
     };
     return { told, instructions };
   }
+}
+
+/** Of an AGENTS.md alone that of its text, as it was when there were no other files. */
+function digestOf(instructions: readonly InstructionText[]): string {
+  const isAgentsAlone = instructions.every(({ file }) => file === instructionsFile);
+  const whole = isAgentsAlone ? instructions.map(({ text }) => text).join("") : JSON.stringify(instructions);
+  return createHash("sha256").update(whole).digest("hex");
 }

@@ -1,11 +1,15 @@
 import { sql } from "kysely";
 
 import type { Group, GroupChat, GroupFolder, InstructionsState } from "../../../domain/group.ts";
+import type { ProtectedFileName } from "../../../domain/protected-file.ts";
 import { AppError } from "../../../lib/app-error.ts";
 import type { GroupStore } from "../../store.ts";
 import type { Database } from "../database.ts";
 import { type GroupSettings, parseGroupSettings } from "../schema/json-columns.ts";
 import type { Row } from "../schema/tables.ts";
+
+type FolderRow = Row<"group_folders"> & Nullable<Omit<Row<"group_instructions">, "group_name">>;
+type Nullable<Columns> = { readonly [Name in keyof Columns]: Columns[Name] | null };
 
 export class SqliteGroups implements GroupStore {
   readonly #database: Database;
@@ -68,21 +72,31 @@ export class SqliteGroups implements GroupStore {
   }
 
   async folder(name: string): Promise<GroupFolder | undefined> {
-    const row = await this.#database.read((kysely) =>
-      kysely.selectFrom("group_folders").selectAll().where("name", "=", name).executeTakeFirst(),
-    );
-    return row && toFolder(row);
+    const [folder] = await this.#foldersWhere(name);
+    return folder;
   }
 
-  async folders(): Promise<GroupFolder[]> {
+  folders(): Promise<GroupFolder[]> {
+    return this.#foldersWhere(undefined);
+  }
+
+  /** Those of all groups, by name, or of this one. */
+  async #foldersWhere(name: string | undefined): Promise<GroupFolder[]> {
     const rows = await this.#database.read((kysely) =>
-      kysely.selectFrom("group_folders").selectAll().orderBy("name").execute(),
+      kysely
+        .selectFrom("group_folders")
+        .leftJoin("group_instructions", "group_name", "name")
+        .select(["name", "channel", "chat", "file", "sha256", "bytes", "changed_at"])
+        .$if(name !== undefined, (query) => query.where("name", "=", name ?? ""))
+        .orderBy("name")
+        .execute(),
     );
-    return rows.map(toFolder);
+    const byName = Map.groupBy(rows, (row) => row.name);
+    return [...byName.values()].flatMap(toFolder);
   }
 
   async claimFolder({ name, channel, chat }: GroupChat): Promise<void> {
-    const row = { name, channel, chat, instructions: null, instructions_bytes: null, instructions_changed_at: null };
+    const row = { name, channel, chat };
     await this.#database.write((transaction) =>
       transaction
         .insertInto("group_folders")
@@ -105,14 +119,18 @@ export class SqliteGroups implements GroupStore {
     );
   }
 
-  async noteInstructions(name: string, { sha256, bytes, changedAt }: InstructionsState): Promise<void> {
-    await this.#database.writeSoon((transaction) =>
-      transaction
-        .updateTable("group_folders")
-        .set({ instructions: sha256, instructions_bytes: bytes, instructions_changed_at: changedAt ?? null })
-        .where("name", "=", name)
-        .execute(),
-    );
+  async noteInstructions(name: string, file: ProtectedFileName, state: InstructionsState): Promise<void> {
+    const { sha256, bytes, changedAt } = state;
+    const facts = { sha256, bytes, changed_at: changedAt ?? null };
+    await this.#database.writeSoon(async (transaction) => {
+      const claimed = await transaction.selectFrom("group_folders").select("name").where("name", "=", name).execute();
+      if (claimed.length === 0) return;
+      await transaction
+        .insertInto("group_instructions")
+        .values({ group_name: name, file, ...facts })
+        .onConflict((conflict) => conflict.columns(["group_name", "file"]).doUpdateSet(facts))
+        .execute();
+    });
   }
 
   ordinal(name: string): Promise<number> {
@@ -133,10 +151,15 @@ export class SqliteGroups implements GroupStore {
   }
 }
 
-function toFolder(row: Row<"group_folders">): GroupFolder {
-  const { name, channel, chat, instructions: sha256, instructions_bytes: bytes, instructions_changed_at: at } = row;
-  const instructions = sha256 === null ? undefined : { sha256, bytes: bytes ?? 0, changedAt: at ?? undefined };
-  return { name, channel, chat, instructions };
+/** One row for each file of a folder, or one without a file. */
+function toFolder(rows: readonly FolderRow[]): GroupFolder[] {
+  const [first] = rows;
+  if (!first) return [];
+  const { name, channel, chat } = first;
+  const instructions = rows.flatMap(({ file, sha256, bytes, changed_at: at }) =>
+    file === null ? [] : [[file, { sha256: sha256 ?? "", bytes: bytes ?? 0, changedAt: at ?? undefined }] as const],
+  );
+  return [{ name, channel, chat, instructions: new Map(instructions) }];
 }
 
 function settingsOf({ trigger, main, mounts, model, policy, budget }: Group): GroupSettings {

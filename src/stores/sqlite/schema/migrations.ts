@@ -256,6 +256,24 @@ const budgetWarnings = [
    ) strict, without rowid`,
 ];
 
+/* The instructions of a group are in several files. */
+const instructionsByFile = [
+  `create table group_instructions (
+     group_name text not null references group_folders (name),
+     file text not null,
+     sha256 text not null,
+     bytes integer not null,
+     changed_at integer,
+     primary key (group_name, file)
+   ) strict, without rowid`,
+  `insert into group_instructions (group_name, file, sha256, bytes, changed_at)
+     select name, 'AGENTS.md', instructions, coalesce(instructions_bytes, 0), instructions_changed_at
+     from group_folders where instructions is not null`,
+  `alter table group_folders drop column instructions`,
+  `alter table group_folders drop column instructions_bytes`,
+  `alter table group_folders drop column instructions_changed_at`,
+];
+
 /** Every migration by name; names sort in the order in which they run, and a name that was released is never changed. */
 export const migrations: Readonly<Record<string, Migration>> = {
   "0001-initial": { up: (database: Kysely<Tables>) => run(database, initialSchema) },
@@ -279,6 +297,7 @@ export const migrations: Readonly<Record<string, Migration>> = {
   "0019-any-command": { up: (database: Kysely<Tables>) => run(database, anyCommand) },
   "0020-usage-calls": { up: (database: Kysely<Tables>) => run(database, usageCalls) },
   "0021-budget-warnings": { up: (database: Kysely<Tables>) => run(database, budgetWarnings) },
+  "0031-instructions-by-file": { up: (database: Kysely<Tables>) => run(database, instructionsByFile) },
 };
 
 async function run(database: Kysely<Tables>, statements: readonly string[]): Promise<void> {

@@ -2,6 +2,7 @@ import type { Generated, Selectable } from "kysely";
 
 import type { RequestState } from "../../../domain/group.ts";
 import type { MessageState, OutboxState, OutgoingKind } from "../../../domain/message.ts";
+import type { ProtectedFileName } from "../../../domain/protected-file.ts";
 import type { SessionKind } from "../../../domain/session.ts";
 import type { TurnState } from "../../../domain/turn.ts";
 import type { Cause, NewWork, Origin, WorkState } from "../../../domain/work.ts";
@@ -70,9 +71,14 @@ interface GroupFolderTable {
   readonly name: string;
   readonly channel: string;
   readonly chat: string;
-  readonly instructions: string | null;
-  readonly instructions_bytes: number | null;
-  readonly instructions_changed_at: number | null;
+}
+
+interface GroupInstructionsTable {
+  readonly group_name: string;
+  readonly file: ProtectedFileName;
+  readonly sha256: string;
+  readonly bytes: number;
+  readonly changed_at: number | null;
 }
 
 interface OrdinalTable {
@@ -278,6 +284,7 @@ export interface Tables {
   readonly write_probe: WriteProbeTable;
   readonly groups: GroupTable;
   readonly group_folders: GroupFolderTable;
+  readonly group_instructions: GroupInstructionsTable;
   readonly ordinals: OrdinalTable;
   readonly chats: ChatTable;
   readonly chat_requests: ChatRequestTable;

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { chown, mkdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 
 import pino from "pino";
 import { expect, test } from "vitest";
@@ -52,11 +52,18 @@ async function openRig() {
     warnings,
     told,
     noted: (text: string) =>
-      store.groups.noteInstructions("family", { sha256: sha256(text), bytes: text.length, changedAt: undefined }),
+      store.groups.noteInstructions("family", "AGENTS.md", {
+        sha256: sha256(text),
+        bytes: text.length,
+        changedAt: undefined,
+      }),
     sessionLog: () => readFile(join(path, "sessions", "s", "log.jsonl"), "utf8"),
-    changedAt: async () => (await store.groups.folder("family"))?.instructions?.changedAt,
+    changedAt: async () => (await store.groups.folder("family"))?.instructions.get("AGENTS.md")?.changedAt,
     /** As after a start of the host. */
-    use: async (host = new Instructions(context)) => host.of("family", "s"),
+    use: async (host = new Instructions(context)) => {
+      const texts = await host.of("family", "s");
+      return texts.map((said) => (said.file === "AGENTS.md" ? said.text : `${said.file}: ${said.text}`)).join("; ");
+    },
     host: () => new Instructions(context),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
@@ -92,6 +99,22 @@ test("instructions that have changed since the group's last turn are told once, 
   expect(rig.warnings.join("")).toContain("a group's instructions have changed");
   expect(await rig.sessionLog()).toContain("AGENTS.md has changed since the last turn: 8 bytes before, 13 now.");
   expect(await rig.changedAt()).toEqual(expect.any(Number));
+});
+
+test("what says who the agent is counts as its instructions; the end of such a file, too, is a change", async () => {
+  await using rig = await openRig();
+  await writeFile(rig.file, "Be kind.");
+  await rig.use();
+  await writeFile(join(dirname(rig.file), "SOUL.md"), "You are dry.");
+
+  const used = [await rig.use(), await rig.use()];
+  await writeFile(join(dirname(rig.file), "SOUL.md"), "");
+  used.push(await rig.use());
+
+  expect(used).toEqual(["Be kind.; SOUL.md: You are dry.", "Be kind.; SOUL.md: You are dry.", "Be kind."]);
+  expect(rig.records).toMatchObject([
+    { type: "instructions.changed", data: { file: "SOUL.md", bytes: 0, before: { bytes: 12 } } },
+  ]);
 });
 
 test("a file that was removed, or replaced by a link, is put back: on record, and the operator is told what to do", async () => {
