@@ -18,6 +18,8 @@ const closingLimitMs = Number(process.env["CRABPOT_TEST_CLOSING_LIMIT_MS"] ?? 10
 
 type Concerns = (test: string | undefined) => boolean;
 
+// Node opens it with its first use, and importing node:process is one.
+void process.stdin;
 const atTheStart = countHandles();
 /** Tests after which there was more of something than before. */
 const suspects = new Map<string, Set<string>>();
