@@ -14,7 +14,7 @@ import { byTest, made, runningTest } from "./made-by-tests.ts";
  */
 
 /** What was told to end needs a moment for it; only what never ends takes this long. */
-const closingLimitMs = Number(process.env["CRABPOT_TEST_CLOSING_LIMIT_MS"] ?? 10_000);
+const closingLimitMs = Number(process.env["CRABPOT_TEST_CLOSING_LIMIT_MS"] ?? 60_000);
 
 type Concerns = (test: string | undefined) => boolean;
 
