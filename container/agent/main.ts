@@ -5,12 +5,13 @@ import { existsSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 
 import { toError } from "./to-error.ts";
+import { readJson } from "../../src/protocol/mailbox-json.ts";
+import { type ProbeReport, probeReport } from "../../src/protocol/messages.ts";
 import { egressProxy } from "../../src/protocol/paths.ts";
 import { StandardLoop } from "./loops/standard.ts";
 import { startForwarder } from "./forwarder.ts";
 import { TurnDispatcher } from "./turn-dispatcher.ts";
 import { AgentMailbox } from "./mailbox.ts";
-import { readProbeReport } from "./probe.ts";
 import { PersistentShell } from "./shell/persistent-shell.ts";
 import { ResultFiles } from "./result-files.ts";
 import { ToolOutputFolder } from "./tool-output-folder.ts";
@@ -70,6 +71,13 @@ async function runAgent(): Promise<number> {
   mailbox[Symbol.dispose]();
   await Promise.race([shell[Symbol.asyncDispose](), delay(endMs)]);
   return code;
+}
+
+/** What the image's probe found out about what this container can and cannot do. Throws for what is no valid report. */
+function readProbeReport(output: string): ProbeReport {
+  const json = readJson(output);
+  if (!json.ok) throw new Error(`The report of the probe cannot be read: ${json.reason}`);
+  return probeReport.parse(json.value);
 }
 
 function log(text: string): void {

@@ -1,14 +1,35 @@
 import { InvalidArgumentError } from "commander";
 
-const unitMs = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 } as const;
+const dayMs = 86_400_000;
+const unitMs = { s: 1_000, m: 60_000, h: 3_600_000, d: dayMs, w: 7 * dayMs } as const;
 
-/** For options that begin at a time: `10m`, `2h` or `1d` ago, or a date or time. Gives milliseconds since 1970. */
-export function parseSince(text: string): number {
-  const [, count, unit] = /^(\d{1,6})([smhdw])$/.exec(text) ?? [];
-  if (unit !== undefined) return Date.now() - Number(count) * unitMs[unit as keyof typeof unitMs];
-  const time = Date.parse(text);
-  if (Number.isFinite(time)) return time;
-  throw new InvalidArgumentError(
-    "It must be as long ago as 10m, 2h or 1d, or a date or time such as 2026-01-31T12:00Z.",
-  );
+/** For what is recorded with its time: `10m`, `2h`, `1d` or `1w` before now, or a date or time. Gives milliseconds since 1970. */
+export function parseMoment(text: string): number {
+  const span = readSpan(text);
+  const moment = span === undefined ? readDate(text) : Date.now() - span;
+  if (moment !== undefined) return moment;
+  throw new InvalidArgumentError("Write a span such as 10m, 2h or 1d, or a date or time such as 2026-01-31T12:00Z.");
+}
+
+/**
+ * For what is added up by whole days in UTC. Today counts: `1d` is today, `7d` and `1w` are today and the six days before it; or a date.
+ * Gives a time on the first of these days, milliseconds since 1970.
+ */
+export function parseFirstDay(text: string): number {
+  const span = readSpan(text);
+  const isWholeDays = span !== undefined && span >= dayMs && /[dw]$/.test(text);
+  const time = isWholeDays ? Date.now() - (span - dayMs) : readDate(text);
+  if (time !== undefined && time >= 0) return time;
+  throw new InvalidArgumentError("Write whole days such as 7d or 2w, or a date such as 2026-01-15.");
+}
+
+function readSpan(text: string): number | undefined {
+  const [, count, unit] = /^(\d{1,4})([smhdw])$/.exec(text) ?? [];
+  return unit === undefined ? undefined : Number(count) * unitMs[unit as keyof typeof unitMs];
+}
+
+/** Node reads more than ISO 8601, such as `7` as a month. */
+function readDate(text: string): number | undefined {
+  const time = /^\d{4}-\d{2}-\d{2}/.test(text) ? Date.parse(text) : Number.NaN;
+  return Number.isNaN(time) ? undefined : time;
 }

@@ -3,7 +3,7 @@ import type { Logger } from "pino";
 import type { NewEvent, Publish } from "../events/event.ts";
 import { toError } from "../lib/app-error.ts";
 import type { Clock } from "../lib/time/clock.ts";
-import { formatReply } from "./format.ts";
+import { hideThoughts } from "./hide-thoughts.ts";
 import type { TellOperator } from "./operator-notices.ts";
 import { createReplyRedaction } from "./redact.ts";
 import type { Redacted } from "./redact.ts";
@@ -64,7 +64,7 @@ export function createReplyFormats(options: RedactionOptions): ReplyFormats {
   return {
     formatReply: (text, scope) => {
       const { redactOwn, findOthers, others } = all.of(scope.group.name);
-      const said = formatReply(text);
+      const said = hideThoughts(text);
       if (findOthers(said).count > 0) alarm.shown(said, others, scope);
       const redacted = redactOwn(said);
       if (redacted.count > 0) alarm.redacted(redacted.count, scope);
@@ -72,7 +72,7 @@ export function createReplyFormats(options: RedactionOptions): ReplyFormats {
     },
     formatNotice: (text, scope) => {
       // Where the home is concerns nobody in a chat; the reason of a failure may name it.
-      const redacted = all.redact(formatReply(text).replaceAll(options.homeFolder, "(home)"));
+      const redacted = all.redact(hideThoughts(text).replaceAll(options.homeFolder, "(home)"));
       if (redacted.count > 0) alarm.redacted(redacted.count, scope);
       return redacted.text;
     },

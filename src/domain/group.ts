@@ -1,4 +1,5 @@
 import { AppError } from "../lib/app-error.ts";
+import { ownCommand } from "../lib/process/own-command.ts";
 import { nearest } from "../lib/text/nearest.ts";
 import type { Sender } from "./message.ts";
 import type { ProtectedFileName } from "./protected-file.ts";
@@ -145,4 +146,9 @@ export function unknownGroup(name: string, known: readonly string[]): AppError {
   const meant = nearest(name, known);
   const hint = meant === undefined ? "." : `; did you mean ${meant}?`;
   return new AppError("not_found", `There is no group "${name}"${hint} Known groups: ${known.join(", ") || "none"}.`);
+}
+
+/** No chat that asks to become a group has this code. */
+export function unknownRequest(code: string): AppError {
+  return new AppError("not_found", `There is no request "${code}".`, { fix: ownCommand("chats") });
 }

@@ -78,8 +78,24 @@ function toNumber(text: string | null | undefined): number | undefined {
   return text !== null && text !== undefined && /^\d+(\.\d+)?$/.test(text.trim()) ? Number(text) : undefined;
 }
 
+interface ExplainOptions {
+  readonly vendor: string;
+  /** Of the call. */
+  readonly signal: AbortSignal;
+  readonly safe: { readonly secret: string; readonly clock: Clock };
+  /** What the vendor answered, where the error says so; undefined: the connection failed, or what came cannot be read. */
+  readonly answered: VendorFailure | undefined;
+}
+
+/** What a provider throws for what its vendor's SDK threw: the signal's reason, a ProviderError as it is, or one that is safe to log and to show. */
+export function explainFailure(error: unknown, { vendor, signal, safe, answered }: ExplainOptions): unknown {
+  if (signal.aborted) return signal.reason;
+  if (error instanceof ProviderError) return error;
+  return answered === undefined ? brokenConnection(vendor, error, safe.secret) : refusal(vendor, answered, safe);
+}
+
 /** Turns what a vendor refused into an error whose text is safe to log and to show. */
-export function refusal(vendor: string, failure: VendorFailure, safe: { secret: string; clock: Clock }): ProviderError {
+function refusal(vendor: string, failure: VendorFailure, safe: { secret: string; clock: Clock }): ProviderError {
   const what = failure.status === undefined ? "broke off with an error" : `answered ${failure.status}`;
   return new ProviderError(
     failureOf(failure),
@@ -89,7 +105,7 @@ export function refusal(vendor: string, failure: VendorFailure, safe: { secret: 
 }
 
 /** Turns a failed connection or an unreadable stream into an error without addresses or keys. */
-export function brokenConnection(vendor: string, error: unknown, secret: string): ProviderError {
+function brokenConnection(vendor: string, error: unknown, secret: string): ProviderError {
   if (error instanceof SyntaxError || error instanceof TypeError)
     return malformed(vendor, "it does not follow the protocol");
   const causes = [...causesOf(error)];

@@ -1,10 +1,8 @@
 import type { Actor } from "../domain/actor.ts";
-import type { Group, RequestSettlement } from "../domain/group.ts";
+import { type Group, type RequestSettlement, unknownRequest } from "../domain/group.ts";
 import type { OutgoingDraft } from "../domain/message.ts";
-import { AppError } from "../lib/app-error.ts";
 import type { Clock } from "../lib/time/clock.ts";
 import type { Store } from "../stores/store.ts";
-import { ownCommand } from "../lib/process/own-command.ts";
 
 interface Decision {
   readonly outgoing: readonly OutgoingDraft[];
@@ -43,7 +41,7 @@ export async function denyRequest(options: RequestOperationOptions, code: string
 
 export async function forgetRequest({ store }: RequestOperationOptions, code: string): Promise<void> {
   const request = await store.requests.get(code.toUpperCase());
-  if (!request) throw new AppError("not_found", `There is no request "${code}".`, { fix: ownCommand("chats") });
+  if (!request) throw unknownRequest(code);
   await store.requests.forget(request.channel, request.chat);
 }
 

@@ -5,6 +5,14 @@ import { limits } from "./limits.ts";
 /** How much harm a call can do: `low` looks or talks, `medium` changes or gives away something of the group's, `high` can do anything that its container can. */
 export type ToolRisk = "low" | "medium" | "high";
 
+/** What members are told while a call runs: `{ doing: "running a command", shows: "command" }` gives `running a command (npm test)`. */
+export interface ToolActivity<Field extends string = string> {
+  /** What goes on, as it follows "Working for 20 s: ". */
+  readonly doing: string;
+  /** The field of the input that says with what. Its beginning is shown if it is text; secrets are taken out. */
+  readonly shows?: Field;
+}
+
 /** What host and agent agree on about a tool, whichever of them runs it. */
 export interface ToolFacts<Schema extends z.ZodObject = z.ZodObject> {
   /** What the model calls it: `[a-zA-Z0-9_-]{1,64}`, unique in a host. */
@@ -19,6 +27,8 @@ export interface ToolFacts<Schema extends z.ZodObject = z.ZodObject> {
   readonly risk: ToolRisk | ((input: z.infer<Schema>) => ToolRisk);
   /** A call that takes longer is given up and told to the model as timed out. */
   readonly timeoutSeconds: number;
+  /** In words for members. Default: `using` and the tool's name. */
+  readonly activity?: ToolActivity<keyof z.infer<Schema> & string> | undefined;
 }
 
 /** The result of a call, as text for the model. */

@@ -1,36 +1,25 @@
 import type { ToolCall } from "../domain/model.ts";
+import type { ToolRegistry } from "./registry.ts";
 
-/** What a tool does, in words for members, and the field of its input that says with what. */
-interface Activity {
-  readonly doing: string;
-  readonly shows?: string;
+export interface ActivityOptions {
+  readonly registry: Pick<ToolRegistry, "get">;
+  /** Takes secrets out of what the model wrote. */
+  readonly redact: (text: string) => string;
 }
-
-const activities: Readonly<Record<string, Activity>> = {
-  shell: { doing: "running a command", shows: "command" },
-  read_file: { doing: "reading a file", shows: "path" },
-  write_file: { doing: "writing a file", shows: "path" },
-  edit_file: { doing: "changing a file", shows: "path" },
-  list_files: { doing: "looking through files", shows: "path" },
-  search_files: { doing: "searching files", shows: "pattern" },
-  view_image: { doing: "looking at a picture", shows: "path" },
-  send_file: { doing: "sending a file", shows: "path" },
-  send_message: { doing: "writing a message" },
-  react: { doing: "reacting to a message" },
-};
 
 const shownChars = 40;
 
-/** What these calls do, for members, such as `running a command (npm test)`. `redact` takes secrets out of what the model wrote. */
-export function describeActivity(calls: readonly ToolCall[], redact: (text: string) => string): string {
+/** What these calls do, in words for members, such as `running a command (npm test) and 1 more`. */
+export function describeActivity(calls: readonly ToolCall[], { registry, redact }: ActivityOptions): string {
   const [first, ...more] = calls;
   if (!first) return "thinking";
-  const { doing, shows } = activities[first.name] ?? { doing: `using ${first.name}` };
+  const { doing, shows } = registry.get(first.name)?.activity ?? { doing: `using ${first.name}` };
   const shown = shows === undefined ? "" : excerpt(redact(fieldOf(first.input, shows)));
   const others = more.length === 0 ? "" : ` and ${more.length} more`;
   return `${doing}${shown === "" ? "" : ` (${shown})`}${others}`;
 }
 
+/** The call may not have been checked yet, so anything can be there. */
 function fieldOf(input: unknown, field: string): string {
   if (typeof input !== "object" || input === null || !Object.hasOwn(input, field)) return "";
   const value: unknown = (input as Record<string, unknown>)[field];

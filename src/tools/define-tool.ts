@@ -70,6 +70,7 @@ export function defineTool<Schema extends z.ZodObject, Need extends keyof ToolPo
     description: definition.description,
     input: definition.input,
     timeoutSeconds: definition.timeoutSeconds,
+    activity: definition.activity,
     runs: "host",
     needsVision: definition.needsVision === true,
     risk: typeof risk === "string" ? risk : (input) => risk(input as z.infer<Schema>),

@@ -12,6 +12,7 @@ export const react = defineTool({
   runs: "host",
   risk: "low",
   timeoutSeconds: 60,
+  activity: { doing: "reacting to a message" },
   needs: ["send", "lastMessage"],
   channelTrait: "reactions",
   run: async ({ emoji }, { send, lastMessage }) => {

@@ -14,6 +14,7 @@ export const sendFile = defineTool({
   runs: "host",
   risk: "medium",
   timeoutSeconds: 120,
+  activity: { doing: "sending a file", shows: "path" },
   needs: ["redact", "send", "keepFile"],
   resolvePaths: ["path"],
   run: async ({ path, caption = "" }, { redact, send, keepFile }) => {

@@ -12,6 +12,7 @@ export const sendMessage = defineTool({
   runs: "host",
   risk: "low",
   timeoutSeconds: 60,
+  activity: { doing: "writing a message" },
   needs: ["redact", "send"],
   run: async (input, { redact, send }) => {
     const text = redact(input.text);

@@ -69,7 +69,7 @@ export function createTurns(
     ...work,
     publish: context.publish,
     fingerprint: context.fingerprint,
-    ...createObservers({ mounts, pace, progress, formatReply: work.formatReply }),
+    ...createObservers({ mounts, pace, progress, formatReply: work.formatReply, registry: tools.registry }),
     clock,
     logger,
   });
@@ -81,8 +81,10 @@ function createObservers({
   pace,
   progress,
   formatReply,
+  registry,
 }: Pick<Containers, "mounts"> &
-  Pick<TurnOptions, "formatReply"> & { readonly pace: TurnPace; readonly progress: Progress }): Pick<
+  Pick<TurnOptions, "formatReply"> &
+  Pick<ConversationToolsOptions, "registry"> & { readonly pace: TurnPace; readonly progress: Progress }): Pick<
   TurnOptions,
   "began" | "doing" | "ended"
 > {
@@ -94,7 +96,9 @@ function createObservers({
       if (turn.cause === "message") progress.began(group, turn);
     },
     doing: (scope, calls) => {
-      progress.doing(scope.turn.id, () => describeActivity(calls, (text) => formatReply(text, scope)));
+      progress.doing(scope.turn.id, () =>
+        describeActivity(calls, { registry, redact: (text) => formatReply(text, scope) }),
+      );
     },
     ended: ({ turn }) => {
       pace.ended(turn);

@@ -156,7 +156,7 @@ function testReplies(open: () => Promise<ChannelDriver>, traits: ContractTraits)
 
     for (const message of [...replies.slice(0, 2), ...replies.slice(1)]) {
       driver.offer?.(message);
-      await driver.channel.send(message, AbortSignal.timeout(10_000));
+      await driver.channel.send(message, AbortSignal.timeout(60_000));
     }
 
     await expect.poll(() => driver.heard()).toEqual(["one", "two", "three"]);

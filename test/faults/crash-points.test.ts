@@ -99,7 +99,7 @@ async function crashAtEach(host: TestHost, client: Client, crashes: readonly str
     for (const message of messages.slice(-4)) await client.say(message, hasEnded);
     await client.readAll(60_000, hasEnded);
     // Some points come after the reply that has just been read.
-    const isOver = vi.waitUntil(hasEnded, { timeout: 30_000, interval: 5 });
+    const isOver = vi.waitUntil(hasEnded, { timeout: 60_000, interval: 5 });
     await isOver.catch(() => missed.push(at));
     await host.end("SIGKILL");
   }

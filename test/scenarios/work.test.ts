@@ -55,15 +55,13 @@ test("the operator gives an agent something to do: it answers in the chat, in a 
 
   expect([given.code, beside.code, silent.code]).toEqual([0, 0, 0]);
   await expect
-    .poll(async () => (await host.replies()).map(({ text }) => text).toSorted(), { timeout: 60_000 })
+    .poll(async () => (await host.replies()).map(({ text }) => text).toSorted())
     .toEqual(["1: a message", "1: count", "2: look at &lt;b&gt;this&lt;/b&gt;"]);
   const states = async () =>
     jsonLines((await host.cli("work", "list", "--json")).stdout).map(
       ({ text, state }) => `${String(text)} ${String(state)}`,
     );
-  await expect
-    .poll(states, { timeout: 60_000 })
-    .toEqual(["say nothing settled", "count settled", "look at <b>this</b> settled"]);
+  await expect.poll(states).toEqual(["say nothing settled", "count settled", "look at <b>this</b> settled"]);
   const turns = jsonLines((await host.cli("turns", "list", "--group", "family", "--json")).stdout);
   expect(turns.map(({ cause }) => String(cause)).toSorted()).toEqual(["api", "api", "api", "message"]);
   const sessions = jsonLines((await host.cli("sessions", "list", "--json")).stdout);
@@ -89,12 +87,12 @@ test("sessions of one group work at the same time in containers of their own, on
   const { host } = running;
 
   await host.cli("work", "add", "--group", "family", "--session", "waits", "wait for it");
-  await expect.poll(() => host.containers(), { timeout: 60_000 }).toHaveLength(1);
+  await expect.poll(() => host.containers()).toHaveLength(1);
   const answer = await host.ask("family", "@crab make it");
 
   expect(answer.text).toBe("written");
   const texts = async () => (await host.replies()).map(({ text }) => text).toSorted();
-  await expect.poll(texts, { timeout: 60_000 }).toEqual([expect.stringMatching(/^\d+ \S+$/), "written"]);
+  await expect.poll(texts).toEqual([expect.stringMatching(/^\d+ \S+$/), "written"]);
   expect(await host.containers()).toHaveLength(2);
 });
 
@@ -111,11 +109,13 @@ test("what a session hands to another one reaches the chat once; work for later 
 
   await host.boot();
 
-  await expect
-    .poll(async () => (await host.replies()).map(({ text }) => text), { timeout: 60_000 })
-    .toEqual(["1: 1: the report", "2: later"]);
+  await expect.poll(async () => (await host.replies()).map(({ text }) => text)).toHaveLength(2);
+  // A slow machine is still busy with the report when the time has come: which is answered first is not certain.
+  const texts = (await host.replies()).map(({ text }) => text);
+  expect(texts.map((text) => text.replace(/^[12]: /, "")).toSorted()).toEqual(["1: the report", "later"]);
   const list = jsonLines((await host.cli("turns", "list", "--group", "family", "--json")).stdout);
-  const later = list.find(({ cause }) => cause === "schedule");
+  const [later, ...more] = list.filter(({ cause }) => cause === "schedule");
+  expect(more).toEqual([]);
   expect(Number(later?.["startedAt"])).toBeGreaterThanOrEqual(soon);
 });
 
@@ -126,11 +126,11 @@ test("a stop in the chat ends what the agent does in all its sessions", async ()
   const { host } = running;
   await host.cli("work", "add", "--group", "family", "--session", "long", "sleep");
   const atWork = async () => jsonLines((await host.cli("turns", "list", "--state", "running", "--json")).stdout).length;
-  await expect.poll(atWork, { timeout: 60_000 }).toBe(1);
+  await expect.poll(atWork).toBe(1);
 
   const stopped = await host.ask("family", "/stop");
 
   expect(stopped.text).toContain("Stopped by");
-  await expect.poll(atWork, { timeout: 60_000 }).toBe(0);
+  await expect.poll(atWork).toBe(0);
   expect(jsonLines((await host.cli("work", "list", "--json")).stdout)).toMatchObject([{ state: "settled" }]);
 });

@@ -1,7 +1,7 @@
 import type { ChildProcess } from "node:child_process";
 import { createHook } from "node:async_hooks";
 import { subscribe } from "node:diagnostics_channel";
-import { existsSync } from "node:fs";
+import { existsSync, readdirSync, readlinkSync } from "node:fs";
 import { rm } from "node:fs/promises";
 
 import { aroundAll, aroundEach } from "vitest";
@@ -10,14 +10,21 @@ import { byTest, made, runningTest } from "./made-by-tests.ts";
 
 /**
  * Run before each test file: fails a test that leaves a process or a folder behind, and a file that leaves anything behind
- * that would keep its process running, a listener on `process`, or a container.
+ * that would keep its process running, an open file, a listener on `process`, or a container.
  */
 
 /** What was told to end needs a moment for it; only what never ends takes this long. */
-const closingLimitMs = Number(process.env["CRABPOT_TEST_CLOSING_LIMIT_MS"] ?? 10_000);
+const closingLimitMs = Number(process.env["CRABPOT_TEST_CLOSING_LIMIT_MS"] ?? 60_000);
 
 type Concerns = (test: string | undefined) => boolean;
 
+let collectedFiles = 0;
+process.on("warning", (warning) => {
+  if (/FileHandle object on garbage collection/.test(warning.message)) collectedFiles += 1;
+});
+
+// Node opens it with its first use, and importing node:process is one.
+void process.stdin;
 const atTheStart = countHandles();
 /** Tests after which there was more of something than before. */
 const suspects = new Map<string, Set<string>>();
@@ -105,7 +112,22 @@ function countHandles(): Map<string, number> {
   for (const event of process.eventNames().filter((name) => /^SIG|^uncaught|^unhandled/.test(String(name)))) {
     counts.set(`listener to ${String(event)} of this process`, process.listenerCount(event));
   }
+  for (const path of openFiles()) counts.set(`open file ${path}`, (counts.get(`open file ${path}`) ?? 0) + 1);
+  if (collectedFiles > 0) counts.set("file that was closed only by the garbage collector", collectedFiles);
   return counts;
+}
+
+/** Paths of the files and folders that this process has open. Node does not count them: they keep no process running. */
+function openFiles(): string[] {
+  return readdirSync("/proc/self/fd").flatMap((descriptor) => {
+    try {
+      const target = readlinkSync(`/proc/self/fd/${descriptor}`);
+      return /^\/(?!dev\/|proc\/)/.test(target) ? [target] : [];
+    } catch {
+      // The one that has just listed the others.
+      return [];
+    }
+  });
 }
 
 /** By how many there are more now. */

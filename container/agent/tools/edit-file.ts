@@ -21,6 +21,7 @@ export const editFile = defineContainerTool({
   }),
   risk: "medium",
   timeoutSeconds: 60,
+  activity: { doing: "changing a file", shows: "path" },
   readsOnly: false,
   run: async (input, { paths }) => {
     const path = resolvePath(paths, input.path);

@@ -22,6 +22,7 @@ export const listFiles = defineContainerTool({
   }),
   risk: "low",
   timeoutSeconds: 60,
+  activity: { doing: "looking through files", shows: "path" },
   readsOnly: true,
   run: async (input, { paths, signal }) => {
     const path = resolvePath(paths, input.path ?? ".");

@@ -26,6 +26,7 @@ export const readFile = defineContainerTool({
   }),
   risk: "low",
   timeoutSeconds: 60,
+  activity: { doing: "reading a file", shows: "path" },
   readsOnly: true,
   run: async (input, { paths, signal }) => {
     const path = resolvePath(paths, input.path);

@@ -25,6 +25,7 @@ export const searchFiles = defineContainerTool({
   }),
   risk: "low",
   timeoutSeconds: 60,
+  activity: { doing: "searching files", shows: "pattern" },
   readsOnly: true,
   run: async (input, { paths, environment, signal }) => {
     const path = resolvePath(paths, input.path ?? ".");

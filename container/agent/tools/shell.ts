@@ -31,6 +31,7 @@ export const shell = defineContainerTool({
   }),
   risk: "high",
   timeoutSeconds: maxTimeoutSeconds + endSeconds,
+  activity: { doing: "running a command", shows: "command" },
   readsOnly: false,
   run: async (input, place) => {
     if (input.command.includes("\0")) throw new ToolError("command: contains a NUL character, which bash cannot take.");

@@ -23,6 +23,7 @@ export const viewImage = defineContainerTool({
   input: z.strictObject({ path: z.string().min(1).max(4_096).describe("Image to look at.") }),
   risk: "low",
   timeoutSeconds: 60,
+  activity: { doing: "looking at a picture", shows: "path" },
   readsOnly: true,
   needsVision: true,
   run: async (input, { paths, files }) => {

@@ -16,6 +16,7 @@ export const writeFile = defineContainerTool({
   }),
   risk: "medium",
   timeoutSeconds: 60,
+  activity: { doing: "writing a file", shows: "path" },
   readsOnly: false,
   run: async (input, { paths }) => {
     const path = resolvePath(paths, input.path);

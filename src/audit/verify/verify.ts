@@ -77,7 +77,9 @@ export async function verifyAudit(options: VerifyOptions): Promise<VerifyResult>
   if (witness) memories.push({ ...witness, who: "the store" });
   if (anchor) memories.push({ seq: anchor.seq, hash: requireHash(anchor.hash), who: "the anchor" });
   const verification = new Verification(new Chain(memories, signer));
-  await verification.read(folder, readCheckpoints(join(folder, checkpointsFile), key));
+  // Closed also where a file of records cannot be read.
+  await using notes = readCheckpoints(join(folder, checkpointsFile), key);
+  await verification.read(folder, notes);
   await verification.compareOutputs(options);
   if (keyFolder !== undefined && !key) verification.missKey(keyFolder);
   if (options.index && key) await verification.compareAge(options.index);
@@ -125,7 +127,6 @@ class Verification {
       }
       if (this.#fault) break;
     }
-    await notes.return(undefined);
     this.#fault ??= this.#chain.end(note);
     this.#noteFault ??= this.#tailWithoutNotes();
   }

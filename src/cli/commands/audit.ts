@@ -11,7 +11,7 @@ import type { CommandContext } from "../context.ts";
 import { addLeaf } from "../context.ts";
 import { parseCount } from "./logs.ts";
 import type { Output } from "../output.ts";
-import { parseSince } from "../since.ts";
+import { parseMoment } from "../since.ts";
 
 /** A record that was noted elsewhere. */
 interface Anchor {
@@ -46,7 +46,7 @@ export function addAuditCommand(program: Command, context: CommandContext): void
 
   addLeaf(audit, "export", "records as JSON lines, oldest first")
     .option("--group <name>", "only this group")
-    .option("--since <time>", "only since this time, such as 2h, 7d or 2026-01-31T12:00Z", parseSince)
+    .option("--since <time>", "only since this time, such as 2h, 7d or 2026-01-31T12:00Z", parseMoment)
     .action(async (options: { group?: string; since?: number }, command: Command) => {
       const output = context.outputOf(command);
       for await (const record of readAudit({ folder: context.paths.audit, ...options })) output.object(record);

@@ -1,7 +1,7 @@
 import { Option } from "commander";
 import type { Command } from "commander";
 
-import type { Trigger } from "../../domain/group.ts";
+import { type Trigger, unknownRequest } from "../../domain/group.ts";
 import { AppError } from "../../lib/app-error.ts";
 import type { CommandContext } from "../context.ts";
 import { addLeaf } from "../context.ts";
@@ -81,6 +81,6 @@ async function findChat(
       fix: `See \`${ownCommand("chats")}\`.`,
     });
   const found = (await host.listChats()).find(({ request }) => request?.code === code.toUpperCase());
-  if (!found) throw new AppError("not_found", `There is no request "${code}".`, { fix: ownCommand("chats") });
+  if (!found) throw unknownRequest(code);
   return found;
 }

@@ -9,14 +9,14 @@ import { addLeaf } from "../context.ts";
 import { followLogs, readLogs } from "../log-reader.ts";
 import type { LogLine, LogQuery } from "../log-reader.ts";
 import type { Output } from "../output.ts";
-import { parseSince } from "../since.ts";
+import { parseMoment } from "../since.ts";
 
 const newestShown = 200;
 
 export function addLogsCommand(program: Command, context: CommandContext): void {
   addLeaf(program, "logs", "what the host, the agents and their containers logged")
     .option("--group <name>", "only this group")
-    .option("--since <time>", "all lines since this time, such as 10m, 2h, 1d or 2026-01-31T12:00Z", parseSince)
+    .option("--since <time>", "all lines since this time, such as 10m, 2h, 1d or 2026-01-31T12:00Z", parseMoment)
     .option("--lines <count>", `how many of the newest lines (default: ${newestShown}, with --since all)`, parseCount)
     .option("--follow", "wait for more")
     .action(async ({ group, since, lines, follow }: Options, command: Command) => {

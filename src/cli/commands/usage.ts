@@ -1,22 +1,24 @@
-import { InvalidArgumentError, Option } from "commander";
+import { Option } from "commander";
 import type { Command } from "commander";
 
 import type { UsageBy, UsageSum } from "../../domain/usage.ts";
 import { formatUsd } from "../../lib/text/format-usd.ts";
 import type { CommandContext } from "../context.ts";
 import { addLeaf } from "../context.ts";
+import { parseFirstDay } from "../since.ts";
 
-const dayMs = 86_400_000;
 const kinds: readonly UsageBy[] = ["group", "member", "model", "day"];
 
 export function addUsageCommand(program: Command, context: CommandContext): void {
   addLeaf(program, "usage", "what model calls have used and cost")
     .addOption(new Option("--by <what>", "added up by what").choices(kinds).default("group"))
-    .option(
-      "--since <when>",
-      "from then on, in whole days (UTC): 7d, or a date such as 2026-01-15",
-      parseSince,
-      weekAgo(),
+    .addOption(
+      new Option(
+        "--since <when>",
+        "the first day, in UTC: 1d is today, 7d the last seven days; or a date such as 2026-01-15",
+      )
+        .argParser(parseFirstDay)
+        .default(parseFirstDay("7d"), "7d"),
     )
     .action(async ({ by, since }: { by: UsageBy; since: number }, command: Command) => {
       const sums = await context.read((host) => host.usage(by, since));
@@ -60,17 +62,4 @@ function total(sums: readonly UsageSum[]): Row {
     usd: add(({ usd }) => usd),
     unpricedCalls: add(({ unpricedCalls }) => unpricedCalls),
   };
-}
-
-/** Today and the six days before it. */
-function weekAgo(): number {
-  return Date.now() - 6 * dayMs;
-}
-
-function parseSince(text: string): number {
-  const days = /^([1-9]\d{0,3})d$/.exec(text)?.[1];
-  const since = days === undefined ? Date.parse(text) : Date.now() - (Number(days) - 1) * dayMs;
-  if (Number.isNaN(since) || since < 0)
-    throw new InvalidArgumentError("Write days, such as 7d, or a date, such as 2026-01-15.");
-  return since;
 }

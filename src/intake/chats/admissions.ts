@@ -6,6 +6,7 @@ import {
   type RequestSettlement,
   groupNameFault,
   isGroupName,
+  unknownRequest,
 } from "../../domain/group.ts";
 import type { OutgoingDraft } from "../../domain/message.ts";
 import { AppError, isPassing } from "../../lib/app-error.ts";
@@ -14,7 +15,6 @@ import type { PendingCommand, Store } from "../../stores/store.ts";
 import type { GroupRegistry } from "./group-registry.ts";
 import { greetingFor } from "./greeting.ts";
 import { createInOrder } from "../in-order.ts";
-import { ownCommand } from "../../lib/process/own-command.ts";
 
 export interface AdmissionOptions {
   readonly store: { readonly requests: Pick<Store["requests"], "get"> };
@@ -113,7 +113,7 @@ async function deny(options: AdmissionOptions, said: string): Promise<Decision> 
 async function requestWith({ store }: AdmissionOptions, code: string): Promise<ChatRequest> {
   const request = await store.requests.get(code.toUpperCase());
   if (request) return request;
-  throw new AppError("not_found", `There is no request "${code}".`, { fix: ownCommand("chats") });
+  throw unknownRequest(code);
 }
 
 function describeChat({ title, sender, channel }: ChatRequest): string {

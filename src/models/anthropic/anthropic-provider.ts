@@ -3,7 +3,7 @@ import Anthropic, { APIConnectionError, APIError } from "@anthropic-ai/sdk";
 import type { ModelAnswer } from "../../domain/model.ts";
 import type { ProviderPorts } from "../define-provider.ts";
 import type { VendorSettings } from "../vendor-settings.ts";
-import { brokenConnection, refusal } from "../failures.ts";
+import { explainFailure, type VendorFailure } from "../failures.ts";
 import { ProviderError } from "../provider.ts";
 import type { OnDelta, OnUsage, Provider, ProviderRequest } from "../provider.ts";
 import { createTransport } from "../transport.ts";
@@ -76,19 +76,16 @@ export class AnthropicProvider implements Provider {
   async [Symbol.asyncDispose](): Promise<void> {}
 
   #explain(error: unknown, signal: AbortSignal): unknown {
-    if (signal.aborted) return signal.reason;
-    if (error instanceof ProviderError) return error;
-    if (!(error instanceof APIError) || error instanceof APIConnectionError)
-      return brokenConnection(this.name, error, this.#safe.secret);
-    return refusal(
-      this.name,
-      {
-        status: error.status,
-        kinds: [error.type, error.errorCode].filter((kind) => kind !== null),
-        message: error.apiMessage ?? error.message,
-        headers: error.headers,
-      },
-      this.#safe,
-    );
+    return explainFailure(error, { vendor: this.name, signal, safe: this.#safe, answered: answeredWith(error) });
   }
+}
+
+function answeredWith(error: unknown): VendorFailure | undefined {
+  if (!(error instanceof APIError) || error instanceof APIConnectionError) return undefined;
+  return {
+    status: error.status,
+    kinds: [error.type, error.errorCode].filter((kind) => kind !== null),
+    message: error.apiMessage ?? error.message,
+    headers: error.headers,
+  };
 }

@@ -1,7 +1,7 @@
 import OpenAI, { APIConnectionError, APIError, NotFoundError } from "openai";
 
 import type { ModelAnswer } from "../../domain/model.ts";
-import { brokenConnection, refusal } from "../failures.ts";
+import { explainFailure, type VendorFailure } from "../failures.ts";
 import type { ProviderPorts } from "../define-provider.ts";
 import type { VendorSettings } from "../vendor-settings.ts";
 import { ProviderError } from "../provider.ts";
@@ -100,21 +100,18 @@ export class OpenAiProvider implements Provider {
   async [Symbol.asyncDispose](): Promise<void> {}
 
   #explain(error: unknown, signal: AbortSignal): unknown {
-    if (signal.aborted) return signal.reason;
-    if (error instanceof ProviderError) return error;
-    if (!(error instanceof APIError) || error instanceof APIConnectionError)
-      return brokenConnection(this.name, error, this.#safe.secret);
-    return refusal(
-      this.name,
-      {
-        status: error.status,
-        kinds: [error.code, error.type].filter((kind) => typeof kind === "string"),
-        message: error.message.replace(/^\d{3} /, ""),
-        headers: error.headers,
-      },
-      this.#safe,
-    );
+    return explainFailure(error, { vendor: this.name, signal, safe: this.#safe, answered: answeredWith(error) });
   }
+}
+
+function answeredWith(error: unknown): VendorFailure | undefined {
+  if (!(error instanceof APIError) || error instanceof APIConnectionError) return undefined;
+  return {
+    status: error.status,
+    kinds: [error.code, error.type].filter((kind) => typeof kind === "string"),
+    message: error.message.replace(/^\d{3} /, ""),
+    headers: error.headers,
+  };
 }
 
 function isRefused(error: { readonly status: number | undefined }): boolean {

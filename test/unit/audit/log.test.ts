@@ -165,7 +165,8 @@ test("a record does not stay unsigned for long, also when it was left unsigned b
     await log.append(entry);
     await expect.poll(() => home.verify()).toMatchObject({ checkpoints: 2, unanchoredTail: 0 });
   }
-  const abandoned = await home.open();
+  // It ends after everything has been checked: until then, nobody has closed it.
+  await using abandoned = await home.open();
   await abandoned.append(entry);
   expect(await home.verify()).toMatchObject({ ok: true, unanchoredTail: 1 });
 

@@ -240,7 +240,7 @@ test("a client that dawdles over its headers is hung up on", async () => {
 
 test(
   "its end does not wait for idle connections or for requests that are never finished",
-  { timeout: 15_000 },
+  { timeout: 25_000 },
   async () => {
     const rig = await openRig();
     using agent = disposable(new Agent({ keepAlive: true }));

@@ -79,5 +79,5 @@ test("a store that fails for a moment delays work and loses none", async () => {
 
   due.changed();
 
-  await expect.poll(() => woken, { timeout: 20_000 }).toEqual(["main:terminal:chat"]);
+  await expect.poll(() => woken).toEqual(["main:terminal:chat"]);
 });

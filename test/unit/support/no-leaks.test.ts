@@ -14,13 +14,14 @@ test("a test that leaves a process or a folder behind fails, and is told which",
   });
 });
 
-test("a test file that leaves a server, a timer or a listener behind fails, and is told which test it probably was", () => {
+test("a test file that leaves a server, a timer, a listener or an open file behind fails, and is told which test it probably was", () => {
   const { file, ...tests } = told["handles"] ?? {};
 
   expect(file?.split("\n").toSorted()).toEqual([
     '- 1 × TCPServerWrap, probably of "leaves a server"',
     '- 1 × Timeout, probably of "leaves a timer"',
     '- 1 × listener to SIGTERM of this process, probably of "leaves a listener"',
+    expect.stringMatching(/^- 1 × open file \/\S+\/leaks\/handles\.ts, probably of "leaves a file open"$/),
     "Left behind:",
   ]);
   expect(Object.values(tests).join("")).toBe("");

@@ -3,7 +3,7 @@
  * around it. An `<internal>` that is never closed hides all that follows: better too little in the chat than a thought.
  * Empty when nothing is left to be sent.
  */
-export function formatReply(text: string): string {
+export function hideThoughts(text: string): string {
   let depth = 0;
   let shown = "";
   for (const part of text.split(/(<\/?internal>)/i)) {

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 
-import { formatReply } from "../../../src/delivery/format.ts";
+import { hideThoughts } from "../../../src/delivery/hide-thoughts.ts";
 
 test.each([
   ["<internal>x\ny</internal>Hi", "Hi"],
@@ -14,13 +14,13 @@ test.each([
   ["shown</internal> still", "shown still"],
   ["<internals>kept</internals>", "<internals>kept</internals>"],
 ])("of the answer %j people see %j", (answer, shown) => {
-  expect(formatReply(answer)).toBe(shown);
+  expect(hideThoughts(answer)).toBe(shown);
 });
 
 test("what is inside is never shown, whatever it is", () => {
   fc.assert(
     fc.property(fc.string(), fc.string(), fc.string(), (before, thought, after) => {
-      const shown = formatReply(`${before}<internal>SECRET${thought.replaceAll("<", "")}</internal>${after}`);
+      const shown = hideThoughts(`${before}<internal>SECRET${thought.replaceAll("<", "")}</internal>${after}`);
       expect(shown).not.toContain("SECRET");
     }),
   );
