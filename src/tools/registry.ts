@@ -45,7 +45,7 @@ export class ToolRegistry {
     if (double) throw new AppError("config_invalid", `Two tools have the name ${double.name}; rename one of them.`);
     if (tools.length > limits.tools)
       throw new AppError("config_invalid", `There are ${tools.length} tools; at most ${limits.tools} are possible.`);
-    this.#entries = new Map(tools.map((tool) => [tool.name, toEntry(tool)]));
+    this.#entries = new Map(tools.map((tool) => [tool.name, entryOf(tool)]));
   }
 
   /** Sorted by name. */
@@ -76,6 +76,15 @@ export class ToolRegistry {
   announce(names: readonly string[]): AnnouncedTool[] {
     return names.flatMap((name) => this.#entries.get(name)?.announced ?? []);
   }
+}
+
+/** By tool: where a budget is set, a start makes two registries of the same tools, and schemas take long to put into JSON. */
+const entries = new WeakMap<Tool, Entry>();
+
+function entryOf(tool: Tool): Entry {
+  const entry = entries.get(tool) ?? toEntry(tool);
+  entries.set(tool, entry);
+  return entry;
 }
 
 function toEntry(tool: Tool): Entry {

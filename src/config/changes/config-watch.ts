@@ -1,16 +1,19 @@
 import { lstatSync, watch } from "node:fs";
-import type { FSWatcher } from "node:fs";
+import type { FSWatcher, Stats } from "node:fs";
 import { basename, dirname } from "node:path";
 
 import type { Logger } from "pino";
 
 import { errorCode, toError } from "../../lib/app-error.ts";
 import { ownCommand } from "../../lib/process/own-command.ts";
+import { Timers } from "../../lib/time/timers.ts";
 
 /** Editors write in several steps; a change counts when nothing has happened for so long, */
 const quietMs = 250;
 /** but at the latest after so long: somebody may write all the time. */
 const mostMs = 2_000;
+/** How long a folder is left alone after something else in it has changed. */
+const restMs = 1_000;
 
 export interface ConfigWatchOptions {
   /** Files that may be there, or not, or be replaced. */
@@ -22,11 +25,12 @@ export interface ConfigWatchOptions {
 
 /**
  * Tells when one of a few files changes. Nothing is polled, and the folder is watched only while a file is not there: other
- * programs' files and the database's change in it all the time.
+ * programs' files and the database's change in it all the time. Even then it wakes the host at most once a second.
  */
 export class ConfigWatch implements AsyncDisposable {
   readonly #options: ConfigWatchOptions;
   readonly #watchers = new Map<string, FSWatcher[]>();
+  readonly #timers = new Timers();
   #isOver = false;
   #quiet: NodeJS.Timeout | undefined;
   #since: number | undefined;
@@ -40,6 +44,7 @@ export class ConfigWatch implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isOver = true;
     clearTimeout(this.#quiet);
+    this.#timers[Symbol.dispose]();
     for (const file of this.#options.files) this.#unwatch(file);
   }
 
@@ -67,10 +72,25 @@ export class ConfigWatch implements AsyncDisposable {
 
   /** Undefined when there is a file, which then tells itself when it is replaced; a link does not. */
   #watchPlace(file: string): FSWatcher | undefined {
-    if (lstatSync(file, { throwIfNoEntry: false })?.isSymbolicLink() === false) return undefined;
-    return watch(dirname(file), (_, name) => {
-      if (name === null || name === basename(file)) this.#noticed();
+    const entry = lstatSync(file, { throwIfNoEntry: false });
+    if (entry?.isSymbolicLink() === false) return undefined;
+    const place = watch(dirname(file), (_, name) => {
+      if (name === null || name === basename(file)) return this.#noticed();
+      place.close();
+      this.#timers.after(restMs, () => this.#lookAgain(file, entry));
     });
+    return place;
+  }
+
+  /** What became of the file while its folder was left alone has no event. `before`: what there was. */
+  #lookAgain(file: string, before: Stats | undefined): void {
+    this.#watch(file);
+    try {
+      const now = lstatSync(file, { throwIfNoEntry: false });
+      if (now?.ino !== before?.ino || now?.ctimeMs !== before?.ctimeMs) this.#noticed();
+    } catch (error) {
+      this.#failed(error);
+    }
   }
 
   #unwatch(file: string): void {

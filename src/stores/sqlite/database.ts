@@ -7,10 +7,12 @@ import {
   type DialectAdapter,
   type Driver,
   Kysely,
+  type QueryCompiler,
   SqliteAdapter,
   type SqliteDatabase,
   SqliteDialect,
   SqliteDriver,
+  SqliteQueryCompiler,
   type SqliteStatement,
 } from "kysely";
 
@@ -143,8 +145,22 @@ class ImmediateDialect extends SqliteDialect {
     return new TransactionalAdapter();
   }
 
+  override createQueryCompiler(): QueryCompiler {
+    return new PlanOnceCompiler();
+  }
+
   override createDriver(): Driver {
     return new ImmediateDriver(this.#connection, this.#busyTimeoutMs);
+  }
+}
+
+/**
+ * SQLite looks at bare parameters while it plans a statement and plans it anew whenever they are bound again, which takes many
+ * times longer than running it. It does not look behind a unary plus, which changes nothing about the value.
+ */
+class PlanOnceCompiler extends SqliteQueryCompiler {
+  protected override getCurrentParameterPlaceholder(): string {
+    return "+?";
   }
 }
 

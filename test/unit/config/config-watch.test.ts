@@ -1,6 +1,7 @@
 import { EventEmitter, once } from "node:events";
 import { mkdir, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { setImmediate } from "node:timers/promises";
 
 import pino from "pino";
 import { expect, test } from "vitest";
@@ -24,7 +25,10 @@ test("each change of a watched file is told, however it is made", async () => {
     () => writeFile(at("config.yaml"), "a: 2"),
     () => replace("config.yaml", "a: 3"),
     () => writeFile(at("config.yaml"), "a: 4"),
-    () => writeFile(at("mounts.json"), "{}"),
+    async () => {
+      await writeFile(at("database"), "changes all the time");
+      await writeFile(at("mounts.json"), "{}");
+    },
     () => writeFile(at("mounts.json"), "[]"),
     () => rm(at("config.yaml")),
     () => writeFile(at("config.yaml"), "a: 5"),
@@ -32,6 +36,12 @@ test("each change of a watched file is told, however it is made", async () => {
     () => symlink(at("elsewhere/mounts.json"), at("mounts.json")),
     () => writeFile(at("elsewhere/mounts.json"), "[1]"),
     () => replace("elsewhere/mounts.json", "[2]"),
+    async () => {
+      await writeFile(at("database"), "again");
+      await setImmediate();
+      await rm(at("mounts.json"));
+      await symlink(at("elsewhere/mounts.json"), at("mounts.json"));
+    },
     () => writeFile(at("elsewhere/mounts.json"), "[3]"),
     () => replace("mounts.json", "{}"),
   ];
