@@ -118,6 +118,7 @@ const allowed: Record<string, readonly string[]> = {
     "src/sandbox",
     "src/models/catalog.ts",
     "src/models/capabilities.ts",
+    "src/policy",
     "src/tools",
     "src/stores/catalog.ts",
     "src/operations/operations.ts",

@@ -50,6 +50,7 @@ export const auditRecords: { readonly [Type in EventType]: Audited<Type> } = {
   "tool.called": "tool-call",
   "tool.denied": "tool-denied",
   "tool.returned": "tool-result",
+  "origins.cleared": "origins-cleared",
   "agent.progressed": undefined,
   "agent.failed": undefined,
   "agent.overstepped": "mailbox-violation",

@@ -31,6 +31,7 @@ export type AuditType =
   | "model-response"
   | "tool-call"
   | "tool-denied"
+  | "origins-cleared"
   | "tool-result"
   | "mailbox-violation"
   | "file-refused"

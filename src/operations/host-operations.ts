@@ -1,6 +1,6 @@
 import type { ChannelState, LoginEvent, LoginOptions } from "../channels/channel.ts";
 import type { ConfigDifferences, ConfigState, ReloadReport } from "../domain/config-state.ts";
-import type { BudgetLimits, Group, GroupFolder, ToolPolicy } from "../domain/group.ts";
+import type { BudgetLimits, Group, GroupFolder } from "../domain/group.ts";
 import { readEvents } from "../events/read-events.ts";
 import type { RefusedMount } from "../domain/mount.ts";
 import type { HotContainerView } from "../domain/session.ts";
@@ -47,7 +47,7 @@ export interface OperationOptions {
     add(group: Omit<Group, "origin">, options: { readonly adopt: boolean }): Promise<Group>;
     remove(name: string): Promise<Group>;
   };
-  readonly groupDefaults: { readonly policy: ToolPolicy; readonly budget: BudgetLimits };
+  readonly groupDefaults: { readonly budget: BudgetLimits };
   readonly routes: readonly string[];
   readonly costOf: ReadingOptions["costOf"];
   /** What all groups together may spend in a day. */

@@ -8,6 +8,7 @@ import type { BlobPart, Part } from "../domain/part.ts";
 import type { Publish } from "../events/event.ts";
 import type { Fingerprint } from "../domain/fingerprint.ts";
 import type { ModelAnswer, ModelMessage, ToolCall, ToolDefinition } from "../domain/model.ts";
+import type { ToolPolicy } from "../domain/policy.ts";
 import type { Session } from "../domain/session.ts";
 import type { Step, Turn } from "../domain/turn.ts";
 import type { Clock } from "../lib/time/clock.ts";
@@ -16,6 +17,7 @@ import type { Place } from "../domain/place.ts";
 import type { MessageStore, OutboxStore, NewStep, SessionStore, Store, TurnStore } from "../stores/store.ts";
 import type { TurnTools } from "../tools/conversation-tools.ts";
 import type { HotContainer, TurnListener } from "../sandbox/pool/hot-container.ts";
+import type { RoleOf } from "./steps/message-origins.ts";
 import type { Failure } from "./failure-words.ts";
 import type { SessionLeases } from "./session-leases.ts";
 import type { TurnClock } from "./turn-clock.ts";
@@ -45,6 +47,8 @@ export interface TurnSettings extends Disposable {
   readonly callsTools: (route: string | undefined) => boolean;
   /** Places that a group's containers can reach, as `host:port`. */
   readonly networkFor: (group: Group) => readonly string[];
+  /** The rules for a group's tool calls. */
+  readonly policyFor: (group: Group) => ToolPolicy;
   /** How many answers of the model a turn of this group may take; 0: any number. */
   readonly maxSteps: (group: Group) => number;
   readonly turnTimeoutMs: number;
@@ -92,6 +96,7 @@ export interface TurnOptions {
   };
   /** Shows the model the conversation and returns its answer; the history is in the store. */
   readonly ask: (scope: TurnScope, signal: AbortSignal) => Promise<ModelAnswer>;
+  readonly roleOf: RoleOf;
   /** Messages as the model sees them, with these images; `omitted` earlier ones are not among them. */
   readonly render: (
     messages: readonly StoredMessage[],

@@ -124,6 +124,7 @@ export async function startControlledHost(home: string): Promise<ControlledHost>
       registry: groups,
       isNameFree: ({ name }) => Promise.resolve(groups.byName(name) === undefined),
       defaults: groupDefaults(config),
+      isOffered: () => true,
       assistantName: "crab",
       added: () => Promise.resolve(),
     }),

@@ -40,6 +40,7 @@ const auditTypes = {
   "tool-call": true,
   "tool-denied": true,
   "tool-result": true,
+  "origins-cleared": true,
   "mailbox-violation": true,
   "file-refused": true,
   "http-refused": true,

@@ -5,6 +5,7 @@ import type { ProviderSettings } from "../../models/define-provider.ts";
 import { type Adapters, channelsOfEveryHome, providersOfEveryHome } from "../adapters.ts";
 import { events, groupLimits, intake, limits, store } from "./intake.ts";
 import { nameserverSchema, networkSchema, secretSchema } from "./network.ts";
+import { groupPolicy, policy } from "./policy.ts";
 
 const name = z
   .string()
@@ -36,20 +37,6 @@ const budgets = z
   })
   .prefault({})
   .describe("What calls of models may use in a day (UTC).");
-
-const policy = z.strictObject({
-  default: z.enum(["allow", "deny"]).default("allow").describe("For tools that are not named."),
-  tools: z
-    .record(z.string(), z.enum(["allow", "deny"]))
-    .default({})
-    .meta({ description: "`crabpot tools list` has the names.", examples: [{ shell: "deny" }] }),
-});
-
-/** What a group says about tools; what it leaves out is as in the policy for everybody. */
-const groupPolicy = z.strictObject({
-  default: z.enum(["allow", "deny"]).optional(),
-  tools: z.record(z.string(), z.enum(["allow", "deny"])).default({}),
-});
 
 const mount = z.strictObject({
   source: z.string().min(1),
