@@ -14,10 +14,10 @@ import type { Step, Turn } from "../domain/turn.ts";
 import type { Clock } from "../lib/time/clock.ts";
 import type { HostileCopy } from "../lib/files/open-hostile-file.ts";
 import type { Place } from "../domain/place.ts";
+import type { RoleOf } from "../people/roles.ts";
 import type { MessageStore, OutboxStore, NewStep, SessionStore, Store, TurnStore } from "../stores/store.ts";
 import type { TurnTools } from "../tools/conversation-tools.ts";
 import type { HotContainer, TurnListener } from "../sandbox/pool/hot-container.ts";
-import type { RoleOf } from "./steps/message-origins.ts";
 import type { Failure } from "./failure-words.ts";
 import type { SessionLeases } from "./session-leases.ts";
 import type { TurnClock } from "./turn-clock.ts";
@@ -96,6 +96,7 @@ export interface TurnOptions {
   };
   /** Shows the model the conversation and returns its answer; the history is in the store. */
   readonly ask: (scope: TurnScope, signal: AbortSignal) => Promise<ModelAnswer>;
+  /** What somebody is in a group. */
   readonly roleOf: RoleOf;
   /** Messages as the model sees them, with these images; `omitted` earlier ones are not among them. */
   readonly render: (

@@ -19,7 +19,7 @@ import { TurnRunner } from "../turns/turn-runner.ts";
 import type { TurnOptions } from "../turns/turn-options.ts";
 import type { Containers } from "./containers.ts";
 import type { AppContext } from "./context.ts";
-import { createRoleOf, provenanceOf } from "./provenance.ts";
+import { provenanceOf } from "./provenance.ts";
 import { roomForBlobs } from "./files.ts";
 import { createTurnSettings } from "./turn-settings.ts";
 import { containerPaths } from "../protocol/paths.ts";
@@ -46,7 +46,7 @@ export function createTurns(
   const { config, store, clock, logger } = context;
   const idOf = createMessageIds(context.fingerprint);
   const conversationTools = new ConversationTools({ ...tools, sessions: store.sessions });
-  const roleOf = createRoleOf(context);
+  const { roleOf } = context.roles;
   const toolsOf: TurnOptions["toolsOf"] = ({ group, turn, settings }) =>
     conversationTools.of(group, turn, {
       can: { callTools: settings.callsTools(group.model), seeImages: seesImages(config.models, group.model) },

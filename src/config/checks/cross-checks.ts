@@ -9,6 +9,7 @@ import type { ConfigFault } from "../faults.ts";
 import { formatPath } from "../faults.ts";
 import type { Config } from "../schema/config.ts";
 import { checkPolicies } from "./policy-checks.ts";
+import { checkPeople } from "./people-checks.ts";
 import { timeZoneFault } from "./time-zone-name.ts";
 
 /** What no single value can be blamed for: names that lead nowhere, chats that are given twice, a server that anybody may use. */
@@ -20,6 +21,7 @@ export function crossCheck(config: Config, adapters: Adapters): ConfigFault[] {
     ...checkGateway(config, adapters),
     ...checkPolicies(config, adapters),
     ...checkTimeZone(config),
+    ...checkPeople(config, adapters),
   ];
 }
 
