@@ -139,6 +139,7 @@ export async function startControlledHost(home: string): Promise<ControlledHost>
     },
     stop: () => undefined,
     requeue: (turn) => store.messages.requeue(turn.id),
+    publish: async () => undefined,
     workAdded: () => undefined,
     nextEvent: (signal) => events.next(signal),
     clock: systemClock,
