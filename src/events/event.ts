@@ -5,6 +5,9 @@ import type { ModelUsage } from "../domain/model.ts";
 import type { ExecutionPointChange, SetIdFile } from "../domain/mount.ts";
 import type { TurnState, TurnTimes } from "../domain/turn.ts";
 
+/** How much harm a call of a tool can do, by what it is called with; undefined for a tool that there is not. */
+type CallRisk = "low" | "medium" | "high";
+
 /** Data of an event that its type says all of. */
 type Nothing = Readonly<Record<string, never>>;
 
@@ -146,11 +149,17 @@ export interface EventData {
     readonly usd: number | undefined;
     readonly elapsedMs: number;
   };
-  "tool.called": { readonly id: string; readonly name: string; readonly input: Fingerprint };
+  "tool.called": {
+    readonly id: string;
+    readonly name: string;
+    readonly input: Fingerprint;
+    readonly risk: CallRisk | undefined;
+  };
   "tool.denied": {
     readonly id: string;
     readonly name: string;
     readonly input: Fingerprint;
+    readonly risk: CallRisk | undefined;
     readonly reason: string;
   };
   /** SHA-256 and length of the result as it is stored, before the model sees it. */

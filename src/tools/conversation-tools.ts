@@ -2,8 +2,9 @@ import type { Group } from "../domain/group.ts";
 import type { ToolCall, ToolDefinition } from "../domain/model.ts";
 import { judgeToolCall } from "../policy/tool-policy.ts";
 import type { Decision } from "../policy/tool-policy.ts";
-import type { AnnouncedTool } from "../protocol/tools.ts";
+import type { AnnouncedTool, ToolRisk } from "../protocol/tools.ts";
 import type { SessionStore } from "../stores/store.ts";
+import { judgeCallRisk } from "./call-risk.ts";
 import type { Tool } from "./catalog.ts";
 import type { ChannelAbility } from "./define-tool.ts";
 import { abilityOf } from "./registry.ts";
@@ -24,6 +25,8 @@ export interface TurnTools {
   get(name: string): Tool | undefined;
   /** May this call be made? The reason is for the model. */
   judge(call: ToolCall): Decision;
+  /** How much harm this very call can do; undefined for a tool that there is not. */
+  riskOf(call: ToolCall): Promise<ToolRisk | undefined>;
 }
 
 interface Conversation {
@@ -66,6 +69,10 @@ export class ConversationTools {
       announced: registry.announce(names),
       get: (name) => registry.get(name),
       judge: (call) => judge(registry, call, { audience, names, group }),
+      riskOf: async (call) => {
+        const tool = registry.get(call.name);
+        return tool && (await judgeCallRisk(tool, call));
+      },
     };
   }
 

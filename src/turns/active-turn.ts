@@ -330,7 +330,7 @@ export class ActiveTurn implements TurnListener {
       answer,
       denied: denied.map(({ call, reason }) => ({ callId: call.id, output: reason, isError: true })),
     });
-    if (answer.toolCalls.length > 0) await publishToolCalls(this.#scope, this.#options, { allowed, denied });
+    if (answer.toolCalls.length > 0) await publishToolCalls(this.#scope, this.#options, { allowed, denied, tools });
     return allowed;
   }
 

@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import type { ToolCall, ToolResult } from "../domain/model.ts";
 import type { Part } from "../domain/part.ts";
 import { partsOf } from "../domain/part.ts";
+import type { TurnTools } from "../tools/conversation-tools.ts";
 import { placeOf } from "./turn-options.ts";
 import type { TurnOptions, TurnScope } from "./turn-options.ts";
 
@@ -15,13 +16,17 @@ export async function publishToolCalls(
   calls: {
     readonly allowed: readonly ToolCall[];
     readonly denied: readonly { readonly call: ToolCall; readonly reason: string }[];
+    readonly tools: Pick<TurnTools, "riskOf">;
   },
 ): Promise<void> {
   const about = { ...placeOf(scope), actor: "model" } as const;
-  const shortly = ({ id, name, input }: ToolCall) => ({ id, name, input: fingerprint(JSON.stringify(input)) });
-  for (const call of calls.allowed) await publish({ type: "tool.called", ...about, data: shortly(call) });
+  const shortly = async (call: ToolCall) => {
+    const { id, name, input } = call;
+    return { id, name, input: fingerprint(JSON.stringify(input)), risk: await calls.tools.riskOf(call) };
+  };
+  for (const call of calls.allowed) await publish({ type: "tool.called", ...about, data: await shortly(call) });
   for (const { call, reason } of calls.denied) {
-    await publish({ type: "tool.denied", ...about, data: { ...shortly(call), reason } });
+    await publish({ type: "tool.denied", ...about, data: { ...(await shortly(call)), reason } });
   }
 }
 

@@ -36,7 +36,7 @@ test("what a tool is given and gives back is in no log, event or record, only it
   const parts = { publish: bus.publish, fingerprint: (text: string) => fingerprint(salt, text) };
 
   const denied = [{ call: { ...call, id: "2" }, reason: "shell is denied here" }];
-  await publishToolCalls(scope, parts, { allowed: [call], denied });
+  await publishToolCalls(scope, parts, { allowed: [call], denied, tools: { riskOf: async () => "medium" } });
   const results = [{ callId: "1", output: canary, isError: false }];
   await publishToolResults(scope, parts, { calls: [call], results });
   logs[Symbol.dispose]();
@@ -46,6 +46,11 @@ test("what a tool is given and gives back is in no log, event or record, only it
     files.filter((file) => file.isFile()).map((file) => readFile(join(file.parentPath, file.name), "utf8")),
   );
   const stored = await opened.store.events.after(0, {}, 10);
+  expect(stored.events.map(({ type, data }) => [type, "risk" in data ? data.risk : undefined])).toEqual([
+    ["tool.called", "medium"],
+    ["tool.denied", "medium"],
+    ["tool.returned", undefined],
+  ]);
   const { sha256 } = fingerprint(salt, JSON.stringify(call.input));
   expect(texts.join("")).toContain(sha256);
   expect(texts.join("")).toContain("tool shell is denied: shell is denied here");
