@@ -74,7 +74,8 @@ const allowed: Record<string, readonly string[]> = {
   "src/sandbox/pool": ["src/domain", "src/protocol/messages.ts", ...interfaces],
   "src/sandbox/egress": ["src/domain", "src/events/event.ts", "src/protocol/paths.ts"],
   "src/queue": ["src/domain", ...interfaces],
-  "src/policy": ["src/domain", ...interfaces],
+  // A command line is judged by where things lie in a container.
+  "src/policy": ["src/domain", "src/protocol/paths.ts", "src/protocol/tools.ts", ...interfaces],
   // What the container's tools are is written where they run.
   "src/tools": [
     "src/domain",

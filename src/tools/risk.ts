@@ -4,6 +4,7 @@ import { risks } from "../domain/policy.ts";
 import type { Risk } from "../domain/policy.ts";
 import { isProtectedFileName } from "../domain/protected-file.ts";
 import { looksLikeSecret } from "../domain/secret-name.ts";
+import { judgeCommand } from "../policy/shell/judge-command.ts";
 import { containerPaths } from "../protocol/paths.ts";
 import type { Tool } from "./catalog.ts";
 
@@ -13,23 +14,33 @@ export interface RiskPlace {
   readonly hasWritableMount: boolean;
 }
 
-/** How the risk of a tool's calls is told more exactly than by the tool itself, from its input. */
-type PathRisk = (path: string, place: RiskPlace) => Risk;
+/** Tells the risk of a tool's calls more exactly than the tool itself does, from one field of its input. */
+interface Refinement {
+  readonly field: string;
+  readonly risk: (value: string, place: RiskPlace) => Risk | Promise<Risk>;
+}
 
-const byPath: Readonly<Record<string, PathRisk>> = {
-  read_file: riskOfReading,
-  view_image: riskOfReading,
-  search_files: riskOfReading,
-  write_file: riskOfWriting,
-  edit_file: riskOfWriting,
-};
+const reading: Refinement = { field: "path", risk: riskOfReading };
+const writing: Refinement = { field: "path", risk: riskOfWriting };
+
+const refinements: ReadonlyMap<string, Refinement> = new Map([
+  ["read_file", reading],
+  ["view_image", reading],
+  ["search_files", reading],
+  ["write_file", writing],
+  ["edit_file", writing],
+  ["shell", { field: "command", risk: async (command) => (await judgeCommand(command)).risk }],
+]);
 
 /** The risk of this call. Input that the tool does not understand is the worst that it could be. */
 export async function riskOf(tool: Tool, input: unknown, place: RiskPlace): Promise<Risk> {
   const parsed = tool.input.safeParse(input);
   if (!parsed.success) return "high";
-  const refine = Object.hasOwn(byPath, tool.name) ? byPath[tool.name] : undefined;
-  if (refine) return refine(pathOf(parsed.data), place);
+  const refinement = refinements.get(tool.name);
+  if (refinement) {
+    const value: unknown = (parsed.data as Readonly<Record<string, unknown>>)[refinement.field];
+    return refinement.risk(typeof value === "string" ? value : "", place);
+  }
   return typeof tool.risk === "string" ? tool.risk : judgedByTool(tool.risk, parsed.data);
 }
 
@@ -41,7 +52,7 @@ export function possibleRisks(tool: Tool): readonly Risk[] {
 
 /** The risk of all calls that the tool understands; `by input` where it depends on what it is called with. */
 export function statedRisk(tool: Tool): Risk | "by input" {
-  return typeof tool.risk === "string" && !Object.hasOwn(byPath, tool.name) ? tool.risk : "by input";
+  return typeof tool.risk === "string" && !refinements.has(tool.name) ? tool.risk : "by input";
 }
 
 /** A tool from outside may fail in this as in anything. */
@@ -51,10 +62,6 @@ function judgedByTool(judge: Exclude<Tool["risk"], string>, input: Record<string
   } catch {
     return "high";
   }
-}
-
-function pathOf(input: object): string {
-  return "path" in input && typeof input.path === "string" ? input.path : "";
 }
 
 /** In the container itself there are no secrets; in folders of the machine there may be. */
