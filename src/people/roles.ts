@@ -98,7 +98,7 @@ function withoutMembers(people: readonly Person[], { main }: Pick<Group, "main">
       role !== undefined && isAtLeast(role, "admin") && ids.some((key) => key.startsWith(`${channel}:`)),
   );
   return someone
-    ? { role: "member", why: `people.${someone.name}.role says who decides on channel ${channel}` }
+    ? { role: "member", why: `people says who decides on channel ${channel}` }
     : { role: "admin", why: "it is a main group, and nobody has a role" };
 }
 

@@ -1,5 +1,6 @@
 import { hasTrait } from "../config/adapters.ts";
-import { configuredPeople, membersOf } from "../config/people.ts";
+import { configuredPeople, deniedBy, membersOf, triggerRole } from "../config/people.ts";
+import { createAccess, type JudgeAccess } from "../people/access.ts";
 import { createRoles, type Roles } from "../people/roles.ts";
 import type { AppContext } from "./context.ts";
 
@@ -10,5 +11,14 @@ export function createRolesOf(context: Pick<AppContext, "config" | "adapters">):
     people: () => configuredPeople(config),
     membersOf: (group) => membersOf(config, group),
     isOperatorOnly: (channel) => hasTrait(context, channel, "operatorOnly"),
+  });
+}
+
+/** The same for who is heard. */
+export function createAccessOf({ config, roles }: Pick<AppContext, "config" | "roles">): JudgeAccess {
+  return createAccess({
+    roles,
+    triggerRole: (group) => triggerRole(config, group),
+    deniedBy: (group, keys) => deniedBy(config, group, keys),
   });
 }
