@@ -79,11 +79,13 @@ export async function originsAtFirst(
 export async function expose(
   transaction: Transaction<Tables>,
   turn: Pick<Row<"turns">, "id" | "group_name" | "origins">,
-  { origins, readsFolder, writesFolder, at }: Exposure & { readonly at: number },
+  { origins, readsFolder, alsoReads = [], writesFolder, at }: Exposure & { readonly at: number },
 ): Promise<void> {
   const { group_name: group, id } = turn;
   const carried = readsFolder ? (await folderRows(transaction, group)).map(({ origin }) => origin) : [];
-  const read = await addToTurn(transaction, turn, [...origins, ...carried]);
+  const others = await Promise.all(alsoReads.map((name) => folderRows(transaction, name)));
+  const foreign = others.flat().map(({ origin }) => origin);
+  const read = await addToTurn(transaction, turn, [...origins, ...carried, ...foreign]);
   if (!writesFolder) return;
   const left = read.filter((origin) => !carried.includes(origin));
   await leaveInFolder(transaction, { group, origins: left, at, turn: id });
