@@ -74,7 +74,8 @@ const allowed: Record<string, readonly string[]> = {
   "src/sandbox/pool": ["src/domain", "src/protocol/messages.ts", ...interfaces],
   "src/sandbox/egress": ["src/domain", "src/events/event.ts", "src/protocol/paths.ts"],
   "src/queue": ["src/domain", ...interfaces],
-  "src/policy": ["src/domain", ...interfaces],
+  // A command line is judged by where things lie in a container.
+  "src/policy": ["src/domain", "src/protocol/paths.ts", "src/protocol/tools.ts", ...interfaces],
   // What the container's tools are is written where they run.
   "src/tools": [
     "src/domain",
@@ -87,19 +88,22 @@ const allowed: Record<string, readonly string[]> = {
   "src/audit": ["src/domain", "src/session-logs/log-names.ts", ...interfaces],
   "src/context": ["src/domain", ...interfaces],
   "src/delivery": ["src/domain", "src/protocol/paths.ts", ...interfaces],
-  "src/intake": ["src/domain", "src/protocol/paths.ts", ...interfaces],
+  "src/people": ["src/domain", ...interfaces],
+  "src/intake": ["src/domain", "src/people", "src/protocol/paths.ts", ...interfaces],
   "src/http": [],
   "src/metrics": ["src/domain", ...interfaces],
   "src/operations": ["src/domain", "src/events", ...interfaces],
   "src/control": ["src/operations/operations.ts", ...interfaces],
   "src/commands": [
     "src/domain",
+    "src/people",
     "src/intake/addressing/mention.ts",
     "src/turns/closing-step.ts",
     "src/turns/turn-options.ts",
     ...interfaces,
   ],
   "src/turns": [
+    "src/people/roles.ts",
     "src/domain",
     "src/protocol",
     "src/context",
@@ -118,6 +122,7 @@ const allowed: Record<string, readonly string[]> = {
     "src/sandbox",
     "src/models/catalog.ts",
     "src/models/capabilities.ts",
+    "src/policy",
     "src/tools",
     "src/stores/catalog.ts",
     "src/operations/operations.ts",

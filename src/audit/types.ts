@@ -14,6 +14,9 @@ export type AuditType =
   // What people said and what became of it.
   | "message-in"
   | "command"
+  | "access-refused"
+  | "pairing-request"
+  | "person-paired"
   | "turn-start"
   | "turn-end"
   | "delivery"
@@ -31,6 +34,7 @@ export type AuditType =
   | "model-response"
   | "tool-call"
   | "tool-denied"
+  | "origins-cleared"
   | "tool-result"
   | "mailbox-violation"
   | "file-refused"

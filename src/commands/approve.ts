@@ -5,6 +5,7 @@ export const approve: ChatCommand = {
   name: "approve",
   help: "makes a group of the chat that asked with this code",
   takes: "CODE [name]",
-  for: "operator",
+  needs: "admin",
+  inMainGroups: true,
   run: ({ pending }, { answer }) => answer(pending),
 };

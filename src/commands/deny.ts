@@ -5,6 +5,7 @@ export const deny: ChatCommand = {
   name: "deny",
   help: "leaves the chat that asked with this code without an answer",
   takes: "CODE",
-  for: "operator",
+  needs: "admin",
+  inMainGroups: true,
   run: ({ pending }, { answer }) => answer(pending),
 };

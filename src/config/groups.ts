@@ -1,5 +1,5 @@
 import type { GroupNetwork } from "../domain/egress.ts";
-import type { BudgetLimits, Group, ToolPolicy } from "../domain/group.ts";
+import type { BudgetLimits, Group } from "../domain/group.ts";
 import { type Adapters, hasTrait } from "./adapters.ts";
 import type { Config } from "./schema/config.ts";
 
@@ -14,10 +14,6 @@ export function configuredGroups(config: Config): Group[] {
     main: group.main,
     mounts: group.mounts,
     model: group.model,
-    policy: {
-      default: group.policy?.default ?? shared.policy.default,
-      tools: { ...shared.policy.tools, ...group.policy?.tools },
-    },
     budget: {
       tokensPerDay: group.budget?.tokensPerDay ?? shared.budget.tokensPerDay,
       usdPerDay: group.budget?.usdPerDay ?? shared.budget.usdPerDay,
@@ -26,10 +22,10 @@ export function configuredGroups(config: Config): Group[] {
   }));
 }
 
-/** Policy and budget of a group that says nothing of its own, such as one that is added at run time. */
-export function groupDefaults(config: Config): { readonly policy: ToolPolicy; readonly budget: BudgetLimits } {
+/** The budget of a group that says nothing of its own, such as one that is added at run time. */
+export function groupDefaults(config: Config): { readonly budget: BudgetLimits } {
   const { tokensPerDay, usdPerDay } = config.budgets.perGroup;
-  return { policy: config.policy, budget: { tokensPerDay, usdPerDay } };
+  return { budget: { tokensPerDay, usdPerDay } };
 }
 
 /** What the containers of a group may reach. A group that says nothing of its own is as `sandbox.network` says. */
@@ -42,6 +38,18 @@ export function networkOf(config: Config, name: string): GroupNetwork {
   // An entry may be there twice: what one of them says about what comes back counts.
   const reflects = entries.filter((entry) => entry.reflects).map((entry) => entry.host);
   return { allow: [...new Set(entries.map((entry) => entry.host))], allowPrivate, reflects, secrets };
+}
+
+/**
+ * Groups that may have written to a folder of the machine that this one has, too. Whether two names lead to the same folder is known
+ * only where they are mounted, so all count that have a shared folder which they may write to.
+ */
+export function writersOfShared({ groups }: Pick<Config, "groups">, name: string): readonly string[] {
+  const own = Object.hasOwn(groups, name) ? groups[name] : undefined;
+  if (own?.mounts.some(({ shared }) => shared) !== true) return [];
+  return Object.entries(groups).flatMap(([other, { mounts }]) =>
+    other !== name && mounts.some(({ shared, access }) => shared && access === "rw") ? [other] : [],
+  );
 }
 
 /** How often this group's agent may be set to work. Where only the operator talks there are no other programs than the operator's own. */

@@ -94,6 +94,23 @@ const routes: readonly Route<never>[] = [
       return { removed: parameters.name };
     },
   }),
+  route({
+    method: "GET",
+    path: "/groups/:name/origins",
+    operation: "policy.origins",
+    parameters: z.strictObject({ name }),
+    run: (host, parameters) => host.listFolderOrigins(parameters.name),
+  }),
+  route({
+    method: "DELETE",
+    path: "/groups/:name/origins",
+    operation: "policy.clear",
+    parameters: z.strictObject({ name, origin: name.optional() }),
+    run: async (host, parameters) => ({
+      group: parameters.name,
+      cleared: await host.clearFolderOrigins(parameters.name, parameters.origin),
+    }),
+  }),
   route({ method: "GET", path: "/chats", operation: "chats", parameters: nothing, run: (host) => host.listChats() }),
   route({
     method: "POST",

@@ -34,6 +34,7 @@ export class RetryingStore {
       leases: this.#retrying(store.leases, leases),
       turns: this.#retrying(store.turns, turns),
       work: this.#retrying(store.work, work),
+      origins: this.#retrying(store.origins, origins),
       outbox: this.#retrying(store.outbox, outbox),
       usage: this.#retrying(store.usage, usage),
     };
@@ -136,9 +137,11 @@ const work: Record<keyof Store["work"], true> = {
   dueSessions: true,
   nextDueAt: true,
   list: true,
+  ofTurn: true,
   requeue: true,
   drop: true,
 };
+const origins: Record<keyof Store["origins"], true> = { ofTurn: true, ofFolder: true, reach: true, clearFolder: true };
 const outbox: Record<keyof Store["outbox"], true> = {
   add: true,
   unsent: true,

@@ -17,6 +17,7 @@ import type {
 } from "../domain/message.ts";
 import type { ConversationPrompt, ToldFacts } from "../domain/conversation.ts";
 import type { Lease } from "../domain/lease.ts";
+import type { Exposure } from "../domain/origin.ts";
 import type { ModelUsage, ToolDefinition } from "../domain/model.ts";
 import type { ProtectedFileName } from "../domain/protected-file.ts";
 import type { Session, SessionKind } from "../domain/session.ts";
@@ -29,6 +30,7 @@ import type { EventStore } from "./event-store.ts";
 import type { ExecutionPointStore } from "./execution-point-store.ts";
 import type { IntakeCharge, IntakeStore } from "./intake-store.ts";
 import type { LeaseStore } from "./lease-store.ts";
+import type { OriginStore } from "./origin-store.ts";
 import type { RetentionStore } from "./retention-store.ts";
 import type { WorkStore } from "./work-store.ts";
 
@@ -153,6 +155,8 @@ export interface NewStep {
   readonly takes?: { readonly messages: readonly number[]; readonly cursor: number } | undefined;
   /** Work that is due with this `seq` becomes `taken` by the turn; AppError `conflict` when it is not due any more. */
   readonly takesWork?: number | undefined;
+  /** What the turn comes into contact with by it: noted of the turn, and of the group's folder, in the same moment. */
+  readonly exposure?: Exposure | undefined;
   /** The model knows these facts from then on; of the turn's conversation. */
   readonly tells?: ToldFacts | undefined;
 }
@@ -242,7 +246,7 @@ export interface InterventionStore {
   commands(group?: GroupChat): Promise<PendingCommand[]>;
   /**
    * Carries out the command that was said as message `seq`, in one transaction. `stops`: ends running turns that began before
-   * it, what waited before it becomes `handled`, and work that is due by then is dropped. `renews`: this session begins a new conversation, messages up to the
+   * it, what waited before it becomes `handled`, and work that is due by then is dropped; `choose` picks what of all that is ended. `renews`: this session begins a new conversation, messages up to the
    * command count as shown, and its container's generation is over. `settles`: this request is answered. Undefined, and no effect, when it was carried out before.
    */
   carryOut(
@@ -250,9 +254,12 @@ export interface InterventionStore {
     change: {
       readonly at: number;
       readonly stops: boolean;
+      /** Left out: all of it. Must not wait or throw. */
+      readonly choose?: ((found: SetAside) => SetAside) | undefined;
       readonly renews?: string | undefined;
       readonly settles?: RequestSettlement | undefined;
-      readonly tell: (found: SetAside) => SetAsideWords;
+      /** Of what was ended, and what there was. */
+      readonly tell: (ended: SetAside, found: SetAside) => SetAsideWords;
     },
   ): Promise<SetAside | undefined>;
   /**
@@ -363,6 +370,7 @@ export interface Store extends AsyncDisposable {
   readonly leases: LeaseStore;
   readonly turns: TurnStore;
   readonly work: WorkStore;
+  readonly origins: OriginStore;
   readonly interventions: InterventionStore;
   readonly blobs: BlobStore;
   readonly outbox: OutboxStore;

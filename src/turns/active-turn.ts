@@ -3,16 +3,14 @@ import type { ModelAnswer, ToolCall, ToolResult } from "../domain/model.ts";
 import type { Part } from "../domain/part.ts";
 import type { Step } from "../domain/turn.ts";
 import { AppError, isPassing, toError } from "../lib/app-error.ts";
-import { limits } from "../protocol/limits.ts";
-import { refusalOfValue } from "../protocol/mailbox-file.ts";
 import type { AgentPayload, AgentToolResult } from "../protocol/messages.ts";
 import { takeResultParts } from "./steps/result-parts.ts";
 import { AgentSilence } from "./agent-silence.ts";
 import type { HotContainer, TurnListener } from "../sandbox/pool/hot-container.ts";
-import { finalAnswer, interrupted, lastAnswer } from "./steps/answers.ts";
+import { answerStep, finalAnswer, interrupted, lastAnswer } from "./steps/answers.ts";
 import { type Failure, failureOf } from "./failure-words.ts";
 import { HostTools, type HostToolRequest } from "./tool-calls/host-tools.ts";
-import type { TurnTools } from "../tools/conversation-tools.ts";
+import { judgeCalls } from "./tool-calls/judge-calls.ts";
 import { ToolsWait } from "./tool-calls/tools-wait.ts";
 import { publishToolCalls, publishToolResults } from "./tool-calls/tool-events.ts";
 import { collectIntake } from "./steps/turn-intake.ts";
@@ -280,9 +278,8 @@ export class ActiveTurn implements TurnListener {
     const { answer, denied } = last.body;
     const refused = new Set(denied.map((result) => result.callId));
     const given = new Map(append.map((result) => [result.callId, result]));
-    const results = answer.toolCalls
-      .filter((call) => !refused.has(call.id))
-      .map((call) => given.get(call.id) ?? interrupted(call.id));
+    const calls = answer.toolCalls.filter((call) => !refused.has(call.id));
+    const results = calls.map((call) => given.get(call.id) ?? interrupted(call.id));
     if (results.length === 0) return;
     const { keepImage } = this.#options;
     const shownBy = (callId: string): readonly Part[] => this.#hostTools.takeShown(callId);
@@ -290,7 +287,9 @@ export class ActiveTurn implements TurnListener {
     const taken = await takeResultParts(results, { group: this.group, container, keepImage, shownBy });
     const stored = await this.#withLimits(taken);
     await publishToolResults(this.#scope, this.#options, { calls: answer.toolCalls, results: stored });
-    await this.#steps.addNow({ kind: "tools", results: stored });
+    // While they ran, others may have written what they read.
+    const tools = await this.#options.toolsOf(this.#scope);
+    await this.#steps.addNow({ kind: "tools", results: stored }, tools.exposureOf(calls));
   }
 
   /** Tells the model which limits its tools have run into: from inside, the effect looks like anything. */
@@ -317,21 +316,12 @@ export class ActiveTurn implements TurnListener {
   }
 
   async #applyPolicy(answer: ModelAnswer): Promise<readonly ToolCall[]> {
-    const allowed: ToolCall[] = [];
-    const denied: { call: ToolCall; reason: string }[] = [];
     const tools = await this.#options.toolsOf(this.#scope);
-    for (const call of answer.toolCalls) {
-      const refusal = refusalOf(call, tools, allowed.length);
-      if (refusal === undefined) allowed.push(call);
-      else denied.push({ call, reason: refusal });
-    }
-    await this.#steps.addNow({
-      kind: "model",
-      answer,
-      denied: denied.map(({ call, reason }) => ({ callId: call.id, output: reason, isError: true })),
-    });
-    if (answer.toolCalls.length > 0) await publishToolCalls(this.#scope, this.#options, { allowed, denied });
-    return allowed;
+    const judged = await judgeCalls(answer.toolCalls, tools);
+    const calls = judged.allowed.map(({ call }) => call);
+    await this.#steps.addNow(answerStep(answer, judged), tools.exposureOf(calls));
+    if (answer.toolCalls.length > 0) await publishToolCalls(this.#scope, this.#options, judged);
+    return calls;
   }
 
   async #onToolRequest(request: HostToolRequest): Promise<void> {
@@ -358,15 +348,6 @@ export class ActiveTurn implements TurnListener {
     this.#silence.told();
     await container.send(payload);
   }
-}
-
-/** Why a call may not run: by policy, or because it cannot be handed to the agent as it is. */
-function refusalOf(call: ToolCall, tools: TurnTools, before: number): string | undefined {
-  const decision = tools.judge(call);
-  if (decision.verdict === "deny") return decision.reason;
-  if (before >= limits.toolResults) return `At most ${limits.toolResults} tools can be called at once.`;
-  const refusal = refusalOfValue(call.input);
-  return refusal === undefined ? undefined : `The input cannot be passed on: ${refusal}.`;
 }
 
 function withRemarks(result: ToolResult, remarks: readonly string[]): ToolResult {

@@ -3,6 +3,7 @@ import { catchUpMinutes } from "../config/groups.ts";
 import type { Outbox } from "../delivery/outbox.ts";
 import { memberActor } from "../domain/actor.ts";
 import type { Group } from "../domain/group.ts";
+import type { Role } from "../domain/role.ts";
 import { mainSessionKey } from "../domain/session.ts";
 import type { Turn } from "../domain/turn.ts";
 import { totalUsdPerDay } from "../domain/usage.ts";
@@ -55,6 +56,7 @@ export function createInterventions(context: AppContext, options: InterventionOp
   const carryOut = createChatCommands({
     store,
     announce: (group, pending) => announce(context, group, pending),
+    refused: (group, pending, needed) => refused(context, group, pending, needed),
     turnEnded,
     conversationEnded: (group) => endOldContainer(context, options, group),
     services: commandServices(context, options),
@@ -107,11 +109,12 @@ export function createInterventions(context: AppContext, options: InterventionOp
 }
 
 function commandServices(context: AppContext, options: InterventionOptions): CommandServices {
-  const { config, store } = context;
+  const { config, store, roles } = context;
   return {
     get assistantName() {
       return config.assistant.name;
     },
+    roles,
     sessionOf: (group) => store.sessions.open(mainSessionKey(group), group.name),
     describe: (group) => describe(context, options, group),
     answer: (pending) => options.admissions.answer(pending),
@@ -124,6 +127,16 @@ function announce(
   { command, argument, message: { id, sender } }: PendingCommand,
 ): Promise<void> {
   return publish({ type: "command.given", group, actor: memberActor(sender.id), data: { command, argument, id } });
+}
+
+function refused(
+  { publish }: AppContext,
+  { name: group }: Group,
+  { command, message: { channel, chat, sender } }: PendingCommand,
+  needed: Role,
+): Promise<void> {
+  const data = { rule: `/${command} needs ${needed}`, channel, chat, command };
+  return publish({ type: "access.refused", group, actor: memberActor(sender.id), data });
 }
 
 /** The runner puts the end of a turn on record that it works on; for others it is done here. */

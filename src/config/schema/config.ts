@@ -4,7 +4,9 @@ import { protectedByDefault } from "../../domain/group.ts";
 import type { ProviderSettings } from "../../models/define-provider.ts";
 import { type Adapters, channelsOfEveryHome, providersOfEveryHome } from "../adapters.ts";
 import { events, groupLimits, intake, limits, store } from "./intake.ts";
+import { access, groupAccess, groupMembers, members, people } from "./people.ts";
 import { nameserverSchema, networkSchema, secretSchema } from "./network.ts";
+import { groupPolicy, policy } from "./policy.ts";
 
 const name = z
   .string()
@@ -36,20 +38,6 @@ const budgets = z
   })
   .prefault({})
   .describe("What calls of models may use in a day (UTC).");
-
-const policy = z.strictObject({
-  default: z.enum(["allow", "deny"]).default("allow").describe("For tools that are not named."),
-  tools: z
-    .record(z.string(), z.enum(["allow", "deny"]))
-    .default({})
-    .meta({ description: "`crabpot tools list` has the names.", examples: [{ shell: "deny" }] }),
-});
-
-/** What a group says about tools; what it leaves out is as in the policy for everybody. */
-const groupPolicy = z.strictObject({
-  default: z.enum(["allow", "deny"]).optional(),
-  tools: z.record(z.string(), z.enum(["allow", "deny"])).default({}),
-});
 
 const mount = z.strictObject({
   source: z.string().min(1),
@@ -93,6 +81,8 @@ const group = z.strictObject({
   budget: budget.optional(),
   limits: groupLimits.optional(),
   progress: groupProgress.optional(),
+  members: groupMembers,
+  access: groupAccess,
   network: networkSchema.optional(),
   secrets: z.record(z.string().regex(/^[A-Z][A-Z0-9_]{0,63}$/, "upper case, digits and _"), secretSchema).default({}),
 });
@@ -316,6 +306,9 @@ export function configSchema(adapters: Adapters) {
           family: { channel, chat: "family", trigger: "mention" },
         })),
       }),
+    people,
+    members,
+    access,
     gateway: gateway,
     sandbox: sandbox,
     sessions: sessions,

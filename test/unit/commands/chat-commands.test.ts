@@ -8,6 +8,7 @@ import { systemClock } from "../../../src/lib/time/clock.ts";
 import { closingStep } from "../../../src/turns/closing-step.ts";
 import { createChatCommands } from "../../../src/commands/chat-commands.ts";
 import { byMessage, insert, say, step } from "../../contracts/store-setup.ts";
+import { createRoles } from "../../../src/people/roles.ts";
 import { openTestStore } from "../../support/open-test-store.ts";
 import { someGroup } from "../../support/some-group.ts";
 
@@ -31,11 +32,13 @@ async function openRig(): Promise<Rig> {
     store,
     services: {
       assistantName: "crab",
+      roles: createRoles({ people: () => [], membersOf: () => undefined, isOperatorOnly: () => true }),
       sessionOf: (group) => store.sessions.open(mainSessionKey(group), group.name),
       answer: async () => ({ text: "" }),
       describe: async () => "",
     },
     announce: async () => undefined,
+    refused: async () => undefined,
     turnEnded: async () => undefined,
     conversationEnded: async () => undefined,
     estimateTokens,
@@ -115,6 +118,7 @@ test("/help lists what can be asked of the host here, a line each, and how to ad
     "/stop",
     "/new",
     "/status",
+    "/whoami",
     "/help",
     expect.stringContaining("@crab"),
   ]);

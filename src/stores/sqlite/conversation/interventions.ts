@@ -56,12 +56,13 @@ export class SqliteInterventions implements InterventionStore {
         change.stops && group
           ? await workBefore(transaction, group, { seq, now: change.at })
           : { turns: [], waiting: [], work: [] };
-      await setState(transaction, found.waiting, "handled");
-      for (const { id } of found.work) await dropWork(transaction, id, "stopped in the chat");
+      const ended = change.choose?.(found) ?? found;
+      await setState(transaction, ended.waiting, "handled");
+      for (const { id } of ended.work) await dropWork(transaction, id, "stopped in the chat");
       if (change.renews !== undefined) await renewSession(transaction, change.renews, seq);
       if (change.settles) await settleRequest(transaction, change.settles);
-      await conclude(transaction, found, { at: change.at, words: change.tell(found) });
-      return found;
+      await conclude(transaction, ended, { at: change.at, words: change.tell(ended, found) });
+      return ended;
     });
   }
 

@@ -162,8 +162,8 @@ function toFolder(rows: readonly FolderRow[]): GroupFolder[] {
   return [{ name, channel, chat, instructions: new Map(instructions) }];
 }
 
-function settingsOf({ trigger, main, mounts, model, policy, budget }: Group): GroupSettings {
-  return { trigger, main, mounts, model, policy, budget };
+function settingsOf({ trigger, main, mounts, model, budget }: Group): GroupSettings {
+  return { trigger, main, mounts, model, budget };
 }
 
 function conflictSentence(group: Group, taken: Pick<Row<"groups">, "name" | "channel" | "chat">): string {

@@ -4,6 +4,8 @@ import type { ToldFacts } from "../../../domain/conversation.ts";
 import { protectedByDefault, type Group, type MountRequest } from "../../../domain/group.ts";
 import type { OutgoingFile, OutgoingReaction, Quote, Sender, StoredAttachment } from "../../../domain/message.ts";
 import type { ToolDefinition, ToolResult } from "../../../domain/model.ts";
+import { origins, type Origin } from "../../../domain/origin.ts";
+import { actions, risks } from "../../../domain/policy.ts";
 import type { BlobPart, Part } from "../../../domain/part.ts";
 import type { StepBody, TurnTimes } from "../../../domain/turn.ts";
 import type { ReplyTarget } from "../../../domain/work.ts";
@@ -41,10 +43,14 @@ const answer = z.strictObject({
   model: z.string(),
 });
 
+const verdicts = z.array(
+  z.strictObject({ callId: z.string(), action: z.enum(actions), risk: z.enum(risks), rule: z.string() }),
+);
+
 const stepBody: z.ZodType<StepBody> = z.union([
   z.discriminatedUnion("kind", [
     z.strictObject({ kind: z.literal("user"), text: z.string() }),
-    z.strictObject({ kind: z.literal("model"), answer, denied: z.array(toolResult) }),
+    z.strictObject({ kind: z.literal("model"), answer, denied: z.array(toolResult), verdicts: verdicts.optional() }),
     z.strictObject({ kind: z.literal("tools"), results: z.array(toolResult) }),
   ]),
   z.strictObject({ kind: z.literal("user"), parts: z.array(part) }),
@@ -98,7 +104,6 @@ const toldFacts: z.ZodType<ToldFacts> = z.strictObject({
 });
 
 const limit = z.number().optional();
-const verdict = z.enum(["allow", "deny"]);
 
 const mount: z.ZodType<MountRequest> = z.strictObject({
   source: z.string(),
@@ -109,7 +114,7 @@ const mount: z.ZodType<MountRequest> = z.strictObject({
 });
 
 /** What a stored group is, besides its name and its chat. */
-export type GroupSettings = Pick<Group, "trigger" | "main" | "mounts" | "model" | "policy" | "budget">;
+export type GroupSettings = Pick<Group, "trigger" | "main" | "mounts" | "model" | "budget">;
 
 const groupSettings = z
   .strictObject({
@@ -117,7 +122,6 @@ const groupSettings = z
     main: z.boolean(),
     mounts: z.array(mount),
     model: z.string().optional(),
-    policy: z.strictObject({ default: verdict, tools: z.record(z.string(), verdict) }),
     budget: z.strictObject({ tokensPerDay: limit, usdPerDay: limit }),
   })
   .transform(({ model, budget, ...rest }): GroupSettings => ({
@@ -128,6 +132,7 @@ const groupSettings = z
 
 const times: z.ZodType<TurnTimes> = z.record(z.string(), count);
 const texts = z.array(z.string());
+const originList = z.array(z.enum(origins));
 
 const toolDefinitions: z.ZodType<ToolDefinition[]> = z.array(
   z.strictObject({ name: z.string(), description: z.string(), inputSchema: z.record(z.string(), z.unknown()) }),
@@ -156,4 +161,5 @@ export const parseToldFacts = (json: string): ToldFacts => parse("conversation_p
 export const parseReplyTarget = (json: string): ReplyTarget => parse("reply_to", replyTarget, json);
 export const parseToolDefinitions = (json: string): ToolDefinition[] =>
   parse("offered_tools.tools", toolDefinitions, json);
+export const parseOrigins = (json: string): Origin[] => parse("turns.origins", originList, json);
 export const parseTexts = (json: string): string[] => parse("outbox.in_reply_to", texts, json);
