@@ -84,6 +84,7 @@ const messages: Record<keyof Store["messages"], true> = {
   waitingTotal: true,
   waitingByGroup: true,
   waitingGroups: true,
+  withSeqs: true,
   ofTurn: true,
   requeue: true,
 };

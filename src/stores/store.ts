@@ -82,6 +82,8 @@ export interface MessageStore {
   waitingByGroup(): Promise<WaitingInGroup[]>;
   /** Groups that have `waiting` messages, the one that has waited longest first. */
   waitingGroups(): Promise<string[]>;
+  /** The messages of these numbers that there are, in order. */
+  withSeqs(seqs: readonly number[]): Promise<StoredMessage[]>;
   /** Messages that belong to a turn, in order. */
   ofTurn(turn: string): Promise<StoredMessage[]>;
   /** Puts messages of a failed turn back to `waiting` (`turns retry`), but for pruned ones. Returns how many. */
@@ -318,8 +320,12 @@ export interface UsageStore {
   /** True the first time that this is asked of a day's budget. */
   warnsFirst(day: string, budget: string): Promise<boolean>;
   ofDay(day: string): Promise<{ group: string; tokens: number; usd: number; calls: number }[]>;
-  /** Settled calls from this day (UTC) on, the dearest first; days in order. */
-  sums(by: UsageBy, since: string): Promise<UsageSum[]>;
+  /** Settled calls from this day (UTC) on, as far as `until` (that day included) and of one group, where asked; the dearest first, days in order. */
+  sums(
+    by: UsageBy,
+    since: string,
+    within?: { readonly until?: string | undefined; readonly group?: string | undefined },
+  ): Promise<UsageSum[]>;
 }
 
 /** The store's own witness of the audit log, and an index into it. The log itself is files. */

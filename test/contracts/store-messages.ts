@@ -31,6 +31,21 @@ export function testMessages(open: OpenStore): void {
     expect(await store.messages.after(inChat("x"), 0, 10)).toEqual([]);
   });
 
+  test("messages are found by their numbers, in order, whatever their state, and numbers without one are left out", async () => {
+    await using home = await restartableStore(open);
+    const one = await insert(home.store, "one");
+    const two = await insertCommand(home.store, "two", "new");
+    await insert(home.store, "three");
+
+    const found = await home.store.messages.withSeqs([two, 99_999, one]);
+
+    expect(found.map(({ seq, id }) => [seq, id])).toEqual([
+      [one, "one"],
+      [two, "two"],
+    ]);
+    expect(await home.store.messages.withSeqs([])).toEqual([]);
+  });
+
   test("the same id from another sender, chat or channel is another message", async () => {
     await using home = await restartableStore(open);
     const { messages: stored } = home.store;

@@ -183,6 +183,18 @@ export class SqliteMessages implements MessageStore {
     return rows.map((row) => row.group_name);
   }
 
+  async withSeqs(seqs: readonly number[]): Promise<StoredMessage[]> {
+    const rows = await this.#database.read((kysely) =>
+      kysely
+        .selectFrom("messages")
+        .selectAll()
+        .where(sql<boolean>`seq in (select value from json_each(${JSON.stringify(seqs)}))`)
+        .orderBy("seq")
+        .execute(),
+    );
+    return rows.map(toMessage);
+  }
+
   async ofTurn(turn: string): Promise<StoredMessage[]> {
     const rows = await this.#database.read((kysely) =>
       kysely.selectFrom("messages").selectAll().where("turn", "=", turn).orderBy("seq").execute(),
