@@ -6,9 +6,10 @@ import { help } from "./help.ts";
 import { newConversation } from "./new.ts";
 import { status } from "./status.ts";
 import { stop } from "./stop.ts";
+import { usage } from "./usage.ts";
 
 /** In the order in which `/help` lists them. */
-const chatCommands: readonly ChatCommand[] = [stop, newConversation, status, help, approve, deny];
+const chatCommands: readonly ChatCommand[] = [stop, newConversation, status, usage, help, approve, deny];
 
 /** What can be given in this group. */
 export function commandsOf(group: Pick<Group, "main">): readonly ChatCommand[] {
