@@ -33,15 +33,15 @@ export function testMessages(open: OpenStore): void {
 
   test("messages are found by their numbers, in order, whatever their state, and numbers without one are left out", async () => {
     await using home = await restartableStore(open);
-    const one = await insert(home.store, "one");
+    const { seq: one } = await home.store.messages.insert(say("one", { thread: "T1" }), placedInFamily);
     const two = await insertCommand(home.store, "two", "new");
     await insert(home.store, "three");
 
     const found = await home.store.messages.withSeqs([two, 99_999, one]);
 
-    expect(found.map(({ seq, id }) => [seq, id])).toEqual([
-      [one, "one"],
-      [two, "two"],
+    expect(found.map(({ seq, id, thread }) => [seq, id, thread])).toEqual([
+      [one, "one", "T1"],
+      [two, "two", undefined],
     ]);
     expect(await home.store.messages.withSeqs([])).toEqual([]);
   });

@@ -63,6 +63,12 @@ export class FakeChannel implements Channel {
     return this.#delivered.filter((message) => message.chat === chat).map((message) => message.text);
   }
 
+  /** Where they stood, and what they answer: the thread, and the ids of the messages. */
+  heardAs(chat: string): Pick<OutgoingMessage, "thread" | "inReplyTo">[] {
+    const there = this.#delivered.filter((message) => message.chat === chat);
+    return there.map(({ thread, inReplyTo }) => ({ thread, inReplyTo }));
+  }
+
   /** The next so many sends are refused. */
   failNextSends(count: number, failure: Error = new Error("the platform is down")): void {
     this.#failures = Array.from({ length: count }, () => failure);

@@ -50,6 +50,7 @@ export class SqliteMessages implements MessageStore {
           late: placed.late === true ? 1 : 0,
           sent_at: message.sentAt === undefined ? null : Math.round(Math.min(message.sentAt, placed.at)),
           forwarded: message.forwarded === true ? 1 : 0,
+          thread: message.thread ?? null,
         })
         .onConflict((conflict) => conflict.columns(["channel", "chat", "sender_id", "id"]).doNothing())
         .returning("seq")
@@ -254,6 +255,7 @@ export function toMessage(row: Row<"messages">): StoredMessage {
     receivedAt: row.received_at,
     sentAt: row.sent_at ?? undefined,
     forwarded: row.forwarded === 1 ? true : undefined,
+    thread: row.thread ?? undefined,
     pruned: row.pruned === 1 ? true : undefined,
   };
 }

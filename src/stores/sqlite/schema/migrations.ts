@@ -256,6 +256,9 @@ const budgetWarnings = [
    ) strict, without rowid`,
 ];
 
+/* In which thread of its chat a message was said, or goes out. */
+const threads = [`alter table messages add column thread text`, `alter table outbox add column thread text`];
+
 /** Every migration by name; names sort in the order in which they run, and a name that was released is never changed. */
 export const migrations: Readonly<Record<string, Migration>> = {
   "0001-initial": { up: (database: Kysely<Tables>) => run(database, initialSchema) },
@@ -279,6 +282,7 @@ export const migrations: Readonly<Record<string, Migration>> = {
   "0019-any-command": { up: (database: Kysely<Tables>) => run(database, anyCommand) },
   "0020-usage-calls": { up: (database: Kysely<Tables>) => run(database, usageCalls) },
   "0021-budget-warnings": { up: (database: Kysely<Tables>) => run(database, budgetWarnings) },
+  "0031-threads": { up: (database: Kysely<Tables>) => run(database, threads) },
 };
 
 async function run(database: Kysely<Tables>, statements: readonly string[]): Promise<void> {
