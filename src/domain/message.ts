@@ -145,6 +145,14 @@ export interface OutgoingDraft {
   readonly elapsedMs?: number | undefined;
 }
 
+/** A member's message that one on its way quotes, as the channel knows it. */
+export interface OutgoingQuote {
+  readonly id: string;
+  readonly sender: string;
+  /** Its beginning. */
+  readonly text: string;
+}
+
 export type OutboxState = "queued" | "sending" | "accepted" | "delivered" | "uncertain" | "dead";
 
 /** A row of the outbox: written before it is sent. `seq` rises in the order of commits and is never used twice. */
@@ -160,6 +168,8 @@ export interface OutgoingMessage extends OutgoingDraft {
   readonly acceptedAt?: number | undefined;
   /** Why it is where it is, if the last attempt failed. */
   readonly error?: string | undefined;
+  /** Given to a channel with the trait `quotes` where the message is to quote one; it is not stored. */
+  readonly quote?: OutgoingQuote | undefined;
   /** Too old to be kept: it has no text and no file any more. */
   readonly pruned?: boolean | undefined;
 }

@@ -85,6 +85,7 @@ const messages: Record<keyof Store["messages"], true> = {
   waitingByGroup: true,
   waitingGroups: true,
   withSeqs: true,
+  overtaken: true,
   ofTurn: true,
   requeue: true,
 };

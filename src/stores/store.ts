@@ -84,6 +84,11 @@ export interface MessageStore {
   waitingGroups(): Promise<string[]>;
   /** The messages of these numbers that there are, in order. */
   withSeqs(seqs: readonly number[]): Promise<StoredMessage[]>;
+  /**
+   * The message with this id that a member said to the agent in the group's chat, if others of the chat came after it. Undefined also for
+   * one that was said only for others or is pruned, and where several members have one of this id.
+   */
+  overtaken(group: GroupChat, id: string): Promise<StoredMessage | undefined>;
   /** Messages that belong to a turn, in order. */
   ofTurn(turn: string): Promise<StoredMessage[]>;
   /** Puts messages of a failed turn back to `waiting` (`turns retry`), but for pruned ones. Returns how many. */

@@ -19,10 +19,11 @@ describe("the fake channel of the scenarios", () => {
           return told;
         },
         heard: async () => channel.heard("main"),
+        heardQuoting: async () => channel.heardAs("main").map(({ quote }) => quote?.id),
         heardIn: async () => channel.heardAs("main").map(({ thread }) => thread),
         [Symbol.asyncDispose]: () => channel[Symbol.asyncDispose](),
       };
     },
-    { numbered: true, threads: true },
+    { numbered: true, threads: true, quotes: true },
   );
 });

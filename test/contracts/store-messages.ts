@@ -46,6 +46,28 @@ export function testMessages(open: OpenStore): void {
     expect(await home.store.messages.withSeqs([])).toEqual([]);
   });
 
+  test("a message is overtaken when others of its chat came after it, as long as its id names one that was said to the agent", async () => {
+    await using home = await restartableStore(open);
+    const { messages } = home.store;
+    const overtaken = async (id: string) => (await messages.overtaken(inChat("family"), id))?.id;
+    await insert(home.store, "one");
+    const newest = await overtaken("one");
+    await insert(home.store, "two", "context");
+    await insertCommand(home.store, "three", "status");
+
+    expect([
+      newest,
+      await overtaken("one"),
+      await overtaken("two"),
+      await overtaken("three"),
+      await overtaken("four"),
+    ]).toEqual([undefined, "one", undefined, undefined, undefined]);
+    await messages.insert(say("one", { sender: { id: "bea", name: "Bea" } }), placedInFamily);
+    expect(await overtaken("one")).toBeUndefined();
+    expect(await overtaken("three")).toBe("three");
+    expect(await messages.overtaken(inChat("work"), "three")).toBeUndefined();
+  });
+
   test("the same id from another sender, chat or channel is another message", async () => {
     await using home = await restartableStore(open);
     const { messages: stored } = home.store;

@@ -63,10 +63,10 @@ export class FakeChannel implements Channel {
     return this.#delivered.filter((message) => message.chat === chat).map((message) => message.text);
   }
 
-  /** Where they stood, and what they answer: the thread, and the ids of the messages. */
-  heardAs(chat: string): Pick<OutgoingMessage, "thread" | "inReplyTo">[] {
+  /** Where they stood, and what they quoted. */
+  heardAs(chat: string): Pick<OutgoingMessage, "thread" | "quote">[] {
     const there = this.#delivered.filter((message) => message.chat === chat);
-    return there.map(({ thread, inReplyTo }) => ({ thread, inReplyTo }));
+    return there.map(({ thread, quote }) => ({ thread, quote }));
   }
 
   /** The next so many sends are refused. */

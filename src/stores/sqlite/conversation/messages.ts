@@ -196,6 +196,23 @@ export class SqliteMessages implements MessageStore {
     return rows.map(toMessage);
   }
 
+  async overtaken(group: GroupChat, id: string): Promise<StoredMessage | undefined> {
+    const [row, another] = await this.#database.read((kysely) =>
+      kysely
+        .selectFrom("messages")
+        .selectAll()
+        .where("channel", "=", group.channel)
+        .where("chat", "=", group.chat)
+        .where("id", "=", id)
+        .limit(2)
+        .execute(),
+    );
+    if (!row || another || row.group_name !== group.name || row.state === "context" || row.pruned === 1)
+      return undefined;
+    const later = await this.after(group, row.seq, 1);
+    return later.length > 0 ? toMessage(row) : undefined;
+  }
+
   async ofTurn(turn: string): Promise<StoredMessage[]> {
     const rows = await this.#database.read((kysely) =>
       kysely.selectFrom("messages").selectAll().where("turn", "=", turn).orderBy("seq").execute(),
