@@ -16,6 +16,8 @@ export interface ChannelTraits {
   readonly reactions?: boolean | undefined;
   /** What stands in a chat can be changed: while the agent works, one line says what it does. */
   readonly edits?: boolean | undefined;
+  /** A message can quote one of a member's, which people expect where others have come in between: see `OutgoingMessage.quote`. */
+  readonly quotes?: boolean | undefined;
   /** A file that was sent is fetched when somebody likes to: its copy is kept for a day. */
   readonly fetchedLater?: boolean | undefined;
   /** Chats come by themselves: who mentions the agent in one that is no group asks the owner to make it one. */

@@ -76,7 +76,7 @@ const entries: Readonly<Record<string, Entry>> = {
   },
   logs: { summary: "what was logged", load: async () => (await import("./commands/logs.ts")).addLogsCommand },
   audit: {
-    summary: "verify or read the audit log",
+    summary: "verify, read or report the audit log",
     load: async () => (await import("./commands/audit.ts")).addAuditCommand,
   },
   channels: {

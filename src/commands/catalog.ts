@@ -7,9 +7,10 @@ import { newConversation } from "./new.ts";
 import { status } from "./status.ts";
 import { stop } from "./stop.ts";
 import { whoami } from "./whoami.ts";
+import { usage } from "./usage.ts";
 
 /** In the order in which `/help` lists them. */
-const chatCommands: readonly ChatCommand[] = [stop, newConversation, status, whoami, help, approve, deny];
+const chatCommands: readonly ChatCommand[] = [stop, newConversation, status, usage, whoami, help, approve, deny];
 
 /** What can be given in this group by somebody; each needs its role. */
 export function commandsOf(group: Pick<Group, "main">): readonly ChatCommand[] {

@@ -5,7 +5,7 @@ import { isAtLeast, type Role } from "../domain/role.ts";
 import type { Clock } from "../lib/time/clock.ts";
 import type { InterventionStore, PendingCommand, SetAside, SetAsideWords } from "../stores/store.ts";
 import { closingStep } from "../turns/closing-step.ts";
-import { draftFor } from "../turns/turn-options.ts";
+import { answering, draftFor } from "../turns/turn-options.ts";
 import { commandsOf } from "./catalog.ts";
 import type { CommandOutcome, CommandServices } from "./command.ts";
 import { stoppedBy } from "./set-aside.ts";
@@ -91,8 +91,8 @@ function noticeFor(
 ): OutgoingDraft {
   const heard = found.turns.filter(({ turn }) => turn.replyTo.kind === "chat");
   const asked = heard.flatMap(({ messages }) => messages);
-  const inReplyTo = [...asked, ...found.waiting, message].map(({ id }) => id);
+  const about = answering([...asked, ...found.waiting, message]);
   const turn = heard.length === 1 ? heard[0]?.turn : undefined;
   const elapsedMs = turn && Math.max(0, at - (asked[0]?.receivedAt ?? turn.startedAt));
-  return draftFor(group, { kind: "notice", text, inReplyTo, turn: turn?.id, elapsedMs });
+  return draftFor(group, { kind: "notice", text, ...about, turn: turn?.id, elapsedMs });
 }

@@ -1,8 +1,8 @@
-import type { Group, RequestSettlement } from "../domain/group.ts";
+import type { BudgetLimits, Group, RequestSettlement } from "../domain/group.ts";
 import type { OutgoingDraft } from "../domain/message.ts";
 import type { Role } from "../domain/role.ts";
 import type { Roles, Standing } from "../people/roles.ts";
-import type { PendingCommand, SetAside } from "../stores/store.ts";
+import type { PendingCommand, SetAside, UsageStore } from "../stores/store.ts";
 
 /** What members can ask of the host in the chat, without the model. */
 export interface ChatCommand {
@@ -54,6 +54,12 @@ export interface CommandServices {
   readonly sessionOf: (group: Group) => Promise<{ readonly id: string }>;
   /** What a member may know of how things stand, a few lines. */
   readonly describe: (group: Group) => Promise<string>;
+  /** What calls of models have used: the same figures as `crabpot usage`. */
+  readonly usageSums: UsageStore["sums"];
+  /** What a group may use in a day, and what all groups together may. */
+  readonly budgetsOf: (group: Group) => { readonly group: BudgetLimits; readonly total: BudgetLimits };
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
   /** What comes of `/approve` or `/deny`. */
   readonly answer: (pending: PendingCommand) => Promise<CommandOutcome>;
 }

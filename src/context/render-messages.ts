@@ -20,7 +20,7 @@ const maxAttributeChars = 256;
  *
  * Files that came with a message stand in front of its text, as `<attachment kind="image">/workspace/group/inbox/… (123 kB,
  * image/jpeg, called "…")</attachment>`. `id` (see `MessageIds`) and `time` are the host's, `from` is the name that the member chose, `sender` the channel's stable id, `for-you` stands
- * only on messages to the agent. All that comes from members is escaped, so that it can neither forge an element, an
+ * only on messages to the agent, `thread` only where not all are of the same one. All that comes from members is escaped, so that it can neither forge an element, an
  * attribute or another sender, nor hide anything. Long texts are cut in the middle, where `<cut characters="…"/>` says so.
  */
 export function renderMessages(input: {
@@ -35,13 +35,22 @@ export function renderMessages(input: {
 }): readonly Part[] {
   const head = `<messages${attribute("for", input.agentName)}${attribute("timezone", input.timeZone.zone)}>`;
   const omitted = input.omitted > 0 ? [`<omitted count="${input.omitted}"/>`] : [];
-  const messages = input.messages.flatMap((message) => [...renderMessage(message, input), textPart("\n")]);
+  const namesThreads = new Set(input.messages.map(({ thread }) => thread)).size > 1;
+  const messages = input.messages.flatMap((message) => [
+    ...renderMessage(message, { ...input, namesThreads }),
+    textPart("\n"),
+  ]);
   return [textPart(`${[head, ...omitted].join("\n")}\n`), ...messages, textPart("</messages>")];
 }
 
 function renderMessage(
   message: StoredMessage,
-  { timeZone, idOf, images }: Pick<Parameters<typeof renderMessages>[0], "timeZone" | "idOf" | "images">,
+  {
+    timeZone,
+    idOf,
+    images,
+    namesThreads,
+  }: Pick<Parameters<typeof renderMessages>[0], "timeZone" | "idOf" | "images"> & { readonly namesThreads: boolean },
 ): readonly Part[] {
   const { quote, sender } = message;
   const attributes = [
@@ -52,6 +61,7 @@ function renderMessage(
     message.state === "context" ? "" : attribute("for-you", "yes"),
     quote ? attribute("reply-to", quote.id) : "",
     message.forwarded === true ? attribute("forwarded", "yes") : "",
+    namesThreads && message.thread !== undefined ? attribute("thread", message.thread) : "",
   ];
   const attachments = (message.attachments ?? []).flatMap((attachment) => {
     const image = images?.get(attachment);

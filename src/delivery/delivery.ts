@@ -10,6 +10,7 @@ import type { Sleep } from "../lib/time/sleep.ts";
 import type { OutboxStore } from "../stores/store.ts";
 import { withDeadline } from "./deadline.ts";
 import { expiresAt } from "./expiry.ts";
+import type { QuoteOf } from "./quotes.ts";
 import { ownCommand } from "../lib/process/own-command.ts";
 
 const attemptsPerMessage = 5;
@@ -39,6 +40,8 @@ export type OutgoingChannel = Pick<Channel, "send" | "reconcile" | "idempotent">
 
 export interface DeliveryOptions {
   readonly store: Pick<OutboxStore, "setState" | "get">;
+  /** What a message quotes; left out: nothing. */
+  readonly quoteOf?: QuoteOf | undefined;
   /** A failure to do so is logged and holds nothing up. */
   readonly publish: Publish<"delivery.accepted" | "delivery.confirmed" | "delivery.failed">;
   readonly logger: Logger;
@@ -202,10 +205,22 @@ export class Delivery {
 
   async #send(row: OutgoingMessage, channel: OutgoingChannel): Promise<Error | undefined> {
     try {
-      await withDeadline(this.#stop, answerDeadlineMs, (signal) => channel.send(row, signal));
+      const message = await this.#withQuote(row);
+      await withDeadline(this.#stop, answerDeadlineMs, (signal) => channel.send(message, signal));
       return undefined;
     } catch (error) {
       return toError(error);
+    }
+  }
+
+  /** A quote is a help for the eye: without one the message goes out all the same. */
+  async #withQuote(row: OutgoingMessage): Promise<OutgoingMessage> {
+    try {
+      const quote = await this.#options.quoteOf?.(row);
+      return quote ? { ...row, quote } : row;
+    } catch (error) {
+      this.#options.logger.warn({ err: toError(error), ...about(row) }, "could not look up what a message answers");
+      return row;
     }
   }
 

@@ -22,6 +22,7 @@ export interface OutboxOptions {
   /** The channel of this name, if it runs in this host. */
   readonly channelOf: (name: string) => (OutgoingChannel & Pick<Channel, "state">) | undefined;
   readonly publish: DeliveryOptions["publish"];
+  readonly quoteOf?: DeliveryOptions["quoteOf"];
   readonly logger: Logger;
   readonly clock: Pick<Clock, "now">;
   readonly wait?: Sleep;

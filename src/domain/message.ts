@@ -65,6 +65,8 @@ export interface IncomingMessage {
   readonly sentAt?: number | undefined;
   /** The sender passes on what somebody else said: it is no mention and no command of the sender. */
   readonly forwarded?: boolean | undefined;
+  /** Where in the chat it was said, by the channel's id; absent: in no thread. */
+  readonly thread?: string | undefined;
 }
 
 /**
@@ -91,6 +93,7 @@ export interface StoredMessage {
   /** When it was sent, where the platform says so; never after its arrival. */
   readonly sentAt?: number | undefined;
   readonly forwarded?: boolean | undefined;
+  readonly thread?: string | undefined;
   /** Too old to be kept: texts, files and the sender's name are empty. */
   readonly pruned?: boolean | undefined;
 }
@@ -133,11 +136,21 @@ export interface OutgoingDraft {
   /** Channel ids of the messages that this one answers. */
   readonly inReplyTo: readonly string[];
   readonly turn: string | undefined;
+  /** The thread of the chat that it belongs to, by the channel's id; absent: none. */
+  readonly thread?: string | undefined;
   /** `text` is then its caption, and may be empty. */
   readonly file?: OutgoingFile | undefined;
   readonly reaction?: OutgoingReaction | undefined;
   /** Milliseconds from the arrival of the first answered message, where there is one. */
   readonly elapsedMs?: number | undefined;
+}
+
+/** A member's message that one on its way quotes, as the channel knows it. */
+export interface OutgoingQuote {
+  readonly id: string;
+  readonly sender: string;
+  /** Its beginning. */
+  readonly text: string;
 }
 
 export type OutboxState = "queued" | "sending" | "accepted" | "delivered" | "uncertain" | "dead";
@@ -155,6 +168,8 @@ export interface OutgoingMessage extends OutgoingDraft {
   readonly acceptedAt?: number | undefined;
   /** Why it is where it is, if the last attempt failed. */
   readonly error?: string | undefined;
+  /** Given to a channel with the trait `quotes` where the message is to quote one; it is not stored. */
+  readonly quote?: OutgoingQuote | undefined;
   /** Too old to be kept: it has no text and no file any more. */
   readonly pruned?: boolean | undefined;
 }

@@ -9,9 +9,9 @@ export const causes = ["message", "schedule", "heartbeat", "webhook", "job-ended
 
 export type Cause = (typeof causes)[number];
 
-/** Where the answer of a turn goes: into a chat, to another session as work for it, or nowhere, as when a program reads it. */
+/** Where the answer of a turn goes: into a chat (and a thread of it), to another session as work for it, or nowhere, as when a program reads it. */
 export type ReplyTarget =
-  | { readonly kind: "chat"; readonly channel: string; readonly chat: string }
+  | { readonly kind: "chat"; readonly channel: string; readonly chat: string; readonly thread?: string | undefined }
   | { readonly kind: "session"; readonly session: string }
   | { readonly kind: "nowhere" };
 

@@ -8,7 +8,7 @@ const quoteChars = 4_096;
  * quoted texts are cut. The text itself is never cut.
  */
 export function cleanMessage(message: IncomingMessage): IncomingMessage {
-  const { sender, quote } = message;
+  const { sender, quote, thread } = message;
   return {
     ...message,
     chat: clean(message.chat),
@@ -16,6 +16,7 @@ export function cleanMessage(message: IncomingMessage): IncomingMessage {
     sender: { id: clean(sender.id), name: cut(clean(sender.name), nameChars) },
     text: clean(message.text),
     quote: quote && cleanQuote(quote),
+    thread: thread === undefined ? undefined : clean(thread),
     chatTitle: message.chatTitle === undefined ? undefined : cut(clean(message.chatTitle), nameChars),
   };
 }

@@ -201,7 +201,8 @@ async function tellRest(options: RouterOptions, group: Group, message: IncomingM
   const data = { limit, allowed, channel, chat, restSeconds: Math.round(ms / 1000) };
   await options.publish({ type: "limit.reached", group: name, actor: memberActor(message.sender.id), data });
   const text = restingNotice(rest);
-  await options.notify({ group: name, channel, chat, kind: "notice", text, inReplyTo: [message.id], turn: undefined });
+  const { id, thread } = message;
+  await options.notify({ group: name, channel, chat, kind: "notice", text, inReplyTo: [id], thread, turn: undefined });
 }
 
 /** Once a day (UTC) in a group, whoever it is: strangers must not make the host speak. */

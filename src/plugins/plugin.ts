@@ -14,7 +14,13 @@ export type {
 } from "../channels/channel.ts";
 export { defineChannel } from "../channels/define-channel.ts";
 export type { ChannelDefinition, ChannelPorts, ChannelTraits } from "../channels/define-channel.ts";
-export type { IncomingMessage, OutgoingMessage, OutgoingReaction, ProgressLine } from "../domain/message.ts";
+export type {
+  IncomingMessage,
+  OutgoingMessage,
+  OutgoingQuote,
+  OutgoingReaction,
+  ProgressLine,
+} from "../domain/message.ts";
 export type { ModelAnswer, ModelMessage } from "../domain/model.ts";
 export { describeParts, partsOf } from "../domain/part.ts";
 export type { Part } from "../domain/part.ts";

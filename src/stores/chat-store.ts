@@ -24,6 +24,8 @@ export interface ChatStore {
   list(): Promise<Chat[]>;
   /** Notes the member's newest name. */
   memberSeen(group: string, sender: { id: string; name: string }, at: number): Promise<void>;
+  /** Everybody who was ever seen in a group, by the name that they had last. */
+  members(): Promise<{ group: string; id: string; name: string }[]>;
 }
 
 /** Chats that ask to become groups. */

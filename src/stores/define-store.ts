@@ -17,9 +17,9 @@ export type EventReader = Pick<EventStore, "after" | "before"> & AsyncDisposable
 
 /** What a host has left in a store, to be read without it. */
 export interface StoreReader extends AsyncDisposable {
-  readonly messages: Pick<Store["messages"], "ofTurn" | "waitingByGroup">;
+  readonly messages: Pick<Store["messages"], "ofTurn" | "waitingByGroup" | "withSeqs">;
   readonly groups: Pick<Store["groups"], "folder" | "folders" | "list">;
-  readonly chats: Pick<Store["chats"], "get" | "list">;
+  readonly chats: Pick<Store["chats"], "get" | "list" | "members">;
   readonly sessions: Pick<Store["sessions"], "list">;
   readonly turns: Pick<Store["turns"], "get" | "idsBeginningWith" | "list" | "outlines" | "steps">;
   readonly work: Pick<Store["work"], "list">;

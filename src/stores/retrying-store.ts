@@ -85,6 +85,8 @@ const messages: Record<keyof Store["messages"], true> = {
   waitingTotal: true,
   waitingByGroup: true,
   waitingGroups: true,
+  withSeqs: true,
+  overtaken: true,
   ofTurn: true,
   requeue: true,
 };

@@ -85,6 +85,13 @@ export interface MessageStore {
   waitingByGroup(): Promise<WaitingInGroup[]>;
   /** Groups that have `waiting` messages, the one that has waited longest first. */
   waitingGroups(): Promise<string[]>;
+  /** The messages of these numbers that there are, in order. */
+  withSeqs(seqs: readonly number[]): Promise<StoredMessage[]>;
+  /**
+   * The message with this id that a member said to the agent in the group's chat, if others of the chat came after it. Undefined also for
+   * one that was said only for others or is pruned, and where several members have one of this id.
+   */
+  overtaken(group: GroupChat, id: string): Promise<StoredMessage | undefined>;
   /** Messages that belong to a turn, in order. */
   ofTurn(turn: string): Promise<StoredMessage[]>;
   /** Puts messages of a failed turn back to `waiting` (`turns retry`), but for pruned ones. Returns how many. */
@@ -326,8 +333,12 @@ export interface UsageStore {
   /** True the first time that this is asked of a day's budget. */
   warnsFirst(day: string, budget: string): Promise<boolean>;
   ofDay(day: string): Promise<{ group: string; tokens: number; usd: number; calls: number }[]>;
-  /** Settled calls from this day (UTC) on, the dearest first; days in order. */
-  sums(by: UsageBy, since: string): Promise<UsageSum[]>;
+  /** Settled calls from this day (UTC) on, as far as `until` (that day included) and of one group, where asked; the dearest first, days in order. */
+  sums(
+    by: UsageBy,
+    since: string,
+    within?: { readonly until?: string | undefined; readonly group?: string | undefined },
+  ): Promise<UsageSum[]>;
 }
 
 /** The store's own witness of the audit log, and an index into it. The log itself is files. */

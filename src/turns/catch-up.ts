@@ -3,7 +3,7 @@ import type { StepBody, Turn } from "../domain/turn.ts";
 import type { Clock } from "../lib/time/clock.ts";
 import type { InterventionStore, SetAside, SetAsideWords } from "../stores/store.ts";
 import { closingStep } from "./closing-step.ts";
-import { draftFor } from "./turn-options.ts";
+import { answering, draftFor } from "./turn-options.ts";
 
 export interface CatchUpOptions {
   readonly store: { readonly interventions: Pick<InterventionStore, "giveUpOld" | "giveUpLate"> };
@@ -56,12 +56,12 @@ function wording(
 ): SetAsideWords {
   const minutes = options.limitMinutes(group.name);
   const reason = reasonFor(minutes);
-  const inReplyTo = messagesOf(old).map(({ id }) => id);
+  const about = answering(messagesOf(old));
   const turn = old.turns[0]?.turn.id;
   return {
     reason,
     lastStep: closingStep(reason, { at, estimateTokens: options.estimateTokens }),
-    outgoing: [draftFor(group, { kind: "notice", text: notice(inReplyTo.length, minutes), inReplyTo, turn })],
+    outgoing: [draftFor(group, { kind: "notice", text: notice(about.inReplyTo.length, minutes), ...about, turn })],
   };
 }
 

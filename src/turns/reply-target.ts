@@ -1,6 +1,6 @@
-import type { OutgoingDraft, OutgoingKind } from "../domain/message.ts";
+import type { OutgoingDraft, OutgoingKind, StoredMessage } from "../domain/message.ts";
 import type { NewWork } from "../domain/work.ts";
-import type { TurnScope } from "./turn-options.ts";
+import { answering, type TurnScope } from "./turn-options.ts";
 
 /** Longest answer that is handed to another session; the whole of it stays in the steps of the turn. */
 const maxWorkChars = 16_000;
@@ -14,13 +14,13 @@ export function answerTo(
   answer: {
     readonly kind: OutgoingKind;
     readonly text: string;
-    /** Ids of the messages that it answers. */
-    readonly inReplyTo: readonly string[];
+    /** What it answers, in order. */
+    readonly messages: readonly StoredMessage[];
     readonly elapsedMs: number;
     readonly at: number;
   },
 ): { readonly outgoing: readonly OutgoingDraft[]; readonly work: readonly NewWork[] } {
-  const { kind, text, inReplyTo, elapsedMs, at } = answer;
+  const { kind, text, messages, elapsedMs, at } = answer;
   const { replyTo } = turn;
   if (replyTo.kind === "nowhere") return { outgoing: [], work: [] };
   if (replyTo.kind === "session") {
@@ -38,9 +38,11 @@ export function answerTo(
     return { outgoing: [], work: [work] };
   }
   if (text === "") return { outgoing: [], work: [] };
-  const { channel, chat } = replyTo;
+  const { channel, chat, thread } = replyTo;
+  const place = { group: group.name, channel, chat, thread };
+  const about = messages.length === 0 ? { inReplyTo: [] } : answering(messages);
   return {
-    outgoing: [{ group: group.name, channel, chat, kind, text, inReplyTo, turn: turn.id, elapsedMs }],
+    outgoing: [{ ...place, ...about, kind, text, turn: turn.id, elapsedMs }],
     work: [],
   };
 }

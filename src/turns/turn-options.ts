@@ -171,7 +171,12 @@ export interface TurnOptions {
 /** A draft for the group's chat. */
 export function draftFor(
   group: Group,
-  message: Pick<OutgoingDraft, "kind" | "text" | "inReplyTo" | "turn"> & { elapsedMs?: number | undefined },
+  message: Pick<OutgoingDraft, "kind" | "text" | "inReplyTo" | "turn" | "thread" | "elapsedMs">,
 ): OutgoingDraft {
   return { group: group.name, channel: group.channel, chat: group.chat, ...message };
+}
+
+/** What answers these messages, in order: it stands in the thread of the last one. */
+export function answering(messages: readonly StoredMessage[]): Pick<OutgoingDraft, "inReplyTo" | "thread"> {
+  return { inReplyTo: messages.map(({ id }) => id), thread: messages.at(-1)?.thread };
 }

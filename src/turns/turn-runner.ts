@@ -226,8 +226,7 @@ export class TurnRunner {
     // The clock may have been set back.
     const elapsedMs = Math.max(0, at - (messages[0]?.receivedAt ?? turn.startedAt));
     const { kind, text } = this.#wording(end, scope);
-    const inReplyTo = messages.map((message) => message.id);
-    const answer = answerTo(scope, { kind, text, inReplyTo, elapsedMs, at });
+    const answer = answerTo(scope, { kind, text, messages, elapsedMs, at });
     const reason = end.state === "done" ? undefined : end.text;
     const { estimateTokens } = this.#options;
     const steps = end.state === "done" ? [] : [closingStep(end.text, { at, estimateTokens })];

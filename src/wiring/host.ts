@@ -12,6 +12,7 @@ import { createFailureNotices } from "../delivery/failure-notices.ts";
 import { createAlert, createTellOperator } from "../delivery/operator-notices.ts";
 import type { TellOperator } from "../delivery/operator-notices.ts";
 import { Outbox } from "../delivery/outbox.ts";
+import { createQuotes } from "../delivery/quotes.ts";
 import { createReplyFormats } from "../delivery/reply-redaction.ts";
 import type { ReplyFormats } from "../delivery/reply-redaction.ts";
 import type { Readiness } from "../http/health.ts";
@@ -264,8 +265,11 @@ function createFormats({ live, adapters, home, publish, clock, logger }: AppCont
   });
 }
 
-function createOutbox({ store, logger, clock, publish }: AppContext, { channels }: Entrances): Outbox {
+function createOutbox(context: AppContext, { channels }: Entrances): Outbox {
+  const { store, logger, clock, publish } = context;
+  const canQuote = (channel: string): boolean => hasTrait(context, channel, "quotes");
   return new Outbox({
+    quoteOf: createQuotes({ messages: store.messages, canQuote }),
     store: store.outbox,
     channelOf: (name) => channels.find((channel) => channel.name === name),
     logger,

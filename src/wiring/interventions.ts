@@ -2,7 +2,7 @@ import { estimateStepTokens } from "../context/tokens.ts";
 import { catchUpMinutes } from "../config/groups.ts";
 import type { Outbox } from "../delivery/outbox.ts";
 import { memberActor } from "../domain/actor.ts";
-import type { Group } from "../domain/group.ts";
+import type { BudgetLimits, Group } from "../domain/group.ts";
 import type { Role } from "../domain/role.ts";
 import { mainSessionKey } from "../domain/session.ts";
 import type { Turn } from "../domain/turn.ts";
@@ -117,6 +117,9 @@ function commandServices(context: AppContext, options: InterventionOptions): Com
     roles,
     sessionOf: (group) => store.sessions.open(mainSessionKey(group), group.name),
     describe: (group) => describe(context, options, group),
+    usageSums: (...query) => store.usage.sums(...query),
+    budgetsOf: (group) => ({ group: groupBudget(context, group), total: totalBudget(context) }),
+    now: () => context.clock.now(),
     answer: (pending) => options.admissions.answer(pending),
   };
 }
@@ -173,10 +176,17 @@ async function describe(
     container: hot && (group.main ? `${hot.name} (${hot.state})` : hot.state),
     group,
     today: usage ?? { tokens: 0, usd: 0 },
-    usdPerDay: {
-      group: group.budget.usdPerDay ?? config.budgets.perGroup.usdPerDay,
-      total: totalUsdPerDay(config.budgets.total),
-    },
+    usdPerDay: { group: groupBudget(context, group).usdPerDay, total: totalBudget(context).usdPerDay },
     rest: resting && describeRest(resting),
   });
+}
+
+function groupBudget({ config }: AppContext, { budget }: Group): BudgetLimits {
+  const { usdPerDay, tokensPerDay } = config.budgets.perGroup;
+  return { usdPerDay: budget.usdPerDay ?? usdPerDay, tokensPerDay: budget.tokensPerDay ?? tokensPerDay };
+}
+
+function totalBudget({ config }: AppContext): BudgetLimits {
+  const { total } = config.budgets;
+  return { usdPerDay: totalUsdPerDay(total), tokensPerDay: total.tokensPerDay };
 }

@@ -12,16 +12,18 @@ describe("the fake channel of the scenarios", () => {
         channel,
         async say(spoken) {
           const told: boolean[] = [];
-          for (const { group, text, id, member } of spoken) {
-            const receipt = await channel.say(group, text, { id, sender: member });
+          for (const { group, text, id, member, thread } of spoken) {
+            const receipt = await channel.say(group, text, { id, sender: member, thread });
             told.push(receipt.outcome === "stored");
           }
           return told;
         },
         heard: async () => channel.heard("main"),
+        heardQuoting: async () => channel.heardAs("main").map(({ quote }) => quote?.id),
+        heardIn: async () => channel.heardAs("main").map(({ thread }) => thread),
         [Symbol.asyncDispose]: () => channel[Symbol.asyncDispose](),
       };
     },
-    { numbered: true },
+    { numbered: true, threads: true, quotes: true },
   );
 });

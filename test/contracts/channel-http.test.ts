@@ -12,17 +12,18 @@ describe("the http channel", () => {
         channel: rig.channel,
         async say(spoken) {
           const told: boolean[] = [];
-          for (const { id, group, member, text } of spoken) {
-            const { status } = await rig.post({ id, group, sender: { id: member, name: member }, text });
+          for (const { id, group, member, text, thread } of spoken) {
+            const { status } = await rig.post({ id, group, sender: { id: member, name: member }, text, thread });
             told.push(status === 202);
           }
           return told;
         },
         offer: (message) => rig.offer(message),
         heard: async () => (await rig.replies()).replies.map(({ text }) => text),
+        heardIn: async () => (await rig.replies()).replies.map(({ thread }) => thread ?? undefined),
         [Symbol.asyncDispose]: () => rig[Symbol.asyncDispose](),
       };
     },
-    { numbered: true },
+    { numbered: true, threads: true },
   );
 });

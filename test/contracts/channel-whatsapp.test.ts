@@ -44,6 +44,7 @@ async function openWhatsApp(): Promise<ChannelDriver> {
       return Promise.all(said.map(received));
     },
     heard: () => you.texts(group("main")),
+    heardQuoting: async () => (await you.inbox()).map(({ content }) => content.about),
     cut: async () => {
       await whatsapp.cut();
       await expect.poll(() => channel.state().state).toBe("connecting");
@@ -76,5 +77,5 @@ function find<Item>(items: readonly Item[], isWanted: (item: Item) => boolean): 
 }
 
 describe("the WhatsApp channel", () => {
-  testChannel(openWhatsApp, { keeps: true, offersAgain: true, connected: true });
+  testChannel(openWhatsApp, { keeps: true, offersAgain: true, connected: true, quotes: true });
 });

@@ -13,6 +13,8 @@ interface Spoken {
   readonly text: string;
   /** Channels whose peers number their messages use it. */
   readonly id: string;
+  /** With the trait `threads`. */
+  readonly thread?: string;
 }
 
 /** Drives the other end of the channel under test. */
@@ -28,6 +30,10 @@ export interface ChannelDriver extends AsyncDisposable {
   offer?(message: OutgoingMessage): void;
   /** Texts that the peer has got in the group `main`, in order. */
   heard(): Promise<readonly string[]>;
+  /** With the trait `threads`: where each of them stood. */
+  heardIn?(): Promise<readonly (string | undefined)[]>;
+  /** With the trait `quotes`: the id of the message that each of them quotes. */
+  heardQuoting?(): Promise<readonly (string | undefined)[]>;
   /** With the trait `keeps`: calls this before a message is on disk, which waits for it. */
   beforeKept?(hook: () => Promise<void>): void;
   /** With the trait `connected`: cuts the connection, without a word. */
@@ -42,6 +48,10 @@ export interface ContractTraits {
   readonly keeps?: boolean;
   /** It offers a message again that the host has no room for at the moment: the peer need not. */
   readonly offersAgain?: boolean;
+  /** Messages can quote others. */
+  readonly quotes?: boolean;
+  /** Its chats have threads. */
+  readonly threads?: boolean;
   /** It is connected to something, and connects again when that is lost. */
   readonly connected?: boolean;
 }
@@ -162,6 +172,49 @@ function testReplies(open: () => Promise<ChannelDriver>, traits: ContractTraits)
     await expect.poll(() => driver.heard()).toEqual(["one", "two", "three"]);
     expect(before).toEqual([]);
   });
+
+  test.runIf(traits.threads)(
+    "a message is handed over with its thread, and a reply arrives in the one that it belongs to",
+    async () => {
+      await using driver = await open();
+      const accepted = await collect(driver);
+      const chat = driver.chat("main");
+
+      await driver.say([{ ...spoken("in a thread"), thread: "T 1" }, spoken("in none")]);
+      await expect.poll(() => accepted.length).toBe(2);
+      for (const message of [reply(1, "there", { chat, thread: "T 1" }), reply(2, "here", { chat })]) {
+        driver.offer?.(message);
+        await driver.channel.send(message, AbortSignal.timeout(10_000));
+      }
+
+      expect(accepted.map(({ thread }) => thread)).toEqual(["T 1", undefined]);
+      await expect.poll(() => driver.heard()).toEqual(["there", "here"]);
+      expect(await driver.heardIn?.()).toEqual(["T 1", undefined]);
+    },
+  );
+
+  test.runIf(traits.quotes)(
+    "a reply quotes the message that it is to quote, with its first part only, and another one quotes nothing",
+    async () => {
+      await using driver = await open();
+      const accepted = await collect(driver);
+      const chat = driver.chat("main");
+      await driver.say([{ ...spoken("a question"), member: "anna" }]);
+      await expect.poll(() => accepted.length).toBe(1);
+      const id = accepted[0]?.id ?? "";
+      const quote = { id, sender: accepted[0]?.sender.id ?? "", text: "a question" };
+
+      for (const message of [reply(1, "long ".repeat(1_500), { chat, quote }), reply(2, "plain", { chat })]) {
+        driver.offer?.(message);
+        await driver.channel.send(message, AbortSignal.timeout(30_000));
+      }
+
+      await expect.poll(async () => (await driver.heard()).at(-1)).toBe("plain");
+      const [first, ...others] = (await driver.heardQuoting?.()) ?? [];
+      expect(first).toBe(id);
+      expect(new Set(others)).toEqual(new Set([undefined]));
+    },
+  );
 
   test.runIf(traits.connected)("after the connection was cut all that is said arrives, once each way", async () => {
     await using driver = await open();

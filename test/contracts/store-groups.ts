@@ -77,6 +77,7 @@ export function testGroupsAndChats(open: OpenStore): void {
       { channel: "whatsapp", chat: "b", group: undefined, firstSeenAt: 40, lastSeenAt: 40, messages: 1 },
       { channel: "whatsapp", chat: "a", group: "family", firstSeenAt: 10, lastSeenAt: 30, messages: 3 },
     ]);
+    expect(await store.chats.members()).toEqual([{ group: "family", id: "ann", name: "Anna" }]);
   });
 
   test("what is told of a chat changes only what is told, and counts no message", async () => {

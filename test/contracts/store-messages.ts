@@ -31,6 +31,43 @@ export function testMessages(open: OpenStore): void {
     expect(await store.messages.after(inChat("x"), 0, 10)).toEqual([]);
   });
 
+  test("messages are found by their numbers, in order, whatever their state, and numbers without one are left out", async () => {
+    await using home = await restartableStore(open);
+    const { seq: one } = await home.store.messages.insert(say("one", { thread: "T1" }), placedInFamily);
+    const two = await insertCommand(home.store, "two", "new");
+    await insert(home.store, "three");
+
+    const found = await home.store.messages.withSeqs([two, 99_999, one]);
+
+    expect(found.map(({ seq, id, thread }) => [seq, id, thread])).toEqual([
+      [one, "one", "T1"],
+      [two, "two", undefined],
+    ]);
+    expect(await home.store.messages.withSeqs([])).toEqual([]);
+  });
+
+  test("a message is overtaken when others of its chat came after it, as long as its id names one that was said to the agent", async () => {
+    await using home = await restartableStore(open);
+    const { messages } = home.store;
+    const overtaken = async (id: string) => (await messages.overtaken(inChat("family"), id))?.id;
+    await insert(home.store, "one");
+    const newest = await overtaken("one");
+    await insert(home.store, "two", "context");
+    await insertCommand(home.store, "three", "status");
+
+    expect([
+      newest,
+      await overtaken("one"),
+      await overtaken("two"),
+      await overtaken("three"),
+      await overtaken("four"),
+    ]).toEqual([undefined, "one", undefined, undefined, undefined]);
+    await messages.insert(say("one", { sender: { id: "bea", name: "Bea" } }), placedInFamily);
+    expect(await overtaken("one")).toBeUndefined();
+    expect(await overtaken("three")).toBe("three");
+    expect(await messages.overtaken(inChat("work"), "three")).toBeUndefined();
+  });
+
   test("the same id from another sender, chat or channel is another message", async () => {
     await using home = await restartableStore(open);
     const { messages: stored } = home.store;

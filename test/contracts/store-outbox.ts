@@ -36,7 +36,7 @@ export function testOutbox(open: OpenStore): void {
     const { outbox: rows } = home.store;
     const file = { path: "/home/x/outgoing/abc", name: "a\u202e.pdf", mimeType: "application/pdf", bytes: 3 };
     const reaction = { message: "m", sender: "ann", emoji: "👍" };
-    const old = await rows.add(draft("sent", { file }), 5);
+    const old = await rows.add(draft("sent", { file, thread: "T1" }), 5);
     const unsent = await rows.add(draft("unsent", { file }), 6);
     const recent = await rows.add(draft("recent", { file }), 50);
     const plain = await rows.add(draft("", { reaction }), 60);
@@ -44,7 +44,8 @@ export function testOutbox(open: OpenStore): void {
 
     const store = await home.restart();
 
-    expect(await store.outbox.get(unsent.seq)).toMatchObject({ file, reaction: undefined });
+    expect(await store.outbox.get(old.seq)).toMatchObject({ file, thread: "T1" });
+    expect(await store.outbox.get(unsent.seq)).toMatchObject({ file, reaction: undefined, thread: undefined });
     expect(await store.outbox.get(plain.seq)).toMatchObject({ file: undefined, reaction });
     expect((await store.outbox.withFiles(20)).map(({ text }) => text)).toEqual(["unsent", "recent"]);
   });

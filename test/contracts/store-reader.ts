@@ -25,6 +25,8 @@ async function fill(store: Store): Promise<void> {
 async function everything(reader: Omit<StoreReader, typeof Symbol.asyncDispose>): Promise<unknown> {
   return {
     ofTurn: await reader.messages.ofTurn("t"),
+    withSeqs: await reader.messages.withSeqs([1]),
+    members: await reader.chats.members(),
     waiting: await reader.messages.waitingByGroup(),
     groups: [await reader.groups.list(), await reader.groups.folders(), await reader.groups.folder("family")],
     chats: [await reader.chats.list(), await reader.chats.get("terminal", "chat")],

@@ -137,6 +137,10 @@ export function testBudgets(open: OpenStore): void {
       { key: "", ...two, calls: 2, usd: 0, unpricedCalls: 1 },
     ]);
     expect(await usage.sums("member", "2026-01-16")).toEqual([]);
+    expect(await usage.sums("day", "", { until: "2026-01-14" })).toMatchObject([{ key: "2026-01-14", calls: 1 }]);
+    expect(await usage.sums("model", "2026-01-15", { until: "2026-01-15", group: "work" })).toMatchObject([
+      { key: "offline/scripted", calls: 1 },
+    ]);
   });
 
   test("a warning of a day's budget is given once, also after a restart", async () => {

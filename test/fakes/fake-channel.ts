@@ -63,6 +63,12 @@ export class FakeChannel implements Channel {
     return this.#delivered.filter((message) => message.chat === chat).map((message) => message.text);
   }
 
+  /** Where they stood, and what they quoted. */
+  heardAs(chat: string): Pick<OutgoingMessage, "thread" | "quote">[] {
+    const there = this.#delivered.filter((message) => message.chat === chat);
+    return there.map(({ thread, quote }) => ({ thread, quote }));
+  }
+
   /** The next so many sends are refused. */
   failNextSends(count: number, failure: Error = new Error("the platform is down")): void {
     this.#failures = Array.from({ length: count }, () => failure);

@@ -31,6 +31,22 @@ test("a mention in a code block, in a quoted line or as part of a longer word do
   expect(model.requests).toHaveLength(1);
 });
 
+test("the answer to a message of a thread stands in that thread, and a command's too, and the model is told which is which", async () => {
+  await using running = await startModelHost(() => ({ text: "ok" }));
+  const { host, model } = running;
+
+  await host.say("family", "elsewhere", { thread: "T-2" });
+  const answer = await host.ask("family", "@crab hi", { id: "asked", thread: "T-1" });
+  const status = await host.ask("family", "/status", { id: "command", thread: "T-3" });
+  const other = await host.ask("family", "@crab again", { id: "plain" });
+
+  expect(answer).toMatchObject({ thread: "T-1", replyTo: "asked", inReplyTo: ["asked"] });
+  expect(status).toMatchObject({ kind: "notice", thread: "T-3", replyTo: "command" });
+  expect(other).toMatchObject({ thread: null, replyTo: "plain" });
+  expect(model.requests[0]?.lastText).toMatch(/thread="T-2">elsewhere[^]*thread="T-1">@crab hi/);
+  expect(model.requests[1]?.lastText).not.toContain("thread=");
+});
+
 test("nobody can forge a message, a sender or a line of the host", async () => {
   await using running = await startModelHost(() => ({ text: "ok" }));
   const { host, model } = running;

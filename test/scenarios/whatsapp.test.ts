@@ -39,6 +39,30 @@ test("an account that is linked by QR code is spoken to in both kinds of groups,
   expect(secrets.filter((secret) => written.includes(secret))).toEqual([]);
 });
 
+test("an answer quotes its question where others have spoken in between, and only there", async () => {
+  const gate = Promise.withResolvers<void>();
+  await using rig = await AppRig.start(async ({ lastText }) => {
+    if (lastText.includes("when do we leave?")) await gate.promise;
+    return { text: "At nine." };
+  });
+  const { ann, bob, family, whatsapp } = rig;
+
+  const asked = await ann.say(family, "@crab when do we leave?");
+  await expect.poll(() => rig.model.requests.length).toBe(1);
+  const between = await bob.say(family, "Has anybody seen my boots?");
+  const isTaken = async (): Promise<boolean> =>
+    (await whatsapp.observe()).receipts.some(({ ids }) => ids.includes(between));
+  await expect.poll(isTaken).toBe(true);
+  gate.resolve();
+  await expect.poll(() => bob.texts(family)).toEqual(["At nine."]);
+  await ann.say(family, "@crab sure?");
+  await expect.poll(() => bob.texts(family)).toEqual(["At nine.", "At nine."]);
+
+  const answers = (await bob.inbox()).map(({ content }) => content).filter(({ text }) => text === "At nine.");
+  expect(answers.map(({ about }) => about)).toEqual([asked, undefined]);
+  expect(answers[0]?.quoted).toEqual({ text: "@crab when do we leave?", author: `${ann.lid}@lid` });
+});
+
 test("an account that is linked by a code on the phone answers a member", async () => {
   await using rig = await AppRig.start(() => ({ text: "Hello!" }), { unlinked: true });
   const { ann, family, whatsapp } = rig;

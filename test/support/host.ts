@@ -27,6 +27,8 @@ export interface Reply {
   readonly group: string;
   readonly text: string;
   readonly inReplyTo: readonly string[];
+  readonly replyTo: string | null;
+  readonly thread: string | null;
   readonly turn: string | null;
   readonly kind: "reply" | "notice";
 }
@@ -46,6 +48,7 @@ export interface SayOptions {
   readonly sender?: { readonly id: string; readonly name: string };
   readonly mention?: boolean;
   readonly replyTo?: unknown;
+  readonly thread?: string;
 }
 
 export interface HostOptions {

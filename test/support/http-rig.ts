@@ -15,7 +15,12 @@ interface Answer {
 }
 
 interface Replies {
-  readonly replies: readonly { readonly seq: number; readonly group: string; readonly text: string }[];
+  readonly replies: readonly {
+    readonly seq: number;
+    readonly group: string;
+    readonly text: string;
+    readonly thread: string | null;
+  }[];
   readonly next: number;
 }
 

@@ -55,6 +55,33 @@ test("a message is reacted to, and what the agent is doing is one message that i
   expect((await rig.whatsapp.observe()).sends).toHaveLength(5);
 });
 
+test.each(["lid", "pn"] as const)(
+  "a quote shows whose words it is made of, as the group names its members (%s), on a file as well as on a text",
+  async (addressing) => {
+    await using rig = await WhatsAppRig.linked();
+    await using folder = await temporaryFolder();
+    const { ann, bob, group } = await rig.family(addressing);
+    const asked = await ann.say(group, "when?");
+    await expect.poll(() => rig.accepted.length).toBe(1);
+    const quote = { id: asked, sender: rig.accepted[0]?.sender.id ?? "", text: "when?" };
+    const path = join(folder.path, "copy");
+    await writeFile(path, "the plan");
+    const file = { path, name: "plan.pdf", mimeType: "application/pdf", bytes: 8 };
+
+    await rig.send(outgoing(group.id, 1, "At nine.", { quote }));
+    await rig.send(outgoing(group.id, 2, "The plan.", { quote, file }));
+    await rig.send(outgoing(group.id, 3, "Bye."));
+
+    await expect.poll(async () => (await bob.inbox()).length).toBe(3);
+    const author = addressing === "lid" ? `${ann.lid}@lid` : `${ann.pn}@s.whatsapp.net`;
+    const quoted = { about: asked, quoted: { text: "when?", author } };
+    const [text, document, plain] = (await bob.inbox()).map(({ content }) => content);
+    expect(text).toMatchObject({ kind: "text", text: "At nine.", ...quoted });
+    expect(document).toMatchObject({ kind: "document", text: "The plan.", ...quoted });
+    expect([plain?.text, plain?.about]).toEqual(["Bye.", undefined]);
+  },
+);
+
 test("a notice of the host mentions nobody, whatever words of strangers it holds", async () => {
   await using rig = await WhatsAppRig.linked();
   const { ann, bob, group } = await rig.family();

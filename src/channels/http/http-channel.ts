@@ -107,9 +107,9 @@ export class HttpChannel implements Channel {
       const reason = this.#arrivals.closed ? "the host is stopping" : "the host is starting";
       return { outcome: "refused", reason, retryAfterS: closedRetryAfterS, stopped: true };
     }
-    const { id, group, sender, text, mention, forwarded, replyTo: quote } = body;
+    const { id, group, sender, text, mention, forwarded, thread, replyTo: quote } = body;
     const attachments = body.attachments.length > 0 ? body.attachments.map(asAttachment) : undefined;
-    const said = { channel: this.name, chat: group, id, sender, text, mention, forwarded, quote, attachments };
+    const said = { channel: this.name, chat: group, id, sender, text, mention, forwarded, thread, quote, attachments };
     const accepting = this.#accept(said);
     this.#accepting.add(accepting);
     try {

@@ -12,16 +12,25 @@ export interface FileRequest {
   readonly Params: { readonly seq: string };
 }
 
-/** A message as readers get it; `href` is where its file can be fetched, with the same token. */
-export function asReply({ seq, group, text, inReplyTo, turn, kind, file, reaction }: OutgoingMessage): object {
+/**
+ * A message as readers get it; `href` is where its file can be fetched, with the same token. `replyTo` is the id of the message that it
+ * answers, the last one where it answers several.
+ */
+export function asReply({ seq, group, text, inReplyTo, thread, turn, kind, file, reaction }: OutgoingMessage): object {
+  const files = file
+    ? [{ name: file.name, mimeType: file.mimeType, bytes: file.bytes, href: `${filesPath}${seq}` }]
+    : [];
   return {
     seq,
     group,
     text,
     inReplyTo,
+    replyTo: inReplyTo.at(-1) ?? null,
+    thread: thread ?? null,
     turn: turn ?? null,
     kind,
-    ...(file && { file: { name: file.name, mimeType: file.mimeType, bytes: file.bytes, href: `${filesPath}${seq}` } }),
+    files,
+    ...(file && { file: files[0] }),
     ...(reaction && { reaction }),
   };
 }

@@ -26,6 +26,7 @@ const messageBody = z
     text: z.string().default(""),
     mention: z.boolean().default(false),
     forwarded: z.boolean().optional(),
+    thread: reference.optional(),
     replyTo: z.preprocess((value) => (typeof value === "string" ? { id: value } : value), replyTo).optional(),
     attachments: z.array(attachment).max(16).default([]),
   })

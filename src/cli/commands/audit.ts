@@ -7,6 +7,7 @@ import { readAudit } from "../../audit/read.ts";
 import type { VerifyResult } from "../../audit/verify/verify.ts";
 import { AppError } from "../../lib/app-error.ts";
 import { describeAuditFault, verifyHomeAudit } from "./audit/check.ts";
+import { addReportCommand } from "./audit/report.ts";
 import type { CommandContext } from "../context.ts";
 import { addLeaf } from "../context.ts";
 import { parseCount } from "./logs.ts";
@@ -20,8 +21,9 @@ interface Anchor {
 }
 
 export function addAuditCommand(program: Command, context: CommandContext): void {
-  const audit = program.command("audit").description("verify or read the audit log");
+  const audit = program.command("audit").description("verify, read or report the audit log");
   addVerifyCommand(audit, context);
+  addReportCommand(audit, context);
 
   addLeaf(audit, "tail", "the newest records")
     .option("--group <name>", "only this group")

@@ -152,9 +152,9 @@ function exceeded(
 }
 
 /** UTF-8 of all that its sender decides and the store keeps. */
-function storedBytes({ text, chat, id, sender, quote, attachments = [] }: IncomingMessage): number {
+function storedBytes({ text, chat, id, sender, quote, thread, attachments = [] }: IncomingMessage): number {
   const names = attachments.map(({ name = "" }) => name.slice(0, fileNameChars));
-  const parts = [text, chat, id, sender.id, sender.name, quote?.id, quote?.author, quote?.text, ...names];
+  const parts = [text, chat, id, thread, sender.id, sender.name, quote?.id, quote?.author, quote?.text, ...names];
   return parts.reduce((sum, part = "") => sum + Buffer.byteLength(part), 0);
 }
 

@@ -77,8 +77,13 @@ export class SqliteUsage implements UsageStore {
     });
   }
 
-  async sums(by: UsageBy, since: string): Promise<UsageSum[]> {
+  async sums(
+    by: UsageBy,
+    since: string,
+    { until, group }: NonNullable<Parameters<UsageStore["sums"]>[2]> = {},
+  ): Promise<UsageSum[]> {
     const key = keys[by];
+    const isWithin = sql`day >= ${since} and day <= ${until ?? "9999-12-31"} and (${group ?? null} is null or usage_calls.group_name = ${group ?? null})`;
     const { rows } = await this.#database.read((kysely) =>
       sql<Omit<UsageSum, "name" | "usd"> & { readonly nanoUsd: number; readonly name: string | null }>`
         select ${key} as key, max(${by === "member" ? sql`members.name` : sql`null`}) as name, sum(calls) as calls,
@@ -86,7 +91,7 @@ export class SqliteUsage implements UsageStore {
           sum(unpriced_calls) as unpricedCalls
         from usage_calls
         left join members on members.group_name = usage_calls.group_name and members.sender_id = usage_calls.member_id
-        where day >= ${since}
+        where ${isWithin}
         group by ${key}
         order by ${by === "day" ? sql`day` : sql`sum(nano_usd) desc, sum(input_tokens + output_tokens) desc, ${key}`}`.execute(
         kysely,

@@ -13,7 +13,7 @@ import { timedOut, ToolError, toToolOutput } from "../../protocol/tools.ts";
 import type { ToolOutput } from "../../protocol/tools.ts";
 import type { TurnTools } from "../../tools/conversation-tools.ts";
 import type { HostTool, HostToolOutput, Said, ToolPorts } from "../../tools/define-tool.ts";
-import { draftFor, placeOf } from "../turn-options.ts";
+import { answering, draftFor, placeOf } from "../turn-options.ts";
 import type { TurnOptions, TurnScope } from "../turn-options.ts";
 
 /** Messages, files and reactions that an agent may send in one turn besides its answer. */
@@ -156,8 +156,11 @@ export class HostTools {
     // What was told as timed out must not be sent afterwards.
     signal.throwIfAborted();
     const { group, turn } = this.#scope;
-    const draft = { ...draftFor(group, { kind: "reply", inReplyTo: [], turn: turn.id, text: said.text }), ...said };
-    await this.#options.store.outbox.add(draft, this.#options.clock.now());
+    const { store, clock } = this.#options;
+    // It answers nothing yet, but is said where the answer will be.
+    const { thread } = answering(await store.messages.ofTurn(turn.id));
+    const about = { inReplyTo: [], thread, turn: turn.id };
+    await store.outbox.add({ ...draftFor(group, { kind: "reply", ...about, text: said.text }), ...said }, clock.now());
     this.#options.deliver();
   }
 }

@@ -22,6 +22,8 @@ export interface Content {
   readonly mentions: readonly string[];
   /** The message that it answers, reacts to, edits or deletes. */
   readonly about: string | undefined;
+  /** What it shows of the message that it answers, and whose it says that is. */
+  readonly quoted?: { readonly text: string; readonly author: string };
   readonly file: { readonly name: string | undefined; readonly mimeType: string } | undefined;
 }
 
@@ -92,6 +94,8 @@ function idOf(key: proto.IMessageKey | null | undefined): string | undefined {
   return key?.id ?? undefined;
 }
 
-function contextOf(context: proto.IContextInfo | null | undefined): Pick<Content, "mentions" | "about"> {
-  return { mentions: context?.mentionedJid ?? [], about: context?.stanzaId ?? undefined };
+function contextOf(context: proto.IContextInfo | null | undefined): Pick<Content, "mentions" | "about" | "quoted"> {
+  const { mentionedJid, stanzaId, participant, quotedMessage } = context ?? {};
+  const quoted = quotedMessage && { text: contentOf(quotedMessage).text, author: participant ?? "" };
+  return { mentions: mentionedJid ?? [], about: stanzaId ?? undefined, ...(quoted && { quoted }) };
 }

@@ -194,14 +194,35 @@ describe("replies", () => {
 
   test("say all that a reader needs", async () => {
     await using rig = await openStarted();
-    rig.offer(reply(7, "hi", { group: "family", chat: "room-1" }));
+    const inReplyTo = ["said-1", "said-2"];
+    const about = { inReplyTo, files: [] };
+    rig.offer(reply(7, "hi", { group: "family", chat: "room-1", inReplyTo, thread: "T 1" }));
     rig.offer(reply(8, "full", { kind: "notice", turn: undefined, inReplyTo: [] }));
 
     const { replies, next } = await rig.replies("?after=0&wait=5");
 
     expect(replies).toEqual([
-      { seq: 7, group: "family", text: "hi", inReplyTo: ["said-1"], turn: "turn-1", kind: "reply" },
-      { seq: 8, group: "main", text: "full", inReplyTo: [], turn: null, kind: "notice" },
+      {
+        ...about,
+        seq: 7,
+        group: "family",
+        text: "hi",
+        replyTo: "said-2",
+        thread: "T 1",
+        turn: "turn-1",
+        kind: "reply",
+      },
+      {
+        seq: 8,
+        group: "main",
+        text: "full",
+        inReplyTo: [],
+        replyTo: null,
+        thread: null,
+        turn: null,
+        kind: "notice",
+        files: [],
+      },
     ]);
     expect(next).toBe(8);
   });

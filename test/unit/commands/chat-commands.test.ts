@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import type { Group } from "../../../src/domain/group.ts";
+import type { BudgetLimits, Group } from "../../../src/domain/group.ts";
 import type { OutgoingDraft } from "../../../src/domain/message.ts";
 import { mainSessionKey } from "../../../src/domain/session.ts";
 import type { Store } from "../../../src/stores/store.ts";
@@ -15,6 +15,10 @@ import { someGroup } from "../../support/some-group.ts";
 const family = someGroup("family", { channel: "terminal", chat: "chat" });
 const main = someGroup("main", { channel: "terminal", chat: "home", main: true });
 const estimateTokens = (): number => 1;
+
+function budget(usdPerDay: number): BudgetLimits {
+  return { usdPerDay, tokensPerDay: undefined };
+}
 
 interface Rig extends AsyncDisposable {
   readonly store: Store;
@@ -36,6 +40,9 @@ async function openRig(): Promise<Rig> {
       sessionOf: (group) => store.sessions.open(mainSessionKey(group), group.name),
       answer: async () => ({ text: "" }),
       describe: async () => "",
+      usageSums: (...query) => store.usage.sums(...query),
+      budgetsOf: () => ({ group: budget(0.5), total: budget(5) }),
+      now: () => Date.parse("2026-01-15T12:00:00Z"),
     },
     announce: async () => undefined,
     refused: async () => undefined,
@@ -118,6 +125,7 @@ test("/help lists what can be asked of the host here, a line each, and how to ad
     "/stop",
     "/new",
     "/status",
+    "/usage",
     "/whoami",
     "/help",
     expect.stringContaining("@crab"),

@@ -8,6 +8,7 @@ import { byMessage, say, step } from "../../contracts/store-setup.ts";
 import { openTestStore } from "../../support/open-test-store.ts";
 import { someGroup } from "../../support/some-group.ts";
 
+const noLimit = { tokensPerDay: undefined, usdPerDay: undefined };
 const byKey: Readonly<Record<string, Role>> = { "terminal:ann": "admin", "terminal:guy": "guest" };
 const people = [{ name: "ben", ids: ["terminal:ben", "terminal:ben-too"], role: undefined }];
 
@@ -30,6 +31,9 @@ async function openRig({ main = false } = {}) {
       sessionOf: async () => ({ id: session }),
       answer: async () => ({ text: "answered" }),
       describe: async () => "idle",
+      usageSums: async () => [],
+      budgetsOf: () => ({ group: noLimit, total: noLimit }),
+      now: () => 0,
     },
     announce: async () => undefined,
     refused: async (_group, { command }, needed) => void refusals.push(`${command} needs ${needed}`),

@@ -179,7 +179,15 @@ function idFrom(hex: string): string {
   return `3EB0${hex.slice(0, 18).toUpperCase()}`;
 }
 
-function partsOf({ text, file, reaction }: OutgoingMessage): Content[] {
+/** Only the first one quotes: the others follow it. */
+function partsOf(message: OutgoingMessage): Content[] {
+  const { quote } = message;
+  const [first, ...others] = unquotedPartsOf(message);
+  if (!first || !quote || (first.kind !== "text" && first.kind !== "file")) return first ? [first, ...others] : [];
+  return [{ ...first, quote }, ...others];
+}
+
+function unquotedPartsOf({ text, file, reaction }: OutgoingMessage): Content[] {
   if (reaction) return [{ kind: "reaction", ...reaction }];
   const said = toWhatsApp(text);
   const fits = file !== undefined && said.length <= captionChars && !file.mimeType.startsWith("audio/");

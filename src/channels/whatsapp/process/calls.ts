@@ -1,4 +1,4 @@
-import type { OutgoingFile } from "../../../domain/message.ts";
+import type { OutgoingFile, OutgoingQuote } from "../../../domain/message.ts";
 import type { Account, Arrival, GroupFacts } from "../arrival.ts";
 
 /** Which server is believed to be WhatsApp: the one with the real root key, with this one, or (for tests) any. */
@@ -25,12 +25,18 @@ export interface SendOrder {
   /** Our own; the same one is never shown twice. */
   readonly id: string;
   readonly content:
-    | { readonly kind: "text"; readonly text: string; readonly mentions: readonly string[] }
+    | {
+        readonly kind: "text";
+        readonly text: string;
+        readonly mentions: readonly string[];
+        readonly quote?: OutgoingQuote | undefined;
+      }
     | {
         readonly kind: "file";
         readonly file: OutgoingFile;
         readonly caption: string;
         readonly mentions: readonly string[];
+        readonly quote?: OutgoingQuote | undefined;
       }
     | { readonly kind: "edit"; readonly message: string; readonly text: string }
     | { readonly kind: "reaction"; readonly message: string; readonly sender: string; readonly emoji: string };

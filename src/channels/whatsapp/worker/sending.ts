@@ -1,5 +1,5 @@
 import { generateWAMessageContent, generateWAMessageFromContent, proto } from "@whiskeysockets/baileys";
-import type { AnyMessageContent, BinaryNode, WASocket } from "@whiskeysockets/baileys";
+import type { AnyMessageContent, BinaryNode, WAMessage, WASocket } from "@whiskeysockets/baileys";
 
 import { isGroupChat } from "../arrival.ts";
 import type { SendOrder, SendOutcome } from "../process/calls.ts";
@@ -80,9 +80,11 @@ export class Sending {
     const upload = socket.waUploadToServer;
     const made = await generateWAMessageContent(content, { upload, jid: order.chat });
     const ephemeralExpiration = groups.cached(order.chat)?.ephemeralDuration;
+    const quoted = await this.#quoted(order);
     const { message } = generateWAMessageFromContent(order.chat, made, {
       userJid: socket.user?.id ?? "",
       messageId: order.id,
+      ...(quoted && { quoted }),
       ...(ephemeralExpiration !== undefined && { ephemeralExpiration }),
     });
     if (!message) throw new Error("there is nothing to send");
@@ -97,6 +99,13 @@ export class Sending {
       return { text: content.text, edit: { remoteJid: chat, id: content.message, fromMe: true } };
     }
     return { react: { text: content.emoji, key: await this.#keyOf(chat, content) } };
+  }
+
+  async #quoted({ chat, content }: SendOrder): Promise<WAMessage | undefined> {
+    const quote = content.kind === "text" || content.kind === "file" ? content.quote : undefined;
+    if (!quote) return undefined;
+    const key = await this.#keyOf(chat, { message: quote.id, sender: quote.sender });
+    return { key, message: { conversation: quote.text } };
   }
 
   /** Groups name their members by LID or by phone number; the host knows people by LID. */

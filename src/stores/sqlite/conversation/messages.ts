@@ -60,6 +60,7 @@ export class SqliteMessages implements MessageStore {
           late: placed.late === true ? 1 : 0,
           sent_at: message.sentAt === undefined ? null : Math.round(Math.min(message.sentAt, placed.at)),
           forwarded: message.forwarded === true ? 1 : 0,
+          thread: message.thread ?? null,
         })
         .onConflict((conflict) => conflict.columns(["channel", "chat", "sender_id", "id"]).doNothing())
         .returning("seq")
@@ -194,6 +195,35 @@ export class SqliteMessages implements MessageStore {
     return rows.map((row) => row.group_name);
   }
 
+  async withSeqs(seqs: readonly number[]): Promise<StoredMessage[]> {
+    const rows = await this.#database.read((kysely) =>
+      kysely
+        .selectFrom("messages")
+        .selectAll()
+        .where(sql<boolean>`seq in (select value from json_each(${JSON.stringify(seqs)}))`)
+        .orderBy("seq")
+        .execute(),
+    );
+    return rows.map(toMessage);
+  }
+
+  async overtaken(group: GroupChat, id: string): Promise<StoredMessage | undefined> {
+    const [row, another] = await this.#database.read((kysely) =>
+      kysely
+        .selectFrom("messages")
+        .selectAll()
+        .where("channel", "=", group.channel)
+        .where("chat", "=", group.chat)
+        .where("id", "=", id)
+        .limit(2)
+        .execute(),
+    );
+    if (!row || another || row.group_name !== group.name || row.state === "context" || row.pruned === 1)
+      return undefined;
+    const later = await this.after(group, row.seq, 1);
+    return later.length > 0 ? toMessage(row) : undefined;
+  }
+
   async ofTurn(turn: string): Promise<StoredMessage[]> {
     const rows = await this.#database.read((kysely) =>
       kysely.selectFrom("messages").selectAll().where("turn", "=", turn).orderBy("seq").execute(),
@@ -253,6 +283,7 @@ export function toMessage(row: Row<"messages">): StoredMessage {
     receivedAt: row.received_at,
     sentAt: row.sent_at ?? undefined,
     forwarded: row.forwarded === 1 ? true : undefined,
+    thread: row.thread ?? undefined,
     pruned: row.pruned === 1 ? true : undefined,
   };
 }

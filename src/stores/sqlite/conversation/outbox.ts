@@ -184,6 +184,7 @@ export async function insertOutgoing(
       retried_at: null,
       file: draft.file === undefined ? null : JSON.stringify(draft.file),
       reaction: draft.reaction === undefined ? null : JSON.stringify(draft.reaction),
+      thread: draft.thread ?? null,
       accepted_at: null,
     })
     .returningAll()
@@ -206,6 +207,7 @@ function toOutgoing(row: Row<"outbox">): OutgoingMessage {
     text: row.text,
     inReplyTo: parseTexts(row.in_reply_to),
     turn: row.turn ?? undefined,
+    thread: row.thread ?? undefined,
     file: row.file === null ? undefined : parseOutgoingFile(row.file),
     reaction: row.reaction === null ? undefined : parseReaction(row.reaction),
     elapsedMs: row.elapsed_ms ?? undefined,

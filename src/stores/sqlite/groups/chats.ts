@@ -79,6 +79,13 @@ export class SqliteChats implements ChatStore {
         .execute(),
     );
   }
+
+  async members(): Promise<{ group: string; id: string; name: string }[]> {
+    const rows = await this.#database.read((kysely) =>
+      kysely.selectFrom("members").select(["group_name", "sender_id", "name"]).execute(),
+    );
+    return rows.map(({ group_name: group, sender_id: id, name }) => ({ group, id, name }));
+  }
 }
 
 function selectChats(kysely: Kysely<Tables>) {

@@ -88,7 +88,7 @@ const reaction: z.ZodType<OutgoingReaction> = z.strictObject({
 const members: z.ZodType<Sender[]> = z.array(z.strictObject({ id: z.string(), name: z.string() }));
 
 const replyTarget: z.ZodType<ReplyTarget> = z.discriminatedUnion("kind", [
-  z.strictObject({ kind: z.literal("chat"), channel: z.string(), chat: z.string() }),
+  z.strictObject({ kind: z.literal("chat"), channel: z.string(), chat: z.string(), thread: z.string().optional() }),
   z.strictObject({ kind: z.literal("session"), session: z.string() }),
   z.strictObject({ kind: z.literal("nowhere") }),
 ]);

@@ -295,6 +295,9 @@ const instructionsByFile = [
   `alter table group_folders drop column instructions_changed_at`,
 ];
 
+/* In which thread of its chat a message was said, or goes out. */
+const threads = [`alter table messages add column thread text`, `alter table outbox add column thread text`];
+
 /** Every migration by name; names sort in the order in which they run, and a name that was released is never changed. */
 export const migrations: Readonly<Record<string, Migration>> = {
   "0001-initial": { up: (database: Kysely<Tables>) => run(database, initialSchema) },
@@ -320,6 +323,7 @@ export const migrations: Readonly<Record<string, Migration>> = {
   "0021-budget-warnings": { up: (database: Kysely<Tables>) => run(database, budgetWarnings) },
   "0024-turn-origins": { up: (database: Kysely<Tables>) => run(database, turnOrigins) },
   "0031-instructions-by-file": { up: (database: Kysely<Tables>) => run(database, instructionsByFile) },
+  "0032-threads": { up: (database: Kysely<Tables>) => run(database, threads) },
 };
 
 async function run(database: Kysely<Tables>, statements: readonly string[]): Promise<void> {

@@ -25,6 +25,7 @@ interface MessageTable {
   readonly sent_at: number | null;
   readonly late: Generated<number>;
   readonly forwarded: Generated<number>;
+  readonly thread: string | null;
   readonly pruned: Generated<number>;
 }
 
@@ -206,6 +207,7 @@ interface OutboxTable {
   readonly retried_at: number | null;
   readonly file: string | null;
   readonly reaction: string | null;
+  readonly thread: string | null;
   readonly accepted_at: number | null;
   readonly pruned: Generated<number>;
 }

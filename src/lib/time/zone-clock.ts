@@ -1,0 +1,62 @@
+const fields = {
+  hourCycle: "h23",
+  year: "numeric",
+  month: "2-digit",
+  day: "2-digit",
+  hour: "2-digit",
+  minute: "2-digit",
+  second: "2-digit",
+} as const;
+
+/** Every offset from UTC that is in use changes at such a moment only. */
+const stepMs = 15 * 60_000;
+
+/** What the clocks of one time zone show, to the second and with the offset; quick when it is asked of times in order. */
+export class ZoneClock {
+  /** An IANA name. */
+  readonly zone: string;
+  readonly #format: Intl.DateTimeFormat;
+  #step = Number.NaN;
+  #offsetMs = 0;
+
+  /** Throws a RangeError for a zone that there is not. */
+  constructor(zone: string) {
+    this.#format = new Intl.DateTimeFormat("en", { ...fields, calendar: "gregory", timeZone: zone });
+    this.zone = zone;
+  }
+
+  /** `2026-01-15 13:30:05 +01:00` */
+  at(time: number): string {
+    const offset = this.#offsetAt(time);
+    const minutes = Math.abs(offset) / 60_000;
+    const hours = String(Math.floor(minutes / 60)).padStart(2, "0");
+    const rest = String(Math.floor(minutes % 60)).padStart(2, "0");
+    return `${new Date(time + offset).toISOString().slice(0, 19).replace("T", " ")} ${offset < 0 ? "-" : "+"}${hours}:${rest}`;
+  }
+
+  /** `2026-01-15` */
+  dayAt(time: number): string {
+    return new Date(time + this.#offsetAt(time)).toISOString().slice(0, 10);
+  }
+
+  /** When the clocks show this, which is given as if it were UTC: the first time, and just after it where they skip it. */
+  whenItShows(shown: number): number {
+    const early = shown - this.#offsetAt(shown - 86_400_000);
+    if (early + this.#offsetAt(early) === shown) return early;
+    const late = shown - this.#offsetAt(shown + 86_400_000);
+    return late + this.#offsetAt(late) === shown ? late : early;
+  }
+
+  #offsetAt(time: number): number {
+    const step = Math.floor(time / stepMs);
+    if (step !== this.#step) {
+      const from = step * stepMs;
+      const part = new Map(this.#format.formatToParts(from).map(({ type, value }) => [type, Number(value)]));
+      const of = (name: Intl.DateTimeFormatPartTypes): number => part.get(name) ?? 0;
+      const shown = Date.UTC(of("year"), of("month") - 1, of("day"), of("hour"), of("minute"), of("second"));
+      this.#offsetMs = shown - from;
+      this.#step = step;
+    }
+    return this.#offsetMs;
+  }
+}

@@ -1,0 +1,36 @@
+import { pino } from "pino";
+
+import { AuditLog } from "../../src/audit/log/log.ts";
+import type { AuditEntry, AuditType } from "../../src/audit/types.ts";
+import { prepareHome } from "../../src/config/home/home.ts";
+import { openStore } from "../../src/stores/catalog.ts";
+import type { Store } from "../../src/stores/store.ts";
+import { HandClock } from "../unit/audit/audit-home.ts";
+
+/** A record of a type that the host may not have yet. */
+export type AnyEntry = Omit<AuditEntry, "type"> & { readonly type: AuditType | (string & {}); readonly at?: string };
+
+/** Writes these records, each at its time, as a host of this home would that has ended; `more` fills its store. */
+export async function writeAudit(
+  root: string,
+  entries: readonly AnyEntry[],
+  more?: (store: Store) => Promise<void>,
+): Promise<void> {
+  const { paths, instance } = await prepareHome(root);
+  await using store = await openStore({ kind: "sqlite", path: paths.database });
+  const clock = new HandClock("2026-01-15T12:00:00.000Z");
+  await using log = await AuditLog.open({
+    folder: paths.audit,
+    keyFolder: paths.keys,
+    index: store.audit,
+    clock,
+    instance,
+    logger: pino({ level: "silent" }),
+  });
+  for (const { at, ...entry } of entries) {
+    if (at !== undefined) clock.set(at);
+    // The log takes what it is given; which types there are is known to the compiler only.
+    await log.append(entry as AuditEntry);
+  }
+  await more?.(store);
+}
