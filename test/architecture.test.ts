@@ -75,6 +75,7 @@ const allowed: Record<string, readonly string[]> = {
   "src/sandbox/egress": ["src/domain", "src/events/event.ts", "src/protocol/paths.ts"],
   "src/queue": ["src/domain", ...interfaces],
   "src/policy": ["src/domain", ...interfaces],
+  "src/approvals": ["src/domain", "src/policy", ...interfaces],
   // What the container's tools are is written where they run.
   "src/tools": [
     "src/domain",
@@ -91,9 +92,10 @@ const allowed: Record<string, readonly string[]> = {
   "src/http": [],
   "src/metrics": ["src/domain", ...interfaces],
   "src/operations": ["src/domain", "src/events", ...interfaces],
-  "src/control": ["src/operations/operations.ts", ...interfaces],
+  "src/control": ["src/operations/operations.ts", "src/operations/approval-answer.ts", ...interfaces],
   "src/commands": [
     "src/domain",
+    "src/approvals",
     "src/intake/addressing/mention.ts",
     "src/turns/closing-step.ts",
     "src/turns/turn-options.ts",
@@ -101,6 +103,7 @@ const allowed: Record<string, readonly string[]> = {
   ],
   "src/turns": [
     "src/domain",
+    "src/approvals",
     "src/protocol",
     "src/context",
     "src/sandbox/pool/hot-container.ts",
@@ -119,6 +122,7 @@ const allowed: Record<string, readonly string[]> = {
     "src/models/catalog.ts",
     "src/models/capabilities.ts",
     "src/tools",
+    "src/approvals/card.ts",
     "src/stores/catalog.ts",
     "src/operations/operations.ts",
     "src/wiring/stopped-host.ts",

@@ -32,6 +32,9 @@ export type AuditType =
   | "tool-call"
   | "tool-denied"
   | "tool-result"
+  | "approval-asked"
+  | "approval-decided"
+  | "approval-used"
   | "mailbox-violation"
   | "file-refused"
   // The way out, and what must not leave.

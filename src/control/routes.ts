@@ -6,6 +6,7 @@ import * as z from "zod";
 import { AppError, toError } from "../lib/app-error.ts";
 import type { Publish } from "../events/event.ts";
 import type { LoginEvent } from "../channels/channel.ts";
+import { approvalAnswer } from "../operations/approval-answer.ts";
 import type { Operations } from "../operations/operations.ts";
 
 export interface RouteOptions {
@@ -240,6 +241,35 @@ const routes: readonly Route<never>[] = [
   }),
   route({
     method: "GET",
+    path: "/approvals",
+    operation: "approvals.list",
+    parameters: z.strictObject({ group: name.optional(), all: z.literal("true").optional() }),
+    run: (host, { group, all }) => host.listApprovals({ group, all: all === "true" }),
+  }),
+  route({
+    method: "GET",
+    path: "/approvals/:code",
+    operation: "approvals.show",
+    parameters: z.strictObject({ code: name }),
+    run: (host, { code }) => host.showApproval(code),
+  }),
+  route({
+    method: "POST",
+    path: "/approvals/:code",
+    operation: "approvals.answer",
+    parameters: approvalAnswer.extend({ code: name }),
+    run: (host, { code, decision, scope, reason }) =>
+      host.answerApproval(code, { allow: decision === "allow", scope, reason }),
+  }),
+  route({
+    method: "DELETE",
+    path: "/approvals/:id",
+    operation: "approvals.revoke",
+    parameters: z.strictObject({ id: name }),
+    run: (host, { id }) => host.revokeApproval(id),
+  }),
+  route({
+    method: "GET",
     path: "/events",
     operation: "events.tail",
     parameters: z.strictObject({
@@ -332,7 +362,9 @@ type Recordable = Readonly<Record<string, string | number | boolean>>;
 
 /** What is said to an agent or in a chat stays in the store. */
 function recordable(parameters: object): Recordable {
-  const given = Object.entries(parameters).filter(([key, value]) => value !== undefined && key !== "text");
+  const given = Object.entries(parameters).filter(
+    ([key, value]) => value !== undefined && key !== "text" && key !== "reason",
+  );
   return Object.fromEntries(given) as Recordable;
 }
 

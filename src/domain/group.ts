@@ -21,7 +21,10 @@ export interface MountRequest {
 /** What programs of the host's user run by themselves in a folder with a repository. */
 export const protectedByDefault: readonly string[] = [".git/hooks", ".git/config"];
 
-export type ToolVerdict = "allow" | "deny";
+/** `ask`: people of the chat decide about each call. */
+export const toolVerdicts = ["allow", "ask", "deny"] as const;
+
+export type ToolVerdict = (typeof toolVerdicts)[number];
 
 /** Verdicts by tool name; `default` for tools that are not named. */
 export interface ToolPolicy {

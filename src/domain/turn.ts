@@ -48,7 +48,13 @@ export interface PacedTurn {
 /** One thing that happened in a turn, stored before it is acted on. */
 export type StepBody =
   | ({ readonly kind: "user" } & UserContent)
-  | { readonly kind: "model"; readonly answer: ModelAnswer; readonly denied: readonly ToolResult[] }
+  | {
+      readonly kind: "model";
+      readonly answer: ModelAnswer;
+      readonly denied: readonly ToolResult[];
+      /** Ids of the calls that people were asked about; absent: none. */
+      readonly asked?: readonly string[] | undefined;
+    }
   | { readonly kind: "tools"; readonly results: readonly ToolResult[] };
 
 /** `seq` orders the steps of a session; `tokens` is our estimate of what the step adds to the prompt. */

@@ -2,7 +2,7 @@ import type { Group } from "../domain/group.ts";
 import type { ToolCall, ToolDefinition } from "../domain/model.ts";
 import { judgeToolCall } from "../policy/tool-policy.ts";
 import type { Decision } from "../policy/tool-policy.ts";
-import type { AnnouncedTool } from "../protocol/tools.ts";
+import type { AnnouncedTool, ToolRisk } from "../protocol/tools.ts";
 import type { SessionStore } from "../stores/store.ts";
 import type { Tool } from "./catalog.ts";
 import type { ChannelAbility } from "./define-tool.ts";
@@ -90,14 +90,22 @@ function judge(
   const tool = registry.get(call.name);
   if (!tool) return deny(unknownTool(call.name, names));
   const withheld = registry.withheld(tool, audience);
-  if (withheld === "policy") return judgeToolCall(call, group.policy);
+  const decision = judgeToolCall({ name: call.name, risk: riskOf(tool, call.input) }, group.policy);
+  if (withheld === "policy") return decision;
   if (withheld === "channel")
     return deny(`"${call.name}" does not work here: this chat has no ${abilityOf(tool)}. Do without it.`);
   if (withheld === "model") return deny("This model cannot call tools. Do without them.");
   if (withheld === "vision") return deny("This model cannot be shown images. Do without it.");
   if (!names.includes(call.name))
     return deny(`"${call.name}" is new: it can be used in the next conversation. Do without it for now.`);
-  return { verdict: "allow" };
+  return decision;
+}
+
+/** Input that the tool does not understand is the worst that it could be. */
+function riskOf(tool: Tool, input: unknown): ToolRisk {
+  if (typeof tool.risk === "string") return tool.risk;
+  const parsed = tool.input.safeParse(input);
+  return parsed.success ? tool.risk(parsed.data) : "high";
 }
 
 function unknownTool(name: string, names: readonly string[]): string {

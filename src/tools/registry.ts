@@ -59,7 +59,7 @@ export class ToolRegistry {
 
   /** Why the audience does not get this tool; undefined when it does. */
   withheld(tool: Tool, { policy, channelCan, modelCallsTools, modelSees }: Audience): Withheld | undefined {
-    if (judgeToolCall(tool, policy).verdict === "deny") return "policy";
+    if (judgeToolCall({ name: tool.name, risk: "high" }, policy).verdict === "deny") return "policy";
     const ability = abilityOf(tool);
     if (ability !== undefined && !channelCan(ability)) return "channel";
     if (!modelCallsTools) return "model";

@@ -32,6 +32,7 @@ import { messagesPerStep } from "../turns/steps/turn-intake.ts";
 import { openContainers, openEngineLater, reviewMounts } from "./containers.ts";
 import type { ChannelResources } from "./channels.ts";
 import type { AppContext } from "./context.ts";
+import { createApprovals } from "./approvals.ts";
 import { buildEntrances, startChannels } from "./entrances.ts";
 import type { Entrances } from "./entrances.ts";
 import { openEngineWait } from "./engine-wait.ts";
@@ -93,10 +94,7 @@ export async function startHost(options: HostOptions, signal?: AbortSignal): Pro
   served = groups;
   const outbox = stack.use(createOutbox(context, entrances));
   const tell = tellOperator(context, { groups, outbox, entrances });
-  const retrying = new RetryingStore(context.store, {
-    logger: context.logger,
-    onTrouble: (error) => guard.failed(error),
-  });
+  const retrying = createRetrying(context, guard);
   const deliver = (): void => outbox.wake();
   const patient = patientContext(context, retrying);
   const containers = await openContainers(patient, stack, { engine, deliver, tell, egress: options.egress });
@@ -106,7 +104,9 @@ export async function startHost(options: HostOptions, signal?: AbortSignal): Pro
   const files = stack.use(await openOutgoingFiles(context));
   const pace = createPace(context);
   const progress = stack.use(createProgress(context, { entrances, outbox }));
+  const approvals = createApprovals(context, stack, { wake: (queued) => work.queue.wake(queued), deliver });
   const runner = createTurns(patient, containers, {
+    ...approvals.forTurns,
     pace,
     progress,
     deliver,
@@ -130,7 +130,7 @@ export async function startHost(options: HostOptions, signal?: AbortSignal): Pro
   const accept = await createIntake(context, stack, { ...shared, guard, pace, progress });
   const reloader = openReloader(context, stack, { ...shared, ...options, folders, containers, chats, tell });
   const stopAsked = Promise.withResolvers<void>();
-  const asked = { admissions, reloader, stop: stopAsked.resolve };
+  const asked = { admissions, approvals, reloader, stop: stopAsked.resolve };
   const operated = { ...shared, ...asked, containers, intake: () => guard.state(), chats };
   const operations = createHostOperations(context, operated);
   stack.use(await openControl(context, operations));
@@ -139,7 +139,7 @@ export async function startHost(options: HostOptions, signal?: AbortSignal): Pro
   guard.open();
   stack.defer(() => guard.close());
   await startChannels(entrances, { accept, outbox, chats, alert: createAlert(tell) });
-  await resume(context, groups, work);
+  await resume(context, groups, { ...work, ...approvals });
   outbox.wake();
   return running(stack.move(), { guard, entrances, work, outbox, retrying, reloader, stopAsked: stopAsked.promise });
 }
@@ -179,6 +179,10 @@ function toolsOf(context: AppContext): Parameters<typeof createTurns>[2]["tools"
 function createPace(context: AppContext): TurnPace {
   const { store, clock } = context;
   return new TurnPace({ turns: store.turns, limitsOf: (group) => paceLimits(context, group), clock });
+}
+
+function createRetrying({ store, logger }: AppContext, guard: IntakeGuard): RetryingStore {
+  return new RetryingStore(store, { logger, onTrouble: (error) => guard.failed(error) });
 }
 
 /** What turns are worked on with: trouble of the machine is waited for. */

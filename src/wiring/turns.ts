@@ -34,7 +34,15 @@ export function createTurns(
     ...work
   }: Pick<
     TurnOptions,
-    "deliver" | "workAdded" | "untilWritable" | "keepFile" | "formatReply" | "formatNotice" | "tellFailure"
+    | "askPeople"
+    | "asked"
+    | "deliver"
+    | "workAdded"
+    | "untilWritable"
+    | "keepFile"
+    | "formatReply"
+    | "formatNotice"
+    | "tellFailure"
   > & {
     readonly pace: TurnPace;
     readonly progress: Progress;
@@ -57,7 +65,7 @@ export function createTurns(
     store,
     leases,
     pool,
-    ask: createAskModel({ store, toolsOf, prompts }),
+    askModel: createAskModel({ store, toolsOf, prompts }),
     changeSince: (scope) => prompts.changeSince(scope),
     render: (messages, { settings: { agentName, timeZone }, ...more }) =>
       renderMessages({ messages, ...more, agentName, timeZone, idOf }),
@@ -84,7 +92,7 @@ function createObservers({
 }: Pick<Containers, "mounts"> &
   Pick<TurnOptions, "formatReply"> & { readonly pace: TurnPace; readonly progress: Progress }): Pick<
   TurnOptions,
-  "began" | "doing" | "ended"
+  "began" | "doing" | "ended" | "parked"
 > {
   return {
     began: ({ group, session, turn }, messages) => {
@@ -96,6 +104,7 @@ function createObservers({
     doing: (scope, calls) => {
       progress.doing(scope.turn.id, () => describeActivity(calls, (text) => formatReply(text, scope)));
     },
+    parked: ({ turn }) => progress.ended(turn.id),
     ended: ({ turn }) => {
       pace.ended(turn);
       progress.ended(turn.id);

@@ -1,5 +1,6 @@
 import { describe } from "vitest";
 
+import { testApprovals } from "./store-approvals.ts";
 import { testAuditIndex } from "./store-audit-index.ts";
 import { testBlobs } from "./store-blobs.ts";
 import { testChannelState } from "./store-channel-state.ts";
@@ -34,6 +35,7 @@ export function storeContract(name: string, { open, openReader }: StoreAdapter):
     interventions: testInterventions,
     sessions: testSessions,
     work: testWork,
+    approvals: testApprovals,
     leases: testLeases,
     "groups and chats": testGroupsAndChats,
     "chats of one name": testChatIdentity,

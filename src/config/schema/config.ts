@@ -1,6 +1,6 @@
 import * as z from "zod";
 
-import { protectedByDefault } from "../../domain/group.ts";
+import { protectedByDefault, toolVerdicts } from "../../domain/group.ts";
 import type { ProviderSettings } from "../../models/define-provider.ts";
 import { type Adapters, channelsOfEveryHome, providersOfEveryHome } from "../adapters.ts";
 import { events, groupLimits, intake, limits, store } from "./intake.ts";
@@ -38,17 +38,33 @@ const budgets = z
   .describe("What calls of models may use in a day (UTC).");
 
 const policy = z.strictObject({
-  default: z.enum(["allow", "deny"]).default("allow").describe("For tools that are not named."),
+  default: z.enum(toolVerdicts).default("allow").describe("For tools that are not named."),
   tools: z
-    .record(z.string(), z.enum(["allow", "deny"]))
+    .record(z.string(), z.enum(toolVerdicts))
     .default({})
     .meta({ description: "`crabpot tools list` has the names.", examples: [{ shell: "deny" }] }),
 });
 
+const approvals = z
+  .strictObject({
+    expiresMinutes: z
+      .number()
+      .min(1)
+      .max(7 * 24 * 60)
+      .default(30)
+      .describe("A call that nobody has answered for by then is denied."),
+    approvers: z
+      .enum(["member", "admin", "owner"])
+      .default("admin")
+      .describe("The least role that may answer, where a rule says nothing else."),
+  })
+  .prefault({})
+  .describe("How people are asked about tool calls.");
+
 /** What a group says about tools; what it leaves out is as in the policy for everybody. */
 const groupPolicy = z.strictObject({
-  default: z.enum(["allow", "deny"]).optional(),
-  tools: z.record(z.string(), z.enum(["allow", "deny"])).default({}),
+  default: z.enum(toolVerdicts).optional(),
+  tools: z.record(z.string(), z.enum(toolVerdicts)).default({}),
 });
 
 const mount = z.strictObject({
@@ -304,6 +320,7 @@ export function configSchema(adapters: Adapters) {
     models: modelsOf(adapters).prefault({}).describe("Which models answer, and with which keys."),
     budgets,
     policy: policy.prefault({}).describe("Which tools agents may use."),
+    approvals,
     channels: channelsOf(adapters)
       .default(channelsOfEveryHome(adapters))
       .describe("Where people and programs talk to agents."),

@@ -43,9 +43,9 @@ export class TurnSteps {
     return progress;
   }
 
-  /** Adds one that takes no messages, of this moment. */
-  addNow(body: StepBody): Promise<void> {
-    return this.add({ body, tokens: this.#options.estimateTokens(body), at: this.#options.clock.now() });
+  /** Adds one that takes no messages, of this moment; with it, people are asked these. */
+  addNow(body: StepBody, asks: NewStep["asks"] = []): Promise<void> {
+    return this.add({ body, tokens: this.#options.estimateTokens(body), at: this.#options.clock.now(), asks });
   }
 }
 

@@ -5,6 +5,7 @@ import type { StoredMessage } from "../../../domain/message.ts";
 import type { InterventionStore, PendingCommand, SetAside, SetAsideWords } from "../../store.ts";
 import type { Database } from "../database.ts";
 import { isOf, isWaiting, toMessage } from "./messages.ts";
+import { answerApproval, hasUnreleased } from "./approval-rows.ts";
 import { insertOutgoing } from "./outbox.ts";
 import { settleRequest } from "../groups/requests.ts";
 import { renewSession } from "./sessions.ts";
@@ -60,8 +61,10 @@ export class SqliteInterventions implements InterventionStore {
       for (const { id } of found.work) await dropWork(transaction, id, "stopped in the chat");
       if (change.renews !== undefined) await renewSession(transaction, change.renews, seq);
       if (change.settles) await settleRequest(transaction, change.settles);
-      await conclude(transaction, found, { at: change.at, words: change.tell(found) });
-      return found;
+      const answered = change.answers && (await answerApproval(transaction, change.answers));
+      const all = { ...found, answered };
+      await conclude(transaction, all, { at: change.at, words: change.tell(all) });
+      return all;
     });
   }
 
@@ -126,6 +129,8 @@ async function workBefore(
 async function workOlderThan(transaction: Transaction<Tables>, group: GroupChat, before: number): Promise<SetAside> {
   const turns = [];
   for (const running of await runningTurns(transaction, group)) {
+    // It has waited for people, who have a time of their own.
+    if (await hasUnreleased(transaction, running.turn.id)) continue;
     const { at } = await transaction
       .selectFrom("steps")
       .select((select) => select.fn.max("at").as("at"))

@@ -10,6 +10,7 @@ import type { NewStep, TurnOutline, TurnStore } from "../../store.ts";
 import { referToBlobs } from "../blobs.ts";
 import { type Database } from "../database.ts";
 import { parseReplyTarget, parseStepBody, parseTexts, parseTimes } from "../schema/json-columns.ts";
+import { cancelApprovals, insertApprovals } from "./approval-rows.ts";
 import { insertOutgoing } from "./outbox.ts";
 import type { Row, Tables } from "../schema/tables.ts";
 import { outlineTurns } from "./turn-outlines.ts";
@@ -230,6 +231,7 @@ export async function finishTurn(
     .where("state", "=", "taken")
     .execute();
   if (turn.cause !== "message") await settleWork(transaction, id);
+  await cancelApprovals(transaction, id, end.at);
   for (const work of end.work ?? []) await insertWork(transaction, work, end.at);
   const outgoing = [];
   for (const draft of end.outgoing) outgoing.push(await insertOutgoing(transaction, draft, end.at));
@@ -253,6 +255,7 @@ async function appendStep(transaction: Transaction<Tables>, turn: Row<"turns">, 
     .returningAll()
     .executeTakeFirstOrThrow();
   await referToBlobs(transaction, row, blobsOf(step.body));
+  await insertApprovals(transaction, { turn, step: row.seq, asks: step.asks ?? [] });
   return toStep(row);
 }
 
@@ -304,7 +307,8 @@ function refuseFenced(lease: Lease | undefined, current: number): void {
   );
 }
 
-async function runningTurn(transaction: Transaction<Tables>, id: string, lease?: Lease): Promise<Row<"turns">> {
+/** AppErrors `conflict` for a turn that has ended, `fenced` for a lease that is not its session's last one. */
+export async function runningTurn(transaction: Transaction<Tables>, id: string, lease?: Lease): Promise<Row<"turns">> {
   const row = await findTurn(transaction, id, lease);
   if (row.state !== "running")
     throw new AppError("conflict", `Turn ${id} is ${row.state}: nothing can be added to it.`);

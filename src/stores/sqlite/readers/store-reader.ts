@@ -17,6 +17,7 @@ import { SqliteOutbox } from "../conversation/outbox.ts";
 import { SqliteSessions } from "../conversation/sessions.ts";
 import { SqliteTurns } from "../conversation/turns.ts";
 import { SqliteUsage } from "../usage.ts";
+import { SqliteApprovals } from "../conversation/approvals.ts";
 import { SqliteWork } from "../conversation/work.ts";
 
 /** Throws AppError `store_failed` when there is no such file, or when it was written by an earlier or a newer version. */
@@ -32,6 +33,7 @@ export async function openSqliteStoreReader(path: string): Promise<StoreReader> 
     sessions: new SqliteSessions(database),
     turns: new SqliteTurns(database),
     work: new SqliteWork(database),
+    approvals: new SqliteApprovals(database),
     outbox: new SqliteOutbox(database),
     executionPoints: new SqliteExecutionPoints(database),
     usage: new SqliteUsage(database),

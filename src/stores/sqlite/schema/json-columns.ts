@@ -1,7 +1,7 @@
 import * as z from "zod";
 
 import type { ToldFacts } from "../../../domain/conversation.ts";
-import { protectedByDefault, type Group, type MountRequest } from "../../../domain/group.ts";
+import { protectedByDefault, toolVerdicts, type Group, type MountRequest } from "../../../domain/group.ts";
 import type { OutgoingFile, OutgoingReaction, Quote, Sender, StoredAttachment } from "../../../domain/message.ts";
 import type { ToolDefinition, ToolResult } from "../../../domain/model.ts";
 import type { BlobPart, Part } from "../../../domain/part.ts";
@@ -44,7 +44,12 @@ const answer = z.strictObject({
 const stepBody: z.ZodType<StepBody> = z.union([
   z.discriminatedUnion("kind", [
     z.strictObject({ kind: z.literal("user"), text: z.string() }),
-    z.strictObject({ kind: z.literal("model"), answer, denied: z.array(toolResult) }),
+    z.strictObject({
+      kind: z.literal("model"),
+      answer,
+      denied: z.array(toolResult),
+      asked: z.array(z.string()).optional(),
+    }),
     z.strictObject({ kind: z.literal("tools"), results: z.array(toolResult) }),
   ]),
   z.strictObject({ kind: z.literal("user"), parts: z.array(part) }),
@@ -98,7 +103,7 @@ const toldFacts: z.ZodType<ToldFacts> = z.strictObject({
 });
 
 const limit = z.number().optional();
-const verdict = z.enum(["allow", "deny"]);
+const verdict = z.enum(toolVerdicts);
 
 const mount: z.ZodType<MountRequest> = z.strictObject({
   source: z.string(),

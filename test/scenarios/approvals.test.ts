@@ -1,0 +1,155 @@
+import { expect, test } from "vitest";
+
+import { jsonLines } from "../support/crabpot.ts";
+import type { Reply, TestHost } from "../support/host.ts";
+import { groupOf, startModelHost } from "../support/model-host.ts";
+import type { ModelScript } from "../support/model-servers/model-server.ts";
+
+const asks = { policy: { tools: { shell: "ask" } } };
+const code = /Code ([0-9A-Z]{6})/;
+
+/** Runs this once, then says what it was told about it. */
+function running(command: string): ModelScript {
+  return ({ toolOutputs }) => {
+    const result = toolOutputs.at(-1);
+    return result === undefined ? { toolCalls: [{ name: "shell", input: { command } }] } : { text: `so: ${result}` };
+  };
+}
+
+/** Runs a command and writes a file, in one answer; then says what it was told. */
+const both: ModelScript = ({ toolOutputs }) => {
+  if (toolOutputs.length > 0) return { text: toolOutputs.join(" | ") };
+  return {
+    toolCalls: [
+      { name: "shell", input: { command: "echo x > bad" } },
+      { name: "write_file", input: { path: "good", content: "x" } },
+    ],
+  };
+};
+
+/** The card that asks, as soon as it is in the chat. */
+async function card(host: TestHost, after = 0): Promise<Reply & { readonly code: string }> {
+  await expect
+    .poll(async () => (await host.replies(after)).some(({ text }) => code.test(text)), { timeout: 60_000 })
+    .toBe(true);
+  const found = (await host.replies(after)).find(({ text }) => code.test(text));
+  if (!found) throw new Error("there is no card");
+  return { ...found, code: code.exec(found.text)?.[1] ?? "" };
+}
+
+async function approvals(host: TestHost, ...args: string[]): Promise<Record<string, unknown>[]> {
+  return jsonLines((await host.cli("approvals", "list", "--all", ...args, "--json")).stdout);
+}
+
+test("an approved command runs once, exactly as it was shown; until then nothing runs and other groups go on", async () => {
+  const marks = running("echo ran >> marks; cat marks");
+  await using home = await startModelHost(
+    (request) => (groupOf(request) === "work" ? { text: "working" } : marks(request)),
+    {
+      groups: { family: {}, work: { policy: { tools: { shell: "allow" } } } },
+      config: { ...asks, sessions: { maxHot: 1 } },
+    },
+  );
+  const { host } = home;
+  const said = await host.say("family", "@crab do it");
+
+  const asked = await card(host);
+  const other = await host.ask("work", "@crab hello");
+  const listed = await approvals(host);
+  const status = await host.cli("status", "--json");
+  const running1 = jsonLines((await host.cli("turns", "list", "--state", "running", "--json")).stdout);
+  const allowed = await host.cli("approvals", "allow", asked.code.toLowerCase(), "--json");
+  const answer = await host.replyTo(said.id);
+  const again = await host.cli("approvals", "deny", asked.code);
+
+  expect(asked.kind).toBe("notice");
+  expect(asked.text).toContain("\n```\necho ran >> marks; cat marks\n```\n");
+  expect(asked.text).toContain('"Ann"');
+  expect(other.text).toBe("working");
+  expect(listed).toMatchObject([
+    {
+      code: asked.code,
+      group: "family",
+      tool: "shell",
+      input: '{"command":"echo ran >> marks; cat marks"}',
+      reason: "policy.tools.shell",
+      risk: "high",
+      asker: "http:ann",
+      state: "open",
+    },
+  ]);
+  expect(JSON.parse(status.stdout)).toMatchObject({ approvals: 1 });
+  expect(running1).toHaveLength(1);
+  expect(allowed).toMatchObject({ code: 0 });
+  expect(answer.text).toMatch(/^so: ran\n\[exit code 0/);
+  expect(await host.readGroupFile("family", "marks")).toBe("ran\n");
+  expect(again).toMatchObject({ code: 1 });
+  expect(again.stderr).toContain("already decided");
+  const [turn] = jsonLines((await host.cli("turns", "list", "--group", "family", "--json")).stdout);
+  const shown = JSON.parse((await host.cli("turns", "show", String(turn?.["id"]), "--json")).stdout) as object;
+  expect(shown).toMatchObject({
+    turn: { state: "done", attempts: 1 },
+    approvals: [{ code: asked.code, state: "allowed", decidedBy: "operator" }],
+  });
+  const types = jsonLines((await host.cli("events", "tail", "--after", "0", "--type", "approval.*", "--json")).stdout);
+  expect(types.map(({ type }) => type)).toEqual(["approval.asked", "approval.decided", "approval.used"]);
+  expect(await host.cli("audit", "verify")).toMatchObject({ code: 0 });
+});
+
+test("a denied command does not run, and the model is told by whom and why; what waits with it does run", async () => {
+  await using home = await startModelHost(both, { config: asks });
+  const { host } = home;
+  const said = await host.say("family", "@crab do it");
+  const asked = await card(host);
+  expect(await host.readGroupFile("family", "good")).toBe("");
+
+  await host.cli("approvals", "deny", asked.code, "--reason", "not today");
+
+  const answer = await host.replyTo(said.id);
+  expect(answer.text).toMatch(/denied by owner: not today \| /);
+  expect(await host.readGroupFile("family", "good")).toBe("x");
+  expect(await host.readGroupFile("family", "bad")).toBe("");
+  expect((await host.replies()).map(({ text }) => text)).toContainEqual(
+    `The operator has denied shell (${asked.code}): not today`,
+  );
+});
+
+test("a stop ends a turn that waits for people, and nobody can allow its command any more", async () => {
+  await using home = await startModelHost(running("echo x > bad"), { config: asks });
+  const { host } = home;
+  const said = await host.say("family", "@crab do it");
+  const asked = await card(host);
+  await host.say("family", "@crab and hurry");
+  await expect
+    .poll(async () => (await host.replies()).map(({ text }) => text).join("\n"))
+    .toContain(`when ${asked.code} has been answered`);
+  await host.say("family", "@crab please");
+
+  const stopped = await host.ask("family", "/stop");
+
+  expect(stopped.inReplyTo).toContain(said.id);
+  expect(await host.cli("approvals", "allow", asked.code)).toMatchObject({ code: 1 });
+  expect(await approvals(host)).toMatchObject([{ state: "cancelled" }]);
+  expect((await host.replies()).filter(({ text }) => text.includes("I go on when"))).toHaveLength(1);
+  expect(await host.readGroupFile("family", "bad")).toBe("");
+});
+
+test("killed while it waits, with its container gone, the turn goes on where it was when people have answered", async () => {
+  await using home = await startModelHost(running("echo ran >> marks"), { config: asks });
+  const { host } = home;
+  const said = await host.say("family", "@crab do it");
+  const asked = await card(host);
+  await host.end("SIGKILL");
+  await host.removeContainers();
+  const offline = await approvals(host);
+  await host.boot();
+  await host.end("SIGTERM");
+  await host.boot();
+
+  await host.cli("approvals", "allow", asked.code);
+
+  expect((await host.replyTo(said.id)).text).toContain("[exit code 0");
+  expect(offline).toMatchObject([{ code: asked.code, state: "open" }]);
+  expect(await host.readGroupFile("family", "marks")).toBe("ran\n");
+  expect((await host.replies()).filter(({ text }) => code.test(text))).toHaveLength(1);
+});
