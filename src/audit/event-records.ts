@@ -31,6 +31,7 @@ export const auditRecords: { readonly [Type in EventType]: Audited<Type> } = {
   "operation.ended": "control-request",
   "http.refused": "http-refused",
   "message.received": "message-in",
+  "access.refused": "access-refused",
   "command.given": "command",
   "intake.stopped": "intake-stopped",
   "intake.resumed": "intake-resumed",

@@ -14,6 +14,9 @@ export type AuditType =
   // What people said and what became of it.
   | "message-in"
   | "command"
+  | "access-refused"
+  | "pairing-request"
+  | "person-paired"
   | "turn-start"
   | "turn-end"
   | "delivery"

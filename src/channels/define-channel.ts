@@ -94,6 +94,8 @@ export interface ChannelDefinition<Settings = unknown> {
   remarks?(settings: Settings): readonly string[];
   /** Why there cannot be a chat with this id, as the end of a sentence that begins with it; undefined: there may be one. Left out: always. */
   judgeChat?(id: string): string | undefined;
+  /** The same for the id of somebody who writes. */
+  judgeSender?(id: string): string | undefined;
   /** Chats that are no group become one when somebody writes there. */
   registersChats?(settings: Settings): boolean;
   /**

@@ -6,11 +6,12 @@ import { help } from "./help.ts";
 import { newConversation } from "./new.ts";
 import { status } from "./status.ts";
 import { stop } from "./stop.ts";
+import { whoami } from "./whoami.ts";
 
 /** In the order in which `/help` lists them. */
-const chatCommands: readonly ChatCommand[] = [stop, newConversation, status, help, approve, deny];
+const chatCommands: readonly ChatCommand[] = [stop, newConversation, status, whoami, help, approve, deny];
 
-/** What can be given in this group. */
+/** What can be given in this group by somebody; each needs its role. */
 export function commandsOf(group: Pick<Group, "main">): readonly ChatCommand[] {
-  return chatCommands.filter((command) => command.for === "members" || group.main);
+  return chatCommands.filter((command) => group.main || !command.inMainGroups);
 }

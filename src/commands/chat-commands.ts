@@ -1,6 +1,7 @@
 import type { Group } from "../domain/group.ts";
 import type { OutgoingDraft } from "../domain/message.ts";
 import type { StepBody, Turn } from "../domain/turn.ts";
+import { isAtLeast, type Role } from "../domain/role.ts";
 import type { Clock } from "../lib/time/clock.ts";
 import type { InterventionStore, PendingCommand, SetAside, SetAsideWords } from "../stores/store.ts";
 import { closingStep } from "../turns/closing-step.ts";
@@ -14,10 +15,14 @@ export interface ChatCommandOptions {
   readonly services: CommandServices;
   /** Puts on record that the command is going to be carried out. */
   readonly announce: (group: Group, pending: PendingCommand) => Promise<void>;
+  /** Puts on record that it is not, because its sender may not. */
+  readonly refused: (group: Group, pending: PendingCommand, needed: Role) => Promise<void>;
   /** The store has ended this turn: whoever works on it has to let go. */
   readonly turnEnded: (turn: Turn, reason: string) => Promise<void>;
   /** A new conversation has begun: ends the container of the old one, with all that still runs in it. */
   readonly conversationEnded: (group: Group) => Promise<void>;
+  /** What people were asked was answered. */
+  readonly answered: () => void;
   readonly estimateTokens: (step: StepBody) => number;
   readonly deliver: () => void;
   readonly clock: Clock;
@@ -37,39 +42,49 @@ export function createChatCommands(options: ChatCommandOptions): RunChatCommands
       const at = options.clock.now();
       const reason = stoppedBy(pending.message.sender);
       const outcome = await outcomeOf(options, group, pending);
-      const { text, stops = false, renews, settles, outgoing = [] } = outcome;
+      const { text, stops = false, choose, renews, settles, answers, outgoing = [] } = outcome;
       const done = await interventions.carryOut(pending.message.seq, {
         at,
         stops,
+        choose,
         renews,
         settles,
-        tell: (found): SetAsideWords => {
-          const said = typeof text === "string" ? text : text(found);
+        answers: answers && { ...answers, at },
+        tell: (ended, found): SetAsideWords => {
+          const said = typeof text === "string" ? text : text(ended, found);
           return {
             reason,
             lastStep: closingStep(reason, { at, estimateTokens: options.estimateTokens }),
-            outgoing: [noticeFor(group, pending, { found, at, text: said }), ...outgoing],
+            outgoing: [noticeFor(group, pending, { found: ended, at, text: said }), ...outgoing],
           };
         },
       });
       if (!done) continue;
       for (const { turn } of done.turns) await options.turnEnded(turn, reason);
       if (renews !== undefined) await options.conversationEnded(group);
+      if (done.answered) options.answered();
       options.deliver();
     }
   };
 }
 
-/** A command may have been stored by a version that knew others. */
+/** A command may have been stored by a version that knew others, and its sender may have had another role. */
 async function outcomeOf(
-  { services }: ChatCommandOptions,
+  { services, refused }: ChatCommandOptions,
   group: Group,
   pending: PendingCommand,
 ): Promise<CommandOutcome> {
-  const commands = commandsOf(group);
-  const command = commands.find(({ name }) => name === pending.command);
+  const all = commandsOf(group);
+  const command = all.find(({ name }) => name === pending.command);
   if (!command) return { text: `There is no command /${pending.command} here. /help lists all of them.` };
-  return command.run({ group, pending, commands }, services);
+  const { channel, sender } = pending.message;
+  const asker = services.roles.standingOf(group, { channel, id: sender.id });
+  if (!isAtLeast(asker.role, command.needs)) {
+    await refused(group, pending, command.needs);
+    return { text: `/${command.name} is for ${command.needs}s, and you are a ${asker.role} here: /whoami says why.` };
+  }
+  const commands = all.filter(({ needs }) => isAtLeast(asker.role, needs));
+  return command.run({ group, pending, asker, commands }, services);
 }
 
 /** Answers the command, what was dropped with it, and the turns that were ended and would have said something here. */

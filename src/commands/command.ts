@@ -1,5 +1,9 @@
+import type { WrongCodes } from "../approvals/wrong-codes.ts";
+import type { Approval, ApprovalAnswer } from "../domain/approval.ts";
 import type { Group, RequestSettlement } from "../domain/group.ts";
 import type { OutgoingDraft } from "../domain/message.ts";
+import type { Role } from "../domain/role.ts";
+import type { Roles, Standing } from "../people/roles.ts";
 import type { PendingCommand, SetAside } from "../stores/store.ts";
 
 /** What members can ask of the host in the chat, without the model. */
@@ -10,8 +14,10 @@ export interface ChatCommand {
   readonly help: string;
   /** What stands behind it, such as `CODE [name]`; absent: it stands alone. */
   readonly takes?: string | undefined;
-  /** Who may: everybody in a group, or those who write in a main group. */
-  readonly for: "members" | "operator";
+  /** The least role of somebody who may give it. */
+  readonly needs: Role;
+  /** It can be given in main groups only. */
+  readonly inMainGroups?: boolean | undefined;
   /** What comes of it. Called again for the same message as long as that was not written, so it must not do anything twice. */
   run(given: GivenCommand, services: CommandServices): Promise<CommandOutcome>;
 }
@@ -20,31 +26,43 @@ export interface ChatCommand {
 export interface GivenCommand {
   readonly group: Group;
   readonly pending: PendingCommand;
-  /** All that can be given there. */
+  /** Who gave it, and what they are there. */
+  readonly asker: Standing;
+  /** All that the asker may give there. */
   readonly commands: readonly ChatCommand[];
 }
 
 /** What is going to happen, all at once. */
 export interface CommandOutcome {
-  /** The host's answer; a function where it depends on what is stopped. */
-  readonly text: string | ((found: SetAside) => string);
-  /** Ends what runs in the group and drops what waits there. */
+  /** The host's answer; a function where it depends on what was stopped, and what there was to stop. */
+  readonly text: string | ((ended: SetAside, found: SetAside) => string);
+  /** Ends what runs in the group and drops what waits there, as far as `choose` says. */
   readonly stops?: boolean | undefined;
+  /** What of it is ended; left out: all. */
+  readonly choose?: ((found: SetAside) => SetAside) | undefined;
   /** The session that begins a new conversation. */
   readonly renews?: string | undefined;
   /** What is said in other chats. */
   readonly outgoing?: readonly OutgoingDraft[] | undefined;
   /** A request of a chat that is answered with it. */
   readonly settles?: RequestSettlement | undefined;
+  /** A tool call that is decided with it. */
+  readonly answers?: Omit<ApprovalAnswer, "at"> | undefined;
 }
 
 /** What commands are carried out with. */
 export interface CommandServices {
   readonly assistantName: string;
+  readonly roles: Pick<Roles, "standingOf" | "keysOf">;
   /** The group's main session. */
   readonly sessionOf: (group: Group) => Promise<{ readonly id: string }>;
   /** What a member may know of how things stand, a few lines. */
   readonly describe: (group: Group) => Promise<string>;
-  /** What comes of `/approve` or `/deny`. */
+  /** What comes of an answer to a chat that asks to become a group. */
   readonly answer: (pending: PendingCommand) => Promise<CommandOutcome>;
+  /** Does a chat ask by this code? */
+  readonly isRequest: (code: string) => Promise<boolean>;
+  /** What people were asked by this code, as it is now. */
+  readonly approvalOf: (code: string) => Promise<Approval | undefined>;
+  readonly wrongCodes: Pick<WrongCodes, "isLocked" | "wrong">;
 }

@@ -6,7 +6,7 @@ import type { ChatCommand, GivenCommand } from "./command.ts";
 export const help: ChatCommand = {
   name: "help",
   help: "this list",
-  for: "members",
+  needs: "guest",
   run: async ({ group, pending: { argument }, commands }, { assistantName }) => {
     if (argument !== undefined) return { text: describeSlip(argument, commands) };
     const lines = commands.map(({ name, takes, help: does }) =>

@@ -8,7 +8,7 @@ const begun =
 export const newConversation: ChatCommand = {
   name: "new",
   help: "begins a new conversation; I forget what was said, files are kept",
-  for: "members",
+  needs: "member",
   run: async ({ group, pending }, { sessionOf, assistantName }) => ({
     stops: true,
     renews: (await sessionOf(group)).id,

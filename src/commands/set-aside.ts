@@ -22,7 +22,8 @@ export function describeSetAside(found: SetAside, by: Sender, assistantName: str
   return [stoppedBy(by), ...dropped].join(" ");
 }
 
-function describeDropped(waiting: SetAside["waiting"], assistantName: string): string {
+/** Whose waiting messages were dropped. */
+export function describeDropped(waiting: SetAside["waiting"], assistantName: string): string {
   const named = waiting.slice(0, mostNamed).map(({ sender, text }) => {
     const said = quotedName(withoutLeadingMention(text, assistantName), "without words");
     return `${said} of ${quotedName(sender.name)}`;

@@ -4,6 +4,6 @@ import type { ChatCommand } from "./command.ts";
 export const status: ChatCommand = {
   name: "status",
   help: "says what I am doing, and how much waits",
-  for: "members",
+  needs: "guest",
   run: async ({ group }, { describe }) => ({ text: await describe(group) }),
 };

@@ -1,13 +1,38 @@
-import type { ChatCommand } from "./command.ts";
-import { describeSetAside } from "./set-aside.ts";
+import { memberKey } from "../domain/person.ts";
+import { isAtLeast } from "../domain/role.ts";
+import type { StoredMessage } from "../domain/message.ts";
+import type { SetAside } from "../stores/store.ts";
+import type { ChatCommand, CommandOutcome } from "./command.ts";
+import { describeDropped, describeSetAside } from "./set-aside.ts";
 
-/** Ends the running turns of the group and drops what waits there. */
+const refusal = "What I am working on can be stopped by whoever asked for it, or an admin.";
+
+/** Ends the running turns of the group and drops what waits there; a member's own, unless it is an admin. */
 export const stop: ChatCommand = {
   name: "stop",
-  help: "ends what I am working on, and drops what waits",
-  for: "members",
-  run: async ({ pending }, { assistantName }) => ({
-    stops: true,
-    text: (found) => describeSetAside(found, pending.message.sender, assistantName) || "There is nothing to stop.",
-  }),
+  help: "ends what I am working on for you, and drops what waits",
+  needs: "guest",
+  run: async ({ pending: { message }, asker }, { assistantName, roles }) => {
+    const describe = (ended: SetAside): string => describeSetAside(ended, message.sender, assistantName);
+    if (isAtLeast(asker.role, "admin")) {
+      return { stops: true, text: (ended) => describe(ended) || "There is nothing to stop." };
+    }
+    const own = new Set(roles.keysOf({ channel: message.channel, id: message.sender.id }));
+    const isOwn = ({ channel, sender }: StoredMessage): boolean => own.has(memberKey({ channel, id: sender.id }));
+    return {
+      stops: true,
+      choose: (found) => choose(found, isOwn),
+      text: (ended, found) => {
+        if (ended.turns.length > 0 || found.turns.length === 0) return describe(ended) || "There is nothing to stop.";
+        const { waiting } = ended;
+        return waiting.length === 0 ? refusal : `${refusal} ${describeDropped(waiting, assistantName)}`;
+      },
+    } satisfies CommandOutcome;
+  },
 };
+
+/** Who asked in a running turn may end it, with all that waits for it; who did not, only what waits from themselves. */
+function choose({ turns, waiting }: SetAside, isOwn: (message: StoredMessage) => boolean): SetAside {
+  const asked = turns.filter(({ messages }) => messages.some(isOwn));
+  return { turns: asked, waiting: asked.length > 0 ? waiting : waiting.filter(isOwn), work: [] };
+}

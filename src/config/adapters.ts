@@ -1,4 +1,5 @@
 import { channelDefinitions } from "../channels/catalog.ts";
+import type { MemberId } from "../domain/person.ts";
 import type { ChannelDefinition, ChannelTraits } from "../channels/define-channel.ts";
 import { AppError } from "../lib/app-error.ts";
 import { providerDefinitions } from "../models/catalog.ts";
@@ -74,4 +75,9 @@ export function hasTrait(
 /** Why this channel cannot have such a chat, as the end of a sentence that begins with the chat; undefined when it may. */
 export function chatFault({ channels }: Pick<Adapters, "channels">, channel: string, chat: string): string | undefined {
   return channels.find(({ name }) => name === channel)?.judgeChat?.(chat);
+}
+
+/** Why nobody on the channel can have this id, as the end of a sentence that begins with it; undefined when somebody may. */
+export function senderFault({ channels }: Pick<Adapters, "channels">, { channel, id }: MemberId): string | undefined {
+  return channels.find(({ name }) => name === channel)?.judgeSender?.(id);
 }

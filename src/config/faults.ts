@@ -51,7 +51,7 @@ function describeValue(issue: z.core.$ZodIssue, value: unknown): string {
     case "invalid_type":
       return wrongType(issue.expected, value);
     case "invalid_value":
-      return `must be ${oneOf(issue.values)}, not ${show(value)}`;
+      return wrongValue(issue.values, value);
     case "invalid_union":
       return wrongKind(issue, value);
     case "invalid_key":
@@ -94,9 +94,13 @@ function wrongType(expected: string, value: unknown): string {
 function wrongKind(issue: z.core.$ZodIssueInvalidUnion, value: unknown): string {
   const options: unknown = "options" in issue ? issue.options : undefined;
   if (!Array.isArray(options)) return issue.message;
-  if (value === undefined) return `is missing; write ${oneOf(options)}`;
-  const near = typeof value === "string" ? nearest(value, options.map(String)) : undefined;
-  return `must be ${oneOf(options)}, not ${show(value)}${near === undefined ? "" : `; did you mean ${near}?`}`;
+  return wrongValue(options, value);
+}
+
+function wrongValue(values: readonly unknown[], value: unknown): string {
+  if (value === undefined) return `is missing; write ${oneOf(values)}`;
+  const near = typeof value === "string" ? nearest(value, values.map(String)) : undefined;
+  return `must be ${oneOf(values)}, not ${show(value)}${near === undefined ? "" : `; did you mean ${near}?`}`;
 }
 
 function wrongFormat(issue: z.core.$ZodIssueInvalidStringFormat, value: unknown): string {

@@ -5,8 +5,7 @@ import * as z from "zod";
 
 import { AppError, toError } from "../lib/app-error.ts";
 import type { Publish } from "../events/event.ts";
-import type { LoginEvent } from "../channels/channel.ts";
-import { approvalAnswer } from "../operations/approval-answer.ts";
+import { asLines, firstOf } from "./lines.ts";
 import type { Operations } from "../operations/operations.ts";
 
 export interface RouteOptions {
@@ -257,7 +256,12 @@ const routes: readonly Route<never>[] = [
     method: "POST",
     path: "/approvals/:code",
     operation: "approvals.answer",
-    parameters: approvalAnswer.extend({ code: name }),
+    parameters: z.strictObject({
+      code: name,
+      decision: z.enum(["allow", "deny"]),
+      scope: z.enum(["once", "session", "day", "always"]).optional(),
+      reason: z.string().max(400).optional(),
+    }),
     run: (host, { code, decision, scope, reason }) =>
       host.answerApproval(code, { allow: decision === "allow", scope, reason }),
   }),
@@ -378,22 +382,4 @@ function describe(error: Error): { status: number; code: string; message: string
   const status = "statusCode" in error && typeof error.statusCode === "number" ? error.statusCode : 500;
   if (status < 500) return { status, code: "bad_input", message: error.message };
   return { status: 500, code: "failed", message: "The host failed to do this; its log says why." };
-}
-
-/** No more than a few are ready before somebody reads them. */
-function asLines(values: AsyncIterable<unknown>): Readable {
-  async function* lines(): AsyncGenerator<string> {
-    for await (const value of values) yield `${JSON.stringify(value)}\n`;
-  }
-  return Readable.from(lines());
-}
-
-/** Waits for the first event, so that "there is no such channel" is an answer of its own, then sends lines as they come. */
-async function firstOf(events: AsyncIterable<LoginEvent>): Promise<Readable> {
-  const iterator = events[Symbol.asyncIterator]();
-  const first = await iterator.next();
-  async function* lines(): AsyncGenerator<string> {
-    for (let next = first; next.done !== true; next = await iterator.next()) yield `${JSON.stringify(next.value)}\n`;
-  }
-  return Readable.from(lines());
 }

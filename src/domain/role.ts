@@ -1,9 +1,9 @@
-/** What somebody is in a group, the least first. */
+/** What people may do, from the least to the most. */
 export const roles = ["guest", "member", "admin", "owner"] as const;
 
 export type Role = (typeof roles)[number];
 
-/** May who has this role do what needs that one? */
+/** Does this role have all that the needed one has? */
 export function isAtLeast(role: Role, needed: Role): boolean {
   return roles.indexOf(role) >= roles.indexOf(needed);
 }

@@ -86,6 +86,13 @@ export interface EventData {
     readonly attachments: number;
     readonly held?: string | undefined;
   };
+  /** What somebody wanted is not done; `rule` says why: a setting, or the role that a command needs. */
+  "access.refused": {
+    readonly rule: string;
+    readonly channel: string;
+    readonly chat: string;
+    readonly command?: string | undefined;
+  };
   "command.given": { readonly command: string; readonly argument?: string | undefined; readonly id: string };
   "intake.stopped": { readonly code: string; readonly reason: string };
   "intake.resumed": { readonly seconds: number };

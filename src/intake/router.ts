@@ -9,8 +9,11 @@ import type {
   OutgoingDraft,
   StoredAttachment,
 } from "../domain/message.ts";
+import type { Access, JudgeAccess } from "../people/access.ts";
 import type { Clock } from "../lib/time/clock.ts";
+import { utcDay } from "../lib/time/utc-day.ts";
 import type { Store } from "../stores/store.ts";
+import type { Role } from "../domain/role.ts";
 import { type AddressOptions, addressRule } from "./addressing/address.ts";
 import { cleanMessage } from "./clean-message.ts";
 import { type CommandForm, parseCommand, type SaidCommand } from "./addressing/command.ts";
@@ -55,6 +58,8 @@ export interface RouterOptions {
   readonly commandsOf: (group: Group) => readonly CommandForm[];
   /** A command was stored in this group: carries out what has not been carried out there. Must not reject. */
   readonly runCommands: (group: Group) => Promise<void>;
+  /** How far somebody is heard. */
+  readonly access: JudgeAccess;
   /** Sees that programs do not keep the agent at work. */
   readonly pace?: Pick<TurnPace, "judge" | "settle"> | undefined;
   /** Sends a notice of the host. */
@@ -71,6 +76,8 @@ interface Decision {
   readonly rule: string;
   readonly command: string | undefined;
   readonly argument?: string | undefined;
+  /** It was meant for the agent or the host, and its sender may not. */
+  readonly refused?: Exclude<Access, { readonly may: "trigger" }> | undefined;
 }
 
 const unknownChat: Receipt = { outcome: "unknown-chat" };
@@ -93,9 +100,10 @@ export function createRouter(options: RouterOptions): AcceptMessage {
     }
     if (incoming.text.length > options.limits.textChars) return tooLong(options.limits);
     const message = cleanMessage(incoming);
-    const group = options.registry.find(message.channel, message.chat) ?? (await options.autoRegister?.(message));
+    const group = await groupOf(options, message);
     if (group && "outcome" in group) return group;
     if (!group) {
+      if (isDenied(options, message)) return unknownChat;
       await strangers.note(message);
       await options.onStranger?.(message);
       return unknownChat;
@@ -106,6 +114,16 @@ export function createRouter(options: RouterOptions): AcceptMessage {
   };
 }
 
+/** Nobody who is not heard makes a group. */
+async function groupOf(options: RouterOptions, message: IncomingMessage): Promise<Group | Receipt | undefined> {
+  const known = options.registry.find(message.channel, message.chat);
+  return known ?? (isDenied(options, message) ? undefined : options.autoRegister?.(message));
+}
+
+function isDenied({ access }: RouterOptions, { channel, sender }: IncomingMessage): boolean {
+  return access(undefined, { channel, id: sender.id }).may === "nothing";
+}
+
 async function takeIn(
   options: RouterOptions,
   limits: IntakeLimits,
@@ -113,11 +131,14 @@ async function takeIn(
   message: IncomingMessage,
 ): Promise<Receipt> {
   const decision = await decide(options, group, message);
-  const reservation = await limits.reserve(group, message, decision.state);
+  const isHeard = decision.refused?.may !== "nothing";
+  // Only commands have room above the limits.
+  const reservation = await limits.reserve(group, message, isHeard ? decision.state : "context");
   if (!reservation.granted) return reservation.receipt;
   let isTaken = false;
   try {
-    const taken = await storeMessage(options, group, { message, decision, reservation });
+    const kept = isHeard ? message : withoutWords(message);
+    const taken = await storeMessage(options, group, { message: kept, decision, reservation });
     if (taken === "duplicate") return { outcome: "stored", duplicate: true };
     isTaken = true;
     limits.taken(group, message, taken.state);
@@ -126,6 +147,11 @@ async function takeIn(
   } finally {
     if (!isTaken) reservation.giveBack();
   }
+}
+
+/** That there was something, and nothing of it. */
+function withoutWords(message: IncomingMessage): IncomingMessage {
+  return { ...message, text: "", quote: undefined, attachments: undefined };
 }
 
 /** A message that is stored, and what was decided about it. */
@@ -163,6 +189,7 @@ async function follow(options: RouterOptions, group: Group, message: IncomingMes
     if (taken.state === "waiting" && !taken.late) options.received?.(group, message);
     await noted;
     if (taken.pace?.rest) await tellRest(options, group, message, taken.pace.rest);
+    if (taken.refused?.may === "speak") await tellRefused(options, group, message, taken.refused.needed);
   } finally {
     if (taken.command) await options.runCommands(group);
   }
@@ -174,6 +201,21 @@ async function tellRest(options: RouterOptions, group: Group, message: IncomingM
   const data = { limit, allowed, channel, chat, restSeconds: Math.round(ms / 1000) };
   await options.publish({ type: "limit.reached", group: name, actor: memberActor(message.sender.id), data });
   const text = restingNotice(rest);
+  await options.notify({ group: name, channel, chat, kind: "notice", text, inReplyTo: [message.id], turn: undefined });
+}
+
+/** Once a day (UTC) in a group, whoever it is: strangers must not make the host speak. */
+async function tellRefused(
+  options: RouterOptions,
+  group: Group,
+  message: IncomingMessage,
+  needed: Role,
+): Promise<void> {
+  const { name, channel, chat } = group;
+  // No group has a name with a space.
+  const account = { kind: "group", name: `${name} access` } as const;
+  if (!(await options.store.intake.tell(utcDay(options.clock.now()), account, "messages"))) return;
+  const text = `Only ${needed}s may set me to work here. What others write I read along.`;
   await options.notify({ group: name, channel, chat, kind: "notice", text, inReplyTo: [message.id], turn: undefined });
 }
 
@@ -197,6 +239,15 @@ async function fetchNew(
 }
 
 async function decide(options: RouterOptions, group: Group, message: IncomingMessage): Promise<Decision> {
+  const access = options.access(group, { channel: message.channel, id: message.sender.id });
+  if (access.may === "nothing") return { state: "handled", rule: "access-deny", command: undefined, refused: access };
+  const wanted = await readWish(options, group, message);
+  if (access.may === "trigger" || wanted.state === "context") return wanted;
+  return { state: "context", rule: "access-trigger", command: undefined, refused: access };
+}
+
+/** What the message would have if everybody might do everything. */
+async function readWish(options: RouterOptions, group: Group, message: IncomingMessage): Promise<Decision> {
   const said = commandOf(options, group, message);
   if (said) return { state: "handled", rule: "command", ...said };
   const { assistantName, store } = options;
@@ -224,7 +275,7 @@ async function note(options: RouterOptions, group: Group, message: IncomingMessa
   await Promise.all([
     options.publish({ type: "message.received", group: group.name, actor: memberActor(sender.id), data }),
     options.store.chats.seen({ channel, chat, group: group.name, at, title: message.chatTitle }),
-    options.store.chats.memberSeen(group.name, sender, at),
+    taken.refused?.may === "nothing" ? undefined : options.store.chats.memberSeen(group.name, sender, at),
   ]);
 }
 

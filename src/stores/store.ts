@@ -248,7 +248,7 @@ export interface InterventionStore {
   commands(group?: GroupChat): Promise<PendingCommand[]>;
   /**
    * Carries out the command that was said as message `seq`, in one transaction. `stops`: ends running turns that began before
-   * it, what waited before it becomes `handled`, and work that is due by then is dropped. `renews`: this session begins a new conversation, messages up to the
+   * it, what waited before it becomes `handled`, and work that is due by then is dropped; `choose` picks what of all that is ended. `renews`: this session begins a new conversation, messages up to the
    * command count as shown, and its container's generation is over. `settles`: this request is answered. `answers`: this approval
    * is. Undefined, and no effect, when it was carried out before.
    */
@@ -257,10 +257,13 @@ export interface InterventionStore {
     change: {
       readonly at: number;
       readonly stops: boolean;
+      /** Left out: all of it. Must not wait or throw. */
+      readonly choose?: ((found: SetAside) => SetAside) | undefined;
       readonly renews?: string | undefined;
       readonly settles?: RequestSettlement | undefined;
       readonly answers?: ApprovalAnswer | undefined;
-      readonly tell: (found: SetAside) => SetAsideWords;
+      /** Of what was ended, and what there was. */
+      readonly tell: (ended: SetAside, found: SetAside) => SetAsideWords;
     },
   ): Promise<SetAside | undefined>;
   /**

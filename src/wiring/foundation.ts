@@ -21,6 +21,7 @@ import { hashOfConfig } from "../config/changes/config-hash.ts";
 import { openStore } from "../stores/catalog.ts";
 import type { AppContext } from "./context.ts";
 import { openBlobs } from "./files.ts";
+import { createRolesOf } from "./people.ts";
 import { type Interception, noInterception } from "./interception.ts";
 
 /** What a host is started with. The home is locked by the caller. */
@@ -85,6 +86,7 @@ export async function openFoundation(
     logs,
     events,
     publish,
+    roles: createRolesOf({ config: live.view, adapters }),
     fingerprint: (text) => audit.fingerprint(text),
     interception,
   };

@@ -120,7 +120,8 @@ export async function startHost(options: HostOptions, signal?: AbortSignal): Pro
   });
   const chats = stack.use(new ChatBook(context, groups));
   const admissions = createAnswers(context, { groups, folders, chats });
-  const interventions = createInterventions(context, { runner, outbox, pool: containers.pool, pace, admissions });
+  const { pool } = containers;
+  const interventions = createInterventions(context, { runner, outbox, pool, pace, admissions, approvals });
   const signs = stack.use(createSigns(groups, entrances));
   const engineWait = stack.use(await openEngineWait(context, { groups, containers, mayWait: !options.console }));
   const work: WorkQueue = createWork(context, stack, { groups, runner, interventions, signs, engineWait });

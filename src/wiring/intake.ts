@@ -14,6 +14,7 @@ import type { TurnPace } from "../intake/limits/turn-pace.ts";
 import type { AppContext } from "./context.ts";
 import type { Entrances } from "./entrances.ts";
 import { openInbox } from "./files.ts";
+import { createAccessOf } from "./people.ts";
 import type { IntakeGuard } from "../intake/limits/intake-guard.ts";
 import type { Interventions } from "./interventions.ts";
 import { createStrangers } from "./onboarding.ts";
@@ -55,6 +56,7 @@ export async function createIntake(
     autoRegister: createRegistration(context, groups),
     onStranger: createStrangers(context, options),
     fetchAll: (group, attachments, roomBytes) => inbox.fetchAll(group, attachments, roomBytes),
+    access: createAccessOf(context),
     pace: options.pace,
     wake: createWake(options, timers),
     received: (group, message) => options.progress.received(group, message),

@@ -1,8 +1,10 @@
+import { WrongCodes } from "../approvals/wrong-codes.ts";
 import { estimateStepTokens } from "../context/tokens.ts";
 import { catchUpMinutes } from "../config/groups.ts";
 import type { Outbox } from "../delivery/outbox.ts";
 import { memberActor } from "../domain/actor.ts";
 import type { Group } from "../domain/group.ts";
+import type { Role } from "../domain/role.ts";
 import { mainSessionKey } from "../domain/session.ts";
 import type { Turn } from "../domain/turn.ts";
 import { totalUsdPerDay } from "../domain/usage.ts";
@@ -18,6 +20,7 @@ import type { CommandServices } from "../commands/command.ts";
 import type { SessionPool } from "../sandbox/pool/pool.ts";
 import type { PendingCommand } from "../stores/store.ts";
 import type { TurnRunner } from "../turns/turn-runner.ts";
+import type { Approvals } from "./approvals.ts";
 import type { AppContext } from "./context.ts";
 import { describeRest } from "../intake/limits/resting-notice.ts";
 import { describeForChat } from "../commands/describe-for-chat.ts";
@@ -28,6 +31,7 @@ export interface InterventionOptions {
   readonly pool: SessionPool;
   readonly pace: Pick<TurnPace, "resting">;
   readonly admissions: Pick<Admissions, "answer">;
+  readonly approvals: Pick<Approvals, "desk">;
 }
 
 /** What the host does to a group's work without the agent. */
@@ -55,8 +59,10 @@ export function createInterventions(context: AppContext, options: InterventionOp
   const carryOut = createChatCommands({
     store,
     announce: (group, pending) => announce(context, group, pending),
+    refused: (group, pending, needed) => refused(context, group, pending, needed),
     turnEnded,
     conversationEnded: (group) => endOldContainer(context, options, group),
+    answered: () => options.approvals.desk.changed(),
     services: commandServices(context, options),
     estimateTokens: estimateStepTokens,
     deliver: () => options.outbox.wake(),
@@ -107,14 +113,21 @@ export function createInterventions(context: AppContext, options: InterventionOp
 }
 
 function commandServices(context: AppContext, options: InterventionOptions): CommandServices {
-  const { config, store } = context;
+  const { config, store, roles } = context;
   return {
     get assistantName() {
       return config.assistant.name;
     },
+    roles,
     sessionOf: (group) => store.sessions.open(mainSessionKey(group), group.name),
     describe: (group) => describe(context, options, group),
     answer: (pending) => options.admissions.answer(pending),
+    isRequest: async (code) => (await store.requests.get(code)) !== undefined,
+    approvalOf: async (code) => {
+      await options.approvals.desk.expireDue(code);
+      return store.approvals.get(code);
+    },
+    wrongCodes: new WrongCodes(context.clock),
   };
 }
 
@@ -124,6 +137,16 @@ function announce(
   { command, argument, message: { id, sender } }: PendingCommand,
 ): Promise<void> {
   return publish({ type: "command.given", group, actor: memberActor(sender.id), data: { command, argument, id } });
+}
+
+function refused(
+  { publish }: AppContext,
+  { name: group }: Group,
+  { command, message: { channel, chat, sender } }: PendingCommand,
+  needed: Role,
+): Promise<void> {
+  const data = { rule: `/${command} needs ${needed}`, channel, chat, command };
+  return publish({ type: "access.refused", group, actor: memberActor(sender.id), data });
 }
 
 /** The runner puts the end of a turn on record that it works on; for others it is done here. */

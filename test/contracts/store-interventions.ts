@@ -72,6 +72,30 @@ export function testInterventions(open: OpenStore): void {
     expect(await store.messages.waitingCount(inChat("work"))).toBe(1);
   });
 
+  test("of what stopping would end only what is chosen is, and the words are told both", async () => {
+    await using home = await restartableStore(open);
+    const { store } = home;
+    await runningTurn(store);
+    await insert(store, "mine");
+    await insert(store, "theirs");
+    const stop = await insertCommand(store, "stop", "stop");
+    const told: number[] = [];
+
+    const ended = await store.interventions.carryOut(stop, {
+      ...stopping,
+      choose: (found) => ({ turns: [], waiting: found.waiting.filter(({ id }) => id === "mine"), work: [] }),
+      tell: (chosen, found) => {
+        told.push(chosen.turns.length, found.turns.length, chosen.waiting.length, found.waiting.length);
+        return stopping.tell();
+      },
+    });
+
+    expect(ended).toMatchObject({ turns: [], waiting: [{ id: "mine" }] });
+    expect(told).toEqual([0, 1, 1, 2]);
+    expect(await store.turns.get("t")).toMatchObject({ state: "running" });
+    expect((await store.messages.waiting(inChat("family"), 10)).map(({ id }) => id)).toEqual(["theirs"]);
+  });
+
   test("a turn that began after the command goes on", async () => {
     await using home = await restartableStore(open);
     const { store } = home;

@@ -27,6 +27,14 @@ const both: ModelScript = ({ toolOutputs }) => {
   };
 };
 
+/** Runs what it was told last. */
+const doesAsTold: ModelScript = ({ messages }) => {
+  const last = messages.at(-1);
+  if (last?.role === "tool") return { text: `so: ${last.text}` };
+  const [, command = ""] = /run ([^<\n]*)/.exec(last?.text ?? "") ?? [];
+  return { toolCalls: [{ name: "shell", input: { command } }] };
+};
+
 /** The card that asks, as soon as it is in the chat. */
 async function card(host: TestHost, after = 0): Promise<Reply & { readonly code: string }> {
   await expect
@@ -152,4 +160,73 @@ test("killed while it waits, with its container gone, the turn goes on where it 
   expect(offline).toMatchObject([{ code: asked.code, state: "open" }]);
   expect(await host.readGroupFile("family", "marks")).toBe("ran\n");
   expect((await host.replies()).filter(({ text }) => code.test(text))).toHaveLength(1);
+});
+
+const bob = { sender: { id: "bob", name: "Bob" } };
+const withBob = { groups: { family: { members: { "http:bob": "admin" } }, other: {} }, config: asks };
+
+test("who has the role answers in the chat that was asked, with the code; nobody else, nowhere else", async () => {
+  await using home = await startModelHost(running("echo ran >> marks"), withBob);
+  const { host } = home;
+  const said = await host.say("family", "@crab do it");
+  const asked = await card(host);
+
+  const byMember = await host.ask("family", `/approve ${asked.code}`);
+  const elsewhere = await host.ask("other", `/approve ${asked.code}`, bob);
+  const guessed = await host.ask("family", "/approve AAAAAA", bob);
+  const unclear = await host.ask("family", `/approve ${asked.code} forever`, bob);
+  const forwarded = { ...bob, id: "f", group: "family", text: `/approve ${asked.code}`, forwarded: true };
+  expect((await host.post(forwarded)).status).toBe(202);
+  expect(await approvals(host)).toMatchObject([{ state: "open", votes: 0 }]);
+  const byAdmin = await host.ask("family", `/approve ${asked.code.toLowerCase()}`, bob);
+  const answer = await host.replyTo(said.id);
+  const again = await host.ask("family", `/deny ${asked.code} no`, bob);
+
+  expect(asked.text).toContain(`Answer (admin or higher): /approve ${asked.code}`);
+  expect(byMember.text).toContain("is for admins to answer");
+  expect([elsewhere.text, guessed.text]).toEqual(
+    Array(2).fill("There is no such code here. Write: /approve CODE [once|session|day|always]"),
+  );
+  expect(unclear.text).toBe("Write: /approve CODE [once|session|day|always]");
+  expect(byAdmin.text).toBe(`"Bob" has allowed shell (${asked.code}) once.`);
+  expect(answer.text).toContain("[exit code 0");
+  expect(again.text).toBe(`${asked.code} was already decided: allowed by "Bob".`);
+  expect(await host.readGroupFile("family", "marks")).toBe("ran\n");
+});
+
+test("what is allowed for longer covers the exact command only, until it is revoked; codes cannot be guessed", async () => {
+  await using home = await startModelHost(doesAsTold, withBob);
+  const { host } = home;
+  const first = await host.say("family", "@crab run echo push");
+  const asked = await card(host);
+  await host.ask("family", `/approve ${asked.code} always`, bob);
+  await host.replyTo(first.id);
+
+  const second = await host.ask("family", "@crab run echo push");
+  await host.end("SIGTERM");
+  await host.boot();
+  const third = await host.ask("family", "@crab run echo push");
+  const before = await host.replies();
+  await host.say("family", "@crab run echo push --force");
+  const forced = await card(host, before.at(-1)?.seq);
+  await host.ask("family", `/deny ${forced.code}`, bob);
+  const [grant] = (await approvals(host)).filter((row) => "id" in row);
+  await host.cli("approvals", "revoke", String(grant?.["id"]));
+  const after = await host.replies();
+  await host.say("family", "@crab run echo push");
+  const askedAgain = await card(host, after.at(-1)?.seq);
+  const guesses = [];
+  for (const guess of ["AAAAAA", "BBBBBB", "CCCCCC", "DDDDDD", "EEEEEE", askedAgain.code]) {
+    guesses.push((await host.ask("family", `/deny ${guess}`, bob)).text);
+  }
+
+  expect([second.text, third.text]).toEqual([expect.stringContaining("so: push"), expect.stringContaining("so: push")]);
+  expect(grant).toMatchObject({ group: "family", tool: "shell", scope: "always", input: '{"command":"echo push"}' });
+  expect(forced.text).toContain("echo push --force");
+  expect(guesses.at(-1)).toBe("Too many wrong codes. Try again in five minutes.");
+  expect((await host.cli("approvals", "deny", askedAgain.code)).code).toBe(0);
+  const used = jsonLines(
+    (await host.cli("events", "tail", "--after", "0", "--type", "approval.used", "--json")).stdout,
+  );
+  expect(used.map(({ data }) => (data as { grant?: string }).grant !== undefined)).toEqual([false, true, true]);
 });

@@ -120,9 +120,10 @@ test("what a session hands to another one reaches the chat once; work for later 
 });
 
 test("a stop in the chat ends what the agent does in all its sessions", async () => {
-  await using running = await startModelHost(() => ({
-    toolCalls: [{ name: "shell", input: { command: "sleep 300" } }],
-  }));
+  await using running = await startModelHost(
+    () => ({ toolCalls: [{ name: "shell", input: { command: "sleep 300" } }] }),
+    { config: { members: { "http:ann": "admin" } } },
+  );
   const { host } = running;
   await host.cli("work", "add", "--group", "family", "--session", "long", "sleep");
   const atWork = async () => jsonLines((await host.cli("turns", "list", "--state", "running", "--json")).stdout).length;

@@ -3,6 +3,7 @@ import { whatsAppSettings } from "./settings.ts";
 import { workerVariables } from "./process/worker-variables.ts";
 import { ownCommand } from "../../lib/process/own-command.ts";
 
+const senderId = /^\d+@(?:lid|s\.whatsapp\.net)$/;
 const chatId = /^\d+(?:-\d+)?@(?:g\.us|lid|s\.whatsapp\.net)$/;
 
 /** WhatsApp, with an account of its own. */
@@ -19,6 +20,10 @@ export const whatsapp = defineChannel({
     chatId.test(id)
       ? undefined
       : `is not the id of a chat, which \`${ownCommand("chats")}\` shows: 1203630…@g.us for a group, …@lid or …@s.whatsapp.net for a person`,
+  judgeSender: (id) =>
+    senderId.test(id)
+      ? undefined
+      : "is not the id of a person, which /whoami says in a chat: …@lid, or …@s.whatsapp.net with the digits of a phone number",
   open: async (settings, ports) => {
     const { WhatsAppConnector } = await import("./connection/connector.ts");
     return new WhatsAppConnector({ ...ports, assistantName: () => ports.assistantName, settings });

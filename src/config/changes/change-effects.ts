@@ -16,6 +16,9 @@ export const changeEffects = {
   // A channel has connections, and messages under way; a new one may need the gateway.
   channels: "restart",
   groups: "now",
+  people: "now",
+  members: "now",
+  access: "now",
   gateway: "restart",
   sandbox: {
     // The engine is asked at the start whether it has the runtime.

@@ -8,6 +8,7 @@ import { type Adapters, chatFault } from "../adapters.ts";
 import type { ConfigFault } from "../faults.ts";
 import { formatPath } from "../faults.ts";
 import type { Config } from "../schema/config.ts";
+import { checkPeople } from "./people-checks.ts";
 import { timeZoneFault } from "./time-zone-name.ts";
 
 /** What no single value can be blamed for: names that lead nowhere, chats that are given twice, a server that anybody may use. */
@@ -19,6 +20,7 @@ export function crossCheck(config: Config, adapters: Adapters): ConfigFault[] {
     ...checkGateway(config, adapters),
     ...checkPolicies(config, adapters),
     ...checkTimeZone(config),
+    ...checkPeople(config, adapters),
   ];
 }
 

@@ -4,6 +4,7 @@ import { protectedByDefault, toolVerdicts } from "../../domain/group.ts";
 import type { ProviderSettings } from "../../models/define-provider.ts";
 import { type Adapters, channelsOfEveryHome, providersOfEveryHome } from "../adapters.ts";
 import { events, groupLimits, intake, limits, store } from "./intake.ts";
+import { access, groupAccess, groupMembers, members, people } from "./people.ts";
 import { nameserverSchema, networkSchema, secretSchema } from "./network.ts";
 
 const name = z
@@ -109,6 +110,8 @@ const group = z.strictObject({
   budget: budget.optional(),
   limits: groupLimits.optional(),
   progress: groupProgress.optional(),
+  members: groupMembers,
+  access: groupAccess,
   network: networkSchema.optional(),
   secrets: z.record(z.string().regex(/^[A-Z][A-Z0-9_]{0,63}$/, "upper case, digits and _"), secretSchema).default({}),
 });
@@ -333,6 +336,9 @@ export function configSchema(adapters: Adapters) {
           family: { channel, chat: "family", trigger: "mention" },
         })),
       }),
+    people,
+    members,
+    access,
     gateway: gateway,
     sandbox: sandbox,
     sessions: sessions,

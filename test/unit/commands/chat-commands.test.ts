@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 
+import { WrongCodes } from "../../../src/approvals/wrong-codes.ts";
 import type { Group } from "../../../src/domain/group.ts";
 import type { OutgoingDraft } from "../../../src/domain/message.ts";
 import { mainSessionKey } from "../../../src/domain/session.ts";
@@ -8,6 +9,7 @@ import { systemClock } from "../../../src/lib/time/clock.ts";
 import { closingStep } from "../../../src/turns/closing-step.ts";
 import { createChatCommands } from "../../../src/commands/chat-commands.ts";
 import { byMessage, insert, say, step } from "../../contracts/store-setup.ts";
+import { createRoles } from "../../../src/people/roles.ts";
 import { openTestStore } from "../../support/open-test-store.ts";
 import { someGroup } from "../../support/some-group.ts";
 
@@ -31,13 +33,19 @@ async function openRig(): Promise<Rig> {
     store,
     services: {
       assistantName: "crab",
+      roles: createRoles({ people: () => [], membersOf: () => undefined, isOperatorOnly: () => true }),
       sessionOf: (group) => store.sessions.open(mainSessionKey(group), group.name),
       answer: async () => ({ text: "" }),
+      isRequest: async () => true,
+      approvalOf: async () => undefined,
+      wrongCodes: new WrongCodes(systemClock),
       describe: async () => "",
     },
     announce: async () => undefined,
+    refused: async () => undefined,
     turnEnded: async () => undefined,
     conversationEnded: async () => undefined,
+    answered: () => undefined,
     estimateTokens,
     deliver: () => undefined,
     clock: systemClock,
@@ -115,18 +123,21 @@ test("/help lists what can be asked of the host here, a line each, and how to ad
     "/stop",
     "/new",
     "/status",
+    "/whoami",
     "/help",
+    "/approve CODE [once|session|day|always]",
+    "/deny CODE [reason]",
     expect.stringContaining("@crab"),
   ]);
   expect(notice).toMatchObject({ kind: "notice", inReplyTo: ["/help"] });
 });
 
-test("/help names what is for the operator in a main group only", async () => {
+test("/help of a main group says that nothing has to stand before what is for the agent", async () => {
   await using rig = await openRig();
 
   const [notice] = await rig.give("help", { group: main });
 
-  expect(notice?.text).toContain("/approve CODE [name]: ");
+  expect(notice?.text).toContain("Whatever else you write here is for me.");
   expect(notice?.text).not.toContain("@crab");
 });
 

@@ -36,6 +36,7 @@ async function start(
   const rig: Omit<Rig, "accept"> = { notices: [], records: [], rooms: [] };
   const configured = names.map((name) => someGroup(name));
   const accept = createRouter({
+    access: () => ({ may: "trigger" }),
     commandsOf,
     registry: await openGroupRegistry({ configured, store: store.groups, prepare: async () => undefined }),
     store,

@@ -20,6 +20,7 @@ async function openRig() {
   const { store } = opened;
   const records: Parameters<RouterOptions["publish"]>[0][] = [];
   const accept = createRouter({
+    access: () => ({ may: "trigger" }),
     commandsOf,
     registry: await openGroupRegistry({ configured: groups, store: store.groups, prepare: async () => undefined }),
     store,

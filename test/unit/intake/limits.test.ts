@@ -32,6 +32,7 @@ async function openRig(limits: Partial<RouterLimits>): Promise<Rig> {
   const clock: Clock = { now: () => nowMs, monotonic: () => nowMs };
   const configured = [family, work];
   const accept = createRouter({
+    access: () => ({ may: "trigger" }),
     commandsOf,
     registry: await openGroupRegistry({ configured, store: store.groups, prepare: async () => undefined }),
     store,

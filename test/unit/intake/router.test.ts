@@ -47,6 +47,7 @@ async function openRig(
     hasTypedChats: (channel) => channel === "http",
   });
   const accept = createRouter({
+    access: () => ({ may: "trigger" }),
     commandsOf,
     registry,
     store,

@@ -39,6 +39,7 @@ async function start(store: Store, limits: PaceLimits, from = noon): Promise<Rig
   const records: Rig["records"] = [];
   const pace = new TurnPace({ turns: store.turns, limitsOf: () => limits, clock });
   const accept = createRouter({
+    access: () => ({ may: "trigger" }),
     commandsOf,
     registry: await openGroupRegistry({ configured: [family], store: store.groups, prepare: async () => undefined }),
     store,

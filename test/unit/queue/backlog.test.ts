@@ -72,6 +72,7 @@ test("ten thousand messages of a hundred groups wait outside the memory, and eac
     onError: ({ group }, error) => expect.unreachable(`${group}: ${String(error)}`),
   });
   const accept = createRouter({
+    access: () => ({ may: "trigger" }),
     commandsOf,
     registry: await openGroupRegistry({ configured: groups, store: store.groups, prepare: async () => undefined }),
     store,

@@ -57,14 +57,15 @@ export class SqliteInterventions implements InterventionStore {
         change.stops && group
           ? await workBefore(transaction, group, { seq, now: change.at })
           : { turns: [], waiting: [], work: [] };
-      await setState(transaction, found.waiting, "handled");
-      for (const { id } of found.work) await dropWork(transaction, id, "stopped in the chat");
+      const ended = change.choose?.(found) ?? found;
+      await setState(transaction, ended.waiting, "handled");
+      for (const { id } of ended.work) await dropWork(transaction, id, "stopped in the chat");
       if (change.renews !== undefined) await renewSession(transaction, change.renews, seq);
       if (change.settles) await settleRequest(transaction, change.settles);
       const answered = change.answers && (await answerApproval(transaction, change.answers));
-      const all = { ...found, answered };
-      await conclude(transaction, all, { at: change.at, words: change.tell(all) });
-      return all;
+      const done = { ...ended, answered };
+      await conclude(transaction, done, { at: change.at, words: change.tell(done, found) });
+      return done;
     });
   }
 

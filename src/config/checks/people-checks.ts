@@ -1,0 +1,67 @@
+import { parseMemberKey } from "../../domain/person.ts";
+import { nearest } from "../../lib/text/nearest.ts";
+import { type Adapters, senderFault } from "../adapters.ts";
+import { type ConfigFault, formatPath } from "../faults.ts";
+import type { Config } from "../schema/config.ts";
+
+type Path = readonly (string | number)[];
+
+/** Ids that nobody can have, and those that are said to be two people's. */
+export function checkPeople({ people, members, access, groups }: Config, adapters: Adapters): ConfigFault[] {
+  const ids = Object.entries(people).flatMap(([name, person]) =>
+    person.ids.map((key, index) => ({ key, path: ["people", name, "ids", index] as Path, name })),
+  );
+  const inMembers = [
+    { path: ["members"], byKey: members },
+    ...Object.entries(groups).map(([name, group]) => ({ path: ["groups", name, "members"], byKey: group.members })),
+  ];
+  const inDeny = [
+    { path: ["access", "deny"], keys: access.deny },
+    ...Object.entries(groups).map(([name, group]) => ({
+      path: ["groups", name, "access", "deny"],
+      keys: group.access?.deny ?? [],
+    })),
+  ];
+  return [
+    ...ids.flatMap(({ key, path }) => checkKey(adapters, path, key)),
+    ...checkTwice(ids),
+    ...inMembers.flatMap(({ path, byKey = {} }) =>
+      Object.keys(byKey)
+        .filter((key) => key !== "default")
+        .flatMap((key) => checkMember(adapters, [...path, key], key)),
+    ),
+    ...inDeny.flatMap(({ path, keys }) => keys.flatMap((key, index) => checkKey(adapters, [...path, index], key))),
+  ];
+}
+
+/** Nobody could say whose rights such an id has. */
+function checkTwice(
+  ids: readonly { readonly key: string; readonly path: Path; readonly name: string }[],
+): ConfigFault[] {
+  return ids.flatMap(({ key, path, name }, index) => {
+    const first = ids.slice(0, index).find((earlier) => earlier.key === key);
+    if (!first) return [];
+    const owner = first.name === name ? "is there twice" : `already belongs to ${first.name}`;
+    return [{ path: formatPath(path), detail: `"${key}" ${owner}` }];
+  });
+}
+
+function checkMember(adapters: Adapters, path: Path, key: string): ConfigFault[] {
+  const isMeant = !key.includes(":") && nearest(key, ["default"]) !== undefined;
+  if (isMeant) return [{ path: formatPath(path), detail: "unknown key; did you mean default?" }];
+  return checkKey(adapters, path, key);
+}
+
+function checkKey(adapters: Adapters, path: Path, key: string): ConfigFault[] {
+  const who = parseMemberKey(key);
+  const fault = (detail: string): ConfigFault[] => [{ path: formatPath(path), detail }];
+  if (!who) return fault(`"${key}" is no id; write "<channel>:<id>", as /whoami says it`);
+  const channels = adapters.channels.map(({ name }) => name);
+  if (!channels.includes(who.channel)) {
+    const near = nearest(who.channel, channels);
+    const hint = near === undefined ? `there are: ${channels.join(", ")}` : `did you mean ${near}?`;
+    return fault(`there is no channel "${who.channel}"; ${hint}`);
+  }
+  const isFaulty = senderFault(adapters, who);
+  return isFaulty === undefined ? [] : fault(`"${who.id}" ${isFaulty}`);
+}

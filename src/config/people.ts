@@ -1,0 +1,37 @@
+import type { Members, Person } from "../domain/person.ts";
+import type { Role } from "../domain/role.ts";
+import type { Config } from "./schema/config.ts";
+
+/** Whom the configuration knows. */
+export function configuredPeople({ people }: Pick<Config, "people">): readonly Person[] {
+  return Object.entries(people).map(([name, { ids, role }]) => ({ name, ids, role }));
+}
+
+/** Roles in this group: its own `members`, otherwise those for every group; undefined where nothing is said. */
+export function membersOf(config: Pick<Config, "groups" | "members">, group: string): Members | undefined {
+  const own = Object.hasOwn(config.groups, group) ? config.groups[group]?.members : undefined;
+  if (own) return { place: `groups.${group}.members`, ...split(own) };
+  return Object.keys(config.members).length === 0 ? undefined : { place: "members", ...split(config.members) };
+}
+
+function split({ default: other, ...byKey }: Config["members"]): Omit<Members, "place"> {
+  return { default: other, byKey };
+}
+
+/** From which role on somebody may set the agent of this group to work. */
+export function triggerRole(config: Pick<Config, "groups" | "access">, group: string): Role {
+  const own = Object.hasOwn(config.groups, group) ? config.groups[group]?.access : undefined;
+  const trigger = own?.trigger ?? config.access.trigger;
+  return trigger === "everyone" ? "guest" : trigger;
+}
+
+/** Where the configuration says that somebody with one of these keys is not heard in this group; undefined: nowhere. */
+export function deniedBy(
+  config: Pick<Config, "groups" | "access">,
+  group: string | undefined,
+  keys: readonly string[],
+): string | undefined {
+  const own = group !== undefined && Object.hasOwn(config.groups, group) ? config.groups[group]?.access : undefined;
+  if (keys.some((key) => config.access.deny.includes(key))) return "access.deny";
+  return keys.some((key) => own?.deny.includes(key)) ? `groups.${group}.access.deny` : undefined;
+}

@@ -1,0 +1,24 @@
+import { hasTrait } from "../config/adapters.ts";
+import { configuredPeople, deniedBy, membersOf, triggerRole } from "../config/people.ts";
+import { createAccess, type JudgeAccess } from "../people/access.ts";
+import { createRoles, type Roles } from "../people/roles.ts";
+import type { AppContext } from "./context.ts";
+
+/** Roles as the configuration has them at the moment of the question. */
+export function createRolesOf(context: Pick<AppContext, "config" | "adapters">): Roles {
+  const { config } = context;
+  return createRoles({
+    people: () => configuredPeople(config),
+    membersOf: (group) => membersOf(config, group),
+    isOperatorOnly: (channel) => hasTrait(context, channel, "operatorOnly"),
+  });
+}
+
+/** The same for who is heard. */
+export function createAccessOf({ config, roles }: Pick<AppContext, "config" | "roles">): JudgeAccess {
+  return createAccess({
+    roles,
+    triggerRole: (group) => triggerRole(config, group),
+    deniedBy: (group, keys) => deniedBy(config, group, keys),
+  });
+}

@@ -1,0 +1,62 @@
+import { expect, test } from "vitest";
+
+import { jsonLines } from "../support/crabpot.ts";
+import type { TestHost } from "../support/host.ts";
+import { startModelHost } from "../support/model-host.ts";
+
+const people = { zoe: { ids: ["http:zoe", "http:zoe-2"], role: "owner" } };
+
+function as(id: string, name = id): { readonly sender: { readonly id: string; readonly name: string } } {
+  return { sender: { id, name } };
+}
+
+async function rules(host: TestHost, type: string): Promise<unknown[]> {
+  const { stdout } = await host.cli("events", "tail", "--after", "0", "--type", type, "--json");
+  return jsonLines(stdout).map(({ data }) => (data as { readonly rule: string }).rule);
+}
+
+test("members ask, admins command, guests are read along, and the denied are not heard; a change holds at once", async () => {
+  await using running = await startModelHost(
+    ({ messages }) => {
+      const last = messages.at(-1);
+      const wantsSleep = last?.role === "user" && last.text.includes("sleep");
+      return wantsSleep ? { toolCalls: [{ name: "shell", input: { command: "sleep 300" } }] } : { text: "answered" };
+    },
+    {
+      config: { people },
+      groups: {
+        family: {
+          members: { default: "member", "http:ann": "admin", "http:guy": "guest" },
+          access: { trigger: "member", deny: ["http:eve"] },
+        },
+      },
+    },
+  );
+  const { host, model } = running;
+
+  await host.say("family", "@crab hello from eve", as("eve", "ann"));
+  const refused = await host.ask("family", "@crab let me in", as("guy", "ann"));
+  const toZoe = await host.ask("family", "/whoami", as("zoe-2"));
+  const asked = await host.say("family", "@crab sleep", as("ben"));
+  await expect.poll(() => model.requests.length, { timeout: 60_000 }).toBe(1);
+  const byJoe = await host.ask("family", "/stop", as("joe", "ben"));
+  const byAnn = await host.ask("family", "/stop", as("ann"));
+  const ended = await host.replyTo(asked.id);
+  await host.changeConfig({
+    groups: { family: { channel: "http", chat: "family", members: { default: "guest" } } },
+  });
+  await expect.poll(async () => (await host.ask("family", "/new", as("ann"))).text).toContain("you are a guest here");
+  const groups = jsonLines((await host.cli("groups", "list", "--json")).stdout);
+
+  expect(refused.text).toBe("Only members may set me to work here. What others write I read along.");
+  expect(toZoe.text).toContain("whom I know as zoe.\nHere you are an owner: people.zoe.role.");
+  expect(byJoe.text).toBe("What I am working on can be stopped by whoever asked for it, or an admin.");
+  expect(byAnn.text).toContain('Stopped by "ann"');
+  expect(ended).toEqual(byAnn);
+  const shown = JSON.stringify(model.requests);
+  expect(shown).toContain("let me in");
+  expect(shown).not.toContain("from eve");
+  expect((await rules(host, "message.received")).slice(0, 2)).toEqual(["access-deny", "access-trigger"]);
+  expect((await rules(host, "access.refused")).at(-1)).toBe("/new needs member");
+  expect(groups).toMatchObject([{ name: "family" }]);
+});

@@ -1,0 +1,133 @@
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+
+import type { Members, Person } from "../../../src/domain/person.ts";
+import { isAtLeast, type Role, roles } from "../../../src/domain/role.ts";
+import { askerRole } from "../../../src/people/asker-role.ts";
+import { createRoles } from "../../../src/people/roles.ts";
+
+interface Said {
+  readonly people?: readonly Person[];
+  readonly members?: Omit<Members, "place">;
+}
+
+function rolesOf({ people = [], members }: Said = {}) {
+  return createRoles({
+    people: () => people,
+    membersOf: (group) => members && { place: `groups.${group}.members`, ...members },
+    isOperatorOnly: (channel) => channel === "terminal",
+  });
+}
+
+const saidBy = (id: string) => ({ channel: "http", sender: { id, name: "An admin" } });
+const plain = { name: "family", main: false };
+const main = { name: "main", main: true };
+const ann = (role?: Role): Person => ({ name: "ann", ids: ["http:ann", "whatsapp:1@lid"], role });
+const members = { default: "member", byKey: { "http:ben": "admin", "http:eve": "guest" } } as const;
+
+describe("the role of somebody in a group", () => {
+  test.for([
+    ["everybody is a member where nothing is said", plain, "http:ann", {}, "member"],
+    ["and an admin in a main group", main, "http:ann", {}, "admin"],
+    ["but not where somebody has been given that", main, "http:ben", { people: [ann("owner")] }, "member"],
+    ["which counts for the person's channels only", main, "other:ben", { people: [ann("owner")] }, "admin"],
+    ["a person has the same role with each id", plain, "whatsapp:1@lid", { people: [ann("admin")] }, "admin"],
+    ["a group's members beat the person's role", plain, "http:eve", { people: [eve("admin")], members }, "guest"],
+    ["but an owner stays one", plain, "http:eve", { people: [eve("owner")], members }, "owner"],
+    ["a person's role beats the default", plain, "http:ann", { people: [ann("admin")], members }, "admin"],
+    ["the default is for all others", main, "http:zoe", { members: { default: "guest", byKey: {} } }, "guest"],
+    ["who is a member if there is none", main, "http:zoe", { members: { default: undefined, byKey: {} } }, "member"],
+    ["the same id on another channel is somebody else", plain, "whatsapp:ben", { members }, "member"],
+    ["a role is given to all ids of a person", plain, "http:ann", withKey("whatsapp:1@lid", "admin"), "admin"],
+    ["an id of one's own counts before others", plain, "http:ann", withKey("http:ann", "guest"), "guest"],
+    ["the terminal is the operator's", plain, "terminal:ben", {}, "owner"],
+    ["unless it plays somebody", plain, "terminal:eve", withKey("terminal:eve", "guest"), "guest"],
+    ["whoever has no id is a guest", main, "http:", {}, "guest"],
+    ["names of JavaScript are no roles", plain, "http:constructor", { members }, "member"],
+  ] as const)("%s", ([, group, key, said, expected]) => {
+    const [channel = "", id = ""] = key.split(":");
+
+    expect(rolesOf(said as Said).roleOf(group, { channel, id })).toBe(expected);
+  });
+
+  test.for([
+    ["whatsapp:ann"],
+    ["http:Ann"],
+    ["http:аnn"],
+    ["http:ann "],
+    ["http:ann\u200B"],
+    ["http:ａnn"],
+    ["htt:p:ann"],
+  ])("%j is not http:ann", ([key]) => {
+    const [channel = "", ...rest] = key?.split(":") ?? [];
+
+    expect(rolesOf({ people: [ann("owner")] }).roleOf(plain, { channel, id: rest.join(":") })).toBe("member");
+  });
+
+  test("nobody but the very same id gets a role that is given by id", () => {
+    const given = rolesOf({ members: { default: "guest", byKey: { "http:ann": "owner" } } });
+
+    fc.assert(
+      fc.property(fc.string({ minLength: 1 }), fc.string({ minLength: 1 }), (channel, id) => {
+        const isSame = channel === "http" && id === "ann";
+        expect(given.roleOf(plain, { channel: channel.replaceAll(":", ""), id })).toBe(isSame ? "owner" : "guest");
+      }),
+      { examples: [["http", "ann"]] },
+    );
+  });
+
+  test("people are told what gives somebody a role", () => {
+    const { standingOf } = rolesOf({ people: [ann("owner")], members });
+
+    const whys = ["ann", "ben", "zoe"].map((id) => standingOf(plain, { channel: "http", id }).why);
+
+    expect(whys).toEqual(["people.ann.role", 'groups.family.members["http:ben"]', "groups.family.members.default"]);
+  });
+});
+
+describe("the role of those who asked in a turn", () => {
+  const { roleOf } = rolesOf({ members });
+
+  test.for([
+    [["ben"], "admin"],
+    [["ben", "zoe"], "member"],
+    [["zoe", "eve", "ben"], "guest"],
+    [[], "member"],
+  ] as const)("of %j is %s", ([ids, expected]) => {
+    expect(askerRole(roleOf, plain, { messages: ids.map(saidBy) })).toBe(expected);
+  });
+
+  test.for([
+    [{ requester: "http:eve", origin: "agent" }, "guest"],
+    [{ requester: "http:ben", origin: "guest" }, "admin"],
+    [{ requester: "nobody", origin: "owner" }, "guest"],
+    [{ requester: undefined, origin: "owner" }, "owner"],
+    [{ requester: undefined, origin: "web" }, "member"],
+  ] as const)("of work %j is %s", ([work, expected]) => {
+    expect(askerRole(roleOf, plain, { messages: [], work })).toBe(expected);
+  });
+
+  test("nobody raises it by speaking along", () => {
+    const ids = fc.array(fc.constantFrom("ben", "zoe", "eve"), { minLength: 1 });
+    fc.assert(
+      fc.property(ids, fc.constantFrom("ben", "zoe", "eve"), (before, more) => {
+        const one = askerRole(roleOf, plain, { messages: before.map(saidBy) });
+        expect(isAtLeast(one, askerRole(roleOf, plain, { messages: [...before, more].map(saidBy) }))).toBe(true);
+      }),
+    );
+  });
+});
+
+test("roles are in order", () => {
+  for (const [index, role] of roles.entries()) {
+    expect(roles.filter((other) => isAtLeast(role, other))).toEqual(roles.slice(0, index + 1));
+  }
+});
+
+function eve(role: Role): Person {
+  return { name: "eve", ids: ["http:eve"], role };
+}
+
+function withKey(key: string, role: Role): Said {
+  return { people: [ann()], members: { default: undefined, byKey: { [key]: role } } };
+}
