@@ -74,8 +74,9 @@ const allowed: Record<string, readonly string[]> = {
   "src/sandbox/pool": ["src/domain", "src/protocol/messages.ts", ...interfaces],
   "src/sandbox/egress": ["src/domain", "src/events/event.ts", "src/protocol/paths.ts"],
   "src/queue": ["src/domain", ...interfaces],
-  "src/policy": ["src/domain", ...interfaces],
-  "src/approvals": ["src/domain", "src/policy", ...interfaces],
+  // A command line is judged by where things lie in a container.
+  "src/policy": ["src/domain", "src/protocol/paths.ts", "src/protocol/tools.ts", ...interfaces],
+  "src/approvals": ["src/domain", ...interfaces],
   // What the container's tools are is written where they run.
   "src/tools": [
     "src/domain",
@@ -104,6 +105,7 @@ const allowed: Record<string, readonly string[]> = {
     ...interfaces,
   ],
   "src/turns": [
+    "src/people/roles.ts",
     "src/domain",
     "src/approvals",
     "src/protocol",
@@ -123,6 +125,7 @@ const allowed: Record<string, readonly string[]> = {
     "src/sandbox",
     "src/models/catalog.ts",
     "src/models/capabilities.ts",
+    "src/policy",
     "src/tools",
     "src/approvals/card.ts",
     "src/stores/catalog.ts",

@@ -5,10 +5,10 @@ import { newCode } from "../domain/code.ts";
 import type { Group } from "../domain/group.ts";
 import type { OutgoingDraft } from "../domain/message.ts";
 import type { ToolCall } from "../domain/model.ts";
+import type { Verdict } from "../domain/policy.ts";
 import type { Role } from "../domain/role.ts";
 import { canonicalJson } from "../lib/canonical-json.ts";
 import type { Clock } from "../lib/time/clock.ts";
-import type { Decision } from "../policy/tool-policy.ts";
 import { cardText } from "./card.ts";
 import { noticeIn } from "./words.ts";
 
@@ -27,7 +27,7 @@ export interface AskingOptions {
 /** A call, by what was decided about it. */
 export interface AskedCall {
   readonly call: ToolCall;
-  readonly decision: Extract<Decision, { readonly verdict: "ask" }>;
+  readonly verdict: Verdict;
 }
 
 /** Makes of a call what people are asked, and the message that asks them. */
@@ -44,9 +44,9 @@ export function digestInput(input: unknown): { readonly input: string; readonly 
 }
 
 export function createAsk(options: AskingOptions): Ask {
-  return async (group, turn, { call, decision }) => {
+  return async (group, turn, { call, verdict }) => {
     const { expiresMinutes: minutes, approvers: usual } = options.settings();
-    const { rule, risk, approvers = usual, quorum = 1 } = decision;
+    const { rule, risk, approvers = usual, quorum = 1 } = verdict;
     const askedAt = options.clock.now();
     const approval: NewApproval = {
       code: newCode(codeLength, options.randomBelow),

@@ -54,6 +54,7 @@ export const auditRecords: { readonly [Type in EventType]: Audited<Type> } = {
   "approval.decided": "approval-decided",
   "approval.used": "approval-used",
   "tool.returned": "tool-result",
+  "origins.cleared": "origins-cleared",
   "agent.progressed": undefined,
   "agent.failed": undefined,
   "agent.overstepped": "mailbox-violation",

@@ -34,6 +34,7 @@ export type AuditType =
   | "model-response"
   | "tool-call"
   | "tool-denied"
+  | "origins-cleared"
   | "tool-result"
   | "approval-asked"
   | "approval-decided"

@@ -46,6 +46,10 @@ const entries: Readonly<Record<string, Entry>> = {
     summary: "which tools agents have",
     load: async () => (await import("./commands/tools.ts")).addToolsCommand,
   },
+  policy: {
+    summary: "which tool calls are allowed, and why",
+    load: async () => (await import("./commands/policy.ts")).addPolicyCommand,
+  },
   turns: {
     summary: "list, show or retry turns",
     load: async () => (await import("./commands/turns.ts")).addTurnsCommand,

@@ -7,6 +7,7 @@ import type { EventQuery } from "../events/read-events.ts";
 import type { LoginEvent } from "../channels/channel.ts";
 import type { ConfigDifferences, ReloadReport } from "../domain/config-state.ts";
 import type { Chat, Group } from "../domain/group.ts";
+import type { FolderOrigin, Origin } from "../domain/origin.ts";
 import type { UsageBy, UsageSum } from "../domain/usage.ts";
 import type {
   ApprovalView,
@@ -70,6 +71,14 @@ export class ControlClient implements Readings {
 
   removeGroup(name: string): Promise<{ removed: string }> {
     return this.#ask("DELETE", `/groups/${encodeURIComponent(name)}`);
+  }
+
+  listFolderOrigins(group: string): Promise<FolderOrigin[]> {
+    return this.#ask("GET", `/groups/${encodeURIComponent(group)}/origins`);
+  }
+
+  clearFolderOrigins(group: string, origin: Origin | undefined): Promise<{ group: string; cleared: Origin[] }> {
+    return this.#ask("DELETE", `/groups/${encodeURIComponent(group)}/origins?${queryOf({ origin })}`);
   }
 
   listChats(): Promise<Chat[]> {

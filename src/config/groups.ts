@@ -1,5 +1,5 @@
 import type { GroupNetwork } from "../domain/egress.ts";
-import type { BudgetLimits, Group, ToolPolicy } from "../domain/group.ts";
+import type { BudgetLimits, Group } from "../domain/group.ts";
 import { type Adapters, hasTrait } from "./adapters.ts";
 import type { Config } from "./schema/config.ts";
 
@@ -14,10 +14,6 @@ export function configuredGroups(config: Config): Group[] {
     main: group.main,
     mounts: group.mounts,
     model: group.model,
-    policy: {
-      default: group.policy?.default ?? shared.policy.default,
-      tools: { ...shared.policy.tools, ...group.policy?.tools },
-    },
     budget: {
       tokensPerDay: group.budget?.tokensPerDay ?? shared.budget.tokensPerDay,
       usdPerDay: group.budget?.usdPerDay ?? shared.budget.usdPerDay,
@@ -26,10 +22,10 @@ export function configuredGroups(config: Config): Group[] {
   }));
 }
 
-/** Policy and budget of a group that says nothing of its own, such as one that is added at run time. */
-export function groupDefaults(config: Config): { readonly policy: ToolPolicy; readonly budget: BudgetLimits } {
+/** The budget of a group that says nothing of its own, such as one that is added at run time. */
+export function groupDefaults(config: Config): { readonly budget: BudgetLimits } {
   const { tokensPerDay, usdPerDay } = config.budgets.perGroup;
-  return { policy: config.policy, budget: { tokensPerDay, usdPerDay } };
+  return { budget: { tokensPerDay, usdPerDay } };
 }
 
 /** What the containers of a group may reach. A group that says nothing of its own is as `sandbox.network` says. */

@@ -5,6 +5,7 @@ import * as z from "zod";
 
 import { AppError, toError } from "../lib/app-error.ts";
 import type { Publish } from "../events/event.ts";
+import { describe, sayWhatIsWrong } from "./faults.ts";
 import { asLines, firstOf } from "./lines.ts";
 import type { Operations } from "../operations/operations.ts";
 
@@ -93,6 +94,23 @@ const routes: readonly Route<never>[] = [
       await host.removeGroup(parameters.name);
       return { removed: parameters.name };
     },
+  }),
+  route({
+    method: "GET",
+    path: "/groups/:name/origins",
+    operation: "policy.origins",
+    parameters: z.strictObject({ name }),
+    run: (host, parameters) => host.listFolderOrigins(parameters.name),
+  }),
+  route({
+    method: "DELETE",
+    path: "/groups/:name/origins",
+    operation: "policy.clear",
+    parameters: z.strictObject({ name, origin: name.optional() }),
+    run: async (host, parameters) => ({
+      group: parameters.name,
+      cleared: await host.clearFolderOrigins(parameters.name, parameters.origin),
+    }),
   }),
   route({ method: "GET", path: "/chats", operation: "chats", parameters: nothing, run: (host) => host.listChats() }),
   route({
@@ -370,16 +388,4 @@ function recordable(parameters: object): Recordable {
     ([key, value]) => value !== undefined && key !== "text" && key !== "reason",
   );
   return Object.fromEntries(given) as Recordable;
-}
-
-function sayWhatIsWrong(error: z.ZodError): string {
-  return error.issues.map((issue) => `${issue.path.join(".") || "request"}: ${issue.message}`).join("; ");
-}
-
-/** Faults of the caller that the web framework found keep their status; what is left is ours and is not told. */
-function describe(error: Error): { status: number; code: string; message: string } {
-  if (error instanceof AppError) return { status: error.httpStatus, code: error.code, message: error.message };
-  const status = "statusCode" in error && typeof error.statusCode === "number" ? error.statusCode : 500;
-  if (status < 500) return { status, code: "bad_input", message: error.message };
-  return { status: 500, code: "failed", message: "The host failed to do this; its log says why." };
 }

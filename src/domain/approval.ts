@@ -1,4 +1,5 @@
 import type { Actor } from "./actor.ts";
+import type { Risk } from "./policy.ts";
 import type { Role } from "./role.ts";
 
 /**
@@ -16,9 +17,6 @@ export type ApprovalState = (typeof approvalStates)[number];
 export const approvalScopes = ["once", "session", "day", "always"] as const;
 
 export type ApprovalScope = (typeof approvalScopes)[number];
-
-/** How much harm a call can do. */
-export type Risk = "low" | "medium" | "high";
 
 /** For whom a turn asks. */
 export interface Asker {

@@ -21,17 +21,6 @@ export interface MountRequest {
 /** What programs of the host's user run by themselves in a folder with a repository. */
 export const protectedByDefault: readonly string[] = [".git/hooks", ".git/config"];
 
-/** `ask`: people of the chat decide about each call. */
-export const toolVerdicts = ["allow", "ask", "deny"] as const;
-
-export type ToolVerdict = (typeof toolVerdicts)[number];
-
-/** Verdicts by tool name; `default` for tools that are not named. */
-export interface ToolPolicy {
-  readonly default: ToolVerdict;
-  readonly tools: Readonly<Record<string, ToolVerdict>>;
-}
-
 /** Upper bounds for one day (UTC); `undefined` = no bound of that kind. */
 export interface BudgetLimits {
   readonly tokensPerDay: number | undefined;
@@ -49,7 +38,6 @@ export interface Group {
   readonly mounts: readonly MountRequest[];
   /** Route of models; `undefined` = the default route. */
   readonly model: string | undefined;
-  readonly policy: ToolPolicy;
   readonly budget: BudgetLimits;
   /** `config`: from config.yaml, changed only there. `store`: added at run time. */
   readonly origin: "config" | "store";

@@ -1,6 +1,8 @@
 import type { ModelAnswer, ToolResult } from "./model.ts";
+import type { Origin } from "./origin.ts";
 import type { BlobPart, UserContent } from "./part.ts";
 import { isBlob, partsOf } from "./part.ts";
+import type { CallVerdict } from "./policy.ts";
 import type { Cause, ReplyTarget } from "./work.ts";
 
 /** `running → done | failed | cancelled`; the last three are final. */
@@ -33,6 +35,8 @@ export interface Turn {
   readonly reason: string | undefined;
   /** Of the host's life that ended it; undefined for one that runs or that ended without work. */
   readonly times?: TurnTimes | undefined;
+  /** What it has read, or its conversation before it, in the order of `origins`; undefined: it was not kept at that time. */
+  readonly origins?: readonly Origin[] | undefined;
 }
 
 /** When a turn began and ended, and who made it begin. */
@@ -54,6 +58,8 @@ export type StepBody =
       readonly denied: readonly ToolResult[];
       /** Ids of the calls that people were asked about; absent: none. */
       readonly asked?: readonly string[] | undefined;
+      /** Of each call; undefined: it has none, or they were not kept at that time. */
+      readonly verdicts?: readonly CallVerdict[] | undefined;
     }
   | { readonly kind: "tools"; readonly results: readonly ToolResult[] };
 

@@ -1,3 +1,5 @@
+import type { Origin } from "./origin.ts";
+
 /**
  * Why a turn begins: somebody spoke (`message`), a time has come (`schedule`, `heartbeat`), another program called
  * (`webhook`, `api`), something that the agent had left running is over (`job-ended`), a person answered a question of the
@@ -12,11 +14,6 @@ export type ReplyTarget =
   | { readonly kind: "chat"; readonly channel: string; readonly chat: string }
   | { readonly kind: "session"; readonly session: string }
   | { readonly kind: "nowhere" };
-
-/** Whose words work is made of. */
-export const origins = ["owner", "admin", "member", "guest", "file", "web", "mcp", "tool", "agent"] as const;
-
-export type Origin = (typeof origins)[number];
 
 /** `due` (from `dueAt` on) → `taken` by a running turn → `settled` with it. `dropped`: given up, for the `reason`. */
 export type WorkState = "due" | "taken" | "settled" | "dropped";
@@ -37,7 +34,10 @@ export interface NewWork {
   /** Names the cause, such as `task:12:1767225600000`: a second piece of work of the same name is a duplicate. */
   readonly dedupe?: string | undefined;
   readonly replyTo: ReplyTarget;
+  /** Whose words it is made of. */
   readonly origin: Origin;
+  /** What else whoever made it has read. */
+  readonly origins?: readonly Origin[] | undefined;
   /** Who asked for it, as `channel:id` of a member, where somebody did. */
   readonly requester?: string | undefined;
   /** What the agent is told; hostile unless the origin is the owner. */

@@ -40,6 +40,7 @@ export const eventTypes = {
   "approval.decided": "what they decided, or that nobody did in time",
   "approval.used": "a call is about to run because people allowed it",
   "tool.returned": "a tool's result has arrived, before the model sees it",
+  "origins.cleared": "what a group's folder carries does not count any more",
   "agent.progressed": "the agent says what it is doing, told at most once a second",
   "agent.failed": "the agent says why it could not go on",
   "agent.overstepped": "the agent asked for what the model had not asked for",

@@ -3,6 +3,8 @@ import type { Destination } from "../domain/egress.ts";
 import type { Fingerprint } from "../domain/fingerprint.ts";
 import type { ModelUsage } from "../domain/model.ts";
 import type { ExecutionPointChange, SetIdFile } from "../domain/mount.ts";
+import type { Origin } from "../domain/origin.ts";
+import type { Risk } from "../domain/policy.ts";
 import type { TurnState, TurnTimes } from "../domain/turn.ts";
 
 /** Data of an event that its type says all of. */
@@ -153,11 +155,23 @@ export interface EventData {
     readonly usd: number | undefined;
     readonly elapsedMs: number;
   };
-  "tool.called": { readonly id: string; readonly name: string; readonly input: Fingerprint };
+  /** `origins`: what its turn had read when it was judged. */
+  "tool.called": {
+    readonly id: string;
+    readonly name: string;
+    readonly input: Fingerprint;
+    readonly risk: Risk;
+    readonly rule: string;
+    readonly origins: readonly Origin[];
+  };
+  /** Also one that a person would have to allow, and nobody did. */
   "tool.denied": {
     readonly id: string;
     readonly name: string;
     readonly input: Fingerprint;
+    readonly risk: Risk;
+    readonly rule: string;
+    readonly origins: readonly Origin[];
     readonly reason: string;
   };
   /** People are asked about a call; `sha256` is of its input as canonical JSON. */
@@ -194,6 +208,8 @@ export interface EventData {
     readonly grant: string | undefined;
     readonly by: string;
   };
+  /** The operator says that this does not count any more in a group's folder. */
+  "origins.cleared": { readonly origins: readonly Origin[] };
   /** SHA-256 and length of the result as it is stored, before the model sees it. */
   "tool.returned": {
     readonly id: string;

@@ -1,8 +1,10 @@
 import type { ChannelState, LoginEvent, LoginOptions } from "../channels/channel.ts";
 import type { ConfigDifferences, ConfigState, ReloadReport } from "../domain/config-state.ts";
-import type { BudgetLimits, Group, GroupFolder, ToolPolicy } from "../domain/group.ts";
+import type { BudgetLimits, Group, GroupFolder } from "../domain/group.ts";
+import type { Publish } from "../events/event.ts";
 import { readEvents } from "../events/read-events.ts";
 import type { RefusedMount } from "../domain/mount.ts";
+import { type Origin, origins } from "../domain/origin.ts";
 import type { HotContainerView } from "../domain/session.ts";
 import type { Turn } from "../domain/turn.ts";
 import { AppError } from "../lib/app-error.ts";
@@ -38,6 +40,7 @@ export interface OperationOptions {
     readonly work: Pick<Store["work"], "add" | "drop" | "get" | "idsBeginningWith">;
     readonly turns: { running(): Promise<Turn[]> };
     readonly outbox: Pick<Store["outbox"], "add" | "counts" | "get">;
+    readonly origins: Pick<Store["origins"], "clearFolder">;
     readonly usage: Pick<Store["usage"], "ofDay">;
     readonly approvals: Pick<Store["approvals"], "openCount" | "revoke">;
     readonly events: Pick<Store["events"], "after" | "before">;
@@ -49,7 +52,7 @@ export interface OperationOptions {
     add(group: Omit<Group, "origin">, options: { readonly adopt: boolean }): Promise<Group>;
     remove(name: string): Promise<Group>;
   };
-  readonly groupDefaults: { readonly policy: ToolPolicy; readonly budget: BudgetLimits };
+  readonly groupDefaults: { readonly budget: BudgetLimits };
   readonly routes: readonly string[];
   readonly costOf: ReadingOptions["costOf"];
   /** What all groups together may spend in a day. */
@@ -78,6 +81,7 @@ export interface OperationOptions {
   /** Puts the messages of a turn back in line and wakes its group. Returns how many. */
   readonly requeue: (turn: Turn) => Promise<number>;
   readonly workAdded: () => void;
+  readonly publish: Publish<"origins.cleared">;
   /** Resolves when the next event has been stored, or at the signal. */
   readonly nextEvent: (signal: AbortSignal) => Promise<void>;
   readonly clock: Clock;
@@ -97,6 +101,7 @@ export function createOperations(options: OperationOptions): Operations {
     },
     addGroup: (group) => addGroup(options, group),
     removeGroup: (name) => removeGroup(options, name),
+    clearFolderOrigins: (name, origin) => clearFolderOrigins(options, name, origin),
     approveRequest: (code, name) => approveRequest(options, code, name),
     denyRequest: (code) => denyRequest(options, code),
     forgetRequest: (code) => forgetRequest(options, code),
@@ -188,6 +193,22 @@ async function removeGroup(options: OperationOptions, name: string): Promise<voi
   for (const session of await options.store.sessions.list()) {
     if (session.group === name) await options.pool.stop(session.id, "its group was removed");
   }
+}
+
+async function clearFolderOrigins(
+  { groups, store, publish }: OperationOptions,
+  name: string,
+  given: string | undefined,
+): Promise<readonly Origin[]> {
+  const origin = origins.find((known) => known === given);
+  if (given !== undefined && origin === undefined)
+    throw new AppError("bad_input", `There is no origin "${given}"; there are: ${origins.join(", ")}.`);
+  const group = requireGroup(groups.list(), name).name;
+  const carried = (await store.origins.ofFolder(group)).map((one) => one.origin);
+  const cleared = carried.filter((one) => origin === undefined || one === origin);
+  if (cleared.length > 0)
+    await publish({ type: "origins.cleared", group, actor: "operator", data: { origins: cleared } });
+  return store.origins.clearFolder(group, origin);
 }
 
 async function stopSession(options: OperationOptions, target: string): Promise<readonly string[]> {

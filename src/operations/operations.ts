@@ -8,6 +8,8 @@ import type { ModelUsage, StopReason } from "../domain/model.ts";
 import type { OutboxState, OutgoingMessage } from "../domain/message.ts";
 import type { ExecutionPointChange, RefusedMount } from "../domain/mount.ts";
 import type { HotContainerView, SessionKind } from "../domain/session.ts";
+import type { FolderOrigin, Origin } from "../domain/origin.ts";
+import type { Action, Risk } from "../domain/policy.ts";
 import type { Turn, TurnState, TurnTimes } from "../domain/turn.ts";
 import type { UsageBy, UsageSum } from "../domain/usage.ts";
 import type { Work, WorkState } from "../domain/work.ts";
@@ -140,6 +142,8 @@ export interface TurnReport {
   /** Files in the group's mounts that programs on the host run by themselves, and that the turn has added, changed or removed. */
   readonly executionPoints: readonly (ExecutionPointChange & { readonly at: number })[];
   readonly usage: ModelUsage;
+  /** What the turn has read, or its conversation before it; undefined: it was not kept at that time. */
+  readonly origins: readonly Origin[] | undefined;
   /** Too old: its steps are not kept any more, nor what they used. */
   readonly pruned?: boolean | undefined;
 }
@@ -159,10 +163,20 @@ export type StepView =
       readonly stop: StopReason;
       readonly usage: ModelUsage;
       readonly text: string;
-      readonly toolCalls: readonly { readonly id: string; readonly name: string; readonly input: string }[];
+      readonly toolCalls: readonly ToolCallView[];
       readonly denied: readonly ToolResultView[];
     })
   | (StepTime & { readonly kind: "tools"; readonly results: readonly ToolResultView[] });
+
+/** A call, its input shortened, with what was decided about it; undefined where that was not kept. */
+export interface ToolCallView {
+  readonly id: string;
+  readonly name: string;
+  readonly input: string;
+  readonly action: Action | undefined;
+  readonly risk: Risk | undefined;
+  readonly rule: string | undefined;
+}
 
 export interface ToolResultView {
   readonly callId: string;
@@ -237,6 +251,7 @@ export interface GrantView {
 export type Readings = Pick<
   Operations,
   | "listGroups"
+  | "listFolderOrigins"
   | "listChats"
   | "listSessions"
   | "listTurns"
@@ -259,6 +274,10 @@ export interface Operations {
   listGroups(): Promise<readonly GroupView[]>;
   addGroup(group: NewGroup): Promise<Group>;
   removeGroup(name: string): Promise<void>;
+  /** What the group's folder carries of what its agents have read, in the order of `origins`. */
+  listFolderOrigins(group: string): Promise<readonly FolderOrigin[]>;
+  /** Lets the folder carry this origin no more, or none. Returns those that it carried. Throws `bad_input` for no origin. */
+  clearFolderOrigins(group: string, origin: string | undefined): Promise<readonly Origin[]>;
   listChats(): Promise<readonly Chat[]>;
   /** Lets a chat in that asked: it becomes a group, of this name or of one like its title. */
   approveRequest(code: string, name: string | undefined): Promise<Group>;

@@ -35,6 +35,7 @@ export interface ReadingOptions extends WaitingOptions {
       list(filter: { group?: string | undefined; limit: number }): Promise<Turn[]>;
       steps(turn: string): Promise<Step[]>;
     };
+    readonly origins: Pick<Store["origins"], "ofFolder">;
     readonly outbox: Pick<OutboxStore, "list" | "ofTurn">;
     readonly executionPoints: Pick<Store["executionPoints"], "ofTurn">;
     readonly usage: Pick<Store["usage"], "sums">;
@@ -54,6 +55,7 @@ export interface ReadingOptions extends WaitingOptions {
 export function createReadings(options: ReadingOptions): Readings {
   return {
     listGroups: () => listGroups(options),
+    listFolderOrigins: async (name) => options.store.origins.ofFolder(requireGroup(options.groups.list(), name).name),
     listChats: () => options.store.chats.list(),
     listSessions: () => listSessions(options),
     listTurns: async ({ group, state, limit }) => {

@@ -35,6 +35,7 @@ export function reportTurn(
     approvals,
     executionPoints,
     usage: totalUsage(steps),
+    origins: turn.origins,
     // Every turn begins with a step.
     pruned: steps.length === 0 ? true : undefined,
   };
@@ -53,7 +54,7 @@ function viewStep(turn: TurnView, step: Step, maxChars: number): StepView {
   if (body.kind === "tools") {
     return { ...time, kind: "tools", results: body.results.map((result) => viewResult(result, maxChars)) };
   }
-  const { answer, denied } = body;
+  const { answer, denied, verdicts } = body;
   return {
     ...time,
     kind: "model",
@@ -61,11 +62,10 @@ function viewStep(turn: TurnView, step: Step, maxChars: number): StepView {
     stop: answer.stop,
     usage: answer.usage,
     text: shorten(answer.text, maxChars),
-    toolCalls: answer.toolCalls.map(({ id, name, input }) => ({
-      id,
-      name,
-      input: shorten(JSON.stringify(input ?? null), maxChars),
-    })),
+    toolCalls: answer.toolCalls.map(({ id, name, input }) => {
+      const { action, risk, rule } = verdicts?.find(({ callId }) => callId === id) ?? {};
+      return { id, name, input: shorten(JSON.stringify(input ?? null), maxChars), action, risk, rule };
+    }),
     denied: denied.map((result) => viewResult(result, maxChars)),
   };
 }

@@ -35,6 +35,7 @@ export class RetryingStore {
       turns: this.#retrying(store.turns, turns),
       work: this.#retrying(store.work, work),
       approvals: this.#retrying(store.approvals, approvals),
+      origins: this.#retrying(store.origins, origins),
       outbox: this.#retrying(store.outbox, outbox),
       usage: this.#retrying(store.usage, usage),
     };
@@ -137,6 +138,7 @@ const work: Record<keyof Store["work"], true> = {
   dueSessions: true,
   nextDueAt: true,
   list: true,
+  ofTurn: true,
   requeue: true,
   drop: true,
 };
@@ -158,6 +160,7 @@ const approvals: Record<keyof Store["approvals"], true> = {
   grants: true,
   revoke: true,
 };
+const origins: Record<keyof Store["origins"], true> = { ofTurn: true, ofFolder: true, reach: true, clearFolder: true };
 const outbox: Record<keyof Store["outbox"], true> = {
   add: true,
   unsent: true,

@@ -18,6 +18,7 @@ import type {
 } from "../domain/message.ts";
 import type { ConversationPrompt, ToldFacts } from "../domain/conversation.ts";
 import type { Lease } from "../domain/lease.ts";
+import type { Exposure } from "../domain/origin.ts";
 import type { ModelUsage, ToolDefinition } from "../domain/model.ts";
 import type { Session, SessionKind } from "../domain/session.ts";
 import type { PacedTurn, Step, StepBody, Turn, TurnState, TurnTimes } from "../domain/turn.ts";
@@ -30,6 +31,7 @@ import type { EventStore } from "./event-store.ts";
 import type { ExecutionPointStore } from "./execution-point-store.ts";
 import type { IntakeCharge, IntakeStore } from "./intake-store.ts";
 import type { LeaseStore } from "./lease-store.ts";
+import type { OriginStore } from "./origin-store.ts";
 import type { RetentionStore } from "./retention-store.ts";
 import type { WorkStore } from "./work-store.ts";
 
@@ -156,6 +158,8 @@ export interface NewStep {
   readonly takesWork?: number | undefined;
   /** Calls of this answer that people are asked about, each with the message that asks: they are open from then on. */
   readonly asks?: readonly { readonly approval: NewApproval; readonly card: OutgoingDraft }[] | undefined;
+  /** What the turn comes into contact with by it: noted of the turn, and of the group's folder, in the same moment. */
+  readonly exposure?: Exposure | undefined;
   /** The model knows these facts from then on; of the turn's conversation. */
   readonly tells?: ToldFacts | undefined;
 }
@@ -375,6 +379,7 @@ export interface Store extends AsyncDisposable {
   readonly turns: TurnStore;
   readonly work: WorkStore;
   readonly approvals: ApprovalStore;
+  readonly origins: OriginStore;
   readonly interventions: InterventionStore;
   readonly blobs: BlobStore;
   readonly outbox: OutboxStore;

@@ -1,12 +1,15 @@
 import type { Group } from "../domain/group.ts";
 import type { ToolCall, ToolDefinition } from "../domain/model.ts";
-import { judgeToolCall } from "../policy/tool-policy.ts";
-import type { Decision } from "../policy/tool-policy.ts";
-import type { AnnouncedTool, ToolRisk } from "../protocol/tools.ts";
+import type { Exposure } from "../domain/origin.ts";
+import type { Provenance, ToolPolicy, Verdict } from "../domain/policy.ts";
+import type { AnnouncedTool } from "../protocol/tools.ts";
+import { memoize } from "../lib/memoize.ts";
 import type { SessionStore } from "../stores/store.ts";
 import type { Tool } from "./catalog.ts";
 import type { ChannelAbility } from "./define-tool.ts";
-import { abilityOf } from "./registry.ts";
+import { exposureOf } from "./exposure.ts";
+import { judgeToolCall, unknownTool } from "./judge-tool-call.ts";
+import type { Circumstances } from "./judge-tool-call.ts";
 import type { Audience, ToolRegistry } from "./registry.ts";
 
 export interface ConversationToolsOptions {
@@ -22,8 +25,20 @@ export interface TurnTools {
   /** What the agent is told of them. */
   readonly announced: readonly AnnouncedTool[];
   get(name: string): Tool | undefined;
-  /** May this call be made? The reason is for the model. */
-  judge(call: ToolCall): Decision;
+  /** For whom the turn asks and what it had read when this was first asked for: what its calls are judged by. */
+  provenance(): Promise<Provenance>;
+  /** May this call be made? */
+  judge(call: ToolCall): Promise<Verdict>;
+  /** What these calls bring the turn into contact with, when they are made; undefined: nothing. */
+  exposureOf(calls: readonly ToolCall[]): Exposure | undefined;
+}
+
+/** Of a turn: what its models can do, what it may, and for whom. */
+export interface TurnCircumstances {
+  /** What some model of the turn's route can do. */
+  readonly can: { readonly callTools: boolean; readonly seeImages: boolean };
+  readonly policy: ToolPolicy;
+  readonly provenance: () => Promise<Provenance>;
 }
 
 interface Conversation {
@@ -45,27 +60,30 @@ export class ConversationTools {
     this.#options = options;
   }
 
-  /** `can`: what some model of the turn's route can do. */
   async of(
     group: Group,
     turn: { readonly session: string; readonly conversation: number },
-    can: { readonly callTools: boolean; readonly seeImages: boolean },
+    { can, policy, provenance }: TurnCircumstances,
   ): Promise<TurnTools> {
     const { registry, channelCan } = this.#options;
     const audience: Audience = {
-      policy: group.policy,
+      policy,
       channelCan: (ability) => channelCan(group.channel, ability),
       modelCallsTools: can.callTools,
       modelSees: can.seeImages,
     };
     const offered = await this.#offered(turn, audience);
     const names = offered.map(({ name }) => name);
+    const place = { hasWritableMount: group.mounts.some(({ access }) => access === "rw") };
+    const known = memoize(provenance);
     return {
       // A model that cannot call tools refuses a request with any, whatever the conversation has begun with.
       definitions: audience.modelCallsTools ? offered : [],
       announced: registry.announce(names),
       get: (name) => registry.get(name),
-      judge: (call) => judge(registry, call, { audience, names, group }),
+      provenance: known,
+      judge: async (call) => judge(call, { registry, audience, place, provenance: await known(), names }),
+      exposureOf: (calls) => exposureOf(registry, calls),
     };
   }
 
@@ -82,37 +100,20 @@ export class ConversationTools {
   }
 }
 
-function judge(
-  registry: ToolRegistry,
+/** What the conversation was not offered is refused whatever the policy says of it. */
+async function judge(
   call: ToolCall,
-  { audience, names, group }: { readonly audience: Audience; readonly names: readonly string[]; readonly group: Group },
-): Decision {
-  const tool = registry.get(call.name);
-  if (!tool) return deny(unknownTool(call.name, names));
-  const withheld = registry.withheld(tool, audience);
-  const decision = judgeToolCall({ name: call.name, risk: riskOf(tool, call.input) }, group.policy);
-  if (withheld === "policy") return decision;
-  if (withheld === "channel")
-    return deny(`"${call.name}" does not work here: this chat has no ${abilityOf(tool)}. Do without it.`);
-  if (withheld === "model") return deny("This model cannot call tools. Do without them.");
-  if (withheld === "vision") return deny("This model cannot be shown images. Do without it.");
-  if (!names.includes(call.name))
-    return deny(`"${call.name}" is new: it can be used in the next conversation. Do without it for now.`);
-  return decision;
-}
-
-/** Input that the tool does not understand is the worst that it could be. */
-function riskOf(tool: Tool, input: unknown): ToolRisk {
-  if (typeof tool.risk === "string") return tool.risk;
-  const parsed = tool.input.safeParse(input);
-  return parsed.success ? tool.risk(parsed.data) : "high";
-}
-
-function unknownTool(name: string, names: readonly string[]): string {
-  if (names.includes(name)) return `There is no tool "${name}" any more. Do without it.`;
-  return `There is no tool "${name}". ${names.length === 0 ? "There are none here." : `Tools: ${names.join(", ")}.`}`;
-}
-
-function deny(reason: string): Decision {
-  return { verdict: "deny", reason };
+  { names, ...circumstances }: Circumstances & { readonly names: readonly string[] },
+): Promise<Verdict> {
+  const { name } = call;
+  if (!circumstances.registry.get(name)) {
+    const reason = names.includes(name)
+      ? `There is no tool "${name}" any more. Do without it.`
+      : unknownTool(name, names);
+    return { action: "deny", risk: "high", rule: "unknown tool", reason };
+  }
+  const { verdict } = await judgeToolCall(call, circumstances);
+  if (verdict.action === "deny" || names.includes(name)) return verdict;
+  const reason = `"${name}" is new: it can be used in the next conversation. Do without it for now.`;
+  return { action: "deny", risk: verdict.risk, rule: "not offered in this conversation", reason };
 }

@@ -1,14 +1,15 @@
 import * as z from "zod";
 
-import type { ToolPolicy } from "../domain/group.ts";
 import type { ToolDefinition } from "../domain/model.ts";
+import type { ToolPolicy } from "../domain/policy.ts";
 import { AppError } from "../lib/app-error.ts";
-import { judgeToolCall } from "../policy/tool-policy.ts";
+import { isAlwaysDenied } from "../policy/judge.ts";
 import { limits } from "../protocol/limits.ts";
 import { announcedTool } from "../protocol/tools.ts";
 import type { AnnouncedTool } from "../protocol/tools.ts";
 import type { Tool } from "./catalog.ts";
 import type { ChannelAbility } from "./define-tool.ts";
+import { possibleRisks } from "./risk.ts";
 
 /** Who tools are offered to: a group, as its settings, its channel and its models are now. */
 export interface Audience {
@@ -59,7 +60,7 @@ export class ToolRegistry {
 
   /** Why the audience does not get this tool; undefined when it does. */
   withheld(tool: Tool, { policy, channelCan, modelCallsTools, modelSees }: Audience): Withheld | undefined {
-    if (judgeToolCall({ name: tool.name, risk: "high" }, policy).verdict === "deny") return "policy";
+    if (isAlwaysDenied(tool.name, possibleRisks(tool), policy)) return "policy";
     const ability = abilityOf(tool);
     if (ability !== undefined && !channelCan(ability)) return "channel";
     if (!modelCallsTools) return "model";

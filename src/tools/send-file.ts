@@ -12,7 +12,7 @@ export const sendFile = defineTool({
     caption: z.string().max(4_000).optional().describe("Text that goes with it."),
   }),
   runs: "host",
-  risk: "medium",
+  risk: "low",
   timeoutSeconds: 120,
   needs: ["redact", "send", "keepFile"],
   resolvePaths: ["path"],

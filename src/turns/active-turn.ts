@@ -300,9 +300,8 @@ export class ActiveTurn implements TurnListener {
     const refused = new Set(denied.map((result) => result.callId));
     const byPeople = await this.#gate.denials(last);
     const given = new Map([...append, ...byPeople].map((result) => [result.callId, result]));
-    const results = answer.toolCalls
-      .filter((call) => !refused.has(call.id))
-      .map((call) => given.get(call.id) ?? interrupted(call.id));
+    const calls = answer.toolCalls.filter((call) => !refused.has(call.id));
+    const results = calls.map((call) => given.get(call.id) ?? interrupted(call.id));
     if (results.length === 0) return;
     const { keepImage } = this.#options;
     const shownBy = (callId: string): readonly Part[] => this.#hostTools.takeShown(callId);
@@ -310,7 +309,9 @@ export class ActiveTurn implements TurnListener {
     const taken = await takeResultParts(results, { group: this.group, container, keepImage, shownBy });
     const stored = await this.#withLimits(taken);
     await publishToolResults(this.#scope, this.#options, { calls: answer.toolCalls, results: stored });
-    await this.#steps.addNow({ kind: "tools", results: stored });
+    // While they ran, others may have written what they read.
+    const tools = await this.#options.toolsOf(this.#scope);
+    await this.#steps.addNow({ kind: "tools", results: stored }, { exposure: tools.exposureOf(calls) });
   }
 
   /** Tells the model which limits its tools have run into: from inside, the effect looks like anything. */

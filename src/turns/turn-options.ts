@@ -9,11 +9,13 @@ import type { BlobPart, Part } from "../domain/part.ts";
 import type { Publish } from "../events/event.ts";
 import type { Fingerprint } from "../domain/fingerprint.ts";
 import type { ModelAnswer, ModelMessage, ToolCall, ToolDefinition } from "../domain/model.ts";
+import type { ToolPolicy } from "../domain/policy.ts";
 import type { Session } from "../domain/session.ts";
 import type { Step, Turn } from "../domain/turn.ts";
 import type { Clock } from "../lib/time/clock.ts";
 import type { HostileCopy } from "../lib/files/open-hostile-file.ts";
 import type { Place } from "../domain/place.ts";
+import type { RoleOf } from "../people/roles.ts";
 import type { MessageStore, OutboxStore, NewStep, SessionStore, Store, TurnStore } from "../stores/store.ts";
 import type { TurnTools } from "../tools/conversation-tools.ts";
 import type { HotContainer, TurnListener } from "../sandbox/pool/hot-container.ts";
@@ -46,6 +48,8 @@ export interface TurnSettings extends Disposable {
   readonly callsTools: (route: string | undefined) => boolean;
   /** Places that a group's containers can reach, as `host:port`. */
   readonly networkFor: (group: Group) => readonly string[];
+  /** The rules for a group's tool calls. */
+  readonly policyFor: (group: Group) => ToolPolicy;
   /** How many answers of the model a turn of this group may take; 0: any number. */
   readonly maxSteps: (group: Group) => number;
   readonly turnTimeoutMs: number;
@@ -94,6 +98,8 @@ export interface TurnOptions {
   };
   /** Shows the model the conversation and returns its answer; the history is in the store. */
   readonly askModel: (scope: TurnScope, signal: AbortSignal) => Promise<ModelAnswer>;
+  /** What somebody is in a group. */
+  readonly roleOf: RoleOf;
   /** Messages as the model sees them, with these images; `omitted` earlier ones are not among them. */
   readonly render: (
     messages: readonly StoredMessage[],

@@ -2,10 +2,13 @@ import { randomInt } from "node:crypto";
 
 import { hasTrait } from "../config/adapters.ts";
 import { groupDefaults } from "../config/groups.ts";
+import { sharedPolicy } from "../config/policy.ts";
+import { risks } from "../domain/policy.ts";
 import type { Outbox } from "../delivery/outbox.ts";
 import { type Admissions, createAdmissions } from "../intake/chats/admissions.ts";
 import type { GroupRegistry } from "../intake/chats/group-registry.ts";
 import { createOnboarding } from "../intake/chats/onboarding.ts";
+import { isAlwaysDenied } from "../policy/judge.ts";
 import type { ChatBook } from "../intake/chats/chat-book.ts";
 import type { AppContext } from "./context.ts";
 import type { Entrances } from "./entrances.ts";
@@ -52,6 +55,7 @@ export function createAnswers(
     get assistantName() {
       return config.assistant.name;
     },
+    isOffered: (tool) => !isAlwaysDenied(tool, risks, sharedPolicy(config)),
     added: async (group, { actor, code }) => {
       const { name, channel, chat } = group;
       await publish({ type: "group.added", group: name, actor, data: { name, channel, chat, code } });

@@ -88,6 +88,7 @@ export function createHostOperations(context: AppContext, options: HostOperation
       options.dueWork.changed();
       return count;
     },
+    publish: context.publish,
     workAdded: () => options.dueWork.changed(),
     nextEvent: (signal) => context.events.next(signal),
     clock,

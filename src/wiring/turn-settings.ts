@@ -1,4 +1,5 @@
 import { maxSteps, networkOf } from "../config/groups.ts";
+import { policyOf } from "../config/policy.ts";
 import type { Config } from "../config/schema/config.ts";
 import { LocalTime } from "../context/time-zone.ts";
 import { estimatePromptTokens } from "../context/tokens.ts";
@@ -41,6 +42,7 @@ export function createTurnSettings(context: AppContext, providers: ProviderSet):
       models: createModels(context, config, held.byName),
       callsTools: (route) => callsTools(config.models, route),
       networkFor: (group) => networkOf(config, group.name).allow,
+      policyFor: (group) => policyOf(config, group.name),
       maxSteps: (group) => maxSteps(config, group.name),
       turnTimeoutMs: sessions.turnTimeoutMinutes * 60_000,
       holdMs: sessions.holdMinutes * 60_000,

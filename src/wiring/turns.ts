@@ -19,6 +19,7 @@ import { TurnRunner } from "../turns/turn-runner.ts";
 import type { TurnOptions } from "../turns/turn-options.ts";
 import type { Containers } from "./containers.ts";
 import type { AppContext } from "./context.ts";
+import { provenanceOf } from "./provenance.ts";
 import { roomForBlobs } from "./files.ts";
 import { createTurnSettings } from "./turn-settings.ts";
 import { containerPaths } from "../protocol/paths.ts";
@@ -53,10 +54,12 @@ export function createTurns(
   const { config, store, clock, logger } = context;
   const idOf = createMessageIds(context.fingerprint);
   const conversationTools = new ConversationTools({ ...tools, sessions: store.sessions });
+  const { roleOf } = context.roles;
   const toolsOf: TurnOptions["toolsOf"] = ({ group, turn, settings }) =>
     conversationTools.of(group, turn, {
-      callTools: settings.callsTools(group.model),
-      seeImages: seesImages(config.models, group.model),
+      can: { callTools: settings.callsTools(group.model), seeImages: seesImages(config.models, group.model) },
+      policy: settings.policyFor(group),
+      provenance: () => provenanceOf({ store, roleOf }, group, turn.id),
     });
   const prompts = createPrompts(context, { launcher, instructions, toolsOf });
   const hasRoom = roomForBlobs(context);
@@ -67,6 +70,7 @@ export function createTurns(
     pool,
     askModel: createAskModel({ store, toolsOf, prompts }),
     changeSince: (scope) => prompts.changeSince(scope),
+    roleOf,
     render: (messages, { settings: { agentName, timeZone }, ...more }) =>
       renderMessages({ messages, ...more, agentName, timeZone, idOf }),
     imagesOf: createImagesOf(context),

@@ -11,7 +11,6 @@ const family: Group = {
   main: false,
   mounts: [{ source: "~/projects/site", target: "site", access: "rw", shared: false, protect: [] }],
   model: undefined,
-  policy: { default: "allow", tools: { shell: "deny" } },
   budget: { tokensPerDay: 1000, usdPerDay: undefined },
   origin: "store",
 };

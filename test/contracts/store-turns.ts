@@ -33,6 +33,7 @@ export function testTurns(open: OpenStore): void {
         startedAt: 20,
         endedAt: undefined,
         reason: undefined,
+        origins: [],
       },
     ]);
     expect(await store.turns.steps("t")).toMatchObject([

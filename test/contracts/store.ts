@@ -12,6 +12,7 @@ import { testIntake } from "./store-intake.ts";
 import { testInterventions } from "./store-interventions.ts";
 import { testLeases } from "./store-leases.ts";
 import { testMessages } from "./store-messages.ts";
+import { testOrigins } from "./store-origins.ts";
 import { testOutbox } from "./store-outbox.ts";
 import { type OpenStoreReader, testReader } from "./store-reader.ts";
 import { testRetention } from "./store-retention.ts";
@@ -36,6 +37,7 @@ export function storeContract(name: string, { open, openReader }: StoreAdapter):
     sessions: testSessions,
     work: testWork,
     approvals: testApprovals,
+    origins: testOrigins,
     leases: testLeases,
     "groups and chats": testGroupsAndChats,
     "chats of one name": testChatIdentity,

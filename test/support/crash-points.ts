@@ -46,6 +46,7 @@ const auditTypes = {
   "approval-asked": true,
   "approval-decided": true,
   "approval-used": true,
+  "origins-cleared": true,
   "mailbox-violation": true,
   "file-refused": true,
   "http-refused": true,

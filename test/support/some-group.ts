@@ -10,7 +10,6 @@ export function someGroup(name: string, more: Partial<Group> = {}): Group {
     main: false,
     mounts: [],
     model: undefined,
-    policy: { default: "allow", tools: {} },
     budget: { tokensPerDay: undefined, usdPerDay: undefined },
     origin: "config",
     ...more,

@@ -1,16 +1,20 @@
 import type { Command } from "commander";
 
-import { configuredGroups, groupDefaults } from "../../config/groups.ts";
+import { configuredGroups } from "../../config/groups.ts";
 import { loadConfig } from "../../config/loading/load.ts";
+import { policyOf, sharedPolicy } from "../../config/policy.ts";
 import type { Config } from "../../config/schema/config.ts";
-import type { ToolPolicy } from "../../domain/group.ts";
+import { risks } from "../../domain/policy.ts";
+import type { Action, Risk, ToolPolicy } from "../../domain/policy.ts";
 import { AppError } from "../../lib/app-error.ts";
 import { nearest } from "../../lib/text/nearest.ts";
 import { callsTools, seesImages } from "../../models/capabilities.ts";
+import { judgeCall } from "../../policy/judge.ts";
 import { builtInTools } from "../../tools/catalog.ts";
 import type { Tool } from "../../tools/catalog.ts";
 import { abilityOf, ToolRegistry } from "../../tools/registry.ts";
 import type { Withheld } from "../../tools/registry.ts";
+import { possibleRisks, statedRisk } from "../../tools/risk.ts";
 import type { CommandContext } from "../context.ts";
 import { addLeaf } from "../context.ts";
 
@@ -29,6 +33,7 @@ export function addToolsCommand(program: Command, context: CommandContext): void
           { title: "risk", of: (tool) => tool.risk },
           { title: "time-out (s)", of: (tool) => tool.timeoutSeconds },
           { title: "offered", of: (tool) => [tool.offered ? "yes" : "no", tool.reason].filter(Boolean).join(": ") },
+          { title: "policy", of: ({ policy }) => describePolicy(policy) },
         ],
         "There are no tools.",
       );
@@ -40,6 +45,8 @@ interface ListedTool {
   readonly runs: Tool["runs"];
   /** `by input`: it depends on what the tool is called with. */
   readonly risk: string;
+  /** What becomes of a member's call that has read nothing else and fits no pattern, by its risk. */
+  readonly policy: Readonly<Partial<Record<Risk, Action>>>;
   readonly timeoutSeconds: number;
   readonly offered: boolean;
   /** Why not, or on which condition. */
@@ -47,7 +54,8 @@ interface ListedTool {
 }
 
 function listTools(config: Config, group: string | undefined): ListedTool[] {
-  const { policy, model } = group === undefined ? { ...groupDefaults(config), model: undefined } : find(config, group);
+  const model = group === undefined ? undefined : find(config, group).model;
+  const policy = group === undefined ? sharedPolicy(config) : policyOf(config, group);
   const registry = new ToolRegistry(builtInTools);
   // What a channel can do is known by the host that has it open.
   const audience = {
@@ -59,10 +67,26 @@ function listTools(config: Config, group: string | undefined): ListedTool[] {
   return registry.tools.map((tool) => {
     const { name, runs, timeoutSeconds } = tool;
     const withheld = registry.withheld(tool, audience);
-    const risk = typeof tool.risk === "string" ? tool.risk : "by input";
+    const risk = statedRisk(tool);
     const reason = withheld === undefined ? conditionOf(tool) : reasons[withheld];
-    return { name, runs, risk, timeoutSeconds, offered: withheld === undefined, reason };
+    const decided = policyByRisk(tool, policy);
+    return { name, runs, risk, policy: decided, timeoutSeconds, offered: withheld === undefined, reason };
   });
+}
+
+function policyByRisk(tool: Tool, policy: ToolPolicy): ListedTool["policy"] {
+  const asking = { tool: tool.name, input: {}, role: "member", origins: ["member"] } as const;
+  const possible = risks.filter((risk) => possibleRisks(tool).includes(risk));
+  return Object.fromEntries(possible.map((risk) => [risk, judgeCall({ ...asking, risk }, policy).verdict.action]));
+}
+
+/** `allow`, or `low: allow, high: ask` where it depends on the risk. */
+function describePolicy(policy: ListedTool["policy"]): string {
+  const [first, ...others] = new Set(Object.values(policy));
+  if (first !== undefined && others.length === 0) return first;
+  return Object.entries(policy)
+    .map(([risk, action]) => `${risk}: ${action}`)
+    .join(", ");
 }
 
 const reasons: Readonly<Record<Withheld, string>> = {
@@ -77,7 +101,7 @@ function conditionOf(tool: Tool): string | undefined {
   return ability === undefined ? undefined : `where the channel has ${ability}`;
 }
 
-function find(config: Config, name: string): { readonly policy: ToolPolicy; readonly model: string | undefined } {
+function find(config: Config, name: string): { readonly model: string | undefined } {
   const groups = configuredGroups(config);
   const group = groups.find((candidate) => candidate.name === name);
   if (group) return group;

@@ -2,7 +2,14 @@ import { Option } from "commander";
 import type { Command } from "commander";
 
 import type { TurnState } from "../../domain/turn.ts";
-import type { StepView, ToolResultView, TurnLine, TurnReport, TurnView } from "../../operations/operations.ts";
+import type {
+  StepView,
+  ToolCallView,
+  ToolResultView,
+  TurnLine,
+  TurnReport,
+  TurnView,
+} from "../../operations/operations.ts";
 import type { CommandContext } from "../context.ts";
 import { addLeaf } from "../context.ts";
 import { formatUsd } from "../../lib/text/format-usd.ts";
@@ -105,6 +112,7 @@ function showReport(output: Output, report: TurnReport): void {
     ["took", elapsedMs === undefined ? undefined : formatDuration(elapsedMs)],
     ["of which", describeTimes(times)],
     ["containers", turn.attempts],
+    ["has read", report.origins?.join(", ")],
     ["waiting", describeWaiting(turn)],
     [
       "tokens",
@@ -148,9 +156,14 @@ function showStep(output: Output, step: StepView): void {
     case "model":
       output.line(`${title}  ${step.model}, ${step.usage.inputTokens} in, ${step.usage.outputTokens} out`, "bold");
       if (step.text !== "") output.line(step.text);
-      for (const call of step.toolCalls) output.line(`  → ${call.name} ${call.input}`);
+      for (const call of step.toolCalls) output.line(`  → ${call.name} ${call.input}${describeVerdict(call)}`);
       for (const denied of step.denied) output.line(`  denied: ${denied.output}`, "bad");
   }
+}
+
+/** What was decided about the call, behind it. */
+function describeVerdict({ action, risk, rule }: ToolCallView): string {
+  return action === undefined ? "" : `  (risk ${risk}: ${action} by ${rule})`;
 }
 
 function showResult(output: Output, result: ToolResultView): void {

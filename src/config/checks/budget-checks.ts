@@ -8,7 +8,8 @@ import { ToolRegistry } from "../../tools/registry.ts";
 import { type Adapters, hasTrait } from "../adapters.ts";
 import type { ConfigFault } from "../faults.ts";
 import { formatPath } from "../faults.ts";
-import { configuredGroups, groupDefaults } from "../groups.ts";
+import { configuredGroups } from "../groups.ts";
+import { policyOf } from "../policy.ts";
 import type { Config } from "../schema/config.ts";
 
 /** A limit of a group, and where it stands. */
@@ -47,13 +48,12 @@ export function checkBudgets(
   return { faults: [...faults.values()], warnings: [...warnings.values()] };
 }
 
-type BudgetedGroup = Pick<Group, "name" | "channel" | "policy" | "model">;
+type BudgetedGroup = Pick<Group, "name" | "channel" | "model">;
 
 /** Where none is configured, what one would be that is added at run time. */
 function groupsOf(config: Config): BudgetedGroup[] {
   const configured = configuredGroups(config);
-  const { policy } = groupDefaults(config);
-  return configured.length > 0 ? configured : [{ name: "", channel: "", policy, model: undefined }];
+  return configured.length > 0 ? configured : [{ name: "", channel: "", model: undefined }];
 }
 
 function limitsOf({ budgets, groups }: Config, name: string): Limit[] {
@@ -74,7 +74,7 @@ function shortestPrompt(
   { config, adapters, registry }: { config: Config; adapters: Adapters; registry: ToolRegistry },
 ): number {
   const tools = registry.offer({
-    policy: group.policy,
+    policy: policyOf(config, group.name),
     channelCan: (ability) => hasTrait({ config, adapters }, group.channel, ability),
     modelCallsTools: callsTools(config.models, group.model),
     modelSees: seesImages(config.models, group.model),

@@ -8,6 +8,7 @@ import { type Adapters, chatFault } from "../adapters.ts";
 import type { ConfigFault } from "../faults.ts";
 import { formatPath } from "../faults.ts";
 import type { Config } from "../schema/config.ts";
+import { checkPolicies } from "./policy-checks.ts";
 import { checkPeople } from "./people-checks.ts";
 import { timeZoneFault } from "./time-zone-name.ts";
 
@@ -118,41 +119,6 @@ function checkSecret(options: {
 function checkTimeZone({ timezone }: Config): ConfigFault[] {
   const detail = timeZoneFault(timezone);
   return detail === undefined ? [] : [{ path: "timezone", detail }];
-}
-
-/** A rule for a tool that does not exist protects from nothing. */
-function checkPolicies({ policy, groups }: Config, adapters: Adapters): ConfigFault[] {
-  const tools = adapters.tools.map(({ name }) => name).toSorted();
-  const policies = [
-    { path: ["policy"], named: policy.tools },
-    ...Object.entries(groups).map(([name, group]) => ({
-      path: ["groups", name, "policy"],
-      named: group.policy?.tools ?? {},
-    })),
-  ];
-  return policies.flatMap(({ path, named }) =>
-    Object.keys(named)
-      .filter((name) => !tools.includes(name))
-      .map((name) => {
-        const near = usualName(name, tools) ?? nearest(name, tools);
-        const hint = near === undefined ? `there are: ${tools.join(", ")}` : `did you mean ${near}?`;
-        return { path: formatPath([...path, "tools", name]), detail: `unknown tool ${name}; ${hint}` };
-      }),
-  );
-}
-
-/** What other programs call tools like ours. */
-const otherNames: Readonly<Record<string, readonly string[]>> = {
-  shell: ["bash", "sh", "command", "exec", "execute", "run", "run_command"],
-  read_file: ["read", "cat", "open_file"],
-  write_file: ["write", "create_file"],
-  edit_file: ["edit", "patch", "apply_patch", "str_replace"],
-  list_files: ["ls", "list", "glob", "list_directory"],
-  search_files: ["grep", "search", "find"],
-};
-
-function usualName(name: string, tools: readonly string[]): string | undefined {
-  return tools.find((tool) => otherNames[tool]?.includes(name.toLowerCase()));
 }
 
 function checkGateway({ gateway, channels }: Config, adapters: Adapters): ConfigFault[] {

@@ -1,11 +1,12 @@
 import * as z from "zod";
 
-import { protectedByDefault, toolVerdicts } from "../../domain/group.ts";
+import { protectedByDefault } from "../../domain/group.ts";
 import type { ProviderSettings } from "../../models/define-provider.ts";
 import { type Adapters, channelsOfEveryHome, providersOfEveryHome } from "../adapters.ts";
 import { events, groupLimits, intake, limits, store } from "./intake.ts";
 import { access, groupAccess, groupMembers, members, people } from "./people.ts";
 import { nameserverSchema, networkSchema, secretSchema } from "./network.ts";
+import { groupPolicy, policy } from "./policy.ts";
 
 const name = z
   .string()
@@ -38,14 +39,6 @@ const budgets = z
   .prefault({})
   .describe("What calls of models may use in a day (UTC).");
 
-const policy = z.strictObject({
-  default: z.enum(toolVerdicts).default("allow").describe("For tools that are not named."),
-  tools: z
-    .record(z.string(), z.enum(toolVerdicts))
-    .default({})
-    .meta({ description: "`crabpot tools list` has the names.", examples: [{ shell: "deny" }] }),
-});
-
 const approvals = z
   .strictObject({
     expiresMinutes: z
@@ -61,12 +54,6 @@ const approvals = z
   })
   .prefault({})
   .describe("How people are asked about tool calls.");
-
-/** What a group says about tools; what it leaves out is as in the policy for everybody. */
-const groupPolicy = z.strictObject({
-  default: z.enum(toolVerdicts).optional(),
-  tools: z.record(z.string(), z.enum(toolVerdicts)).default({}),
-});
 
 const mount = z.strictObject({
   source: z.string().min(1),

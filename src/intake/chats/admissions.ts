@@ -22,8 +22,10 @@ export interface AdmissionOptions {
   /** Nothing is left of another chat under this name: no folder, no messages. */
   readonly isNameFree: (group: GroupChat) => Promise<boolean>;
   /** What a group gets that says nothing of its own. */
-  readonly defaults: Pick<Group, "policy" | "budget">;
+  readonly defaults: Pick<Group, "budget">;
   readonly assistantName: string;
+  /** May the agent of a group that says nothing of its own use the tool of this name at all? */
+  readonly isOffered: (tool: string) => boolean;
   /** A group was added because this one said so. */
   readonly added: (group: Group, by: { readonly actor: Actor; readonly code: string }) => Promise<void>;
 }
@@ -162,8 +164,8 @@ function slug(text: string): string {
     .replaceAll(/^-+|-+$/g, "");
 }
 
-function greeting({ assistantName }: AdmissionOptions, group: Group): OutgoingDraft {
-  const text = greetingFor(assistantName, group);
+function greeting({ assistantName, isOffered }: AdmissionOptions, group: Group): OutgoingDraft {
+  const text = greetingFor(assistantName, isOffered);
   const { name, channel, chat } = group;
   return { group: name, channel, chat, kind: "notice", text, inReplyTo: [], turn: undefined };
 }

@@ -15,7 +15,7 @@ export interface AutoRegisterOptions {
   readonly channels: ReadonlySet<string>;
   readonly registry: Pick<GroupRegistry, "find" | "byName" | "list" | "add">;
   /** What a group gets that says nothing of its own. */
-  readonly defaults: Pick<Group, "policy" | "budget">;
+  readonly defaults: Pick<Group, "budget">;
   /** Groups that are made on one day (UTC), and those of the channel that are not in the configuration. */
   readonly limits: { readonly perDay: number; readonly total: number };
   readonly store: { readonly intake: Store["intake"] };

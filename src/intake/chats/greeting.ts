@@ -1,5 +1,3 @@
-import type { Group } from "../../domain/group.ts";
-
 /** What members care about, by the tool that it takes. */
 const abilities: readonly (readonly [tool: string, ability: string])[] = [
   ["read_file", "read the files that you send"],
@@ -7,11 +5,12 @@ const abilities: readonly (readonly [tool: string, ability: string])[] = [
   ["send_file", "send you what comes of it"],
 ];
 
-/** What a chat is told when it has become a group: what the agent can do there, how to call it and how to stop it. */
-export function greetingFor(assistantName: string, { policy }: Pick<Group, "policy">): string {
-  const allowed = (tool: string): boolean =>
-    (Object.hasOwn(policy.tools, tool) ? policy.tools[tool] : policy.default) === "allow";
-  const can = abilities.filter(([tool]) => allowed(tool)).map(([, ability]) => ability);
+/**
+ * What a chat is told when it has become a group: what the agent can do there, how to call it and how to stop it. `isOffered`:
+ * may the agent use the tool of this name at all?
+ */
+export function greetingFor(assistantName: string, isOffered: (tool: string) => boolean): string {
+  const can = abilities.filter(([tool]) => isOffered(tool)).map(([, ability]) => ability);
   const listed = new Intl.ListFormat("en", { type: "conjunction" }).format(can);
   return [
     `Hello, I am ${assistantName}, an AI agent. From now on I read what is written here.`,

@@ -12,7 +12,8 @@ import { foldName } from "../../lib/files/paths.ts";
 import type { MountGrant } from "./rules.ts";
 import { shown, type RefuseName } from "./walk.ts";
 import { openBelow, openFolder } from "./open-below.ts";
-import { looksLikeSecret, secretPatterns } from "./secret-names.ts";
+import { looksLikeSecret } from "../../domain/secret-name.ts";
+import { secretPatterns } from "./secret-names.ts";
 
 export interface MountInspectorOptions {
   readonly granted: readonly MountGrant[];

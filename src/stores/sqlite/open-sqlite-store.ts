@@ -19,6 +19,7 @@ import { SqliteInterventions } from "./conversation/interventions.ts";
 import { SqliteLeases } from "./leases.ts";
 import { SqliteMessages } from "./conversation/messages.ts";
 import { migrations } from "./schema/migrations.ts";
+import { SqliteOrigins } from "./conversation/origins.ts";
 import { SqliteOutbox } from "./conversation/outbox.ts";
 import { SqliteEvents } from "./events.ts";
 import { SqliteRequests } from "./groups/requests.ts";
@@ -60,6 +61,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
     turns: new SqliteTurns(database),
     work: new SqliteWork(database),
     approvals: new SqliteApprovals(database),
+    origins: new SqliteOrigins(database),
     interventions: new SqliteInterventions(database),
     blobs: new SqliteBlobs(database),
     outbox: new SqliteOutbox(database),

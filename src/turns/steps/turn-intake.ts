@@ -5,6 +5,7 @@ import { toUserContent } from "../../domain/part.ts";
 import type { Session } from "../../domain/session.ts";
 import type { Work } from "../../domain/work.ts";
 import type { NewStep } from "../../stores/store.ts";
+import { exposureToMessages } from "./message-origins.ts";
 import type { TurnOptions, TurnSettings } from "../turn-options.ts";
 
 /** At most so many messages go into one step; what is beyond comes at the next one. */
@@ -21,9 +22,9 @@ export interface Intake {
  * waits: chatter alone does not make a turn. The session is asked for only when something does.
  */
 export async function collectIntake(
-  options: Pick<TurnOptions, "store" | "render" | "imagesOf" | "estimateTokens" | "clock">,
+  options: Pick<TurnOptions, "store" | "render" | "imagesOf" | "roleOf" | "estimateTokens" | "clock">,
   settings: Pick<TurnSettings, "agentName" | "timeZone">,
-  group: GroupChat & Pick<Group, "model">,
+  group: GroupChat & Pick<Group, "model" | "main">,
   openSession: () => Promise<Session> | Session,
 ): Promise<Intake | undefined> {
   const waiting = await options.store.messages.waiting(group, messagesPerStep);
@@ -43,6 +44,7 @@ export async function collectIntake(
       body,
       tokens: options.estimateTokens(body),
       at: options.clock.now(),
+      exposure: exposureToMessages(options.roleOf, group, { messages: shown, hasImages: images.size > 0 }),
       takes: { messages: waiting.map((message) => message.seq), cursor: Math.max(last.seq, contextCursor) },
     },
   };
@@ -51,5 +53,12 @@ export async function collectIntake(
 /** The first step of a turn that work other than messages makes begin. */
 export function workStep(options: Pick<TurnOptions, "estimateTokens" | "clock">, work: Work): NewStep {
   const body = { kind: "user", text: renderWork(work) } as const;
-  return { body, tokens: options.estimateTokens(body), at: options.clock.now(), takesWork: work.seq };
+  const origins = [work.origin, ...(work.origins ?? [])];
+  return {
+    body,
+    tokens: options.estimateTokens(body),
+    at: options.clock.now(),
+    exposure: { origins, readsFolder: false, writesFolder: false },
+    takesWork: work.seq,
+  };
 }

@@ -1,29 +1,16 @@
-import { digestInput, type AskedCall } from "../../approvals/asking.ts";
+import { digestInput } from "../../approvals/asking.ts";
 import { denialForModel } from "../../approvals/words.ts";
 import type { Approval } from "../../domain/approval.ts";
 import type { ModelAnswer, ToolCall } from "../../domain/model.ts";
-import type { Step } from "../../domain/turn.ts";
-import { limits } from "../../protocol/limits.ts";
-import { refusalOfValue } from "../../protocol/mailbox-file.ts";
+import type { Verdict } from "../../domain/policy.ts";
+import type { Step, StepBody } from "../../domain/turn.ts";
 import type { AgentToolResult } from "../../protocol/messages.ts";
-import type { TurnTools } from "../../tools/conversation-tools.ts";
+import { answerStep } from "../steps/answers.ts";
 import type { TurnSteps } from "../steps/turn-steps.ts";
 import { placeOf } from "../turn-options.ts";
 import type { TurnOptions, TurnScope } from "../turn-options.ts";
+import { type DeniedCall, judgeCalls, type JudgedCall, type JudgedCalls } from "./judge-calls.ts";
 import { publishToolCalls } from "./tool-events.ts";
-
-/** A call that may not run, and why, for the model. */
-interface DeniedCall {
-  readonly call: ToolCall;
-  readonly reason: string;
-}
-
-/** The calls of an answer, by what may happen to them. */
-interface Judged {
-  readonly allowed: ToolCall[];
-  readonly asked: AskedCall[];
-  readonly denied: DeniedCall[];
-}
 
 /** An answer with the calls of it that the agent is given. */
 type Given = Pick<ModelAnswer, "text" | "toolCalls">;
@@ -41,8 +28,8 @@ export class CallGate {
     step: undefined,
     ids: new Set(),
   };
-  /** Calls that people allowed, and that may not run any more. */
-  #withdrawn: readonly DeniedCall[] = [];
+  /** What was not given of it, as people have decided. */
+  #denied: readonly DeniedCall[] = [];
 
   constructor(scope: TurnScope, options: TurnOptions, steps: TurnSteps) {
     this.#scope = scope;
@@ -57,25 +44,19 @@ export class CallGate {
 
   /** Stores the answer with what was decided about its calls, and returns those that may run now. `asked`: people were asked. */
   async judge(answer: ModelAnswer): Promise<readonly ToolCall[] | "asked"> {
-    const judged = await this.#judgeCalls(answer);
-    const { allowed, denied, asked } = judged;
+    const tools = await this.#options.toolsOf(this.#scope);
+    const judged = await judgeCalls(answer.toolCalls, tools, (call) => this.#isGranted(call));
+    const { allowed, asked } = judged;
     const asks = await this.#prepareAsks(asked);
-    await this.#steps.addNow(
-      {
-        kind: "model",
-        answer,
-        denied: denied.map(({ call, reason }) => ({ callId: call.id, output: reason, isError: true })),
-        ...(asked.length > 0 && { asked: asked.map(({ call }) => call.id) }),
-      },
-      asks,
-    );
+    const exposure = tools.exposureOf([...allowed, ...asked].map(({ call }) => call));
+    await this.#steps.addNow(answerStep(answer, judged), { exposure, asks });
     if (asked.length > 0) {
-      await publishToolCalls(this.#scope, this.#options, { allowed: [], denied });
+      await publishToolCalls(this.#scope, this.#options, { ...judged, allowed: [] });
       this.#options.deliver();
       this.#options.asked();
       return "asked";
     }
-    if (answer.toolCalls.length > 0) await publishToolCalls(this.#scope, this.#options, { allowed, denied });
+    if (answer.toolCalls.length > 0) await publishToolCalls(this.#scope, this.#options, judged);
     return this.#give(allowed);
   }
 
@@ -89,43 +70,24 @@ export class CallGate {
     const before = await store.approvals.ofStep(last.seq);
     if (before.some(({ state }) => state === "open")) return "asked";
     if (before.every(({ releasedAt }) => releasedAt !== undefined)) return undefined;
-    const { answer, denied } = last.body;
-    const { allowed, withdrawn } = await this.#stillAllowed(answer, { approvals: before, denied });
-    for (const approval of before) await this.#publishUse(allowed, approval);
-    await publishToolCalls(this.#scope, this.#options, {
-      allowed,
-      denied: [...deniedIn(answer, before), ...withdrawn],
-    });
+    const { answer } = last.body;
+    const judged = await this.#decided(last.body, before);
+    for (const approval of before) await this.#publishUse(judged.allowed, approval);
+    await publishToolCalls(this.#scope, this.#options, judged);
     // From here on the calls have begun: after a crash nobody knows what became of them.
     const released = await store.approvals.release(last.seq, clock.now(), this.#scope.lease);
     if (!released) return undefined;
-    this.#withdrawn = withdrawn;
-    return { text: answer.text, toolCalls: await this.#give(allowed) };
+    this.#denied = judged.denied;
+    return { text: answer.text, toolCalls: await this.#give(judged.allowed) };
   }
 
   /** Results of the calls of this step that people did not allow. */
   async denials(last: Step): Promise<readonly AgentToolResult[]> {
     if (last.body.kind !== "model" || last.body.asked === undefined) return [];
     const approvals = await this.#options.store.approvals.ofStep(last.seq);
-    const denied = [...deniedIn(last.body.answer, approvals), ...this.#withdrawn];
-    return denied.map(({ call, reason }) => ({ callId: call.id, output: reason, isError: true }));
-  }
-
-  async #judgeCalls(answer: ModelAnswer): Promise<Judged> {
-    const judged: Judged = { allowed: [], asked: [], denied: [] };
-    const tools = await this.#options.toolsOf(this.#scope);
-    const seen = new Set<string>();
-    for (const call of answer.toolCalls) {
-      const isRepeated = seen.has(call.id);
-      seen.add(call.id);
-      const refusal = refusalOf(call, tools, judged.allowed.length + judged.asked.length);
-      const decision = tools.judge(call);
-      if (refusal !== undefined) judged.denied.push({ call, reason: refusal });
-      else if (decision.verdict !== "ask" || (await this.#isGranted(call))) judged.allowed.push(call);
-      else if (isRepeated) judged.denied.push({ call, reason: "Another call of this answer has the same id." });
-      else judged.asked.push({ call, decision });
-    }
-    return judged;
+    const byPeople = deniedIn(last.body.answer, approvals);
+    const results = [...byPeople, ...this.#denied].map(({ call, reason }) => [call.id, reason] as const);
+    return [...new Map(results)].map(([callId, output]) => ({ callId, output, isError: true }));
   }
 
   /** Have people allowed all calls like this before? Puts on record that it is used. */
@@ -142,7 +104,7 @@ export class CallGate {
     return true;
   }
 
-  async #prepareAsks(asked: readonly AskedCall[]) {
+  async #prepareAsks(asked: readonly JudgedCall[]) {
     const { group, turn } = this.#scope;
     const asks = [];
     for (const one of asked) {
@@ -155,56 +117,55 @@ export class CallGate {
     return asks;
   }
 
-  /** What was allowed and may still run, exactly as it was shown; the rules may have changed since. */
-  async #stillAllowed(
-    answer: ModelAnswer,
-    { approvals, denied }: { readonly approvals: readonly Approval[]; readonly denied: readonly { callId: string }[] },
-  ): Promise<{ readonly allowed: ToolCall[]; readonly withdrawn: DeniedCall[] }> {
+  /** What may run, exactly as it was shown, and what may not. What the rules say by now is not asked again: people have decided. */
+  async #decided(
+    { answer, denied, verdicts = [] }: Extract<StepBody, { kind: "model" }>,
+    approvals: readonly Approval[],
+  ): Promise<JudgedCalls> {
     const tools = await this.#options.toolsOf(this.#scope);
-    const refused = new Set([
-      ...denied.map(({ callId }) => callId),
-      ...deniedIn(answer, approvals).map(({ call }) => call.id),
-    ]);
+    const refused = new Set(denied.map(({ callId }) => callId));
     const byCall = new Map(approvals.map((approval) => [approval.call, approval]));
-    const allowed: ToolCall[] = [];
-    const withdrawn: DeniedCall[] = [];
+    const byPeople = new Map(deniedIn(answer, approvals).map(({ call, reason }) => [call.id, reason]));
+    const allowed: JudgedCall[] = [];
+    const deniedNow: DeniedCall[] = [];
     for (const call of answer.toolCalls.filter(({ id }) => !refused.has(id))) {
-      const approval = byCall.get(call.id);
-      const isAnother =
-        approval !== undefined && (approval.tool !== call.name || approval.sha256 !== digestInput(call.input).sha256);
-      const refusal = isAnother ? "It is not what people have allowed." : refusalOf(call, tools, allowed.length);
-      if (refusal === undefined) allowed.push(call);
-      else withdrawn.push({ call, reason: refusal });
+      const verdict = verdicts.find(({ callId }) => callId === call.id) ?? unknownVerdict;
+      const reason = byPeople.get(call.id) ?? mismatch(call, byCall.get(call.id));
+      if (reason === undefined) allowed.push({ call, verdict });
+      else deniedNow.push({ call, verdict, reason });
     }
-    return { allowed, withdrawn };
+    return { allowed, asked: [], denied: deniedNow, origins: (await tools.provenance()).origins };
   }
 
-  async #publishUse(allowed: readonly ToolCall[], approval: Approval): Promise<void> {
+  async #publishUse(allowed: readonly JudgedCall[], approval: Approval): Promise<void> {
     const { code, call, tool, sha256, scope = "once", decider } = approval;
-    if (!allowed.some(({ id }) => id === call)) return;
+    if (!allowed.some((one) => one.call.id === call)) return;
     const data = { code, call, tool, sha256, scope, grant: undefined, by: decider?.actor ?? "host" };
     await this.#options.publish({ type: "approval.used", ...placeOf(this.#scope), actor: "host", data });
   }
 
-  async #give(calls: readonly ToolCall[]): Promise<ToolCall[]> {
+  async #give(allowed: readonly JudgedCall[]): Promise<ToolCall[]> {
     const step = (await this.#steps.last())?.seq;
-    this.#given = { step, ids: new Set(calls.map(({ id }) => id)) };
-    return [...calls];
+    this.#given = { step, ids: new Set(allowed.map(({ call }) => call.id)) };
+    return allowed.map(({ call }) => call);
   }
 }
 
-function deniedIn(answer: ModelAnswer, approvals: readonly Approval[]): DeniedCall[] {
+/** Of a step that was stored without verdicts. */
+const unknownVerdict: Verdict = { action: "ask", risk: "high", rule: "unknown" };
+
+function deniedIn(
+  answer: ModelAnswer,
+  approvals: readonly Approval[],
+): { readonly call: ToolCall; readonly reason: string }[] {
   return approvals.flatMap((approval) => {
     const call = answer.toolCalls.find(({ id }) => id === approval.call);
     return call && approval.state !== "allowed" ? [{ call, reason: denialForModel(approval) }] : [];
   });
 }
 
-/** Why a call may not run, whatever people say: by policy, or because it cannot be handed to the agent as it is. */
-function refusalOf(call: ToolCall, tools: TurnTools, before: number): string | undefined {
-  const decision = tools.judge(call);
-  if (decision.verdict === "deny") return decision.reason;
-  if (before >= limits.toolResults) return `At most ${limits.toolResults} tools can be called at once.`;
-  const refusal = refusalOfValue(call.input);
-  return refusal === undefined ? undefined : `The input cannot be passed on: ${refusal}.`;
+/** Why a call is not the one that people have seen. */
+function mismatch(call: ToolCall, approval: Approval | undefined): string | undefined {
+  const isSame = !approval || (approval.tool === call.name && approval.sha256 === digestInput(call.input).sha256);
+  return isSame ? undefined : "It is not what people have allowed.";
 }

@@ -5,6 +5,7 @@ import type { Part } from "../../domain/part.ts";
 import { partsOf } from "../../domain/part.ts";
 import { placeOf } from "../turn-options.ts";
 import type { TurnOptions, TurnScope } from "../turn-options.ts";
+import type { JudgedCall, JudgedCalls } from "./judge-calls.ts";
 
 type Parts = Pick<TurnOptions, "publish" | "fingerprint">;
 
@@ -12,16 +13,15 @@ type Parts = Pick<TurnOptions, "publish" | "fingerprint">;
 export async function publishToolCalls(
   scope: TurnScope,
   { publish, fingerprint }: Parts,
-  calls: {
-    readonly allowed: readonly ToolCall[];
-    readonly denied: readonly { readonly call: ToolCall; readonly reason: string }[];
-  },
+  { allowed, denied, origins }: JudgedCalls,
 ): Promise<void> {
   const about = { ...placeOf(scope), actor: "model" } as const;
-  const shortly = ({ id, name, input }: ToolCall) => ({ id, name, input: fingerprint(JSON.stringify(input)) });
-  for (const call of calls.allowed) await publish({ type: "tool.called", ...about, data: shortly(call) });
-  for (const { call, reason } of calls.denied) {
-    await publish({ type: "tool.denied", ...about, data: { ...shortly(call), reason } });
+  const shortly = ({ call: { id, name, input }, verdict: { risk, rule } }: JudgedCall) => {
+    return { id, name, input: fingerprint(JSON.stringify(input)), risk, rule, origins };
+  };
+  for (const judged of allowed) await publish({ type: "tool.called", ...about, data: shortly(judged) });
+  for (const judged of denied) {
+    await publish({ type: "tool.denied", ...about, data: { ...shortly(judged), reason: judged.reason } });
   }
 }
 

@@ -38,7 +38,8 @@ test("tools list says which tools there are and which are offered, without a hos
   expect(listed).toContainEqual({
     name: "shell",
     runs: "container",
-    risk: "high",
+    risk: "by input",
+    policy: { low: "allow", medium: "allow", high: "allow" },
     timeoutSeconds: 3630,
     offered: true,
   });
@@ -64,8 +65,8 @@ test("tools list --group goes by the group's own policy and models", async () =>
   const quiet = await crabpot(place, "tools", "list", "--group", "quiet", "--json");
   const unknown = await crabpot(place, "tools", "list", "--group", "famly");
 
-  expect(family.stdout).toMatch(/^shell\tcontainer\thigh\t3630\tno: the policy denies it$/m);
-  expect(family.stdout).toMatch(/^send_file\thost\tmedium\t120\tyes$/m);
+  expect(family.stdout).toMatch(/^shell\tcontainer\tby input\t3630\tno: the policy denies it\tdeny$/m);
+  expect(family.stdout).toMatch(/^send_file\thost\tlow\t120\tyes\tallow$/m);
   const reasons = jsonLines(quiet.stdout).map(({ reason }) => reason);
   expect(new Set(reasons)).toEqual(new Set(["the policy denies it", "no model of the route can call tools"]));
   expect(unknown).toMatchObject({ code: 1, stderr: expect.stringContaining("Did you mean family?") as string });

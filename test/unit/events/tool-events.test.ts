@@ -35,8 +35,10 @@ test("what a tool is given and gives back is in no log, event or record, only it
   const logs = bus.subscribe("logs", writeEventLines(new SessionLogs(folder.path, systemClock)));
   const parts = { publish: bus.publish, fingerprint: (text: string) => fingerprint(salt, text) };
 
-  const denied = [{ call: { ...call, id: "2" }, reason: "shell is denied here" }];
-  await publishToolCalls(scope, parts, { allowed: [call], denied });
+  const verdict = { action: "allow", risk: "high", rule: "default" } as const;
+  const refused = { action: "deny", risk: "high", rule: "rules[0]" } as const;
+  const denied = [{ call: { ...call, id: "2" }, verdict: refused, reason: "shell is denied here" }];
+  await publishToolCalls(scope, parts, { allowed: [{ call, verdict }], asked: [], denied, origins: ["member", "web"] });
   const results = [{ callId: "1", output: canary, isError: false }];
   await publishToolResults(scope, parts, { calls: [call], results });
   logs[Symbol.dispose]();
@@ -50,6 +52,10 @@ test("what a tool is given and gives back is in no log, event or record, only it
   expect(texts.join("")).toContain(sha256);
   expect(texts.join("")).toContain("tool shell is denied: shell is denied here");
   expect(JSON.stringify([texts, records, stored])).not.toContain(canary);
+  expect(records.slice(0, 2)).toMatchObject([
+    { type: "tool-call", data: { risk: "high", rule: "default", origins: ["member", "web"] } },
+    { type: "tool-denied", data: { risk: "high", rule: "rules[0]", origins: ["member", "web"] } },
+  ]);
   expect(records.at(-1)).toEqual({
     type: "tool-result",
     group: "family",

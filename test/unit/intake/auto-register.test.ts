@@ -11,11 +11,11 @@ const noon = Date.UTC(2026, 0, 15, 12);
 
 async function openRig(store: Store, more: { limits?: AutoRegisterOptions["limits"]; now?: () => number } = {}) {
   const records: Parameters<AutoRegisterOptions["publish"]>[0][] = [];
-  const { policy, budget } = main;
+  const { budget } = main;
   const register = createAutoRegister({
     channels: new Set(["http"]),
     registry: await openGroupRegistry({ configured: [main], store: store.groups, prepare: async () => undefined }),
-    defaults: { policy, budget },
+    defaults: { budget },
     limits: more.limits ?? { perDay: 100, total: 100 },
     store,
     clock: { now: more.now ?? (() => noon) },

@@ -1,10 +1,9 @@
 import { expect, test } from "vitest";
 
 import { greetingFor } from "../../../src/intake/chats/greeting.ts";
-import { someGroup } from "../../support/some-group.ts";
 
 test("a chat that becomes a group is told what the agent can do there, how to call it and how to stop it", () => {
-  const text = greetingFor("crab", someGroup("club"));
+  const text = greetingFor("crab", () => true);
 
   expect(text).toContain("I can read the files that you send, run programs in a sandbox of this group's own, and send");
   expect(text).toContain("Write @crab");
@@ -14,8 +13,8 @@ test("a chat that becomes a group is told what the agent can do there, how to ca
 });
 
 test("it is not told of what the policy denies", () => {
-  const withoutShell = greetingFor("crab", { policy: { default: "allow", tools: { shell: "deny" } } });
-  const withoutTools = greetingFor("crab", { policy: { default: "deny", tools: {} } });
+  const withoutShell = greetingFor("crab", (tool) => tool !== "shell");
+  const withoutTools = greetingFor("crab", () => false);
 
   expect(withoutShell).not.toContain("programs");
   expect(withoutTools).not.toContain("I can");

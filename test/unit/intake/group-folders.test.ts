@@ -149,11 +149,11 @@ test("a name that somebody writes to never takes what another chat has left", as
   const registry = await rig.registry();
   await registry.add(family);
   await registry.remove("family");
-  const { policy, budget } = family;
+  const { budget } = family;
   const register = createAutoRegister({
     channels: new Set(["http"]),
     registry,
-    defaults: { policy, budget },
+    defaults: { budget },
     limits: { perDay: 10, total: 10 },
     store: rig.store,
     clock: systemClock,

@@ -153,7 +153,8 @@ test("approving is done once however often it is carried out, and never gives a 
     store,
     registry,
     isNameFree: async ({ name }) => name !== "bowling" && registry.byName(name) === undefined,
-    defaults: { policy: { default: "allow", tools: {} }, budget: { tokensPerDay: undefined, usdPerDay: undefined } },
+    isOffered: () => true,
+    defaults: { budget: { tokensPerDay: undefined, usdPerDay: undefined } },
     assistantName: "crab",
     added: async (group, by) => void added.push({ name: group.name, ...by }),
   });

@@ -154,7 +154,7 @@ test("what cannot be put on record is not done, and the caller is not told why",
   expect(await host.store.groups.list()).toEqual([]);
 });
 
-test("a group added at run time takes policy and budget from the configuration and survives a restart", async () => {
+test("a group added at run time takes its budget from the configuration and survives a restart", async () => {
   await using folder = await temporaryFolder();
   const before = await startControlledHost(folder.path);
   await before.client.addGroup({ name: "family", channel: "terminal", chat: "f" });
@@ -164,7 +164,7 @@ test("a group added at run time takes policy and budget from the configuration a
   const groups = await host.client.listGroups();
 
   expect(groups).toMatchObject([
-    { name: "family", trigger: "mention", policy: { default: "allow" }, mounts: [], origin: "store" },
+    { name: "family", trigger: "mention", mounts: [], origin: "store" },
     { name: "main", origin: "config" },
   ]);
 });

@@ -42,11 +42,17 @@ async function answer(store: Store, group: string): Promise<boolean> {
     store,
     render: () => [],
     imagesOf: async () => noImages,
+    roleOf: () => "member" as const,
     estimateTokens: () => 1,
     clock: systemClock,
   };
   const settings = { agentName: "crab", timeZone: utc };
-  const intake = await collectIntake(parts, settings, { ...chatOf(group), model: undefined }, () => session);
+  const intake = await collectIntake(
+    parts,
+    settings,
+    { ...chatOf(group), model: undefined, main: false },
+    () => session,
+  );
   if (!intake) return false;
   const id = randomUUID();
   await store.turns.begin({ id, session: session.id, group, conversation: 1, ...byMessage, at: 1 }, intake.step);

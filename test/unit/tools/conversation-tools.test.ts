@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import * as z from "zod";
 
+import type { ToolPolicy } from "../../../src/domain/policy.ts";
 import { ConversationTools } from "../../../src/tools/conversation-tools.ts";
 import { defineTool } from "../../../src/tools/define-tool.ts";
 import type { HostTool } from "../../../src/tools/define-tool.ts";
@@ -14,8 +15,11 @@ function tool(name: string, more: { description?: string; channelTrait?: "reacti
   return defineTool({ ...fixed, name, description: "", input: z.strictObject({}), run: async () => "", ...more });
 }
 
-/** A model that can do everything. */
-const able = { callTools: true, seeImages: true };
+const everything: ToolPolicy = { rules: [{ name: "default", action: "allow" }] };
+const model = { callTools: true, seeImages: true };
+const provenance = async () => ({ role: "member", origins: ["member"] }) as const;
+/** A model that can do everything, in a group where it may. */
+const able = { can: model, policy: everything, provenance };
 
 /** One life of a host with these tools. */
 function host(
@@ -32,7 +36,7 @@ function host(
 
 const family = someGroup("family");
 const call = (name: string) => ({ id: "1", name, input: {} });
-const refused = (reason: string) => ({ verdict: "deny", reason: expect.stringContaining(reason) as string });
+const refused = (reason: string) => ({ action: "deny", reason: expect.stringContaining(reason) as string });
 
 test("the bytes of a conversation's tools outlast an upgrade of the host; the next conversation has the new ones", async () => {
   await using opened = await openTestStore();
@@ -48,14 +52,16 @@ test("the bytes of a conversation's tools outlast an upgrade of the host; the ne
 
   expect(JSON.stringify(second.definitions)).toBe(JSON.stringify(first.definitions));
   expect(second.announced.map(({ name }) => name)).toEqual(["dice"]);
-  expect(second.judge(call("dice"))).toEqual({ verdict: "allow" });
-  expect(second.judge(call("gone"))).toEqual(refused('There is no tool "gone" any more.'));
-  expect(second.judge(call("new"))).toEqual(refused("can be used in the next conversation"));
+  expect(await second.judge(call("dice"))).toMatchObject({ action: "allow", risk: "low", rule: "default" });
+  expect(await second.judge(call("gone"))).toMatchObject(refused('There is no tool "gone" any more.'));
+  expect(await second.judge(call("new"))).toMatchObject(refused("can be used in the next conversation"));
   expect(next.definitions.map(({ name, description }) => [name, description])).toEqual([
     ["dice", "New words."],
     ["new", ""],
   ]);
-  expect(next.judge(call("constructor"))).toEqual(refused('There is no tool "constructor". Tools: dice, new.'));
+  expect(await next.judge(call("constructor"))).toMatchObject(
+    refused('There is no tool "constructor". Tools: dice, new.'),
+  );
 });
 
 test("what a group, its channel or its model loses in a conversation is refused, and its bytes stay as they are", async () => {
@@ -64,18 +70,18 @@ test("what a group, its channel or its model loses in a conversation is refused,
   const { id: session } = await sessions.open("agent:terminal:chat", "family");
   const tools = [tool("react", { channelTrait: "reactions" }), tool("dice")];
   const where = { session, conversation: 1 };
-  const strict = { ...family, policy: { default: "allow", tools: { dice: "deny" } } } as const;
+  const strict = { rules: [{ name: "tools.dice", tools: ["dice"], action: "deny" } as const, ...everything.rules] };
 
   const { definitions } = await host(sessions, tools).of(family, where, able);
-  const now = await host(sessions, tools, { reactions: false }).of(strict, where, able);
-  const simple = await host(sessions, tools).of(family, where, { callTools: false, seeImages: true });
+  const now = await host(sessions, tools, { reactions: false }).of(family, where, { ...able, policy: strict });
+  const simple = await host(sessions, tools).of(family, where, { ...able, can: { ...model, callTools: false } });
 
   expect(now.definitions).toEqual(definitions);
-  expect(now.judge(call("dice"))).toEqual(refused('policy does not allow "dice"'));
-  expect(now.judge(call("react"))).toEqual(refused("this chat has no reactions"));
+  expect(await now.judge(call("dice"))).toMatchObject(refused('policy does not allow "dice"'));
+  expect(await now.judge(call("react"))).toMatchObject(refused("this chat has no reactions"));
   // A request with tools would be refused by the vendor.
   expect(simple.definitions).toEqual([]);
-  expect(simple.judge(call("dice"))).toEqual(refused("cannot call tools"));
+  expect(await simple.judge(call("dice"))).toMatchObject(refused("cannot call tools"));
 });
 
 test("a turn of an earlier conversation that is still at work changes nothing for the newer one", async () => {

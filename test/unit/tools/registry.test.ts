@@ -8,7 +8,7 @@ import { ToolRegistry } from "../../../src/tools/registry.ts";
 import type { Audience } from "../../../src/tools/registry.ts";
 
 const everything: Audience = {
-  policy: { default: "allow", tools: {} },
+  policy: { rules: [{ name: "all", action: "allow" }] },
   channelCan: () => true,
   modelCallsTools: true,
   modelSees: true,
@@ -29,7 +29,7 @@ test("tools are offered sorted by name, wherever they come from", () => {
 });
 
 test("a tool that is denied whatever it is called with is not offered", () => {
-  expect(namesFor({ policy: { default: "deny", tools: { read_file: "allow", shell: "deny" } } })).toEqual([
+  expect(namesFor({ policy: { rules: [{ name: "reading", tools: ["read_file"], action: "allow" }] } })).toEqual([
     "read_file",
   ]);
 });

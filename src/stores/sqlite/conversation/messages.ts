@@ -1,10 +1,11 @@
-import { type Kysely, sql } from "kysely";
+import { type Kysely, sql, type Transaction } from "kysely";
 
 import type { GroupChat } from "../../../domain/group.ts";
 import type { IncomingMessage, StoredMessage } from "../../../domain/message.ts";
 import type { MessageStore, WaitingInGroup } from "../../store.ts";
 import type { Database } from "../database.ts";
 import { chargeIntake } from "../groups/intake.ts";
+import { leaveInFolder } from "./origins.ts";
 import { parseAttachments, parseQuote } from "../schema/json-columns.ts";
 import type { Row, Tables } from "../schema/tables.ts";
 
@@ -18,6 +19,15 @@ const countedMessages = 10_000;
 /** Came from the chat that the group is. */
 export function isOf({ name, channel, chat }: GroupChat) {
   return sql<boolean>`(messages.group_name = ${name} and messages.channel = ${channel} and messages.chat = ${chat})`;
+}
+
+/** What comes with a message lies in the group's folder. */
+async function leaveFiles(
+  transaction: Transaction<Tables>,
+  { group, attachments = [], at }: Pick<Parameters<MessageStore["insert"]>[1], "group" | "attachments" | "at">,
+): Promise<void> {
+  if (attachments.every(({ file }) => file === undefined)) return;
+  await leaveInFolder(transaction, { group, origins: ["file"], at, turn: null });
 }
 
 export class SqliteMessages implements MessageStore {
@@ -59,6 +69,7 @@ export class SqliteMessages implements MessageStore {
         return { seq: known.seq, duplicate: true };
       }
       if (placed.charge) await chargeIntake(transaction, placed.charge);
+      await leaveFiles(transaction, placed);
       if (placed.command) {
         const { group: group_name, command, argument = null } = placed;
         const row = { message: inserted.seq, group_name, command, argument };

@@ -9,8 +9,9 @@ import { AppError } from "../../../lib/app-error.ts";
 import type { NewStep, TurnOutline, TurnStore } from "../../store.ts";
 import { referToBlobs } from "../blobs.ts";
 import { type Database } from "../database.ts";
-import { parseReplyTarget, parseStepBody, parseTexts, parseTimes } from "../schema/json-columns.ts";
+import { parseOrigins, parseReplyTarget, parseStepBody, parseTexts, parseTimes } from "../schema/json-columns.ts";
 import { cancelApprovals, insertApprovals } from "./approval-rows.ts";
+import { expose, originsBefore } from "./origins.ts";
 import { insertOutgoing } from "./outbox.ts";
 import type { Row, Tables } from "../schema/tables.ts";
 import { outlineTurns } from "./turn-outlines.ts";
@@ -197,6 +198,7 @@ async function begin(
       times: null,
       cause: turn.cause,
       reply_to: JSON.stringify(turn.replyTo),
+      origins: JSON.stringify(await originsBefore(transaction, turn)),
     })
     .onConflict((conflict) => conflict.column("id").doNothing())
     .returningAll()
@@ -232,7 +234,8 @@ export async function finishTurn(
     .execute();
   if (turn.cause !== "message") await settleWork(transaction, id);
   await cancelApprovals(transaction, id, end.at);
-  for (const work of end.work ?? []) await insertWork(transaction, work, end.at);
+  const read = turn.origins === null ? undefined : parseOrigins(turn.origins);
+  for (const work of end.work ?? []) await insertWork(transaction, { ...work, origins: read }, end.at);
   const outgoing = [];
   for (const draft of end.outgoing) outgoing.push(await insertOutgoing(transaction, draft, end.at));
   return outgoing;
@@ -241,6 +244,7 @@ export async function finishTurn(
 async function appendStep(transaction: Transaction<Tables>, turn: Row<"turns">, step: NewStep): Promise<Step> {
   if (step.takes) await take(transaction, turn, step.takes);
   if (step.takesWork !== undefined) await takeWork(transaction, turn, step.takesWork);
+  if (step.exposure) await expose(transaction, turn, { ...step.exposure, at: step.at });
   if (step.tells) await noteTold(transaction, turn, step.tells);
   const row = await transaction
     .insertInto("steps")
@@ -329,6 +333,7 @@ export function toTurn(row: Row<"turns">): Turn {
     endedAt: row.ended_at ?? undefined,
     reason: row.reason ?? undefined,
     times: row.times === null ? undefined : parseTimes(row.times),
+    origins: row.origins === null ? undefined : parseOrigins(row.origins),
   };
 }
 

@@ -4,7 +4,7 @@ import type { NewWork, Work } from "../../../domain/work.ts";
 import { AppError } from "../../../lib/app-error.ts";
 import type { DueSession, WorkStore } from "../../work-store.ts";
 import { type Database } from "../database.ts";
-import { parseReplyTarget } from "../schema/json-columns.ts";
+import { parseOrigins, parseReplyTarget } from "../schema/json-columns.ts";
 import type { Row, Tables } from "../schema/tables.ts";
 
 // A literal, so that SQLite sees that the partial indexes apply.
@@ -87,6 +87,13 @@ export class SqliteWork implements WorkStore {
     return rows.map(toWork);
   }
 
+  async ofTurn(turn: string): Promise<Work | undefined> {
+    const row = await this.#database.read((kysely) =>
+      kysely.selectFrom("work").selectAll().where("turn", "=", turn).orderBy("seq").limit(1).executeTakeFirst(),
+    );
+    return row && toWork(row);
+  }
+
   /** Nothing happens for a turn that is not `failed`: what was done is never done twice. */
   async requeue(turn: string): Promise<number> {
     const { numUpdatedRows } = await this.#database.write((transaction) =>
@@ -145,6 +152,7 @@ export async function insertWork(
       dedupe,
       reply_to: JSON.stringify(work.replyTo),
       origin: work.origin,
+      origins: work.origins === undefined ? null : JSON.stringify(work.origins),
       requester,
       text: work.text,
       state: "due",
@@ -216,6 +224,7 @@ function toWork(row: Row<"work">): Work {
     dedupe: row.dedupe ?? undefined,
     replyTo: parseReplyTarget(row.reply_to),
     origin: row.origin,
+    origins: row.origins === null ? undefined : parseOrigins(row.origins),
     requester: row.requester ?? undefined,
     text: row.text,
     state: row.state,

@@ -139,8 +139,8 @@ function toFolder(row: Row<"group_folders">): GroupFolder {
   return { name, channel, chat, instructions };
 }
 
-function settingsOf({ trigger, main, mounts, model, policy, budget }: Group): GroupSettings {
-  return { trigger, main, mounts, model, policy, budget };
+function settingsOf({ trigger, main, mounts, model, budget }: Group): GroupSettings {
+  return { trigger, main, mounts, model, budget };
 }
 
 function conflictSentence(group: Group, taken: Pick<Row<"groups">, "name" | "channel" | "chat">): string {

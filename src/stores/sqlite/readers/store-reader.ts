@@ -14,6 +14,7 @@ import { SqliteGroups } from "../groups/groups.ts";
 import { SqliteMessages } from "../conversation/messages.ts";
 import { migrations } from "../schema/migrations.ts";
 import { SqliteOutbox } from "../conversation/outbox.ts";
+import { SqliteOrigins } from "../conversation/origins.ts";
 import { SqliteSessions } from "../conversation/sessions.ts";
 import { SqliteTurns } from "../conversation/turns.ts";
 import { SqliteUsage } from "../usage.ts";
@@ -34,6 +35,7 @@ export async function openSqliteStoreReader(path: string): Promise<StoreReader> 
     turns: new SqliteTurns(database),
     work: new SqliteWork(database),
     approvals: new SqliteApprovals(database),
+    origins: new SqliteOrigins(database),
     outbox: new SqliteOutbox(database),
     executionPoints: new SqliteExecutionPoints(database),
     usage: new SqliteUsage(database),

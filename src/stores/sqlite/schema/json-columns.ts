@@ -1,9 +1,11 @@
 import * as z from "zod";
 
 import type { ToldFacts } from "../../../domain/conversation.ts";
-import { protectedByDefault, toolVerdicts, type Group, type MountRequest } from "../../../domain/group.ts";
+import { protectedByDefault, type Group, type MountRequest } from "../../../domain/group.ts";
 import type { OutgoingFile, OutgoingReaction, Quote, Sender, StoredAttachment } from "../../../domain/message.ts";
 import type { ToolDefinition, ToolResult } from "../../../domain/model.ts";
+import { origins, type Origin } from "../../../domain/origin.ts";
+import { actions, risks } from "../../../domain/policy.ts";
 import type { BlobPart, Part } from "../../../domain/part.ts";
 import type { StepBody, TurnTimes } from "../../../domain/turn.ts";
 import type { ReplyTarget } from "../../../domain/work.ts";
@@ -41,6 +43,10 @@ const answer = z.strictObject({
   model: z.string(),
 });
 
+const verdicts = z.array(
+  z.strictObject({ callId: z.string(), action: z.enum(actions), risk: z.enum(risks), rule: z.string() }),
+);
+
 const stepBody: z.ZodType<StepBody> = z.union([
   z.discriminatedUnion("kind", [
     z.strictObject({ kind: z.literal("user"), text: z.string() }),
@@ -48,6 +54,7 @@ const stepBody: z.ZodType<StepBody> = z.union([
       kind: z.literal("model"),
       answer,
       denied: z.array(toolResult),
+      verdicts: verdicts.optional(),
       asked: z.array(z.string()).optional(),
     }),
     z.strictObject({ kind: z.literal("tools"), results: z.array(toolResult) }),
@@ -103,7 +110,6 @@ const toldFacts: z.ZodType<ToldFacts> = z.strictObject({
 });
 
 const limit = z.number().optional();
-const verdict = z.enum(toolVerdicts);
 
 const mount: z.ZodType<MountRequest> = z.strictObject({
   source: z.string(),
@@ -114,7 +120,7 @@ const mount: z.ZodType<MountRequest> = z.strictObject({
 });
 
 /** What a stored group is, besides its name and its chat. */
-export type GroupSettings = Pick<Group, "trigger" | "main" | "mounts" | "model" | "policy" | "budget">;
+export type GroupSettings = Pick<Group, "trigger" | "main" | "mounts" | "model" | "budget">;
 
 const groupSettings = z
   .strictObject({
@@ -122,7 +128,6 @@ const groupSettings = z
     main: z.boolean(),
     mounts: z.array(mount),
     model: z.string().optional(),
-    policy: z.strictObject({ default: verdict, tools: z.record(z.string(), verdict) }),
     budget: z.strictObject({ tokensPerDay: limit, usdPerDay: limit }),
   })
   .transform(({ model, budget, ...rest }): GroupSettings => ({
@@ -133,6 +138,7 @@ const groupSettings = z
 
 const times: z.ZodType<TurnTimes> = z.record(z.string(), count);
 const texts = z.array(z.string());
+const originList = z.array(z.enum(origins));
 
 const toolDefinitions: z.ZodType<ToolDefinition[]> = z.array(
   z.strictObject({ name: z.string(), description: z.string(), inputSchema: z.record(z.string(), z.unknown()) }),
@@ -161,4 +167,5 @@ export const parseToldFacts = (json: string): ToldFacts => parse("conversation_p
 export const parseReplyTarget = (json: string): ReplyTarget => parse("reply_to", replyTarget, json);
 export const parseToolDefinitions = (json: string): ToolDefinition[] =>
   parse("offered_tools.tools", toolDefinitions, json);
+export const parseOrigins = (json: string): Origin[] => parse("turns.origins", originList, json);
 export const parseTexts = (json: string): string[] => parse("outbox.in_reply_to", texts, json);

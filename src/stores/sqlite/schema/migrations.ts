@@ -257,6 +257,27 @@ const budgetWarnings = [
 ];
 
 /*
+ * What turns have read, what the folders of groups carry of it, and what work brings along. What was read before is not known:
+ * turns of that time have no origins, and folders of that time count as if anything were in them. The policy of a group that was
+ * added at run time was never one of its own.
+ */
+const turnOrigins = [
+  `alter table turns add column origins text`,
+  `create index turns_by_session on turns (session, seq)`,
+  `alter table work add column origins text`,
+  `create table folder_origins (
+     group_name text not null,
+     origin text not null,
+     since integer not null,
+     turn text,
+     primary key (group_name, origin)
+   ) strict, without rowid`,
+  `insert into folder_origins (group_name, origin, since)
+     select name, value, unixepoch() * 1000 from group_folders, json_each('["guest","file","web"]')`,
+  `update groups set settings = json_remove(settings, '$.policy')`,
+];
+
+/*
  * Calls that people are asked about, who has allowed them so far, and what they allowed for longer. They go with their steps; what was
  * allowed for longer stays.
  */
@@ -349,6 +370,7 @@ export const migrations: Readonly<Record<string, Migration>> = {
   "0019-any-command": { up: (database: Kysely<Tables>) => run(database, anyCommand) },
   "0020-usage-calls": { up: (database: Kysely<Tables>) => run(database, usageCalls) },
   "0021-budget-warnings": { up: (database: Kysely<Tables>) => run(database, budgetWarnings) },
+  "0024-turn-origins": { up: (database: Kysely<Tables>) => run(database, turnOrigins) },
   "0026-approvals": { up: (database: Kysely<Tables>) => run(database, approvals) },
 };
 

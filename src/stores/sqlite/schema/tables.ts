@@ -7,7 +7,8 @@ import type { MessageState, OutboxState, OutgoingKind } from "../../../domain/me
 import type { Role } from "../../../domain/role.ts";
 import type { SessionKind } from "../../../domain/session.ts";
 import type { TurnState } from "../../../domain/turn.ts";
-import type { Cause, NewWork, Origin, WorkState } from "../../../domain/work.ts";
+import type { Origin } from "../../../domain/origin.ts";
+import type { Cause, NewWork, WorkState } from "../../../domain/work.ts";
 
 interface MessageTable {
   readonly seq: Generated<number>;
@@ -139,6 +140,14 @@ interface TurnTable {
   readonly times: string | null;
   readonly cause: Cause;
   readonly reply_to: string;
+  readonly origins: string | null;
+}
+
+interface FolderOriginTable {
+  readonly group_name: string;
+  readonly origin: Origin;
+  readonly since: number;
+  readonly turn: string | null;
 }
 
 interface WorkTable {
@@ -151,6 +160,7 @@ interface WorkTable {
   readonly dedupe: string | null;
   readonly reply_to: string;
   readonly origin: Origin;
+  readonly origins: string | null;
   readonly requester: string | null;
   readonly text: string;
   readonly state: WorkState;
@@ -350,6 +360,7 @@ export interface Tables {
   readonly offered_tools: OfferedToolsTable;
   readonly turns: TurnTable;
   readonly work: WorkTable;
+  readonly folder_origins: FolderOriginTable;
   readonly conversation_prompts: ConversationPromptTable;
   readonly steps: StepTable;
   readonly blobs: BlobTable;

@@ -1,0 +1,61 @@
+import type { Rule, ToolPolicy } from "../domain/policy.ts";
+import type { Config } from "./schema/config.ts";
+import type { GroupPolicySettings, PolicyRule, PolicySettings } from "./schema/policy.ts";
+
+/** What a preset says of a call that no rule and no name decides. */
+const presets: Readonly<Record<NonNullable<PolicySettings["preset"]>, readonly Omit<Rule, "name">[]>> = {
+  safe: [{ risk: "high", action: "deny" }, { risk: "medium", action: "ask" }, { action: "allow" }],
+  standard: [{ risk: "high", action: "ask" }, { action: "allow" }],
+  open: [{ action: "allow" }],
+};
+
+/** The preset where nothing is configured: agents may use every tool, in their container. */
+const presetByDefault = "open";
+
+/**
+ * The rules for this group in the order in which they count: its own rules, those for everybody, then names of tools, its own
+ * before those for everybody; last what holds for all others, by the group's `default` or `preset`, or else by those for everybody.
+ * A group that is not in `config.yaml` has those for everybody alone.
+ */
+export function policyOf(config: Pick<Config, "policy" | "groups">, name: string): ToolPolicy {
+  const group = Object.hasOwn(config.groups, name) ? config.groups[name]?.policy : undefined;
+  const shared = config.policy;
+  const ofGroup = ` of group ${name}`;
+  const own = group && fallback(group, ofGroup);
+  return {
+    rules: [
+      ...(group?.rules ?? []).map((rule, index) => toRule(rule, `rules[${index}]${ofGroup}`)),
+      ...shared.rules.map((rule, index) => toRule(rule, `rules[${index}]`)),
+      ...(group ? byName(group, ofGroup) : []),
+      ...byName(shared, ""),
+      ...(own ?? fallback(shared, "") ?? fallback({ preset: presetByDefault }, "") ?? []),
+    ],
+  };
+}
+
+/** For everybody: of groups that say nothing of their own. */
+export function sharedPolicy({ policy }: Pick<Config, "policy">): ToolPolicy {
+  return policyOf({ policy, groups: {} }, "");
+}
+
+function toRule({ tool, origin, ...rest }: PolicyRule, name: string): Rule {
+  const tools = tool === undefined || tool === "*" ? undefined : listOf(tool);
+  return { ...rest, name, tools, origins: origin === undefined ? undefined : listOf(origin) };
+}
+
+function listOf<Item>(given: Item | readonly Item[]): readonly Item[] {
+  return Array.isArray(given) ? (given as readonly Item[]) : [given as Item];
+}
+
+/** Names of one verdict are one rule each, so that the rule says which name decided. */
+function byName({ tools }: Pick<PolicySettings, "tools">, of: string): Rule[] {
+  return Object.entries(tools).map(([tool, action]) => ({ name: `tools.${tool}${of}`, tools: [tool], action }));
+}
+
+/** Undefined where neither a default nor a preset is given. */
+function fallback(given: Pick<GroupPolicySettings, "default" | "preset">, of: string): Rule[] | undefined {
+  if (given.default !== undefined) return [{ name: `default${of}`, action: given.default }];
+  const { preset } = given;
+  if (preset === undefined) return undefined;
+  return presets[preset].map((rule) => ({ ...rule, name: `preset ${preset}${of}: ${rule.risk ?? "everything else"}` }));
+}

@@ -1,0 +1,58 @@
+import * as z from "zod";
+
+import { origins } from "../../domain/origin.ts";
+import { actions, risks } from "../../domain/policy.ts";
+import type { RoleRange } from "../../domain/policy.ts";
+import { roles } from "../../domain/role.ts";
+
+const toolName = z.string().min(1).max(64);
+
+const roleRange = z.templateLiteral(
+  [z.enum(["", "<", "<=", ">", ">="]), z.enum(roles)],
+  "a role, or one behind <, <=, > or >=: admin, <admin, >=admin",
+) as unknown as z.ZodType<RoleRange, RoleRange>;
+
+const rule = z.strictObject({
+  tool: z
+    .union([toolName, z.array(toolName).min(1).max(64)])
+    .optional()
+    .describe("A name, some names, or * for all; left out: all."),
+  risk: z.enum(risks).optional().describe("This risk and above."),
+  role: roleRange.optional().describe("Of who asks: admin, <admin, >=admin."),
+  origin: z
+    .union([z.enum(origins), z.array(z.enum(origins)).min(1)])
+    .optional()
+    .describe("Only for turns that have read this, or one of these."),
+  match: z
+    .string()
+    .min(1)
+    .max(1000)
+    .optional()
+    .describe("A pattern with * for the shell's command or the input as JSON. Advice: the container is the wall."),
+  action: z.enum(actions),
+  quorum: z.number().int().min(1).max(10).optional().describe("Of ask: so many people have to allow it."),
+  approvers: z.enum(["member", "admin", "owner"]).optional().describe("Of ask: the least role that may answer."),
+});
+
+const rules = z.array(rule).max(200).default([]).describe("In order: the first that fits decides.");
+const preset = z
+  .enum(["safe", "standard", "open"])
+  .optional()
+  .describe("For calls that nothing else decides; without one and without a default: open, which allows all.");
+const byDefault = z.enum(actions).optional().describe("For tools that are not named; instead of a preset.");
+const tools = z.record(toolName, z.enum(actions)).default({});
+
+/** `policy` for everybody. */
+export const policy = z.strictObject({
+  preset,
+  rules,
+  default: byDefault,
+  tools: tools.meta({ description: "`crabpot tools list` has the names.", examples: [{ shell: "deny" }] }),
+});
+
+/** What a group says about tools; what it leaves out is as in the policy for everybody. */
+export const groupPolicy = z.strictObject({ preset, rules, default: byDefault, tools });
+
+export type PolicySettings = z.output<typeof policy>;
+export type GroupPolicySettings = z.output<typeof groupPolicy>;
+export type PolicyRule = z.output<typeof rule>;

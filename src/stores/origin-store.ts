@@ -1,0 +1,16 @@
+import type { FolderOrigin, Origin } from "../domain/origin.ts";
+
+/** What turns have read, and what the folders of groups carry of it. Steps add to both: see `NewStep.exposure`. */
+export interface OriginStore {
+  /** Of a turn with its conversation before it, as it is now. AppError `not_found` where there is no such turn. */
+  ofTurn(turn: string): Promise<readonly Origin[]>;
+  /** In the order of `origins`. */
+  ofFolder(group: string): Promise<readonly FolderOrigin[]>;
+  /**
+   * Something from there has come into containers of the group: noted of its folder, and of the newest turn of each of its
+   * sessions that is not archived, also of one that has ended, because its conversation goes on in the same container.
+   */
+  reach(group: string, origin: Origin, at: number): Promise<void>;
+  /** Lets the folder carry this one no more, or none at all. Returns what it carried of it. Turns keep theirs. */
+  clearFolder(group: string, origin: Origin | undefined): Promise<readonly Origin[]>;
+}

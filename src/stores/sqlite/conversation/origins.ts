@@ -1,0 +1,146 @@
+import { type Kysely, sql, type Transaction } from "kysely";
+
+import { sortOrigins } from "../../../domain/origin.ts";
+import type { Exposure, FolderOrigin, Origin } from "../../../domain/origin.ts";
+import { AppError } from "../../../lib/app-error.ts";
+import type { OriginStore } from "../../origin-store.ts";
+import type { Database } from "../database.ts";
+import { parseOrigins } from "../schema/json-columns.ts";
+import type { Row, Tables } from "../schema/tables.ts";
+
+/** What a conversation counts as having read before origins were kept. */
+const unknownPast: readonly Origin[] = ["member", "guest", "file", "web"];
+
+export class SqliteOrigins implements OriginStore {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  async ofTurn(turn: string): Promise<readonly Origin[]> {
+    const row = await this.#database.read((kysely) =>
+      kysely.selectFrom("turns").select("origins").where("id", "=", turn).executeTakeFirst(),
+    );
+    if (!row) throw new AppError("not_found", `There is no turn ${turn}.`);
+    return known(row.origins);
+  }
+
+  async ofFolder(group: string): Promise<readonly FolderOrigin[]> {
+    const rows = await this.#database.read((kysely) => folderRows(kysely, group));
+    return sortOrigins(rows.map(({ origin }) => origin)).flatMap((sorted) =>
+      rows
+        .filter(({ origin }) => origin === sorted)
+        .map(({ origin, since, turn }) => ({ origin, since, turn: turn ?? undefined })),
+    );
+  }
+
+  async reach(group: string, origin: Origin, at: number): Promise<void> {
+    // Nearly always all of it is known already, which is found out without a write.
+    const isNew = await this.#database.read(async (kysely) => {
+      const carried = await folderRows(kysely, group);
+      if (carried.every((row) => row.origin !== origin)) return true;
+      return (await newestTurns(kysely, group)).some(({ origins }) => !known(origins).includes(origin));
+    });
+    if (!isNew) return;
+    await this.#database.write(async (transaction) => {
+      await leaveInFolder(transaction, { group, origins: [origin], at, turn: null });
+      for (const turn of await newestTurns(transaction, group)) await addToTurn(transaction, turn, [origin]);
+    });
+  }
+
+  clearFolder(group: string, origin: Origin | undefined): Promise<readonly Origin[]> {
+    return this.#database.write(async (transaction) => {
+      const all = transaction.deleteFrom("folder_origins").where("group_name", "=", group).returning("origin");
+      const rows = await (origin === undefined ? all : all.where("origin", "=", origin)).execute();
+      return sortOrigins(rows.map((row) => row.origin));
+    });
+  }
+}
+
+/** What a turn that begins takes over from the last one of its conversation. */
+export async function originsBefore(
+  transaction: Transaction<Tables>,
+  { session, conversation }: { readonly session: string; readonly conversation: number },
+): Promise<readonly Origin[]> {
+  const before = await transaction
+    .selectFrom("turns")
+    .select("origins")
+    .where("session", "=", session)
+    .where("conversation", "=", conversation)
+    .orderBy("seq", "desc")
+    .limit(1)
+    .executeTakeFirst();
+  return before ? known(before.origins) : [];
+}
+
+/** Notes what a turn comes into contact with. What it reads in the folder comes before what it leaves there. */
+export async function expose(
+  transaction: Transaction<Tables>,
+  turn: Pick<Row<"turns">, "id" | "group_name">,
+  { origins, readsFolder, writesFolder, at }: Exposure & { readonly at: number },
+): Promise<void> {
+  const { group_name: group, id } = turn;
+  const now = await transaction.selectFrom("turns").select("origins").where("id", "=", id).executeTakeFirstOrThrow();
+  const carried = readsFolder ? (await folderRows(transaction, group)).map(({ origin }) => origin) : [];
+  const read = await addToTurn(transaction, { id, origins: now.origins }, [...origins, ...carried]);
+  if (!writesFolder) return;
+  const left = read.filter((origin) => !carried.includes(origin));
+  await leaveInFolder(transaction, { group, origins: left, at, turn: id });
+}
+
+/** Inside the caller's transaction: with what brings it there. */
+export async function leaveInFolder(
+  transaction: Transaction<Tables>,
+  options: {
+    readonly group: string;
+    readonly origins: readonly Origin[];
+    readonly at: number;
+    readonly turn: string | null;
+  },
+): Promise<void> {
+  const { group, origins, at, turn } = options;
+  if (origins.length === 0) return;
+  await transaction
+    .insertInto("folder_origins")
+    .values(origins.map((origin) => ({ group_name: group, origin, since: at, turn })))
+    .onConflict((conflict) => conflict.doNothing())
+    .execute();
+}
+
+/** Returns all that the turn has read by then. */
+async function addToTurn(
+  transaction: Transaction<Tables>,
+  { id, origins }: Pick<Row<"turns">, "id" | "origins">,
+  more: readonly Origin[],
+): Promise<readonly Origin[]> {
+  const before = known(origins);
+  const all = sortOrigins([...before, ...more]);
+  if (all.length === before.length && origins !== null) return all;
+  await transaction
+    .updateTable("turns")
+    .set({ origins: JSON.stringify(all) })
+    .where("id", "=", id)
+    .execute();
+  return all;
+}
+
+function known(origins: string | null): readonly Origin[] {
+  return origins === null ? unknownPast : parseOrigins(origins);
+}
+
+function folderRows(kysely: Kysely<Tables>, group: string): Promise<Row<"folder_origins">[]> {
+  return kysely.selectFrom("folder_origins").selectAll().where("group_name", "=", group).execute();
+}
+
+function newestTurns(kysely: Kysely<Tables>, group: string): Promise<Pick<Row<"turns">, "id" | "origins">[]> {
+  return kysely
+    .selectFrom("turns")
+    .select(["id", "origins"])
+    .where(
+      sql<boolean>`seq in (
+        select (select max(turns.seq) from turns where turns.session = sessions.id)
+        from sessions where sessions.group_name = ${group} and sessions.archived_at is null)`,
+    )
+    .execute();
+}

@@ -1,0 +1,23 @@
+import type { Exposure, Origin } from "../domain/origin.ts";
+import type { ToolCall } from "../domain/model.ts";
+import { builtInTools } from "./catalog.ts";
+import type { Tool } from "./catalog.ts";
+import type { ToolRegistry } from "./registry.ts";
+
+const builtIn: ReadonlySet<Tool> = new Set(builtInTools);
+
+/**
+ * What calls bring their turn into contact with. A tool that runs in the container may read all of the group's folder, whatever
+ * it is called with; one that changes anything may write to it. The words of a tool that did not come with crabpot are its own.
+ */
+export function exposureOf(
+  registry: Pick<ToolRegistry, "get">,
+  calls: readonly Pick<ToolCall, "name">[],
+): Exposure | undefined {
+  const tools = calls.flatMap(({ name }) => registry.get(name) ?? []);
+  const origins: Origin[] = tools.some((tool) => !builtIn.has(tool)) ? ["tool"] : [];
+  const inContainer = tools.filter((tool) => tool.runs === "container");
+  if (origins.length === 0 && inContainer.length === 0) return undefined;
+  const writesFolder = inContainer.some(({ readsOnly }) => !readsOnly);
+  return { origins, readsFolder: inContainer.length > 0, writesFolder };
+}

@@ -1,0 +1,23 @@
+import type { Group } from "../../domain/group.ts";
+import type { StoredMessage } from "../../domain/message.ts";
+import type { Exposure, Origin } from "../../domain/origin.ts";
+import type { RoleOf } from "../../people/roles.ts";
+
+/**
+ * What a model reads when it is shown these messages: words of their senders, of those whom they quote or pass on, and pictures.
+ * Whoever first said what is passed on is not known.
+ */
+export function exposureToMessages(
+  roleOf: RoleOf,
+  group: Pick<Group, "name" | "main">,
+  shown: { readonly messages: readonly StoredMessage[]; readonly hasImages: boolean },
+): Exposure {
+  const origins = new Set<Origin>(shown.hasImages ? ["file"] : []);
+  for (const { channel, sender, quote, forwarded } of shown.messages) {
+    origins.add(roleOf(group, { channel, id: sender.id }));
+    if (forwarded === true) origins.add("guest");
+    if (quote?.text !== undefined && quote.toAgent !== true)
+      origins.add(quote.author === undefined ? "guest" : roleOf(group, { channel, id: quote.author }));
+  }
+  return { origins: [...origins], readsFolder: false, writesFolder: false };
+}

@@ -1,0 +1,62 @@
+import type { ToolCall } from "../../domain/model.ts";
+import type { Origin } from "../../domain/origin.ts";
+import type { Verdict } from "../../domain/policy.ts";
+import { limits } from "../../protocol/limits.ts";
+import { refusalOfValue } from "../../protocol/mailbox-file.ts";
+import type { TurnTools } from "../../tools/conversation-tools.ts";
+
+/** A call of the model's with what the policy says of it. */
+export interface JudgedCall {
+  readonly call: ToolCall;
+  readonly verdict: Verdict;
+}
+
+/** A call that does not run, with why, for the model. */
+export interface DeniedCall extends JudgedCall {
+  readonly reason: string;
+}
+
+export interface JudgedCalls {
+  readonly allowed: readonly JudgedCall[];
+  /** People have to allow them first. */
+  readonly asked: readonly JudgedCall[];
+  readonly denied: readonly DeniedCall[];
+  /** What the turn had read when they were judged. */
+  readonly origins: readonly Origin[];
+}
+
+/**
+ * Judges the calls of one answer, in their order: which may run, and which may not or cannot be handed to the agent as they are.
+ * `isGranted`: have people allowed all calls like this one before?
+ */
+export async function judgeCalls(
+  calls: readonly ToolCall[],
+  tools: Pick<TurnTools, "judge" | "provenance">,
+  isGranted: (call: ToolCall) => Promise<boolean>,
+): Promise<JudgedCalls> {
+  const allowed: JudgedCall[] = [];
+  const asked: JudgedCall[] = [];
+  const denied: DeniedCall[] = [];
+  for (const call of calls) {
+    const verdict = await tools.judge(call);
+    const reason = refusalOf(call, verdict) ?? unfitness(call, allowed.length + asked.length);
+    if (reason !== undefined) denied.push({ call, verdict, reason });
+    else if (verdict.action === "allow" || (await isGranted(call))) allowed.push({ call, verdict });
+    else if (asked.some((other) => other.call.id === call.id)) denied.push({ call, verdict, reason: sameId });
+    else asked.push({ call, verdict });
+  }
+  return { allowed, asked, denied, origins: calls.length === 0 ? [] : (await tools.provenance()).origins };
+}
+
+const sameId = "Another call of this answer has the same id.";
+
+/** Why a call may not run, whatever people say. */
+function refusalOf({ name }: ToolCall, { action, reason }: Verdict): string | undefined {
+  return action === "deny" ? (reason ?? `"${name}" is not allowed.`) : undefined;
+}
+
+function unfitness({ input }: ToolCall, before: number): string | undefined {
+  if (before >= limits.toolResults) return `At most ${limits.toolResults} tools can be called at once.`;
+  const refusal = refusalOfValue(input);
+  return refusal === undefined ? undefined : `The input cannot be passed on: ${refusal}.`;
+}

@@ -1,0 +1,171 @@
+import { expect, test } from "vitest";
+
+import type { Exposure, Origin } from "../../src/domain/origin.ts";
+import type { Store } from "../../src/stores/store.ts";
+import { byMessage, type OpenStore, restartableStore, step } from "./store-setup.ts";
+
+function exposure(origins: readonly Origin[], folder: "reads" | "writes" | "none" = "none"): Exposure {
+  return { origins, readsFolder: folder !== "none", writesFolder: folder === "writes" };
+}
+
+/** A turn that begins in the group's session of this name, with these words. */
+async function begin(
+  store: Store,
+  id: string,
+  origins: readonly Origin[],
+  { session: key = "main", group = "family", conversation = 1 } = {},
+): Promise<string> {
+  const { id: session } = await store.sessions.open(`agent:terminal:${group}:${key}`, group);
+  const turn = { id, session, group, conversation, ...byMessage, at: 20 };
+  await store.turns.begin(turn, { ...step("hello"), exposure: exposure(origins) });
+  return session;
+}
+
+async function add(store: Store, turn: string, added: Exposure): Promise<void> {
+  await store.turns.addStep(turn, { ...step("more"), exposure: added });
+}
+
+async function end(store: Store, turn: string): Promise<void> {
+  await store.turns.finish(turn, { state: "done", at: 30, steps: [], outgoing: [] });
+}
+
+const carried = async (store: Store, group = "family"): Promise<Origin[]> =>
+  (await store.origins.ofFolder(group)).map(({ origin }) => origin);
+
+/** What turns have read, and where it goes from there. */
+export function testOrigins(open: OpenStore): void {
+  test("a turn has the origins of its words and of the turns before it in its conversation, also after a restart", async () => {
+    await using home = await restartableStore(open);
+    await begin(home.store, "one", ["member"]);
+    await add(home.store, "one", exposure(["web", "admin"]));
+    await end(home.store, "one");
+
+    const store = await home.restart();
+    await begin(store, "two", ["owner"]);
+    await begin(store, "beside", ["guest"], { session: "task" });
+
+    expect(await store.origins.ofTurn("two")).toEqual(["owner", "admin", "member", "web"]);
+    expect((await store.turns.get("two"))?.origins).toEqual(["owner", "admin", "member", "web"]);
+    expect(await store.origins.ofTurn("beside")).toEqual(["guest"]);
+    await expect(store.origins.ofTurn("none")).rejects.toMatchObject({ code: "not_found" });
+  });
+
+  test("a new conversation has read nothing, until it reads from the folder what an earlier one left there", async () => {
+    await using home = await restartableStore(open);
+    const { store } = home;
+    await begin(store, "one", ["member"]);
+    await add(store, "one", exposure(["web"], "writes"));
+    await end(store, "one");
+
+    await begin(store, "two", ["owner"], { conversation: 2 });
+    const before = await store.origins.ofTurn("two");
+    await add(store, "two", exposure([], "reads"));
+
+    expect(before).toEqual(["owner"]);
+    expect(await store.origins.ofTurn("two")).toEqual(["owner", "member", "web"]);
+    expect(await store.origins.ofFolder("family")).toEqual([
+      { origin: "member", since: expect.any(Number), turn: "one" },
+      { origin: "web", since: expect.any(Number), turn: "one" },
+    ]);
+    expect(await carried(store, "work")).toEqual([]);
+  });
+
+  test("reading alone leaves nothing in the folder, and writing leaves all that the turn has read by then", async () => {
+    await using home = await restartableStore(open);
+    const { store } = home;
+    await begin(store, "one", ["member"]);
+
+    await add(store, "one", exposure(["mcp"], "reads"));
+    const afterReading = await carried(store);
+    await add(store, "one", exposure([], "writes"));
+
+    expect(afterReading).toEqual([]);
+    expect(await carried(store)).toEqual(["member", "mcp"]);
+  });
+
+  test("what reaches a group is noted of its folder and of the newest turn of each session, also one that has ended", async () => {
+    await using home = await restartableStore(open);
+    const { store } = home;
+    await begin(store, "old", ["member"]);
+    await end(store, "old");
+    await begin(store, "ended", ["member"]);
+    await end(store, "ended");
+    await begin(store, "running", ["member"], { session: "task" });
+    await begin(store, "foreign", ["member"], { group: "work" });
+
+    await store.origins.reach("family", "web", 50);
+    await store.origins.reach("family", "web", 60);
+    await begin(store, "next", ["owner"]);
+
+    const read = await Promise.all(
+      ["old", "ended", "running", "foreign", "next"].map((id) => store.origins.ofTurn(id)),
+    );
+    expect(read.map((origins) => origins.includes("web"))).toEqual([false, true, true, false, true]);
+    expect(await store.origins.ofFolder("family")).toEqual([{ origin: "web", since: 50, turn: undefined }]);
+    expect(await carried(store, "work")).toEqual([]);
+  });
+
+  test("a file that comes with a message is in the folder; one that could not be fetched is not", async () => {
+    await using home = await restartableStore(open);
+    const { store } = home;
+    const file = { path: "/workspace/group/inbox/a.pdf", mimeType: "application/pdf", bytes: 3 };
+    const sent = {
+      channel: "terminal",
+      chat: "chat",
+      id: "m",
+      sender: { id: "s", name: "S" },
+      text: "",
+      mention: true,
+    };
+    const placed = { state: "waiting", at: 10 } as const;
+
+    await store.messages.insert(sent, {
+      ...placed,
+      group: "work",
+      attachments: [{ kind: "document", failure: "too large" }],
+    });
+    await store.messages.insert(
+      { ...sent, id: "n" },
+      { ...placed, group: "family", attachments: [{ kind: "document", file }] },
+    );
+
+    expect(await carried(store, "work")).toEqual([]);
+    expect(await carried(store)).toEqual(["file"]);
+  });
+
+  test("the operator clears one origin or all; turns keep theirs", async () => {
+    await using home = await restartableStore(open);
+    const { store } = home;
+    await begin(store, "one", ["member"]);
+    await add(store, "one", exposure(["web", "file"], "writes"));
+
+    expect(await store.origins.clearFolder("family", "web")).toEqual(["web"]);
+    expect(await store.origins.clearFolder("family", "web")).toEqual([]);
+    expect(await carried(store)).toEqual(["member", "file"]);
+    expect(await store.origins.clearFolder("family", undefined)).toEqual(["member", "file"]);
+    expect(await carried(store)).toEqual([]);
+    expect(await store.origins.ofTurn("one")).toEqual(["member", "file", "web"]);
+  });
+
+  test("an answer that goes to another session as work brings along what its turn has read", async () => {
+    await using home = await restartableStore(open);
+    const { store } = home;
+    const parent = await begin(store, "parent", ["member"]);
+    await begin(store, "child", ["agent"], { session: "agent" });
+    await store.origins.reach("family", "web", 25);
+    const work = {
+      id: "agent:child",
+      group: "family",
+      session: parent,
+      cause: "agent",
+      dueAt: 30,
+      replyTo: { kind: "nowhere" },
+      origin: "agent",
+      text: "done",
+    } as const;
+
+    await store.turns.finish("child", { state: "done", at: 30, steps: [], outgoing: [], work: [work] });
+
+    expect((await store.work.get("agent:child"))?.origins).toEqual(["web", "agent"]);
+  });
+}

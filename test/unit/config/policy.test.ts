@@ -1,0 +1,107 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+
+import { expect, test } from "vitest";
+import { stringify } from "yaml";
+
+import { builtInAdapters } from "../../../src/config/adapters.ts";
+import { checkConfig, describeFault } from "../../../src/config/loading/load.ts";
+import type { ConfigCheck } from "../../../src/config/loading/load.ts";
+import { policyOf } from "../../../src/config/policy.ts";
+import { risks } from "../../../src/domain/policy.ts";
+import { judgeCall } from "../../../src/policy/judge.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
+
+async function check(policy: object, ofGroup?: object): Promise<ConfigCheck> {
+  await using folder = await temporaryFolder();
+  const file = join(folder.path, "config.yaml");
+  const family = { channel: "terminal", chat: "family", ...(ofGroup && { policy: ofGroup }) };
+  await writeFile(file, stringify({ policy, groups: { family } }), { mode: 0o600 });
+  return await checkConfig(file, {}, builtInAdapters);
+}
+
+async function faultsOf(policy: object, ofGroup?: object): Promise<string[]> {
+  const checked = await check(policy, ofGroup);
+  return checked.ok ? [] : checked.faults.map(describeFault);
+}
+
+/** Names and actions of the rules of the group, in order. */
+async function rulesOf(policy: object, ofGroup?: object): Promise<string[]> {
+  const checked = await check(policy, ofGroup);
+  if (!checked.ok) throw new Error(checked.faults.map(describeFault).join("; "));
+  return policyOf(checked.loaded.config, "family").rules.map(({ name, action }) => `${name} → ${action}`);
+}
+
+/** What becomes of calls of each risk. */
+async function byRisk(policy: object): Promise<string> {
+  const checked = await check(policy);
+  if (!checked.ok) return "invalid";
+  const asking = { tool: "shell", input: {}, role: "member", origins: ["member"] } as const;
+  const rules = policyOf(checked.loaded.config, "family");
+  return risks.map((risk) => judgeCall({ ...asking, risk }, rules).verdict.action).join(" ");
+}
+
+test("rules of the group come before those for everybody, names after all rules, then what is for all others", async () => {
+  const shared = {
+    rules: [{ tool: "shell", risk: "high", action: "ask" }],
+    tools: { read_file: "allow", shell: "deny" },
+    preset: "safe",
+  };
+  const own = { rules: [{ tool: ["shell", "edit_file"], origin: "web", action: "deny" }], tools: { shell: "allow" } };
+
+  expect(await rulesOf(shared, own)).toEqual([
+    "rules[0] of group family → deny",
+    "rules[0] → ask",
+    "tools.shell of group family → allow",
+    "tools.read_file → allow",
+    "tools.shell → deny",
+    "preset safe: high → deny",
+    "preset safe: medium → ask",
+    "preset safe: everything else → allow",
+  ]);
+});
+
+test("a group's own default or preset takes the place of the one for everybody", async () => {
+  expect(await rulesOf({ default: "deny" }, { preset: "open" })).toEqual([
+    "preset open of group family: everything else → allow",
+  ]);
+  expect(await rulesOf({ preset: "safe" }, { default: "deny" })).toEqual(["default of group family → deny"]);
+  expect(await rulesOf({ default: "deny" }, { tools: {} })).toEqual(["default → deny"]);
+});
+
+test("presets go by risk; without any, every tool is allowed, as before there were presets", async () => {
+  expect(await byRisk({})).toBe("allow allow allow");
+  expect(await byRisk({ preset: "open" })).toBe("allow allow allow");
+  expect(await byRisk({ preset: "standard" })).toBe("allow allow ask");
+  expect(await byRisk({ preset: "safe" })).toBe("allow ask deny");
+});
+
+test("a rule that names a tool which does not exist is refused, with the one that was probably meant", async () => {
+  const rules = [
+    { tool: "bash", action: "deny" },
+    { tool: ["shell", "Read", "wrte_file"], action: "deny" },
+    { tool: "*", action: "allow" },
+  ];
+
+  expect(await faultsOf({ rules }, { rules: [{ tool: "dnce", action: "deny" }] })).toEqual([
+    "policy.rules[0].tool: unknown tool bash; did you mean shell?",
+    "policy.rules[1].tool[1]: unknown tool Read; did you mean read_file?",
+    "policy.rules[1].tool[2]: unknown tool wrte_file; did you mean write_file?",
+    expect.stringMatching(/^groups\.family\.policy\.rules\[0\]\.tool: unknown tool dnce; there are: /),
+  ]);
+});
+
+test("a rule that cannot mean what it says is refused", async () => {
+  expect(await faultsOf({ rules: [{ action: "deny", quorum: 2, approvers: "owner" }] })).toEqual([
+    "policy.rules[0].quorum: is only for a rule with action: ask; this one has action: deny",
+    "policy.rules[0].approvers: is only for a rule with action: ask; this one has action: deny",
+  ]);
+  expect(await faultsOf({ preset: "safe", default: "allow" })).toEqual([
+    "policy.preset: with default: allow beside it, preset: safe would decide nothing; keep one of them",
+  ]);
+  expect(await faultsOf({ rules: [{ role: "boss", action: "deny" }] })).toEqual([
+    expect.stringMatching(/^policy\.rules\[0\]\.role: .*admin/),
+  ]);
+  expect(await faultsOf({ rules: [{ origin: "internet", action: "deny" }] })).toHaveLength(1);
+  expect(await faultsOf({ rules: [{ tool: "shell" }] })).toHaveLength(1);
+});
