@@ -56,7 +56,9 @@ export type StageGroup =
   | "neighbour"
   | "bots"
   | "busy"
-  | "drowned";
+  | "drowned"
+  | "careful"
+  | "ranked";
 
 const replyMs = 90_000;
 
@@ -269,6 +271,7 @@ function stageConfig(options: {
       busy: { ...httpGroup("busy"), limits: { turnsPerHour: 6 } },
       drowned: httpGroup("drowned"),
       locked: { ...httpGroup("locked"), policy: { tools: { shell: "deny" } } },
+      ...judgedGroups(internet.port),
       ...echoGroups(canaries, internet.port),
     },
     models: {
@@ -285,6 +288,23 @@ function stageConfig(options: {
     // Attacks follow one another faster than people talk, all by one member; `bots` and `busy` are for those on this limit.
     limits: { turnsPerHour: 0, loopTurns: 0 },
     sessions: { turnTimeoutMinutes: 3 },
+  };
+}
+
+/** Groups whose policy looks at what a turn has read, and at who asks. */
+function judgedGroups(port: number): object {
+  const server = `${quickName}:${port}`;
+  return {
+    careful: {
+      ...httpGroup("careful"),
+      network: { allow: [server], allowPrivate: [server] },
+      policy: { rules: [{ tool: "send_message", origin: "web", action: "deny" }] },
+    },
+    ranked: {
+      ...httpGroup("ranked"),
+      members: { default: "guest", "http:boss": "admin" },
+      policy: { rules: [{ tool: "shell", role: "<admin", action: "deny" }] },
+    },
   };
 }
 

@@ -1,0 +1,29 @@
+import { expect, test } from "vitest";
+
+import { builtInTools } from "../../../src/tools/catalog.ts";
+import { exposureOf } from "../../../src/tools/exposure.ts";
+import { ToolRegistry } from "../../../src/tools/registry.ts";
+import { rollDice } from "../../fixtures/guides/roll-dice.ts";
+
+const registry = new ToolRegistry(builtInTools, [rollDice]);
+const exposure = (...names: string[]) =>
+  exposureOf(
+    registry,
+    names.map((name) => ({ name })),
+  );
+
+test("whatever runs in the container may read the group's folder, and what changes anything may write to it", () => {
+  for (const { name, ...tool } of builtInTools) {
+    const writes = tool.runs === "container" && !tool.readsOnly;
+    const expected = { origins: [], readsFolder: true, writesFolder: writes };
+    expect([name, exposure(name)]).toEqual([name, tool.runs === "host" ? undefined : expected]);
+  }
+  expect(exposure("read_file", "shell")).toMatchObject({ readsFolder: true, writesFolder: true });
+  expect(exposure("read_file", "list_files")).toMatchObject({ readsFolder: true, writesFolder: false });
+});
+
+test("a tool that did not come with crabpot brings words of its own", () => {
+  expect(exposure("roll_dice")).toEqual({ origins: ["tool"], readsFolder: false, writesFolder: false });
+  expect(exposure("gone")).toBeUndefined();
+  expect(exposure()).toBeUndefined();
+});
