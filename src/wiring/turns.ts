@@ -24,32 +24,29 @@ import { roomForBlobs } from "./files.ts";
 import { createTurnSettings } from "./turn-settings.ts";
 import { containerPaths } from "../protocol/paths.ts";
 
+/** What turns are worked on with besides what is the same for all parts of the host. */
+type TurnWork = Pick<
+  TurnOptions,
+  | "askPeople"
+  | "asked"
+  | "deliver"
+  | "workAdded"
+  | "untilWritable"
+  | "keepFile"
+  | "formatReply"
+  | "formatNotice"
+  | "tellFailure"
+> & {
+  readonly pace: TurnPace;
+  readonly progress: Progress;
+  readonly tools: Pick<ConversationToolsOptions, "registry" | "channelCan">;
+  readonly providers: ProviderSet;
+};
+
 export function createTurns(
   context: AppContext,
   { launcher, pool, mounts, instructions }: Containers,
-  {
-    pace,
-    progress,
-    tools,
-    providers,
-    ...work
-  }: Pick<
-    TurnOptions,
-    | "askPeople"
-    | "asked"
-    | "deliver"
-    | "workAdded"
-    | "untilWritable"
-    | "keepFile"
-    | "formatReply"
-    | "formatNotice"
-    | "tellFailure"
-  > & {
-    readonly pace: TurnPace;
-    readonly progress: Progress;
-    readonly tools: Pick<ConversationToolsOptions, "registry" | "channelCan">;
-    readonly providers: ProviderSet;
-  },
+  { pace, progress, tools, providers, ...work }: TurnWork,
 ): TurnRunner {
   const { config, store, clock, logger } = context;
   const idOf = createMessageIds(context.fingerprint);

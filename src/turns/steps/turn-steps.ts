@@ -1,5 +1,4 @@
 import type { Lease } from "../../domain/lease.ts";
-import type { Exposure } from "../../domain/origin.ts";
 import type { Step, StepBody } from "../../domain/turn.ts";
 import type { NewStep } from "../../stores/store.ts";
 import type { TurnOptions, TurnScope } from "../turn-options.ts";
