@@ -68,8 +68,9 @@ function howToAnswer({
   return `Answer (${approvers} or higher): /approve ${code} [once|session|day|always] or ${deny}`;
 }
 
-/** `30 minutes`, `one minute`. */
+/** `30 minutes`, `one minute`, `40 seconds`. */
 export function inMinutes(minutes: number): string {
+  if (minutes < 1) return `${Math.max(1, Math.round(minutes * 60))} seconds`;
   return minutes === 1 ? "one minute" : `${Math.round(minutes)} minutes`;
 }
 

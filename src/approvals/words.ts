@@ -46,5 +46,5 @@ export function noticeIn(
 }
 
 function minutesOf({ askedAt, expiresAt }: Approval): number {
-  return Math.max(1, Math.round((expiresAt - askedAt) / 60_000));
+  return (expiresAt - askedAt) / 60_000;
 }

@@ -1,5 +1,6 @@
 import { Registry } from "prom-client";
 
+import type { ApprovalDesk } from "../approvals/approval-desk.ts";
 import { removeUnreferenced } from "../blobs/remove-unreferenced.ts";
 import type { HostConsole } from "../channels/define-channel.ts";
 import { hasTrait } from "../config/adapters.ts";
@@ -86,12 +87,12 @@ const outboxDrainMs = 5_000;
  */
 export async function startHost(options: HostOptions, signal?: AbortSignal): Promise<Host> {
   await using stack = new AsyncDisposableStack();
-  let served: GroupRegistry | undefined;
-  const base = await openBase(options, stack, () => served?.list() ?? []);
+  const served: Served = { groups: undefined, desk: undefined };
+  const base = await openBase(options, stack, served);
   const { context, guard, entrances, registry, engine } = base;
   signal?.throwIfAborted();
   const { groups, folders } = await openGroups(context);
-  served = groups;
+  served.groups = groups;
   const outbox = stack.use(createOutbox(context, entrances));
   const tell = tellOperator(context, { groups, outbox, entrances });
   const retrying = createRetrying(context, guard);
@@ -105,6 +106,7 @@ export async function startHost(options: HostOptions, signal?: AbortSignal): Pro
   const pace = createPace(context);
   const progress = stack.use(createProgress(context, { entrances, outbox }));
   const approvals = createApprovals(context, stack, { wake: (queued) => work.queue.wake(queued), deliver });
+  served.desk = approvals.desk;
   const runner = createTurns(patient, containers, {
     ...approvals.forTurns,
     pace,
@@ -145,8 +147,15 @@ export async function startHost(options: HostOptions, signal?: AbortSignal): Pro
   return running(stack.move(), { guard, entrances, work, outbox, retrying, reloader, stopAsked: stopAsked.promise });
 }
 
+/** What the way in leads to, as soon as it is there. */
+interface Served {
+  groups: GroupRegistry | undefined;
+  desk: ApprovalDesk | undefined;
+}
+
 /** State, proof, and the way in, as far as it can be had before anything else. */
-async function openBase(options: HostOptions, stack: AsyncDisposableStack, groups: ChannelResources["groups"]) {
+async function openBase(options: HostOptions, stack: AsyncDisposableStack, served: Served) {
+  const groups: ChannelResources["groups"] = () => served.groups?.list() ?? [];
   const foundation = await openFoundation(options, stack);
   stack.defer(() => foundation.publish({ type: "host.stopped", actor: "host", data: {} }));
   const guard = stack.use(createGuard(foundation));
@@ -157,7 +166,8 @@ async function openBase(options: HostOptions, stack: AsyncDisposableStack, group
   const context: AppContext = { ...foundation, metrics };
   const engine = openEngineLater(context, stack);
   const ready = (): Promise<Readiness> => readiness(engine, guard);
-  const entrances = await buildEntrances(context, stack, { console: options.console, groups, registry, ready });
+  const desk = (): ApprovalDesk | undefined => served.desk;
+  const entrances = await buildEntrances(context, stack, { console: options.console, groups, registry, ready, desk });
   return { context, guard, registry, engine, entrances };
 }
 
@@ -294,6 +304,7 @@ function gaugeSources(
     containersHot: () => containers.pool.list().length,
     groupsWaiting: () => work.queue.waitingGroups(),
     outbox: () => store.outbox.counts(),
+    approvals: () => store.approvals.openCount(),
     channels: () => entrances.channels,
   };
 }

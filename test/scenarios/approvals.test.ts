@@ -230,3 +230,53 @@ test("what is allowed for longer covers the exact command only, until it is revo
   );
   expect(used.map(({ data }) => (data as { grant?: string }).grant !== undefined)).toEqual([false, true, true]);
 });
+
+test("over HTTP, a program that has the token lists what waits and answers it; what is settled is told as such", async () => {
+  await using home = await startModelHost(doesAsTold, {
+    config: { ...asks, approvals: { expiresMinutes: 0.05 } },
+  });
+  const { host } = home;
+  const answerWith = async (of: string, body: object) => {
+    const url = `${host.url}/v1/approvals/${of}`;
+    const answer = await fetch(url, { method: "POST", headers: host.headers, body: JSON.stringify(body) });
+    return { status: answer.status, ...((await answer.json()) as { error?: { code: string; path?: string } }) };
+  };
+  const first = await host.say("family", "@crab run echo ran | tee -a marks");
+  const expired = await card(host);
+  const unanswered = await host.replyTo(first.id);
+  expect(await answerWith(expired.code, { decision: "allow" })).toMatchObject({
+    status: 410,
+    error: { code: "expired" },
+  });
+  await host.end("SIGTERM");
+  await host.changeConfig({ approvals: { expiresMinutes: 30 } });
+  await host.boot();
+  const after = (await host.replies()).at(-1)?.seq;
+  const second = await host.say("family", "@crab run echo ran | tee -a marks");
+  const asked = await card(host, after);
+
+  const unauthorized = await fetch(`${host.url}/v1/approvals`);
+  const listed = (await (await host.get("/v1/approvals")).json()) as { approvals: object[] };
+
+  expect(unanswered.text).toBe("so: Error: nobody answered within 3 seconds");
+  expect(unauthorized.status).toBe(401);
+  expect(listed.approvals).toMatchObject([{ code: asked.code, state: "open", group: "family" }]);
+  expect(await answerWith("AAAAAA", { decision: "allow" })).toMatchObject({
+    status: 404,
+    error: { code: "not_found" },
+  });
+  expect(await answerWith(asked.code, { decision: "maybe" })).toMatchObject({
+    status: 400,
+    error: { path: "decision" },
+  });
+  expect(await answerWith(asked.code, { decision: "allow", scope: "once" })).toMatchObject({
+    status: 200,
+    state: "allowed",
+  });
+  expect(await answerWith(asked.code, { decision: "deny" })).toMatchObject({
+    status: 409,
+    error: { code: "conflict" },
+  });
+  expect((await host.replyTo(second.id)).text).toContain("[exit code 0");
+  expect(await host.readGroupFile("family", "marks")).toBe("ran\n");
+});

@@ -43,7 +43,7 @@ const approvals = z
   .strictObject({
     expiresMinutes: z
       .number()
-      .min(1)
+      .positive()
       .max(7 * 24 * 60)
       .default(30)
       .describe("A call that nobody has answered for by then is denied."),
