@@ -55,8 +55,9 @@ test("killed at each point from the question to the command, the host asks on, a
     host.launch({ CRABPOT_CRASH_AT: at });
     await host.isReadyWithin(60_000);
     await host.say(group, "@crab do it").catch(() => undefined);
+    const isAsked = async () => (await openCodes(host)).length > 0;
     if (!asking.includes(at)) {
-      await expect.poll(() => openCodes(host), { timeout: 60_000 }).not.toHaveLength(0);
+      await vi.waitUntil(isAsked, { timeout: 60_000, interval: 100 });
       await allowAll(host);
     }
     await vi.waitUntil(() => !host.isRunning, { timeout: 30_000, interval: 5 }).catch(() => missed.push(at));
@@ -74,11 +75,10 @@ test("killed at each point from the question to the command, the host asks on, a
   const asked = jsonLines((await host.cli("approvals", "list", "--all", "--json")).stdout);
 
   expect(missed).toEqual([]);
-  for (const [index, at] of points.entries()) {
-    const once = `${index}\n`;
-    if (released.includes(at)) expect([once, ""], at).toContain(runs[index]);
-    else expect(runs[index], at).toBe(once);
-  }
+  // Behind the mark that it was given out nobody knows whether it has run.
+  const isRight = (run: string | undefined, index: number) =>
+    run === `${index}\n` || (run === "" && released.includes(points[index] ?? ""));
+  expect(runs.filter((run, index) => !isRight(run, index))).toEqual([]);
   expect(asked.filter(({ state }) => state === "open")).toEqual([]);
   expect(await host.cli("audit", "verify")).toMatchObject({ code: 0 });
 }, 600_000);
