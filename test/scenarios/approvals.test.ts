@@ -280,3 +280,22 @@ test("over HTTP, a program that has the token lists what waits and answers it; w
   expect((await host.replyTo(second.id)).text).toContain("[exit code 0");
   expect(await host.readGroupFile("family", "marks")).toBe("ran\n");
 });
+
+test("a reply of one word to the question is an answer; to anything else, or with more words, it is not", async () => {
+  await using home = await startModelHost(running("echo ran >> marks"), withBob);
+  const { host } = home;
+  const said = await host.say("family", "@crab do it");
+  const asked = await card(host);
+  const replyTo = { id: String(asked.seq) };
+  await host.say("family", "yes", bob);
+  await host.say("family", "yes please", { ...bob, replyTo });
+  await host.say("other", "yes", { ...bob, replyTo });
+  const byMember = await host.ask("family", "yes", { replyTo });
+  expect(await approvals(host)).toMatchObject([{ state: "open", votes: 0 }]);
+
+  const answered = await host.ask("family", " OK ", { ...bob, replyTo });
+
+  expect(byMember.text).toContain("is for admins to answer");
+  expect(answered.text).toBe(`"Bob" has allowed shell (${asked.code}) once.`);
+  expect((await host.replyTo(said.id)).text).toContain("[exit code 0");
+});
