@@ -76,6 +76,7 @@ const allowed: Record<string, readonly string[]> = {
   "src/queue": ["src/domain", ...interfaces],
   // A command line is judged by where things lie in a container.
   "src/policy": ["src/domain", "src/protocol/paths.ts", "src/protocol/tools.ts", ...interfaces],
+  "src/approvals": ["src/domain", ...interfaces],
   // What the container's tools are is written where they run.
   "src/tools": [
     "src/domain",
@@ -96,6 +97,7 @@ const allowed: Record<string, readonly string[]> = {
   "src/control": ["src/operations/operations.ts", ...interfaces],
   "src/commands": [
     "src/domain",
+    "src/approvals",
     "src/people",
     "src/intake/addressing/mention.ts",
     "src/turns/closing-step.ts",
@@ -105,6 +107,7 @@ const allowed: Record<string, readonly string[]> = {
   "src/turns": [
     "src/people/roles.ts",
     "src/domain",
+    "src/approvals",
     "src/protocol",
     "src/context",
     "src/sandbox/pool/hot-container.ts",
@@ -124,6 +127,7 @@ const allowed: Record<string, readonly string[]> = {
     "src/models/capabilities.ts",
     "src/policy",
     "src/tools",
+    "src/approvals/card.ts",
     "src/stores/catalog.ts",
     "src/operations/operations.ts",
     "src/wiring/stopped-host.ts",

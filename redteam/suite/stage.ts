@@ -58,7 +58,8 @@ export type StageGroup =
   | "busy"
   | "drowned"
   | "careful"
-  | "ranked";
+  | "ranked"
+  | "asking";
 
 const replyMs = 90_000;
 
@@ -299,6 +300,11 @@ function judgedGroups(port: number): object {
       ...httpGroup("careful"),
       network: { allow: [server], allowPrivate: [server] },
       policy: { rules: [{ tool: "send_message", origin: "web", action: "deny" }] },
+    },
+    asking: {
+      ...httpGroup("asking"),
+      members: { default: "member", "http:boss": "admin" },
+      policy: { tools: { shell: "ask" } },
     },
     ranked: {
       ...httpGroup("ranked"),

@@ -36,6 +36,9 @@ export type AuditType =
   | "tool-denied"
   | "origins-cleared"
   | "tool-result"
+  | "approval-asked"
+  | "approval-decided"
+  | "approval-used"
   | "mailbox-violation"
   | "file-refused"
   // The way out, and what must not leave.

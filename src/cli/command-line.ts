@@ -58,6 +58,10 @@ const entries: Readonly<Record<string, Entry>> = {
     summary: "give agents something to do",
     load: async () => (await import("./commands/work.ts")).addWorkCommand,
   },
+  approvals: {
+    summary: "answer for tool calls that wait for people",
+    load: async () => (await import("./commands/approvals.ts")).addApprovalsCommand,
+  },
   outbox: {
     summary: "list outgoing messages, retry failed ones",
     load: async () => (await import("./commands/outbox.ts")).addOutboxCommand,

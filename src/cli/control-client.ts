@@ -10,11 +10,14 @@ import type { Chat, Group } from "../domain/group.ts";
 import type { FolderOrigin, Origin } from "../domain/origin.ts";
 import type { UsageBy, UsageSum } from "../domain/usage.ts";
 import type {
+  ApprovalView,
   ChannelView,
+  GrantView,
   GroupView,
   HostStatus,
   NewGroup,
   NewOperatorWork,
+  Operations,
   OutboxView,
   Readings,
   SessionView,
@@ -143,6 +146,24 @@ export class ControlClient implements Readings {
 
   dropWork(id: string): Promise<{ dropped: string }> {
     return this.#ask("DELETE", `/work/${encodeURIComponent(id)}`);
+  }
+
+  listApprovals(filter: Parameters<Readings["listApprovals"]>[0]): Promise<(ApprovalView | GrantView)[]> {
+    return this.#ask("GET", `/approvals?${queryOf({ group: filter.group, all: filter.all || undefined })}`);
+  }
+
+  showApproval(code: string): Promise<ApprovalView> {
+    return this.#ask("GET", `/approvals/${encodeURIComponent(code)}`);
+  }
+
+  answerApproval(code: string, answer: Parameters<Operations["answerApproval"]>[1]): Promise<ApprovalView> {
+    const { allow, scope, reason } = answer;
+    const body = { decision: allow ? "allow" : "deny", scope, reason };
+    return this.#ask("POST", `/approvals/${encodeURIComponent(code)}`, body);
+  }
+
+  revokeApproval(id: string): Promise<GrantView> {
+    return this.#ask("DELETE", `/approvals/${encodeURIComponent(id)}`);
   }
 
   listChannels(): Promise<ChannelView[]> {

@@ -1,11 +1,11 @@
+import { answerCode } from "./answer-code.ts";
 import type { ChatCommand } from "./command.ts";
 
-/** Makes a group of a chat that asked for it. */
+/** Lets a tool call run, or makes a group of a chat that asked for it. */
 export const approve: ChatCommand = {
   name: "approve",
-  help: "makes a group of the chat that asked with this code",
-  takes: "CODE [name]",
-  needs: "admin",
-  inMainGroups: true,
-  run: ({ pending }, { answer }) => answer(pending),
+  help: "allows what I have asked with this code; in a main group, makes a group of the chat that asked",
+  takes: "CODE [once|session|day|always]",
+  needs: "member",
+  run: answerCode,
 };

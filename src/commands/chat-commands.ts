@@ -21,6 +21,8 @@ export interface ChatCommandOptions {
   readonly turnEnded: (turn: Turn, reason: string) => Promise<void>;
   /** A new conversation has begun: ends the container of the old one, with all that still runs in it. */
   readonly conversationEnded: (group: Group) => Promise<void>;
+  /** What people were asked was answered. */
+  readonly answered: () => void;
   readonly estimateTokens: (step: StepBody) => number;
   readonly deliver: () => void;
   readonly clock: Clock;
@@ -40,13 +42,14 @@ export function createChatCommands(options: ChatCommandOptions): RunChatCommands
       const at = options.clock.now();
       const reason = stoppedBy(pending.message.sender);
       const outcome = await outcomeOf(options, group, pending);
-      const { text, stops = false, choose, renews, settles, outgoing = [] } = outcome;
+      const { text, stops = false, choose, renews, settles, answers, outgoing = [] } = outcome;
       const done = await interventions.carryOut(pending.message.seq, {
         at,
         stops,
         choose,
         renews,
         settles,
+        answers: answers && { ...answers, at },
         tell: (ended, found): SetAsideWords => {
           const said = typeof text === "string" ? text : text(ended, found);
           return {
@@ -59,6 +62,7 @@ export function createChatCommands(options: ChatCommandOptions): RunChatCommands
       if (!done) continue;
       for (const { turn } of done.turns) await options.turnEnded(turn, reason);
       if (renews !== undefined) await options.conversationEnded(group);
+      if (done.answered) options.answered();
       options.deliver();
     }
   };

@@ -1,3 +1,5 @@
+import type { WrongCodes } from "../approvals/wrong-codes.ts";
+import type { Approval, ApprovalAnswer } from "../domain/approval.ts";
 import type { BudgetLimits, Group, RequestSettlement } from "../domain/group.ts";
 import type { OutgoingDraft } from "../domain/message.ts";
 import type { Role } from "../domain/role.ts";
@@ -44,6 +46,8 @@ export interface CommandOutcome {
   readonly outgoing?: readonly OutgoingDraft[] | undefined;
   /** A request of a chat that is answered with it. */
   readonly settles?: RequestSettlement | undefined;
+  /** A tool call that is decided with it. */
+  readonly answers?: Omit<ApprovalAnswer, "at"> | undefined;
 }
 
 /** What commands are carried out with. */
@@ -60,6 +64,11 @@ export interface CommandServices {
   readonly budgetsOf: (group: Group) => { readonly group: BudgetLimits; readonly total: BudgetLimits };
   /** Milliseconds since 1970. */
   readonly now: () => number;
-  /** What comes of `/approve` or `/deny`. */
+  /** What comes of an answer to a chat that asks to become a group. */
   readonly answer: (pending: PendingCommand) => Promise<CommandOutcome>;
+  /** Does a chat ask by this code? */
+  readonly isRequest: (code: string) => Promise<boolean>;
+  /** What people were asked by this code, as it is now. */
+  readonly approvalOf: (code: string) => Promise<Approval | undefined>;
+  readonly wrongCodes: Pick<WrongCodes, "isLocked" | "wrong">;
 }

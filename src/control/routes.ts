@@ -5,7 +5,8 @@ import * as z from "zod";
 
 import { AppError, toError } from "../lib/app-error.ts";
 import type { Publish } from "../events/event.ts";
-import type { LoginEvent } from "../channels/channel.ts";
+import { describe, sayWhatIsWrong } from "./faults.ts";
+import { asLines, firstOf } from "./lines.ts";
 import type { Operations } from "../operations/operations.ts";
 
 export interface RouteOptions {
@@ -257,6 +258,40 @@ const routes: readonly Route<never>[] = [
   }),
   route({
     method: "GET",
+    path: "/approvals",
+    operation: "approvals.list",
+    parameters: z.strictObject({ group: name.optional(), all: z.literal("true").optional() }),
+    run: (host, { group, all }) => host.listApprovals({ group, all: all === "true" }),
+  }),
+  route({
+    method: "GET",
+    path: "/approvals/:code",
+    operation: "approvals.show",
+    parameters: z.strictObject({ code: name }),
+    run: (host, { code }) => host.showApproval(code),
+  }),
+  route({
+    method: "POST",
+    path: "/approvals/:code",
+    operation: "approvals.answer",
+    parameters: z.strictObject({
+      code: name,
+      decision: z.enum(["allow", "deny"]),
+      scope: z.enum(["once", "session", "day", "always"]).optional(),
+      reason: z.string().max(400).optional(),
+    }),
+    run: (host, { code, decision, scope, reason }) =>
+      host.answerApproval(code, { allow: decision === "allow", scope, reason }),
+  }),
+  route({
+    method: "DELETE",
+    path: "/approvals/:id",
+    operation: "approvals.revoke",
+    parameters: z.strictObject({ id: name }),
+    run: (host, { id }) => host.revokeApproval(id),
+  }),
+  route({
+    method: "GET",
     path: "/events",
     operation: "events.tail",
     parameters: z.strictObject({
@@ -349,36 +384,8 @@ type Recordable = Readonly<Record<string, string | number | boolean>>;
 
 /** What is said to an agent or in a chat stays in the store. */
 function recordable(parameters: object): Recordable {
-  const given = Object.entries(parameters).filter(([key, value]) => value !== undefined && key !== "text");
+  const given = Object.entries(parameters).filter(
+    ([key, value]) => value !== undefined && key !== "text" && key !== "reason",
+  );
   return Object.fromEntries(given) as Recordable;
-}
-
-function sayWhatIsWrong(error: z.ZodError): string {
-  return error.issues.map((issue) => `${issue.path.join(".") || "request"}: ${issue.message}`).join("; ");
-}
-
-/** Faults of the caller that the web framework found keep their status; what is left is ours and is not told. */
-function describe(error: Error): { status: number; code: string; message: string } {
-  if (error instanceof AppError) return { status: error.httpStatus, code: error.code, message: error.message };
-  const status = "statusCode" in error && typeof error.statusCode === "number" ? error.statusCode : 500;
-  if (status < 500) return { status, code: "bad_input", message: error.message };
-  return { status: 500, code: "failed", message: "The host failed to do this; its log says why." };
-}
-
-/** No more than a few are ready before somebody reads them. */
-function asLines(values: AsyncIterable<unknown>): Readable {
-  async function* lines(): AsyncGenerator<string> {
-    for await (const value of values) yield `${JSON.stringify(value)}\n`;
-  }
-  return Readable.from(lines());
-}
-
-/** Waits for the first event, so that "there is no such channel" is an answer of its own, then sends lines as they come. */
-async function firstOf(events: AsyncIterable<LoginEvent>): Promise<Readable> {
-  const iterator = events[Symbol.asyncIterator]();
-  const first = await iterator.next();
-  async function* lines(): AsyncGenerator<string> {
-    for (let next = first; next.done !== true; next = await iterator.next()) yield `${JSON.stringify(next.value)}\n`;
-  }
-  return Readable.from(lines());
 }

@@ -56,6 +56,8 @@ export type StepBody =
       readonly kind: "model";
       readonly answer: ModelAnswer;
       readonly denied: readonly ToolResult[];
+      /** Ids of the calls that people were asked about; absent: none. */
+      readonly asked?: readonly string[] | undefined;
       /** Of each call; undefined: it has none, or they were not kept at that time. */
       readonly verdicts?: readonly CallVerdict[] | undefined;
     }

@@ -174,6 +174,40 @@ export interface EventData {
     readonly origins: readonly Origin[];
     readonly reason: string;
   };
+  /** People are asked about a call; `sha256` is of its input as canonical JSON. */
+  "approval.asked": {
+    readonly code: string;
+    readonly call: string;
+    readonly tool: string;
+    readonly sha256: string;
+    readonly risk: string;
+    readonly rule: string;
+    readonly asker: string;
+    readonly approvers: string;
+    readonly quorum: number;
+    readonly expiresAt: number;
+  };
+  /** How it ended: `allowed`, `denied`, `expired` or `cancelled`. The reason that was given stays out. */
+  "approval.decided": {
+    readonly code: string;
+    readonly call: string;
+    readonly tool: string;
+    readonly sha256: string;
+    readonly state: string;
+    readonly scope: string | undefined;
+    readonly role: string | undefined;
+    readonly hasReason: boolean;
+  };
+  /** A call is run because people allowed it, or (`grant`) all like it before. */
+  "approval.used": {
+    readonly code: string;
+    readonly call: string;
+    readonly tool: string;
+    readonly sha256: string;
+    readonly scope: string;
+    readonly grant: string | undefined;
+    readonly by: string;
+  };
   /** The operator says that this does not count any more in a group's folder. */
   "origins.cleared": { readonly origins: readonly Origin[] };
   /** SHA-256 and length of the result as it is stored, before the model sees it. */

@@ -56,6 +56,8 @@ export interface RouterOptions {
   readonly lateMs?: ((group: string) => number) | undefined;
   /** What can be asked of the host in this group. */
   readonly commandsOf: (group: Group) => readonly CommandForm[];
+  /** The command that a reply to a question of the host's stands for. */
+  readonly answerInReply?: ((message: IncomingMessage) => Promise<SaidCommand | undefined>) | undefined;
   /** A command was stored in this group: carries out what has not been carried out there. Must not reject. */
   readonly runCommands: (group: Group) => Promise<void>;
   /** How far somebody is heard. */
@@ -249,7 +251,7 @@ async function decide(options: RouterOptions, group: Group, message: IncomingMes
 
 /** What the message would have if everybody might do everything. */
 async function readWish(options: RouterOptions, group: Group, message: IncomingMessage): Promise<Decision> {
-  const said = commandOf(options, group, message);
+  const said = commandOf(options, group, message) ?? (await options.answerInReply?.(message));
   if (said) return { state: "handled", rule: "command", ...said };
   const { assistantName, store } = options;
   const isOwn: AddressOptions["isOwn"] = (channel, chat, reference) => store.outbox.isOwn(channel, chat, reference);

@@ -5,6 +5,7 @@ const table = {
   unauthorized: { http: 401, exit: 1 },
   not_found: { http: 404, exit: 1 },
   conflict: { http: 409, exit: 1 },
+  expired: { http: 410, exit: 1 },
   too_large: { http: 413, exit: 1 },
   rate_limited: { http: 429, exit: 1 },
   intake_stopped: { http: 503, exit: 1 },

@@ -29,6 +29,8 @@ export interface GaugeSources {
   readonly containersHot: () => number;
   readonly groupsWaiting: () => number;
   readonly outbox: () => Promise<Readonly<Record<OutboxState, number>>>;
+  /** Tool calls that wait for people's answers. */
+  readonly approvals: () => Promise<number>;
   readonly channels: () => readonly { readonly name: string; state(): ChannelState }[];
 }
 
@@ -135,6 +137,14 @@ function countEgress(registers: Registry[]): Metrics["egress"] {
 export function addGauges(registry: Registry, sources: GaugeSources): void {
   const registers = [registry];
   addChannelGauge(registers, sources);
+  void new Gauge({
+    name: "crabpot_approvals_open",
+    help: "Tool calls that wait for people's answers",
+    registers,
+    async collect() {
+      this.set(await sources.approvals());
+    },
+  });
   void new Gauge({
     name: "crabpot_intake_open",
     help: "1 while messages are accepted, 0 while they are not",

@@ -11,6 +11,7 @@ import { AppError } from "../lib/app-error.ts";
 import type { Clock } from "../lib/time/clock.ts";
 import { utcDay } from "../lib/time/utc-day.ts";
 import type { Store } from "../stores/store.ts";
+import { answerApproval, type ApprovalOperationOptions, revokeApproval } from "./approvals.ts";
 import { retryOutbox, send } from "./outbox.ts";
 import { createReadings, findTurn, type ReadingOptions, requireGroup } from "./readings.ts";
 import { type RequestAnswers, approveRequest, denyRequest, forgetRequest } from "./requests.ts";
@@ -41,6 +42,7 @@ export interface OperationOptions {
     readonly outbox: Pick<Store["outbox"], "add" | "counts" | "get">;
     readonly origins: Pick<Store["origins"], "clearFolder">;
     readonly usage: Pick<Store["usage"], "ofDay">;
+    readonly approvals: Pick<Store["approvals"], "openCount" | "revoke">;
     readonly events: Pick<Store["events"], "after" | "before">;
   };
   /** They reject with `conflict` for groups of the configuration and for names or chats that are taken, with `not_found` for unknown names. */
@@ -59,6 +61,7 @@ export interface OperationOptions {
   /** Puts messages back in line. Rejects with `conflict` for one that is on its way. */
   readonly outbox: { retry(seqs: readonly number[]): Promise<number[]>; wake(): void };
   readonly admissions: RequestAnswers;
+  readonly approvalDesk: ApprovalOperationOptions["approvalDesk"];
   readonly channels: readonly OperableChannel[];
   /** Is the channel of this name configured, also if it does not run because nobody sits at it? */
   readonly isConfigured: (channel: string) => boolean;
@@ -108,6 +111,8 @@ export function createOperations(options: OperationOptions): Operations {
     retryOutbox: (what) => retryOutbox(options, what),
     addWork: (work) => addWork(options, work),
     dropWork: (id) => dropWork(options, id),
+    answerApproval: (code, answer) => answerApproval(options, code, answer),
+    revokeApproval: (id) => revokeApproval(options, id),
     listChannels: () => Promise.resolve(options.channels.map(viewChannel)),
     tailEvents: (query, follow) =>
       readEvents(options.store.events, query, follow && { next: options.nextEvent, signal: follow }),
@@ -118,13 +123,14 @@ export function createOperations(options: OperationOptions): Operations {
 async function status(options: OperationOptions): Promise<HostStatus> {
   const { host, store, clock } = options;
   const today = utcDay(clock.now());
-  const [running, waiting, outbox, usage, engine, requests] = await Promise.all([
+  const [running, waiting, outbox, usage, engine, requests, approvals] = await Promise.all([
     store.turns.running(),
     listWaiting(options),
     store.outbox.counts(),
     store.usage.ofDay(today),
     options.engine(),
     store.requests.waiting(),
+    store.approvals.openCount(),
   ]);
   const hot = options.pool.list();
   const { maxHot, ...facts } = host;
@@ -138,6 +144,7 @@ async function status(options: OperationOptions): Promise<HostStatus> {
     groups: options.groups.list().length,
     refusedMounts: options.refusedMounts(),
     requests,
+    approvals,
     containers: {
       hot: hot.length,
       busy: hot.filter((container) => container.state === "busy").length,

@@ -1,3 +1,4 @@
+import type { ApprovalScope, ApprovalState, Grant } from "../domain/approval.ts";
 import type { ChannelState, LoginEvent, LoginOptions } from "../channels/channel.ts";
 import type { HostEvent } from "../events/event.ts";
 import type { EventQuery } from "../events/read-events.ts";
@@ -35,6 +36,8 @@ export interface HostStatus {
   readonly refusedMounts: readonly RefusedMount[];
   /** Chats that have asked to become groups and wait for an answer. */
   readonly requests: number;
+  /** Tool calls that wait for people's answers. */
+  readonly approvals: number;
   /** `max` is null when memory alone says how many there may be. */
   readonly containers: { readonly hot: number; readonly busy: number; readonly max: number | null };
   readonly turns: { readonly running: number; readonly waitingGroups: number };
@@ -134,6 +137,8 @@ export interface TurnReport {
     readonly pruned?: boolean | undefined;
   }[];
   readonly steps: readonly StepView[];
+  /** Calls that people were asked about. */
+  readonly approvals: readonly ApprovalView[];
   /** Files in the group's mounts that programs on the host run by themselves, and that the turn has added, changed or removed. */
   readonly executionPoints: readonly (ExecutionPointChange & { readonly at: number })[];
   readonly usage: ModelUsage;
@@ -197,6 +202,51 @@ export interface NewOperatorWork {
 /** Work, its text shortened. */
 export type WorkView = Work;
 
+/** A call that people are or were asked about. Times are milliseconds since 1970. */
+export interface ApprovalView {
+  readonly code: string;
+  readonly group: string;
+  readonly turn: string;
+  readonly call: string;
+  readonly tool: string;
+  /** All of it, as canonical JSON; `sha256` is of this text. */
+  readonly input: string;
+  readonly sha256: string;
+  /** The rule that asks. */
+  readonly reason: string;
+  readonly risk: string;
+  /** `<channel>:<sender id>`, or `operator`. */
+  readonly asker: string;
+  readonly approvers: string;
+  readonly quorum: number;
+  readonly votes: number;
+  readonly askedAt: number;
+  readonly expiresAt: number;
+  readonly state: ApprovalState;
+  readonly scope: ApprovalScope | undefined;
+  readonly decidedAt: number | undefined;
+  readonly decidedBy: string | undefined;
+  /** What who denied it said. */
+  readonly answer: string | undefined;
+  readonly usedAt: number | undefined;
+}
+
+/** Calls that need not be asked again. */
+export interface GrantView {
+  readonly id: string;
+  /** Of the approval that it comes from. */
+  readonly code: string;
+  readonly group: string;
+  readonly tool: string;
+  readonly input: string;
+  readonly sha256: string;
+  readonly scope: Grant["scope"];
+  readonly decidedBy: string;
+  readonly decidedAt: number;
+  readonly expiresAt: number | undefined;
+  readonly state: "allowed" | "revoked";
+}
+
 /** What an operator can look at also when no host runs. */
 export type Readings = Pick<
   Operations,
@@ -209,6 +259,8 @@ export type Readings = Pick<
   | "listOutbox"
   | "usage"
   | "listWork"
+  | "listApprovals"
+  | "showApproval"
 >;
 
 /** What an operator can ask of a running host. Rejects with AppErrors: `not_found`, `conflict`, `bad_input`. */
@@ -266,6 +318,23 @@ export interface Operations {
   addWork(work: NewOperatorWork): Promise<WorkView>;
   /** Gives up work that no turn has taken. Returns its id. */
   dropWork(id: string): Promise<string>;
+  /** Calls that people are asked about, with `all` also decided ones, newest first; then what was allowed for longer. */
+  listApprovals(filter: {
+    readonly group?: string | undefined;
+    readonly all: boolean;
+  }): Promise<readonly (ApprovalView | GrantView)[]>;
+  showApproval(code: string): Promise<ApprovalView>;
+  /** As the operator. Rejects with `conflict` where it was decided before, with `expired` where the time is over. */
+  answerApproval(
+    code: string,
+    answer: {
+      readonly allow: boolean;
+      readonly scope?: ApprovalScope | undefined;
+      readonly reason?: string | undefined;
+    },
+  ): Promise<ApprovalView>;
+  /** Takes back what was allowed for longer; calls that have begun go on. */
+  revokeApproval(id: string): Promise<GrantView>;
   /** Stored events in order; with `follow` also those that come, until the signal. Throws `bad_input` for an unknown type. */
   tailEvents(query: EventQuery, follow: AbortSignal | undefined): AsyncIterable<HostEvent>;
   listChannels(): Promise<readonly ChannelView[]>;

@@ -4,9 +4,11 @@ import type { ModelUsage } from "../domain/model.ts";
 import type { HotContainerView } from "../domain/session.ts";
 import type { Step, Turn } from "../domain/turn.ts";
 import { AppError } from "../lib/app-error.ts";
+import type { Clock } from "../lib/time/clock.ts";
 import { utcDay } from "../lib/time/utc-day.ts";
 import type { OutboxStore, Store, TurnOutline } from "../stores/store.ts";
 import type { GroupView, Readings, SessionView } from "./operations.ts";
+import { listApprovals, showApproval, viewApproval } from "./approvals.ts";
 import { listOutbox } from "./outbox.ts";
 import { resolveId } from "./resolve-id.ts";
 import { lineTurns } from "./turn-lines.ts";
@@ -25,6 +27,7 @@ export interface ReadingOptions extends WaitingOptions {
     };
     readonly sessions: Pick<Store["sessions"], "list">;
     readonly work: Pick<Store["work"], "list">;
+    readonly approvals: Pick<Store["approvals"], "get" | "grants" | "list" | "ofTurn">;
     readonly turns: {
       get(id: string): Promise<Turn | undefined>;
       idsBeginningWith(prefix: string, limit: number): Promise<string[]>;
@@ -43,6 +46,7 @@ export interface ReadingOptions extends WaitingOptions {
     settings(): readonly Group[];
   };
   readonly pool: { list(): HotContainerView[] };
+  readonly clock: Pick<Clock, "now">;
   /** What a model of the routes asks for this, in US dollars; undefined when its price is not known. */
   readonly costOf: (model: string, usage: ModelUsage) => number | undefined;
 }
@@ -68,12 +72,15 @@ export function createReadings(options: ReadingOptions): Readings {
         options.store.executionPoints.ofTurn(turn.id),
         waitingIn(options),
       ]);
-      const found = { messages, steps, said, executionPoints };
+      const approvals = (await options.store.approvals.ofTurn(turn.id)).map(viewApproval);
+      const found = { messages, steps, said, approvals, executionPoints };
       return reportTurn({ ...turn, waiting: waiting.get(turn.group) }, found, maxChars);
     },
     listOutbox: (filter) => listOutbox(options, filter),
     usage: (by, since) => options.store.usage.sums(by, utcDay(since)),
     listWork: (filter) => listWork(options, filter),
+    listApprovals: (filter) => listApprovals(options, filter),
+    showApproval: (code) => showApproval(options, code),
   };
 }
 

@@ -10,13 +10,14 @@ interface TurnOptions {
   readonly steps: readonly Step[];
   /** Rows of the outbox. */
   readonly said: readonly OutgoingMessage[];
+  readonly approvals: TurnReport["approvals"];
   readonly executionPoints: TurnReport["executionPoints"];
 }
 
 /** A turn as an operator reads it: when each step happened, which model said what, which tools ran and what came out. */
 export function reportTurn(
   turn: TurnView,
-  { messages, steps, said, executionPoints }: TurnOptions,
+  { messages, steps, said, approvals, executionPoints }: TurnOptions,
   maxChars: number,
 ): TurnReport {
   return {
@@ -31,6 +32,7 @@ export function reportTurn(
       pruned: message.pruned,
     })),
     steps: steps.map((step) => viewStep(turn, step, maxChars)),
+    approvals,
     executionPoints,
     usage: totalUsage(steps),
     origins: turn.origins,

@@ -34,6 +34,7 @@ export class RetryingStore {
       leases: this.#retrying(store.leases, leases),
       turns: this.#retrying(store.turns, turns),
       work: this.#retrying(store.work, work),
+      approvals: this.#retrying(store.approvals, approvals),
       origins: this.#retrying(store.origins, origins),
       outbox: this.#retrying(store.outbox, outbox),
       usage: this.#retrying(store.usage, usage),
@@ -142,6 +143,24 @@ const work: Record<keyof Store["work"], true> = {
   ofTurn: true,
   requeue: true,
   drop: true,
+};
+const approvals: Record<keyof Store["approvals"], true> = {
+  get: true,
+  ofTurn: true,
+  ofStep: true,
+  ofCard: true,
+  list: true,
+  open: true,
+  openCount: true,
+  decide: true,
+  expire: true,
+  release: true,
+  tellWaiting: true,
+  unrecorded: true,
+  recorded: true,
+  grantFor: true,
+  grants: true,
+  revoke: true,
 };
 const origins: Record<keyof Store["origins"], true> = { ofTurn: true, ofFolder: true, reach: true, clearFolder: true };
 const outbox: Record<keyof Store["outbox"], true> = {

@@ -1,3 +1,4 @@
+import type { Answered, ApprovalAnswer, NewApproval } from "../domain/approval.ts";
 import type {
   BudgetLimits,
   Group,
@@ -24,6 +25,7 @@ import type { Session, SessionKind } from "../domain/session.ts";
 import type { PacedTurn, Step, StepBody, Turn, TurnState, TurnTimes } from "../domain/turn.ts";
 import type { CallUsage, DayUse, UsageBy, UsageSum } from "../domain/usage.ts";
 import type { NewWork, Work } from "../domain/work.ts";
+import type { ApprovalStore } from "./approval-store.ts";
 import type { BlobStore } from "./blob-store.ts";
 import type { ChatStore, RequestStore } from "./chat-store.ts";
 import type { EventStore } from "./event-store.ts";
@@ -162,6 +164,8 @@ export interface NewStep {
   readonly takes?: { readonly messages: readonly number[]; readonly cursor: number } | undefined;
   /** Work that is due with this `seq` becomes `taken` by the turn; AppError `conflict` when it is not due any more. */
   readonly takesWork?: number | undefined;
+  /** Calls of this answer that people are asked about, each with the message that asks: they are open from then on. */
+  readonly asks?: readonly { readonly approval: NewApproval; readonly card: OutgoingDraft }[] | undefined;
   /** What the turn comes into contact with by it: noted of the turn, and of the group's folder, in the same moment. */
   readonly exposure?: Exposure | undefined;
   /** The model knows these facts from then on; of the turn's conversation. */
@@ -189,7 +193,8 @@ export interface TurnStore {
   /** Counts a further container for the turn and returns the new number of attempts. */
   addAttempt(turn: string, lease?: Lease): Promise<number>;
   /**
-   * Ends a turn in one transaction: last steps, state, its messages become `answered`, its work `settled`, the outgoing rows
+   * Ends a turn in one transaction: last steps, state, its messages become `answered`, its work `settled`, what people are asked
+   * about it `cancelled`, the outgoing rows
    * and the work that follows from it are written. A turn that has ended already is left as it is and `undefined` is returned.
    */
   finish(
@@ -238,6 +243,8 @@ export interface SetAside {
   readonly waiting: readonly StoredMessage[];
   /** Work other than messages that was due. */
   readonly work: readonly Work[];
+  /** What came of the answer that a command gave. */
+  readonly answered?: Answered | undefined;
 }
 
 /** What is written about it: how the turns ended, for the operator and (as their last step) for the model, and for the chat. */
@@ -254,7 +261,8 @@ export interface InterventionStore {
   /**
    * Carries out the command that was said as message `seq`, in one transaction. `stops`: ends running turns that began before
    * it, what waited before it becomes `handled`, and work that is due by then is dropped; `choose` picks what of all that is ended. `renews`: this session begins a new conversation, messages up to the
-   * command count as shown, and its container's generation is over. `settles`: this request is answered. Undefined, and no effect, when it was carried out before.
+   * command count as shown, and its container's generation is over. `settles`: this request is answered. `answers`: this approval
+   * is. Undefined, and no effect, when it was carried out before.
    */
   carryOut(
     seq: number,
@@ -265,6 +273,7 @@ export interface InterventionStore {
       readonly choose?: ((found: SetAside) => SetAside) | undefined;
       readonly renews?: string | undefined;
       readonly settles?: RequestSettlement | undefined;
+      readonly answers?: ApprovalAnswer | undefined;
       /** Of what was ended, and what there was. */
       readonly tell: (ended: SetAside, found: SetAside) => SetAsideWords;
     },
@@ -381,6 +390,7 @@ export interface Store extends AsyncDisposable {
   readonly leases: LeaseStore;
   readonly turns: TurnStore;
   readonly work: WorkStore;
+  readonly approvals: ApprovalStore;
   readonly origins: OriginStore;
   readonly interventions: InterventionStore;
   readonly blobs: BlobStore;

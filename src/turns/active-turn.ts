@@ -1,5 +1,5 @@
 import type { LimitHit } from "../domain/limit.ts";
-import type { ModelAnswer, ToolCall, ToolResult } from "../domain/model.ts";
+import type { ModelAnswer, ToolResult } from "../domain/model.ts";
 import type { Part } from "../domain/part.ts";
 import type { Step } from "../domain/turn.ts";
 import { AppError, isPassing, toError } from "../lib/app-error.ts";
@@ -7,12 +7,12 @@ import type { AgentPayload, AgentToolResult } from "../protocol/messages.ts";
 import { takeResultParts } from "./steps/result-parts.ts";
 import { AgentSilence } from "./agent-silence.ts";
 import type { HotContainer, TurnListener } from "../sandbox/pool/hot-container.ts";
-import { answerStep, finalAnswer, interrupted, lastAnswer } from "./steps/answers.ts";
+import { finalAnswer, interrupted, lastAnswer } from "./steps/answers.ts";
 import { type Failure, failureOf } from "./failure-words.ts";
+import { CallGate } from "./tool-calls/call-gate.ts";
 import { HostTools, type HostToolRequest } from "./tool-calls/host-tools.ts";
-import { judgeCalls } from "./tool-calls/judge-calls.ts";
 import { ToolsWait } from "./tool-calls/tools-wait.ts";
-import { publishToolCalls, publishToolResults } from "./tool-calls/tool-events.ts";
+import { publishToolResults } from "./tool-calls/tool-events.ts";
 import { collectIntake } from "./steps/turn-intake.ts";
 import { placeOf } from "./turn-options.ts";
 import type { TurnOptions, TurnScope } from "./turn-options.ts";
@@ -20,8 +20,8 @@ import { TurnSteps } from "./steps/turn-steps.ts";
 
 /**
  * How the work of one container on a turn came out. `lost`: the container is gone, another one may go on. `troubled`: the
- * machine had no room or the like; the turn can go on when that is over. `suspended`: the host is shutting down, the next
- * start goes on.
+ * machine had no room or the like; the turn can go on when that is over. `parked`: people have to decide before it goes on.
+ * `suspended`: the host is shutting down, the next start goes on.
  */
 export type Outcome =
   | {
@@ -33,6 +33,7 @@ export type Outcome =
     }
   | { readonly kind: "lost"; readonly reason: string }
   | { readonly kind: "troubled"; readonly reason: string }
+  | { readonly kind: "parked" }
   | { readonly kind: "suspended" };
 
 /** Answers in a row whose every tool call was denied, before the turn is given up. */
@@ -48,12 +49,14 @@ export class ActiveTurn implements TurnListener {
   readonly #suspended = Promise.withResolvers<undefined>();
   readonly #modelCall = new AbortController();
   readonly #hostTools: HostTools;
+  readonly #gate: CallGate;
   readonly #steps: TurnSteps;
   readonly #silence: AgentSilence;
   readonly #tools: ToolsWait;
   readonly #resumed: boolean;
   #container: HotContainer | undefined;
   #answering = false;
+  #isParking = false;
   #requests = 0;
   #progressAt = Number.NEGATIVE_INFINITY;
   #cancelled: { readonly state: "failed" | "cancelled"; readonly reason: string } | undefined;
@@ -62,12 +65,13 @@ export class ActiveTurn implements TurnListener {
   constructor(scope: TurnScope, options: TurnOptions, resumed: boolean) {
     this.#scope = scope;
     this.#options = options;
-    this.#hostTools = new HostTools(scope, options, this.#modelCall.signal);
     this.#resumed = resumed;
     const { silenceTimeoutMs: limitMs, holdMs } = scope.settings;
     this.#silence = new AgentSilence({ limitMs, ping: () => this.#ping(), fell: () => this.#fallSilent() });
     this.#tools = new ToolsWait({ place: scope.place, holdMs, end: () => this.#onHeldTooLong() });
     this.#steps = new TurnSteps(options, scope, resumed ? undefined : scope.firstStep);
+    this.#gate = new CallGate(scope, options, this.#steps);
+    this.#hostTools = new HostTools(scope, options, { ended: this.#modelCall.signal, gate: this.#gate });
   }
 
   get group(): string {
@@ -125,11 +129,22 @@ export class ActiveTurn implements TurnListener {
     if (this.#cancelled) return;
     this.#cancelled = why;
     this.#modelCall.abort(new AppError("cancelled", why.reason));
-    if (!this.#container) return;
+    this.#stopAgent(why.reason);
+  }
+
+  /** People have to decide: the container is free for others until then. */
+  #park(): void {
+    this.#isParking = true;
+    this.#scope.clock.enter(undefined);
+    this.#stopAgent("The turn waits for people.");
+  }
+
+  #stopAgent(reason: string): void {
     const container = this.#container;
+    if (!container) return;
     const grace = setTimeout(() => void container.close("it did not stop when asked to"), cancelGraceMs);
     void this.#outcome.promise.then(() => clearTimeout(grace));
-    container.send({ type: "cancel", turn: this.#scope.turn.id, reason: why.reason }).catch(() => undefined);
+    container.send({ type: "cancel", turn: this.#scope.turn.id, reason }).catch(() => undefined);
   }
 
   #onTimeout(): void {
@@ -180,12 +195,13 @@ export class ActiveTurn implements TurnListener {
 
   onLost(reason: string): void {
     if (this.#cancelled) this.#end(this.#cancelled.state, this.#cancelled.reason);
-    else this.#outcome.resolve({ kind: "lost", reason });
+    else this.#outcome.resolve(this.#isParking ? { kind: "parked" } : { kind: "lost", reason });
   }
 
   /** The agent says that it is through; what came of it is what the model said last, not what the agent claims. */
   async #onTurnEnd(outcome: "done" | "failed" | "cancelled", claim: string): Promise<void> {
     if (this.#cancelled) return this.#end(this.#cancelled.state, this.#cancelled.reason);
+    if (this.#isParking) return this.#outcome.resolve({ kind: "parked" });
     const answer = lastAnswer(await this.#steps.last());
     if (outcome === "done" && answer) return this.#end("done", answer.text);
     if (outcome === "done") await this.#hostTools.overstepped("It ended the turn before the model had answered.");
@@ -218,7 +234,9 @@ export class ActiveTurn implements TurnListener {
       await place.claim(this.#modelCall.signal);
       clock.enter("context");
       this.#options.doing(this.#scope, []);
-      const { text, toolCalls } = await this.#nextAnswer(append);
+      const answer = await this.#nextAnswer(append);
+      if (answer === "asked") return this.#park();
+      const { text, toolCalls } = answer;
       clock.enter(toolCalls.length > 0 ? "tools" : "mailbox");
       if (toolCalls.length > 0) this.#tools.begin();
       this.#options.doing(this.#scope, toolCalls);
@@ -247,17 +265,20 @@ export class ActiveTurn implements TurnListener {
     if (!this.#cancelled) this.#end("failed", error.message, failureOf(error));
   }
 
-  /** The next answer that the agent can act on: with calls that may run, or final. */
-  async #nextAnswer(append: readonly AgentToolResult[]): Promise<Pick<ModelAnswer, "text" | "toolCalls">> {
+  /** The next answer that the agent can act on: with calls that may run, or final. `asked`: people have to decide first. */
+  async #nextAnswer(append: readonly AgentToolResult[]): Promise<Pick<ModelAnswer, "text" | "toolCalls"> | "asked"> {
     const last = await this.#steps.last();
     const final = lastAnswer(last);
     if (final) return final;
+    const released = await this.#gate.release(last);
+    if (released === "asked" || (released && released.toolCalls.length > 0)) return released;
     await this.#storeResults(last, append);
     for (let round = 0; round < deniedRounds; round += 1) {
       await this.#steer();
       await this.#refuseEndless();
-      const answer = await this.#options.ask(this.#scope, this.#modelCall.signal);
-      const allowed = await this.#applyPolicy(answer);
+      const answer = await this.#options.askModel(this.#scope, this.#modelCall.signal);
+      const allowed = await this.#gate.judge(answer);
+      if (allowed === "asked") return "asked";
       if (answer.toolCalls.length === 0) return finalAnswer(answer);
       if (allowed.length > 0) return { text: answer.text, toolCalls: allowed };
     }
@@ -277,7 +298,8 @@ export class ActiveTurn implements TurnListener {
     if (last?.body.kind !== "model") return;
     const { answer, denied } = last.body;
     const refused = new Set(denied.map((result) => result.callId));
-    const given = new Map(append.map((result) => [result.callId, result]));
+    const byPeople = await this.#gate.denials(last);
+    const given = new Map([...append, ...byPeople].map((result) => [result.callId, result]));
     const calls = answer.toolCalls.filter((call) => !refused.has(call.id));
     const results = calls.map((call) => given.get(call.id) ?? interrupted(call.id));
     if (results.length === 0) return;
@@ -289,7 +311,7 @@ export class ActiveTurn implements TurnListener {
     await publishToolResults(this.#scope, this.#options, { calls: answer.toolCalls, results: stored });
     // While they ran, others may have written what they read.
     const tools = await this.#options.toolsOf(this.#scope);
-    await this.#steps.addNow({ kind: "tools", results: stored }, tools.exposureOf(calls));
+    await this.#steps.addNow({ kind: "tools", results: stored }, { exposure: tools.exposureOf(calls) });
   }
 
   /** Tells the model which limits its tools have run into: from inside, the effect looks like anything. */
@@ -313,15 +335,6 @@ export class ActiveTurn implements TurnListener {
     const { sessions } = this.#options.store;
     const intake = await collectIntake(this.#options, settings, group, () => sessions.open(session.key, group.name));
     if (intake) await this.#steps.add(intake.step);
-  }
-
-  async #applyPolicy(answer: ModelAnswer): Promise<readonly ToolCall[]> {
-    const tools = await this.#options.toolsOf(this.#scope);
-    const judged = await judgeCalls(answer.toolCalls, tools);
-    const calls = judged.allowed.map(({ call }) => call);
-    await this.#steps.addNow(answerStep(answer, judged), tools.exposureOf(calls));
-    if (answer.toolCalls.length > 0) await publishToolCalls(this.#scope, this.#options, judged);
-    return calls;
   }
 
   async #onToolRequest(request: HostToolRequest): Promise<void> {

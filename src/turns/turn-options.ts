@@ -1,5 +1,6 @@
 import type { Logger } from "pino";
 
+import type { Ask } from "../approvals/asking.ts";
 import type { LocalTime } from "../context/time-zone.ts";
 import type { BudgetLimits, Group } from "../domain/group.ts";
 import type { Lease } from "../domain/lease.ts";
@@ -89,6 +90,7 @@ export interface TurnOptions {
     readonly turns: TurnStore;
     readonly work: Pick<Store["work"], "due">;
     readonly outbox: OutboxStore;
+    readonly approvals: Pick<Store["approvals"], "ofStep" | "ofTurn" | "release" | "grantFor" | "tellWaiting">;
   };
   readonly leases: Pick<SessionLeases, "hold">;
   readonly pool: {
@@ -97,7 +99,7 @@ export interface TurnOptions {
     stop(session: string, reason: string): Promise<boolean>;
   };
   /** Shows the model the conversation and returns its answer; the history is in the store. */
-  readonly ask: (scope: TurnScope, signal: AbortSignal) => Promise<ModelAnswer>;
+  readonly askModel: (scope: TurnScope, signal: AbortSignal) => Promise<ModelAnswer>;
   /** What somebody is in a group. */
   readonly roleOf: RoleOf;
   /** Messages as the model sees them, with these images; `omitted` earlier ones are not among them. */
@@ -144,6 +146,12 @@ export interface TurnOptions {
   readonly keepFile: (group: string, path: string) => Promise<OutgoingFile>;
   /** Resolves when there is room on the disk and the store can be written, or at the signal. Never rejects. */
   readonly untilWritable: (signal: AbortSignal) => Promise<void>;
+  /** Makes of a call what people are asked. */
+  readonly askPeople: Ask;
+  /** People were asked. */
+  readonly asked: () => void;
+  /** The turn waits for people, without a container and without a place. Must not throw. */
+  readonly parked: (scope: TurnScope) => void;
   /** There are new rows in the outbox. */
   readonly deliver: () => void;
   /** A turn has left work for another session. */
@@ -154,6 +162,8 @@ export interface TurnOptions {
     | "tool.called"
     | "tool.denied"
     | "tool.returned"
+    | "approval.asked"
+    | "approval.used"
     | "agent.progressed"
     | "agent.failed"
     | "agent.overstepped"

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 
+import { canonicalJson } from "../lib/canonical-json.ts";
 import type { LimitHit } from "../domain/limit.ts";
 import type { ToolCall, ToolResult } from "../domain/model.ts";
 import { describeParts, partsOf } from "../domain/part.ts";
@@ -83,16 +84,8 @@ export class TurnProgress {
 function digestOf({ name, input }: ToolCall, result: ToolResult | undefined): string {
   const output = result && describeParts(partsOf(result)).replaceAll(elapsed, "$1");
   return createHash("sha256")
-    .update(JSON.stringify([name, sorted(input), result?.isError, output]))
+    .update(canonicalJson([name, input, result?.isError, output]))
     .digest("base64");
-}
-
-/** The order of its keys is no difference between two inputs. */
-function sorted(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(sorted);
-  if (typeof value !== "object" || value === null) return value;
-  const entries = Object.entries(value).toSorted(([one], [other]) => (one < other ? -1 : 1));
-  return entries.map(([key, inner]) => [key, sorted(inner)]);
 }
 
 function isSame(digests: readonly string[]): boolean {

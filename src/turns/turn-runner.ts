@@ -18,7 +18,7 @@ import { failureOf, wordsForMembers } from "./failure-words.ts";
 import { answerTo } from "./reply-target.ts";
 import { collectIntake, workStep } from "./steps/turn-intake.ts";
 import type { NewStep } from "../stores/store.ts";
-import { placeOf } from "./turn-options.ts";
+import { draftFor, placeOf } from "./turn-options.ts";
 import type { TurnOptions, TurnScope } from "./turn-options.ts";
 
 /** Maximum containers per turn: one that dies is replaced until then. */
@@ -26,6 +26,9 @@ const containersPerTurn = 2;
 /** Over all restarts of the host, so that a turn that brings the host down cannot do so for ever. */
 const attemptsPerTurn = 6;
 const engineBackoff = { firstMs: 500, longestMs: 15_000 };
+
+/** `parked`: nothing is to be done in the session before people have decided; what waits there is woken with its turn. */
+type Left = "left" | "parked";
 
 /** Where a turn is worked on. */
 type Where = Pick<TurnScope, "group" | "session" | "place" | "lease" | "settings">;
@@ -57,11 +60,26 @@ export class TurnRunner {
     const where = { group, session, place, lease: lease.lease, settings };
     const untilLost = AbortSignal.any([signal, lease.lost]);
     const unfinished = await this.#options.store.turns.runningIn(session.id);
+    if (unfinished && (await this.#waitsForPeople(unfinished, where))) return false;
     if (unfinished) {
       const scope = { ...where, turn: unfinished, clock: this.#newClock() };
-      await this.#workOn(scope, await this.#options.store.messages.ofTurn(unfinished.id), untilLost);
-    } else if (!(await this.#begin(where, untilLost))) return false;
+      const messages = await this.#options.store.messages.ofTurn(unfinished.id);
+      if ((await this.#workOn(scope, messages, untilLost)) === "parked") return false;
+    } else if ((await this.#begin(where, untilLost)) !== "left") return false;
     return await this.#hasMore(group, session);
+  }
+
+  /** Who speaks meanwhile is told so, once. */
+  async #waitsForPeople(turn: Turn, { group, session }: Where): Promise<boolean> {
+    const { store, clock, deliver } = this.#options;
+    const open = (await store.approvals.ofTurn(turn.id)).filter(({ state }) => state === "open");
+    if (open.length === 0) return false;
+    if (session.kind !== "main" || (await store.messages.waitingCount(group)) === 0) return true;
+    const codes = open.map(({ code }) => code).join(", ");
+    const text = `I go on when ${codes} has been answered, and look at what you wrote then. /stop ends it.`;
+    const notice = draftFor(group, { kind: "notice", text, inReplyTo: [], turn: turn.id });
+    if (await store.approvals.tellWaiting(turn.id, [notice], clock.now())) deliver();
+    return true;
   }
 
   /** A group's main session is made when it is first needed; the others exist when they have work. */
@@ -91,11 +109,11 @@ export class TurnRunner {
     return [...this.#active.values()].some((active) => active.group === group && !active.cancelled);
   }
 
-  async #begin(where: Where, signal: AbortSignal): Promise<boolean> {
+  async #begin(where: Where, signal: AbortSignal): Promise<Left | "nothing"> {
     const { store, clock } = this.#options;
     const { group, session } = where;
     const due = await this.#due(where);
-    if (!due) return false;
+    if (!due) return "nothing";
     const at = clock.now();
     const begun = await store.turns.begin(
       {
@@ -114,8 +132,7 @@ export class TurnRunner {
     // The clock may have been set back.
     turnClock.add("queue", Math.max(0, at - due.since));
     const scope = { ...where, turn: begun.turn, clock: turnClock, firstStep: begun.step };
-    await this.#workOn(scope, due.messages, signal);
-    return true;
+    return this.#workOn(scope, due.messages, signal);
   }
 
   /** The oldest of what is due in the session; of a message and other work of the same moment, the message. */
@@ -136,16 +153,16 @@ export class TurnRunner {
     return new TurnClock(() => this.#options.clock.monotonic());
   }
 
-  async #workOn(scope: TurnScope, messages: readonly StoredMessage[], signal: AbortSignal): Promise<void> {
+  async #workOn(scope: TurnScope, messages: readonly StoredMessage[], signal: AbortSignal): Promise<Left> {
     this.#working.set(scope.turn.id, false);
     try {
-      await this.#workToTheEnd(scope, messages, signal);
+      return await this.#workToTheEnd(scope, messages, signal);
     } finally {
       this.#working.delete(scope.turn.id);
     }
   }
 
-  async #workToTheEnd(scope: TurnScope, messages: readonly StoredMessage[], signal: AbortSignal): Promise<void> {
+  async #workToTheEnd(scope: TurnScope, messages: readonly StoredMessage[], signal: AbortSignal): Promise<Left> {
     const resumed = scope.firstStep === undefined;
     this.#options.began(scope, messages);
     const told = { messages: messages.map(({ id }) => id), senders: messages.map(({ sender }) => sender.id) };
@@ -155,9 +172,14 @@ export class TurnRunner {
       const failed = toError(error);
       return { kind: "ended", state: "failed", text: failed.message, failure: failureOf(failed) };
     });
-    if (outcome.kind === "suspended" || outcome.kind === "troubled") return;
-    const end = outcome.kind === "lost" ? lostTwice(outcome.reason) : outcome;
-    await this.#finish(scope, end);
+    if (outcome.kind === "suspended" || outcome.kind === "troubled") return "left";
+    // It may have been ended in the store while it was being parked.
+    if (outcome.kind === "parked" && this.#working.get(scope.turn.id) !== true) {
+      this.#options.parked(scope);
+      return "parked";
+    }
+    await this.#finish(scope, endOf(outcome));
+    return "left";
   }
 
   /**
@@ -285,7 +307,16 @@ function chatOf({ channel, chat }: Group): ReplyTarget {
   return { kind: "chat", channel, chat };
 }
 
-const endedMeanwhile: Outcome = { kind: "ended", state: "cancelled", text: "It was ended." };
+function endOf(outcome: Exclude<Outcome, { kind: "suspended" | "troubled" }>): TurnEnd {
+  if (outcome.kind === "parked") return endedMeanwhile;
+  return outcome.kind === "lost" ? lostTwice(outcome.reason) : outcome;
+}
+
+const endedMeanwhile: Extract<Outcome, { kind: "ended" }> = {
+  kind: "ended",
+  state: "cancelled",
+  text: "It was ended.",
+};
 
 /**
  * How the mailbox's rules were broken is for the log alone: it quotes the container, whose words would be taken for the host's, and in the

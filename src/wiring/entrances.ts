@@ -7,6 +7,7 @@ import type { Outbox } from "../delivery/outbox.ts";
 import type { Readiness } from "../http/health.ts";
 import type { HttpRefusal } from "../http/refusals.ts";
 import { createGatewayServer } from "../http/server.ts";
+import { addApprovalRoutes, type ApprovalRouteOptions } from "../operations/approval-routes.ts";
 import { toError } from "../lib/app-error.ts";
 import { type ChannelResources, openChannels, type RunningChannels } from "./channels.ts";
 import type { ChatBook } from "../intake/chats/chat-book.ts";
@@ -30,6 +31,7 @@ export async function buildEntrances(
     readonly groups: ChannelResources["groups"];
     readonly registry: Registry;
     readonly ready: () => Promise<Readiness>;
+    readonly desk: ApprovalRouteOptions["desk"];
   },
 ): Promise<Entrances> {
   const { config, clock, logger } = context;
@@ -50,6 +52,7 @@ export async function buildEntrances(
             onRefused: (refusal) => recordRefusal(context, refusal),
           }),
         );
+  if (server) addApprovalRoutes(server.routes, { ...context, desk: options.desk });
   const recordState = createStateRecorder(context, stack);
   const running = await openChannels(context, stack, { ...options, routes: server?.routes });
   const address = await server?.listen();

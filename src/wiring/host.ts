@@ -1,5 +1,6 @@
 import { Registry } from "prom-client";
 
+import type { ApprovalDesk } from "../approvals/approval-desk.ts";
 import { removeUnreferenced } from "../blobs/remove-unreferenced.ts";
 import type { HostConsole } from "../channels/define-channel.ts";
 import { hasTrait } from "../config/adapters.ts";
@@ -33,6 +34,7 @@ import { messagesPerStep } from "../turns/steps/turn-intake.ts";
 import { openContainers, openEngineLater, reviewMounts } from "./containers.ts";
 import type { ChannelResources } from "./channels.ts";
 import type { AppContext } from "./context.ts";
+import { createApprovals } from "./approvals.ts";
 import { buildEntrances, startChannels } from "./entrances.ts";
 import type { Entrances } from "./entrances.ts";
 import { openEngineWait } from "./engine-wait.ts";
@@ -86,18 +88,15 @@ const outboxDrainMs = 5_000;
  */
 export async function startHost(options: HostOptions, signal?: AbortSignal): Promise<Host> {
   await using stack = new AsyncDisposableStack();
-  let served: GroupRegistry | undefined;
-  const base = await openBase(options, stack, () => served?.list() ?? []);
+  const served: Served = { groups: undefined, desk: undefined };
+  const base = await openBase(options, stack, served);
   const { context, guard, entrances, registry, engine } = base;
   signal?.throwIfAborted();
   const { groups, folders } = await openGroups(context);
-  served = groups;
+  served.groups = groups;
   const outbox = stack.use(createOutbox(context, entrances));
   const tell = tellOperator(context, { groups, outbox, entrances });
-  const retrying = new RetryingStore(context.store, {
-    logger: context.logger,
-    onTrouble: (error) => guard.failed(error),
-  });
+  const retrying = createRetrying(context, guard);
   const deliver = (): void => outbox.wake();
   const patient = patientContext(context, retrying);
   const containers = await openContainers(patient, stack, { engine, deliver, tell, egress: options.egress });
@@ -107,7 +106,10 @@ export async function startHost(options: HostOptions, signal?: AbortSignal): Pro
   const files = stack.use(await openOutgoingFiles(context));
   const pace = createPace(context);
   const progress = stack.use(createProgress(context, { entrances, outbox }));
+  const approvals = createApprovals(context, stack, { wake: (queued) => work.queue.wake(queued), deliver });
+  served.desk = approvals.desk;
   const runner = createTurns(patient, containers, {
+    ...approvals.forTurns,
     pace,
     progress,
     deliver,
@@ -121,7 +123,8 @@ export async function startHost(options: HostOptions, signal?: AbortSignal): Pro
   });
   const chats = stack.use(new ChatBook(context, groups));
   const admissions = createAnswers(context, { groups, folders, chats });
-  const interventions = createInterventions(context, { runner, outbox, pool: containers.pool, pace, admissions });
+  const { pool } = containers;
+  const interventions = createInterventions(context, { runner, outbox, pool, pace, admissions, approvals });
   const signs = stack.use(createSigns(groups, entrances));
   const engineWait = stack.use(await openEngineWait(context, { groups, containers, mayWait: !options.console }));
   const work: WorkQueue = createWork(context, stack, { groups, runner, interventions, signs, engineWait });
@@ -131,7 +134,7 @@ export async function startHost(options: HostOptions, signal?: AbortSignal): Pro
   const accept = await createIntake(context, stack, { ...shared, guard, pace, progress });
   const reloader = openReloader(context, stack, { ...shared, ...options, folders, containers, chats, tell });
   const stopAsked = Promise.withResolvers<void>();
-  const asked = { admissions, reloader, stop: stopAsked.resolve };
+  const asked = { admissions, approvals, reloader, stop: stopAsked.resolve };
   const operated = { ...shared, ...asked, containers, intake: () => guard.state(), chats };
   const operations = createHostOperations(context, operated);
   stack.use(await openControl(context, operations));
@@ -140,13 +143,20 @@ export async function startHost(options: HostOptions, signal?: AbortSignal): Pro
   guard.open();
   stack.defer(() => guard.close());
   await startChannels(entrances, { accept, outbox, chats, alert: createAlert(tell) });
-  await resume(context, groups, work);
+  await resume(context, groups, { ...work, ...approvals });
   outbox.wake();
   return running(stack.move(), { guard, entrances, work, outbox, retrying, reloader, stopAsked: stopAsked.promise });
 }
 
+/** What the way in leads to, as soon as it is there. */
+interface Served {
+  groups: GroupRegistry | undefined;
+  desk: ApprovalDesk | undefined;
+}
+
 /** State, proof, and the way in, as far as it can be had before anything else. */
-async function openBase(options: HostOptions, stack: AsyncDisposableStack, groups: ChannelResources["groups"]) {
+async function openBase(options: HostOptions, stack: AsyncDisposableStack, served: Served) {
+  const groups: ChannelResources["groups"] = () => served.groups?.list() ?? [];
   const foundation = await openFoundation(options, stack);
   stack.defer(() => foundation.publish({ type: "host.stopped", actor: "host", data: {} }));
   const guard = stack.use(createGuard(foundation));
@@ -157,7 +167,8 @@ async function openBase(options: HostOptions, stack: AsyncDisposableStack, group
   const context: AppContext = { ...foundation, metrics };
   const engine = openEngineLater(context, stack);
   const ready = (): Promise<Readiness> => readiness(engine, guard);
-  const entrances = await buildEntrances(context, stack, { console: options.console, groups, registry, ready });
+  const desk = (): ApprovalDesk | undefined => served.desk;
+  const entrances = await buildEntrances(context, stack, { console: options.console, groups, registry, ready, desk });
   return { context, guard, registry, engine, entrances };
 }
 
@@ -180,6 +191,10 @@ function toolsOf(context: AppContext): Parameters<typeof createTurns>[2]["tools"
 function createPace(context: AppContext): TurnPace {
   const { store, clock } = context;
   return new TurnPace({ turns: store.turns, limitsOf: (group) => paceLimits(context, group), clock });
+}
+
+function createRetrying({ store, logger }: AppContext, guard: IntakeGuard): RetryingStore {
+  return new RetryingStore(store, { logger, onTrouble: (error) => guard.failed(error) });
 }
 
 /** What turns are worked on with: trouble of the machine is waited for. */
@@ -293,6 +308,7 @@ function gaugeSources(
     containersHot: () => containers.pool.list().length,
     groupsWaiting: () => work.queue.waitingGroups(),
     outbox: () => store.outbox.counts(),
+    approvals: () => store.approvals.openCount(),
     channels: () => entrances.channels,
   };
 }

@@ -3,6 +3,7 @@ import { catchUpMinutes, groupDefaults } from "../config/groups.ts";
 import type { Progress } from "../delivery/progress.ts";
 import type { Group } from "../domain/group.ts";
 import type { Outbox } from "../delivery/outbox.ts";
+import { answerInReply } from "../intake/addressing/answer-in-reply.ts";
 import { commandsOf } from "../commands/catalog.ts";
 import { AppError, isPassing } from "../lib/app-error.ts";
 import { mainSessionOf, type SessionQueue } from "../queue/session-queue.ts";
@@ -62,6 +63,7 @@ export async function createIntake(
     received: (group, message) => options.progress.received(group, message),
     lateMs: (group) => catchUpMinutes(config, group) * 60_000,
     commandsOf,
+    answerInReply: (message) => answerInReply({ store, assistantName: config.assistant.name }, message),
     runCommands: (group) => runCommands(options, timers, group),
     notify: async (draft) => {
       await store.outbox.add(draft, clock.now());

@@ -1,3 +1,4 @@
+import { WrongCodes } from "../approvals/wrong-codes.ts";
 import { estimateStepTokens } from "../context/tokens.ts";
 import { catchUpMinutes } from "../config/groups.ts";
 import type { Outbox } from "../delivery/outbox.ts";
@@ -19,6 +20,7 @@ import type { CommandServices } from "../commands/command.ts";
 import type { SessionPool } from "../sandbox/pool/pool.ts";
 import type { PendingCommand } from "../stores/store.ts";
 import type { TurnRunner } from "../turns/turn-runner.ts";
+import type { Approvals } from "./approvals.ts";
 import type { AppContext } from "./context.ts";
 import { describeRest } from "../intake/limits/resting-notice.ts";
 import { describeForChat } from "../commands/describe-for-chat.ts";
@@ -29,6 +31,7 @@ export interface InterventionOptions {
   readonly pool: SessionPool;
   readonly pace: Pick<TurnPace, "resting">;
   readonly admissions: Pick<Admissions, "answer">;
+  readonly approvals: Pick<Approvals, "desk">;
 }
 
 /** What the host does to a group's work without the agent. */
@@ -59,6 +62,7 @@ export function createInterventions(context: AppContext, options: InterventionOp
     refused: (group, pending, needed) => refused(context, group, pending, needed),
     turnEnded,
     conversationEnded: (group) => endOldContainer(context, options, group),
+    answered: () => options.approvals.desk.changed(),
     services: commandServices(context, options),
     estimateTokens: estimateStepTokens,
     deliver: () => options.outbox.wake(),
@@ -121,6 +125,12 @@ function commandServices(context: AppContext, options: InterventionOptions): Com
     budgetsOf: (group) => ({ group: groupBudget(context, group), total: totalBudget(context) }),
     now: () => context.clock.now(),
     answer: (pending) => options.admissions.answer(pending),
+    isRequest: async (code) => (await store.requests.get(code)) !== undefined,
+    approvalOf: async (code) => {
+      await options.approvals.desk.expireDue(code);
+      return store.approvals.get(code);
+    },
+    wrongCodes: new WrongCodes(context.clock),
   };
 }
 

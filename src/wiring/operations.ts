@@ -13,6 +13,7 @@ import type { Admissions } from "../intake/chats/admissions.ts";
 import type { GroupRegistry } from "../intake/chats/group-registry.ts";
 import type { IntakeState } from "../channels/channel.ts";
 import type { ChatBook } from "../intake/chats/chat-book.ts";
+import type { Approvals } from "./approvals.ts";
 import type { Containers } from "./containers.ts";
 import type { AppContext } from "./context.ts";
 import type { Entrances } from "./entrances.ts";
@@ -32,6 +33,7 @@ export interface HostOperationOptions {
   readonly chats: Pick<ChatBook, "registered">;
   readonly stop: () => void;
   readonly admissions: Pick<Admissions, "approve" | "deny">;
+  readonly approvals: Pick<Approvals, "desk">;
   readonly reloader: Pick<ConfigReloader, "state" | "reload" | "diff">;
 }
 
@@ -69,6 +71,7 @@ export function createHostOperations(context: AppContext, options: HostOperation
     pool: containers.pool,
     outbox: options.outbox,
     admissions: options.admissions,
+    approvalDesk: options.approvals.desk,
     channels: entrances.channels,
     isConfigured: (channel) => Object.hasOwn(config.channels, channel),
     chatFault: (channel, chat) => chatFault(context.adapters, channel, chat),

@@ -7,6 +7,7 @@ import { DueWork } from "../queue/due-work.ts";
 import { mainSessionOf, SessionQueue } from "../queue/session-queue.ts";
 import type { EngineWait } from "../sandbox/engine/engine-wait.ts";
 import type { TurnRunner } from "../turns/turn-runner.ts";
+import type { Approvals } from "./approvals.ts";
 import type { AppContext } from "./context.ts";
 import type { Interventions } from "./interventions.ts";
 
@@ -60,11 +61,11 @@ export function createWork(
   return { queue, dueWork };
 }
 
-/** Goes on with what was unfinished, in the groups that are still registered. */
+/** Goes on with what was unfinished and with what people have answered, in the groups that are still registered. */
 export async function resume(
   { store }: AppContext,
   groups: GroupRegistry,
-  { queue, dueWork }: WorkQueue,
+  { queue, dueWork, desk }: WorkQueue & Pick<Approvals, "desk">,
 ): Promise<void> {
   const sessions = new Map((await store.sessions.list()).map((session) => [session.id, session]));
   for (const turn of await store.turns.running()) {
@@ -77,4 +78,5 @@ export async function resume(
     if (group) queue.wake(mainSessionOf(group));
   }
   dueWork.changed();
+  desk.changed();
 }

@@ -12,6 +12,7 @@ import type { Readings } from "../operations/operations.ts";
 import { createReadings } from "../operations/readings.ts";
 import { openStoreReader } from "../stores/catalog.ts";
 import type { StoreReader } from "../stores/define-store.ts";
+import { systemClock } from "../lib/time/clock.ts";
 import { ownCommand } from "../lib/process/own-command.ts";
 
 /** What a host that does not run has left, to be looked at as if it did. Nothing is changed. Throws `store_failed`. */
@@ -28,6 +29,7 @@ export async function readStoppedHost(
     store,
     groups,
     pool: { list: () => [] },
+    clock: systemClock,
     costOf: (model, usage) => (check.ok ? costOfReference(check.loaded.config.models, model, usage) : undefined),
   });
   return { ...readings, [Symbol.asyncDispose]: () => owned.disposeAsync() };

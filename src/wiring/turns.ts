@@ -24,24 +24,29 @@ import { roomForBlobs } from "./files.ts";
 import { createTurnSettings } from "./turn-settings.ts";
 import { containerPaths } from "../protocol/paths.ts";
 
+/** What turns are worked on with besides what is the same for all parts of the host. */
+type TurnWork = Pick<
+  TurnOptions,
+  | "askPeople"
+  | "asked"
+  | "deliver"
+  | "workAdded"
+  | "untilWritable"
+  | "keepFile"
+  | "formatReply"
+  | "formatNotice"
+  | "tellFailure"
+> & {
+  readonly pace: TurnPace;
+  readonly progress: Progress;
+  readonly tools: Pick<ConversationToolsOptions, "registry" | "channelCan">;
+  readonly providers: ProviderSet;
+};
+
 export function createTurns(
   context: AppContext,
   { launcher, pool, mounts, instructions }: Containers,
-  {
-    pace,
-    progress,
-    tools,
-    providers,
-    ...work
-  }: Pick<
-    TurnOptions,
-    "deliver" | "workAdded" | "untilWritable" | "keepFile" | "formatReply" | "formatNotice" | "tellFailure"
-  > & {
-    readonly pace: TurnPace;
-    readonly progress: Progress;
-    readonly tools: Pick<ConversationToolsOptions, "registry" | "channelCan">;
-    readonly providers: ProviderSet;
-  },
+  { pace, progress, tools, providers, ...work }: TurnWork,
 ): TurnRunner {
   const { config, store, clock, logger } = context;
   const idOf = createMessageIds(context.fingerprint);
@@ -61,7 +66,7 @@ export function createTurns(
     store,
     leases,
     pool,
-    ask: createAskModel({ store, toolsOf, prompts }),
+    askModel: createAskModel({ store, toolsOf, prompts }),
     changeSince: (scope) => prompts.changeSince(scope),
     roleOf,
     render: (messages, { settings: { agentName, timeZone }, ...more }) =>
@@ -91,7 +96,7 @@ function createObservers({
   Pick<TurnOptions, "formatReply"> &
   Pick<ConversationToolsOptions, "registry"> & { readonly pace: TurnPace; readonly progress: Progress }): Pick<
   TurnOptions,
-  "began" | "doing" | "ended"
+  "began" | "doing" | "ended" | "parked"
 > {
   return {
     began: ({ group, session, turn }, messages) => {
@@ -105,6 +110,7 @@ function createObservers({
         describeActivity(calls, { registry, redact: (text) => formatReply(text, scope) }),
       );
     },
+    parked: ({ turn }) => progress.ended(turn.id),
     ended: ({ turn }) => {
       pace.ended(turn);
       progress.ended(turn.id);

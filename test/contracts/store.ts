@@ -1,5 +1,6 @@
 import { describe } from "vitest";
 
+import { testApprovals } from "./store-approvals.ts";
 import { testAuditIndex } from "./store-audit-index.ts";
 import { testBlobs } from "./store-blobs.ts";
 import { testChannelState } from "./store-channel-state.ts";
@@ -35,6 +36,7 @@ export function storeContract(name: string, { open, openReader }: StoreAdapter):
     interventions: testInterventions,
     sessions: testSessions,
     work: testWork,
+    approvals: testApprovals,
     origins: testOrigins,
     leases: testLeases,
     "groups and chats": testGroupsAndChats,

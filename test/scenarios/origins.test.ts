@@ -93,7 +93,7 @@ test("a turn that has read the web keeps that, with its conversation and with wh
   });
 });
 
-test("files that members send, words of guests, roles and risks count as rules say; what a person would have to allow is refused with words", async () => {
+test("files that members send, words of guests, roles and risks count as rules say; what people have to allow is asked", async () => {
   const rules = [
     { tool: "send_message", origin: "file", action: "deny" },
     { tool: "shell", role: "<admin", action: "deny" },
@@ -115,7 +115,12 @@ test("files that members send, words of guests, roles and risks count as rules s
   await host.post({ id: "file", group: "family", sender: { id: "bo", name: "Bo" }, text: "see", attachments: [text] });
   const beforeReading = await run(host, [say]);
   const afterReading = await run(host, [["read_file", { path: "inbox/none" }], say]);
-  const risky = await run(host, [shell("git push --force"), shell("echo third")]);
+  const working = run(host, [shell("git push --force"), shell("echo third")]);
+  const asked = async () => jsonLines((await host.cli("approvals", "list", "--json")).stdout);
+  await expect.poll(asked, { timeout: 60_000 }).toHaveLength(1);
+  const [approval] = await asked();
+  await host.cli("approvals", "deny", String(approval?.["code"]));
+  const risky = await working;
 
   expect(byAdmin).toEqual([expect.stringContaining("first"), "Sent."]);
   expect(byGuest).toEqual([
@@ -125,9 +130,6 @@ test("files that members send, words of guests, roles and risks count as rules s
   expect(afterChatter).toMatchObject({ origins: ["admin", "guest"] });
   expect(beforeReading).toEqual(["Sent."]);
   expect(afterReading[1]).toEqual(refused);
-  expect(risky).toEqual([
-    expect.stringContaining("risk high) may only run when a person allows it (preset standard of group family: high)"),
-    expect.stringContaining("third"),
-  ]);
-  expect(risky[0]).toContain("nobody can be asked yet");
+  expect(risky).toEqual([expect.stringContaining("denied by owner"), expect.stringContaining("third")]);
+  expect(approval).toMatchObject({ risk: "high", reason: "preset standard of group family: high" });
 });

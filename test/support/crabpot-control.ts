@@ -1,3 +1,4 @@
+import { ApprovalDesk } from "../../src/approvals/approval-desk.ts";
 import { join } from "node:path";
 
 import pino from "pino";
@@ -127,6 +128,14 @@ export async function startControlledHost(home: string): Promise<ControlledHost>
       isOffered: () => true,
       assistantName: "crab",
       added: () => Promise.resolve(),
+    }),
+    approvalDesk: new ApprovalDesk({
+      store: store.approvals,
+      wake: () => Promise.resolve(),
+      deliver: () => outbox.wake(),
+      publish: () => Promise.resolve(),
+      clock: systemClock,
+      logger: pino({ level: "silent" }),
     }),
     engine: () => Promise.resolve({ ok: true, detail: "docker 99" }),
     waitingGroups: () => 0,

@@ -20,7 +20,11 @@ const homes: readonly { readonly word: RegExp; readonly home: RegExp; readonly i
   },
   { word: /gateway/i, home: /^src\/(?:http|config)\//, instead: "models for calls of models" },
   { word: /engine/i, home: /^src\/(?:sandbox|wiring|operations|cli)\//, instead: "agent loop for what the agent runs" },
-  { word: /approval/i, home: /^src\/(?:policy|domain|turns|tools)\//, instead: "admission for what lets a chat in" },
+  {
+    word: /approval/i,
+    home: /^src\/(?:approvals|policy|domain|turns|tools|stores|operations|cli|commands|http|wiring)\//,
+    instead: "admission for what lets a chat in",
+  },
   { word: /admission/i, home: /^src\/intake\//, instead: "approval for a person's answer to a tool call" },
   {
     word: /mailbox/i,

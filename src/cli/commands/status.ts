@@ -47,6 +47,12 @@ function describeStatus(status: HostStatus): [string, string | number | undefine
       "requests",
       status.requests > 0 ? `${status.requests} of chats that ask to be groups: ${ownCommand("chats")}` : undefined,
     ],
+    [
+      "approvals",
+      status.approvals > 0
+        ? `${status.approvals} tool calls wait for an answer: ${ownCommand("approvals list")}`
+        : undefined,
+    ],
     ["containers", `${containers.hot} hot, ${containers.busy} busy, ${describeMost(containers.max)}`],
     ["turns", `${turns.running} running, ${turns.waitingGroups} groups waiting`],
     ["waiting", describeWaiting(waiting)],

@@ -130,11 +130,19 @@ function showReport(output: Output, report: TurnReport): void {
     output.line("");
     showStep(output, step);
   }
+  showApprovals(output, report);
   if (report.executionPoints.length === 0) return;
   output.line("");
   output.line("Check these before you use the folders on the host, where programs run them automatically:", "bad");
   for (const { change, kind, target, path } of report.executionPoints) {
     output.line(`  ${change}  ${kind}  ${target}/${path}`);
+  }
+}
+
+function showApprovals(output: Output, { approvals }: TurnReport): void {
+  if (approvals.length > 0) output.line("");
+  for (const { code, tool, state, decidedBy = "nobody" } of approvals) {
+    output.line(`approval ${code} of ${tool}: ${state} (answered by ${decidedBy})`);
   }
 }
 

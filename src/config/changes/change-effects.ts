@@ -12,6 +12,7 @@ export const changeEffects = {
   models: "now",
   budgets: "now",
   policy: "now",
+  approvals: "now",
   // A channel has connections, and messages under way; a new one may need the gateway.
   channels: "restart",
   groups: "now",

@@ -2,7 +2,6 @@ import { nearest } from "../../lib/text/nearest.ts";
 import type { Adapters } from "../adapters.ts";
 import type { ConfigFault } from "../faults.ts";
 import { formatPath } from "../faults.ts";
-import { policyOf, sharedPolicy } from "../policy.ts";
 import type { Config } from "../schema/config.ts";
 import type { GroupPolicySettings } from "../schema/policy.ts";
 
@@ -19,18 +18,6 @@ export function checkPolicies(config: Config, adapters: Adapters): ConfigFault[]
     ...Object.keys(policy.tools).flatMap((name) => unknownTool([...path, "tools", name], name, tools)),
     ...checkFallback({ path, policy }),
   ]);
-}
-
-/** Where a policy wants people to be asked, who cannot be asked yet: what it costs is said, and what it does instead. */
-export function warnOfAsking(config: Config): ConfigFault[] {
-  const groups = Object.keys(config.groups).filter((name) => config.groups[name]?.policy !== undefined);
-  const policies = [sharedPolicy(config), ...groups.map((name) => policyOf(config, name))];
-  const asking = policies.flatMap(({ rules }) =>
-    rules.filter(({ action }) => action === "ask").map(({ name }) => name),
-  );
-  if (asking.length === 0) return [];
-  const detail = `nobody can be asked yet: calls that it wants a person to allow are denied (${[...new Set(asking)].join("; ")})`;
-  return [{ path: "policy", detail }];
 }
 
 function policiesOf({ policy, groups }: Config): Written[] {

@@ -4,7 +4,6 @@ import { basename } from "node:path";
 import { AppError } from "../../lib/app-error.ts";
 import { type Adapters, builtInAdapters, channelsOfEveryHome, providersOfEveryHome } from "../adapters.ts";
 import { checkBudgets } from "../checks/budget-checks.ts";
-import { warnOfAsking } from "../checks/policy-checks.ts";
 import { parseYaml, readTrustedFile } from "./config-file.ts";
 import { crossCheck, providerOf } from "../checks/cross-checks.ts";
 import { configFromEnvironment } from "./defaults.ts";
@@ -131,7 +130,7 @@ function checkText(text: string | undefined, variables: EnvironmentVariables, ad
       config: deepFreeze(config),
       adapters,
       announcements: parsed.announcements,
-      warnings: [...unusedProviders(config, parsed.value, adapters), ...warnOfAsking(config), ...budgets.warnings],
+      warnings: [...unusedProviders(config, parsed.value, adapters), ...budgets.warnings],
       secrets: secrets.map(({ value: secret }) => secret),
       fromFile: text !== undefined,
     },

@@ -39,6 +39,22 @@ const budgets = z
   .prefault({})
   .describe("What calls of models may use in a day (UTC).");
 
+const approvals = z
+  .strictObject({
+    expiresMinutes: z
+      .number()
+      .positive()
+      .max(7 * 24 * 60)
+      .default(30)
+      .describe("A call that nobody has answered for by then is denied."),
+    approvers: z
+      .enum(["member", "admin", "owner"])
+      .default("admin")
+      .describe("The least role that may answer, where a rule says nothing else."),
+  })
+  .prefault({})
+  .describe("How people are asked about tool calls.");
+
 const mount = z.strictObject({
   source: z.string().min(1),
   target: z.string().min(1),
@@ -294,6 +310,7 @@ export function configSchema(adapters: Adapters) {
     models: modelsOf(adapters).prefault({}).describe("Which models answer, and with which keys."),
     budgets,
     policy: policy.prefault({}).describe("Which tools agents may use."),
+    approvals,
     channels: channelsOf(adapters)
       .default(channelsOfEveryHome(adapters))
       .describe("Where people and programs talk to agents."),

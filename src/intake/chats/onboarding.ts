@@ -1,4 +1,5 @@
 import { memberActor } from "../../domain/actor.ts";
+import { newCode } from "../../domain/code.ts";
 import type { Publish } from "../../events/event.ts";
 import type { Group, RequestLimits } from "../../domain/group.ts";
 import type { IncomingMessage, OutgoingDraft } from "../../domain/message.ts";
@@ -27,8 +28,6 @@ export interface OnboardingOptions {
 
 const requestLimits: RequestLimits = { open: 10, openOfSender: 3, perHour: 6, lifetimeMs: 7 * 24 * 3_600_000 };
 
-/** Without those that are taken for one another. */
-const codeLetters = "2346789ABCDEFGHJKMNPQRTUVWXYZ";
 const codeLength = 5;
 
 /**
@@ -40,9 +39,7 @@ export function createOnboarding(options: OnboardingOptions): (message: Incoming
     if (!options.onboards(message.channel) || !isForAgent(message, options.assistantName)) return;
     const mainGroups = options.mainGroups();
     if (mainGroups.length === 0) return;
-    const code = Array.from({ length: codeLength }, () => codeLetters[options.randomBelow(codeLetters.length)]).join(
-      "",
-    );
+    const code = newCode(codeLength, options.randomBelow);
     const { channel, chat, sender, chatTitle: title } = message;
     const text = wording(message, code);
     const outgoing = mainGroups.map((group): OutgoingDraft => ({

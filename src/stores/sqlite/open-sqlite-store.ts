@@ -28,6 +28,7 @@ import { SqliteSessions } from "./conversation/sessions.ts";
 import type { Tables } from "./schema/tables.ts";
 import { SqliteTurns } from "./conversation/turns.ts";
 import { SqliteUsage } from "./usage.ts";
+import { SqliteApprovals } from "./conversation/approvals.ts";
 import { SqliteWork } from "./conversation/work.ts";
 
 export interface SqliteOptions {
@@ -59,6 +60,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
     leases: new SqliteLeases(database),
     turns: new SqliteTurns(database),
     work: new SqliteWork(database),
+    approvals: new SqliteApprovals(database),
     origins: new SqliteOrigins(database),
     interventions: new SqliteInterventions(database),
     blobs: new SqliteBlobs(database),

@@ -6,16 +6,22 @@ import type { JudgedCalls } from "../tool-calls/judge-calls.ts";
 /** The model's answer as a step, with what was decided about its calls. */
 export function answerStep(
   answer: ModelAnswer,
-  { allowed, denied }: Pick<JudgedCalls, "allowed" | "denied">,
+  { allowed, asked, denied }: Pick<JudgedCalls, "allowed" | "asked" | "denied">,
 ): StepBody {
-  const verdicts = [...allowed, ...denied].map(({ call, verdict: { action, risk, rule } }) => ({
+  const verdicts = [...allowed, ...asked, ...denied].map(({ call, verdict: { action, risk, rule } }) => ({
     callId: call.id,
     action,
     risk,
     rule,
   }));
   const refusals = denied.map(({ call, reason }) => ({ callId: call.id, output: reason, isError: true }));
-  return { kind: "model", answer, denied: refusals, ...(verdicts.length > 0 && { verdicts }) };
+  return {
+    kind: "model",
+    answer,
+    denied: refusals,
+    ...(verdicts.length > 0 && { verdicts }),
+    ...(asked.length > 0 && { asked: asked.map(({ call }) => call.id) }),
+  };
 }
 
 /** The last answer of a turn; one that is not what it could have been says so. */

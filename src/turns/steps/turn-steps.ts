@@ -1,5 +1,4 @@
 import type { Lease } from "../../domain/lease.ts";
-import type { Exposure } from "../../domain/origin.ts";
 import type { Step, StepBody } from "../../domain/turn.ts";
 import type { NewStep } from "../../stores/store.ts";
 import type { TurnOptions, TurnScope } from "../turn-options.ts";
@@ -44,10 +43,10 @@ export class TurnSteps {
     return progress;
   }
 
-  /** Adds one that takes no messages, of this moment. `exposure`: what the turn comes into contact with by it. */
-  addNow(body: StepBody, exposure: Exposure | undefined): Promise<void> {
+  /** Adds one that takes no messages, of this moment. `exposure`: what the turn comes into contact with by it; `asks`: what people are asked with it. */
+  addNow(body: StepBody, { exposure, asks }: Pick<NewStep, "exposure" | "asks">): Promise<void> {
     const tokens = this.#options.estimateTokens(body);
-    return this.add({ body, tokens, at: this.#options.clock.now(), exposure });
+    return this.add({ body, tokens, at: this.#options.clock.now(), exposure, asks });
   }
 }
 

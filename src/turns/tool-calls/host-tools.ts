@@ -13,6 +13,7 @@ import { timedOut, ToolError, toToolOutput } from "../../protocol/tools.ts";
 import type { ToolOutput } from "../../protocol/tools.ts";
 import type { TurnTools } from "../../tools/conversation-tools.ts";
 import type { HostTool, HostToolOutput, Said, ToolPorts } from "../../tools/define-tool.ts";
+import type { CallGate } from "./call-gate.ts";
 import { answering, draftFor, placeOf } from "../turn-options.ts";
 import type { TurnOptions, TurnScope } from "../turn-options.ts";
 
@@ -42,17 +43,23 @@ export class HostTools {
   readonly #scope: TurnScope;
   readonly #options: TurnOptions;
   readonly #ended: AbortSignal;
+  readonly #gate: Pick<CallGate, "wasGiven">;
   readonly #done = new Map<string, Promise<HostToolOutput>>();
   /** What is shown behind results that the agent has and has not handed in yet, by call. */
   readonly #shown = new Map<string, readonly Part[]>();
   #sends = 0;
   #oversteps = 0;
 
-  /** `ended`: the turn is over, or the container's work on it. */
-  constructor(scope: TurnScope, options: TurnOptions, ended: AbortSignal) {
+  /** `ended`: the turn is over, or the container's work on it. `gate`: knows which calls the agent was given. */
+  constructor(
+    scope: TurnScope,
+    options: TurnOptions,
+    { ended, gate }: { readonly ended: AbortSignal; readonly gate: Pick<CallGate, "wasGiven"> },
+  ) {
     this.#scope = scope;
     this.#options = options;
     this.#ended = ended;
+    this.#gate = gate;
   }
 
   /** Never rejects: what goes wrong is a result that the model can read. */
@@ -88,7 +95,8 @@ export class HostTools {
   async #openCall(request: HostToolRequest): Promise<OpenCall> {
     const last = await this.#options.store.turns.lastStep(this.#scope.turn.id);
     const body = last?.body;
-    if (body?.kind === "model" && !body.denied.some((result) => result.callId === request.callId)) {
+    const isDenied = body?.kind === "model" && body.denied.some((result) => result.callId === request.callId);
+    if (body?.kind === "model" && !isDenied && this.#gate.wasGiven(last?.seq, request.callId)) {
       const call = body.answer.toolCalls.find((made) => made.id === request.callId);
       if (call && request.name === call.name) return { ...call, key: `${last?.seq} ${call.id}` };
     }

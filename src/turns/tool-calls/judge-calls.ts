@@ -18,32 +18,41 @@ export interface DeniedCall extends JudgedCall {
 
 export interface JudgedCalls {
   readonly allowed: readonly JudgedCall[];
+  /** People have to allow them first. */
+  readonly asked: readonly JudgedCall[];
   readonly denied: readonly DeniedCall[];
   /** What the turn had read when they were judged. */
   readonly origins: readonly Origin[];
 }
 
-/** Judges the calls of one answer, in their order: which may run, and which may not or cannot be handed to the agent as they are. */
+/**
+ * Judges the calls of one answer, in their order: which may run, and which may not or cannot be handed to the agent as they are.
+ * `isGranted`: have people allowed all calls like this one before?
+ */
 export async function judgeCalls(
   calls: readonly ToolCall[],
   tools: Pick<TurnTools, "judge" | "provenance">,
+  isGranted: (call: ToolCall) => Promise<boolean>,
 ): Promise<JudgedCalls> {
   const allowed: JudgedCall[] = [];
+  const asked: JudgedCall[] = [];
   const denied: DeniedCall[] = [];
   for (const call of calls) {
     const verdict = await tools.judge(call);
-    const reason = refusalOf(call, verdict) ?? unfitness(call, allowed.length);
-    if (reason === undefined) allowed.push({ call, verdict });
-    else denied.push({ call, verdict, reason });
+    const reason = refusalOf(call, verdict) ?? unfitness(call, allowed.length + asked.length);
+    if (reason !== undefined) denied.push({ call, verdict, reason });
+    else if (verdict.action === "allow" || (await isGranted(call))) allowed.push({ call, verdict });
+    else if (asked.some((other) => other.call.id === call.id)) denied.push({ call, verdict, reason: sameId });
+    else asked.push({ call, verdict });
   }
-  return { allowed, denied, origins: calls.length === 0 ? [] : (await tools.provenance()).origins };
+  return { allowed, asked, denied, origins: calls.length === 0 ? [] : (await tools.provenance()).origins };
 }
 
-/** Nobody can be asked: what a person would have to allow is refused. */
-function refusalOf({ name }: ToolCall, { action, risk, rule, reason }: Verdict): string | undefined {
-  if (action === "allow") return undefined;
-  if (action === "deny") return reason ?? `"${name}" is not allowed.`;
-  return `This call of "${name}" (risk ${risk}) may only run when a person allows it (${rule}), and nobody can be asked yet. Do without it, or do it in a way that risks less.`;
+const sameId = "Another call of this answer has the same id.";
+
+/** Why a call may not run, whatever people say. */
+function refusalOf({ name }: ToolCall, { action, reason }: Verdict): string | undefined {
+  return action === "deny" ? (reason ?? `"${name}" is not allowed.`) : undefined;
 }
 
 function unfitness({ input }: ToolCall, before: number): string | undefined {

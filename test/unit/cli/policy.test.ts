@@ -55,7 +55,7 @@ test("policy explain answers with action, risk and rule, and tells which rules d
   const told = await crabpot(place, "policy", "explain", "family", "write_file", site);
   expect(told.stdout).toContain("rules[0] of group family: is for role >=admin, this is asked by member");
   expect(told.stdout).toContain("rules[0]: is for shell");
-  expect(told.stdout).toContain("ask (a person; nobody can be asked yet: denied), risk high, by preset standard: high");
+  expect(told.stdout).toContain("ask (a person), risk high, by preset standard: high");
 });
 
 test("what policy explain cannot answer it says: an unknown group, input that is no JSON, an origin that there is not", async () => {

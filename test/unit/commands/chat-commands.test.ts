@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 
+import { WrongCodes } from "../../../src/approvals/wrong-codes.ts";
 import type { BudgetLimits, Group } from "../../../src/domain/group.ts";
 import type { OutgoingDraft } from "../../../src/domain/message.ts";
 import { mainSessionKey } from "../../../src/domain/session.ts";
@@ -39,6 +40,9 @@ async function openRig(): Promise<Rig> {
       roles: createRoles({ people: () => [], membersOf: () => undefined, isOperatorOnly: () => true }),
       sessionOf: (group) => store.sessions.open(mainSessionKey(group), group.name),
       answer: async () => ({ text: "" }),
+      isRequest: async () => true,
+      approvalOf: async () => undefined,
+      wrongCodes: new WrongCodes(systemClock),
       describe: async () => "",
       usageSums: (...query) => store.usage.sums(...query),
       budgetsOf: () => ({ group: budget(0.5), total: budget(5) }),
@@ -48,6 +52,7 @@ async function openRig(): Promise<Rig> {
     refused: async () => undefined,
     turnEnded: async () => undefined,
     conversationEnded: async () => undefined,
+    answered: () => undefined,
     estimateTokens,
     deliver: () => undefined,
     clock: systemClock,
@@ -128,17 +133,19 @@ test("/help lists what can be asked of the host here, a line each, and how to ad
     "/usage",
     "/whoami",
     "/help",
+    "/approve CODE [once|session|day|always]",
+    "/deny CODE [reason]",
     expect.stringContaining("@crab"),
   ]);
   expect(notice).toMatchObject({ kind: "notice", inReplyTo: ["/help"] });
 });
 
-test("/help names what is for the operator in a main group only", async () => {
+test("/help of a main group says that nothing has to stand before what is for the agent", async () => {
   await using rig = await openRig();
 
   const [notice] = await rig.give("help", { group: main });
 
-  expect(notice?.text).toContain("/approve CODE [name]: ");
+  expect(notice?.text).toContain("Whatever else you write here is for me.");
   expect(notice?.text).not.toContain("@crab");
 });
 

@@ -45,8 +45,6 @@ describe("a chat command", () => {
     "/deploy the site",
     "/home/ann is full",
     "/stop\nand more",
-    "/approve K7Q2M",
-    "/aprove K7Q2M",
     "/",
     "@crab",
     "",
@@ -54,7 +52,8 @@ describe("a chat command", () => {
     expect(inGroup(text)).toBeUndefined();
   });
 
-  test("of the operator takes what stands behind it, in a main group", () => {
+  test("with a code takes what stands behind it", () => {
+    expect(inGroup("/deny K7Q2M not now")).toEqual({ command: "deny", argument: "K7Q2M not now" });
     expect(inMain("/approve K7Q2M family")).toEqual({ command: "approve", argument: "K7Q2M family" });
     expect(inMain("@crab /DENY k7q2m")).toEqual({ command: "deny", argument: "k7q2m" });
     expect(inMain("/approve")).toEqual({ command: "approve", argument: "" });

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 
+import { WrongCodes } from "../../../src/approvals/wrong-codes.ts";
 import { createChatCommands } from "../../../src/commands/chat-commands.ts";
 import type { Role } from "../../../src/domain/role.ts";
 import { systemClock } from "../../../src/lib/time/clock.ts";
@@ -30,6 +31,9 @@ async function openRig({ main = false } = {}) {
       }),
       sessionOf: async () => ({ id: session }),
       answer: async () => ({ text: "answered" }),
+      isRequest: async () => true,
+      approvalOf: async () => undefined,
+      wrongCodes: new WrongCodes(systemClock),
       describe: async () => "idle",
       usageSums: async () => [],
       budgetsOf: () => ({ group: noLimit, total: noLimit }),
@@ -39,6 +43,7 @@ async function openRig({ main = false } = {}) {
     refused: async (_group, { command }, needed) => void refusals.push(`${command} needs ${needed}`),
     turnEnded: async () => undefined,
     conversationEnded: async () => undefined,
+    answered: () => undefined,
     estimateTokens: () => 1,
     deliver: () => undefined,
     clock: systemClock,
@@ -111,15 +116,22 @@ test("where no turn runs a member drops what waits from themselves", async () =>
 
 test.for([
   ["new", "guy", "/new is for members, and you are a guest here: /whoami says why."],
-  ["approve", "zoe", "/approve is for admins, and you are a member here: /whoami says why."],
-  ["deny", "guy", "/deny is for admins, and you are a guest here: /whoami says why."],
+  ["approve", "guy", "/approve is for members, and you are a guest here: /whoami says why."],
+  ["deny", "guy", "/deny is for members, and you are a guest here: /whoami says why."],
 ])("/%s of %s is refused with the reason, and has no effect", async ([command = "", by = "", said = ""]) => {
   await using rig = await openRig({ main: true });
   await rig.asks("zoe");
 
   expect(await rig.give(by, command)).toBe(said);
-  expect(rig.refusals).toEqual([`${command} needs ${said.includes("admins") ? "admin" : "member"}`]);
+  expect(rig.refusals).toEqual([`${command} needs member`]);
   expect(await rig.turn()).toBe("running");
+});
+
+test("a chat that asks to become a group is let in by an admin, not by a member", async () => {
+  await using rig = await openRig({ main: true });
+
+  expect(await rig.give("zoe", "approve")).toContain("There is no such code here.");
+  expect(await rig.give("ann", "approve")).toBe("answered");
 });
 
 test("/help and /whoami list what the asker may give", async () => {
@@ -129,7 +141,7 @@ test("/help and /whoami list what the asker may give", async () => {
     ((await rig.give(by, "help")) ?? "").split("\n").flatMap((line) => /^\/(\w+)/.exec(line)?.[1] ?? []);
 
   expect(await listed("guy")).toEqual(["stop", "status", "whoami", "help"]);
-  expect(await listed("zoe")).toEqual(["stop", "new", "status", "whoami", "help"]);
+  expect(await listed("zoe")).toEqual(["stop", "new", "status", "whoami", "help", "approve", "deny"]);
   expect(await listed("ann")).toEqual(["stop", "new", "status", "whoami", "help", "approve", "deny"]);
   expect(await rig.give("ann", "whoami")).toBe(
     [

@@ -108,17 +108,6 @@ test("a rule that cannot mean what it says is refused", async () => {
   expect(await faultsOf({ rules: [{ tool: "shell" }] })).toHaveLength(1);
 });
 
-test("a policy that wants people to be asked is told that nobody can be asked yet", async () => {
-  const asking = await check({ preset: "standard" }, { rules: [{ tool: "shell", action: "ask" }] });
-  const silent = await check({ preset: "open" });
-
-  if (!asking.ok || !silent.ok) throw new Error("Both are valid.");
-  expect(asking.loaded.warnings.map(describeFault)).toEqual([
-    "policy: nobody can be asked yet: calls that it wants a person to allow are denied (preset standard: high; rules[0] of group family)",
-  ]);
-  expect(silent.loaded.warnings).toEqual([]);
-});
-
 const mount = (access: "ro" | "rw", shared: boolean) => [{ source: "/srv/site", target: "site", access, shared }];
 
 test("a group with a shared folder may read what all others have written that share one they may write to", async () => {

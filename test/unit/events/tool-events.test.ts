@@ -38,7 +38,7 @@ test("what a tool is given and gives back is in no log, event or record, only it
   const verdict = { action: "allow", risk: "high", rule: "default" } as const;
   const refused = { action: "deny", risk: "high", rule: "rules[0]" } as const;
   const denied = [{ call: { ...call, id: "2" }, verdict: refused, reason: "shell is denied here" }];
-  await publishToolCalls(scope, parts, { allowed: [{ call, verdict }], denied, origins: ["member", "web"] });
+  await publishToolCalls(scope, parts, { allowed: [{ call, verdict }], asked: [], denied, origins: ["member", "web"] });
   const results = [{ callId: "1", output: canary, isError: false }];
   await publishToolResults(scope, parts, { calls: [call], results });
   logs[Symbol.dispose]();

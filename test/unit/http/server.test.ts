@@ -162,6 +162,7 @@ describe("with the right token", () => {
       intakeOpen: () => true,
       containersHot: () => 3,
       groupsWaiting: () => 2,
+      approvals: async () => 2,
       outbox: async () => ({ queued: 4, sending: 0, accepted: 5, delivered: 0, uncertain: 0, dead: 1 }),
       channels: () => [{ name: "http", state: () => ({ state: "conflict", since: 0 }) }],
     });
@@ -184,6 +185,7 @@ describe("with the right token", () => {
       `crabpot_model_tokens_total{model="offline/scripted",kind="cached-input"} 4`,
       `crabpot_containers_hot 3`,
       `crabpot_queue_groups_waiting 2`,
+      "crabpot_approvals_open 2",
       `crabpot_outbox_messages{state="queued"} 4`,
       `crabpot_outbox_messages{state="dead"} 1`,
       `crabpot_deliveries_total{channel="http",outcome="expired"} 1`,

@@ -226,7 +226,7 @@ test("nothing is taken in while the intake is stopped", async () => {
   expect(await rig.store.messages.after(family, 0, 10)).toEqual([]);
 });
 
-test("a request is answered in a main group only; elsewhere the same words are a message like any other", async () => {
+test("an answer by its code is a command in every group; what only resembles one is a message like any other", async () => {
   await using rig = await openRig({ runCommands: async () => undefined });
 
   await rig.accept(said("/approve K7Q2M family", { chat: main.chat }));
@@ -237,11 +237,12 @@ test("a request is answered in a main group only; elsewhere the same words are a
   expect(await rig.store.interventions.commands()).toMatchObject([
     { command: "approve", argument: "K7Q2M family", message: { group: "main" } },
     { command: "deny", argument: "k7q2m" },
+    { command: "approve", argument: "K7Q2M" },
   ]);
   expect(rig.records).toMatchObject([
     { data: { rule: "command" } },
     { data: { rule: "command" } },
-    { data: { rule: "unaddressed" } },
+    { data: { rule: "command" } },
     { data: { rule: "main-group" } },
   ]);
 });

@@ -53,5 +53,5 @@ function describe({ action, reason, quorum, approvers }: Verdict): string {
   if (action === "deny") return `deny (the model is told: ${reason ?? "no"})`;
   if (action === "allow") return "allow";
   const many = quorum === undefined ? "a person" : `${quorum} people`;
-  return `ask (${many}${approvers === undefined ? "" : `, ${approvers} and above`}; nobody can be asked yet: denied)`;
+  return `ask (${many}${approvers === undefined ? "" : `, ${approvers} and above`})`;
 }

@@ -5,6 +5,7 @@ import type { StoredMessage } from "../../../domain/message.ts";
 import type { InterventionStore, PendingCommand, SetAside, SetAsideWords } from "../../store.ts";
 import type { Database } from "../database.ts";
 import { isOf, isWaiting, toMessage } from "./messages.ts";
+import { answerApproval, hasUnreleased } from "./approval-rows.ts";
 import { insertOutgoing } from "./outbox.ts";
 import { settleRequest } from "../groups/requests.ts";
 import { renewSession } from "./sessions.ts";
@@ -61,8 +62,10 @@ export class SqliteInterventions implements InterventionStore {
       for (const { id } of ended.work) await dropWork(transaction, id, "stopped in the chat");
       if (change.renews !== undefined) await renewSession(transaction, change.renews, seq);
       if (change.settles) await settleRequest(transaction, change.settles);
-      await conclude(transaction, ended, { at: change.at, words: change.tell(ended, found) });
-      return ended;
+      const answered = change.answers && (await answerApproval(transaction, change.answers));
+      const done = { ...ended, answered };
+      await conclude(transaction, done, { at: change.at, words: change.tell(done, found) });
+      return done;
     });
   }
 
@@ -127,6 +130,8 @@ async function workBefore(
 async function workOlderThan(transaction: Transaction<Tables>, group: GroupChat, before: number): Promise<SetAside> {
   const turns = [];
   for (const running of await runningTurns(transaction, group)) {
+    // It has waited for people, who have a time of their own.
+    if (await hasUnreleased(transaction, running.turn.id)) continue;
     const { at } = await transaction
       .selectFrom("steps")
       .select((select) => select.fn.max("at").as("at"))

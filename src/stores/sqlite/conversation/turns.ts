@@ -10,6 +10,7 @@ import type { NewStep, TurnOutline, TurnStore } from "../../store.ts";
 import { referToBlobs } from "../blobs.ts";
 import { type Database } from "../database.ts";
 import { parseOrigins, parseReplyTarget, parseStepBody, parseTexts, parseTimes } from "../schema/json-columns.ts";
+import { cancelApprovals, insertApprovals } from "./approval-rows.ts";
 import { expose, originsAtFirst } from "./origins.ts";
 import { insertOutgoing } from "./outbox.ts";
 import type { Row, Tables } from "../schema/tables.ts";
@@ -232,6 +233,7 @@ export async function finishTurn(
     .where("state", "=", "taken")
     .execute();
   if (turn.cause !== "message") await settleWork(transaction, id);
+  await cancelApprovals(transaction, id, end.at);
   const read = turn.origins === null ? undefined : parseOrigins(turn.origins);
   for (const work of end.work ?? []) await insertWork(transaction, { ...work, origins: read }, end.at);
   const outgoing = [];
@@ -257,6 +259,7 @@ async function appendStep(transaction: Transaction<Tables>, turn: Row<"turns">, 
     .returningAll()
     .executeTakeFirstOrThrow();
   await referToBlobs(transaction, row, blobsOf(step.body));
+  await insertApprovals(transaction, { turn, step: row.seq, asks: step.asks ?? [] });
   return toStep(row);
 }
 
@@ -308,7 +311,8 @@ function refuseFenced(lease: Lease | undefined, current: number): void {
   );
 }
 
-async function runningTurn(transaction: Transaction<Tables>, id: string, lease?: Lease): Promise<Row<"turns">> {
+/** AppErrors `conflict` for a turn that has ended, `fenced` for a lease that is not its session's last one. */
+export async function runningTurn(transaction: Transaction<Tables>, id: string, lease?: Lease): Promise<Row<"turns">> {
   const row = await findTurn(transaction, id, lease);
   if (row.state !== "running")
     throw new AppError("conflict", `Turn ${id} is ${row.state}: nothing can be added to it.`);

@@ -18,6 +18,7 @@ import { SqliteOrigins } from "../conversation/origins.ts";
 import { SqliteSessions } from "../conversation/sessions.ts";
 import { SqliteTurns } from "../conversation/turns.ts";
 import { SqliteUsage } from "../usage.ts";
+import { SqliteApprovals } from "../conversation/approvals.ts";
 import { SqliteWork } from "../conversation/work.ts";
 
 /** Throws AppError `store_failed` when there is no such file, or when it was written by an earlier or a newer version. */
@@ -33,6 +34,7 @@ export async function openSqliteStoreReader(path: string): Promise<StoreReader> 
     sessions: new SqliteSessions(database),
     turns: new SqliteTurns(database),
     work: new SqliteWork(database),
+    approvals: new SqliteApprovals(database),
     origins: new SqliteOrigins(database),
     outbox: new SqliteOutbox(database),
     executionPoints: new SqliteExecutionPoints(database),

@@ -50,7 +50,13 @@ const verdicts = z.array(
 const stepBody: z.ZodType<StepBody> = z.union([
   z.discriminatedUnion("kind", [
     z.strictObject({ kind: z.literal("user"), text: z.string() }),
-    z.strictObject({ kind: z.literal("model"), answer, denied: z.array(toolResult), verdicts: verdicts.optional() }),
+    z.strictObject({
+      kind: z.literal("model"),
+      answer,
+      denied: z.array(toolResult),
+      verdicts: verdicts.optional(),
+      asked: z.array(z.string()).optional(),
+    }),
     z.strictObject({ kind: z.literal("tools"), results: z.array(toolResult) }),
   ]),
   z.strictObject({ kind: z.literal("user"), parts: z.array(part) }),

@@ -277,6 +277,76 @@ const turnOrigins = [
   `update groups set settings = json_remove(settings, '$.policy')`,
 ];
 
+/*
+ * Calls that people are asked about, who has allowed them so far, and what they allowed for longer. They go with their steps; what was
+ * allowed for longer stays.
+ */
+const approvals = [
+  `create table approvals (
+     code text primary key,
+     group_name text not null,
+     channel text not null,
+     chat text not null,
+     session text not null references sessions (id),
+     conversation integer not null,
+     turn text not null references turns (id),
+     step integer not null references steps (seq) on delete cascade,
+     call_id text not null,
+     position integer not null,
+     tool text not null,
+     input text not null,
+     sha256 text not null,
+     risk text not null check (risk in ('low', 'medium', 'high')),
+     rule text not null,
+     asker_id text not null,
+     asker_name text not null,
+     asker_role text not null,
+     approvers text not null,
+     quorum integer not null,
+     asked_at integer not null,
+     expires_at integer not null,
+     state text not null check (state in ('open', 'allowed', 'denied', 'expired', 'cancelled')),
+     scope text check (scope in ('once', 'session', 'day', 'always')),
+     decided_at integer,
+     decider_actor text,
+     decider_name text,
+     decider_role text,
+     reason text,
+     released_at integer,
+     card integer not null,
+     told integer not null default 0,
+     recorded integer not null default 0,
+     unique (step, call_id)
+   ) strict`,
+  `create index approvals_by_turn on approvals (turn, step, position)`,
+  `create index approvals_by_card on approvals (card)`,
+  `create index approvals_open on approvals (asked_at) where state = 'open'`,
+  `create index approvals_unrecorded on approvals (asked_at) where recorded = 0`,
+  `create table approval_votes (
+     code text not null references approvals (code) on delete cascade,
+     person text not null,
+     scope text not null,
+     at integer not null,
+     primary key (code, person)
+   ) strict, without rowid`,
+  `create table grants (
+     id text primary key,
+     code text not null,
+     group_name text not null,
+     session text not null,
+     conversation integer not null,
+     tool text not null,
+     input text not null,
+     sha256 text not null,
+     scope text not null check (scope in ('session', 'day', 'always')),
+     given_by text not null,
+     at integer not null,
+     expires_at integer,
+     revoked_at integer
+   ) strict, without rowid`,
+  `create index grants_by_call on grants (group_name, sha256) where revoked_at is null`,
+];
+
 /* The instructions of a group are in several files. */
 const instructionsByFile = [
   `create table group_instructions (
@@ -322,6 +392,7 @@ export const migrations: Readonly<Record<string, Migration>> = {
   "0020-usage-calls": { up: (database: Kysely<Tables>) => run(database, usageCalls) },
   "0021-budget-warnings": { up: (database: Kysely<Tables>) => run(database, budgetWarnings) },
   "0024-turn-origins": { up: (database: Kysely<Tables>) => run(database, turnOrigins) },
+  "0026-approvals": { up: (database: Kysely<Tables>) => run(database, approvals) },
   "0031-instructions-by-file": { up: (database: Kysely<Tables>) => run(database, instructionsByFile) },
   "0032-threads": { up: (database: Kysely<Tables>) => run(database, threads) },
 };

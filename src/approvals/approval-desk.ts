@@ -1,0 +1,154 @@
+import type { Logger } from "pino";
+
+import type { Answered, Approval, ApprovalAnswer } from "../domain/approval.ts";
+import type { Publish } from "../events/event.ts";
+import { AppError, toError } from "../lib/app-error.ts";
+import type { Clock } from "../lib/time/clock.ts";
+import type { Store } from "../stores/store.ts";
+import { describeDecision, noticeIn } from "./words.ts";
+
+/** The wall clock may be set, or the machine sleep: nobody waits longer than this for a timer that was set before. */
+const longestMs = 30_000;
+const retryMs = 5_000;
+/** A clock that is set back by less than this may have been set right. */
+const clockSlackMs = 60_000;
+
+export interface ApprovalDeskOptions {
+  readonly store: Pick<Store["approvals"], "get" | "open" | "decide" | "expire" | "unrecorded" | "recorded">;
+  /** The turn can go on. */
+  readonly wake: (approval: Approval) => Promise<void>;
+  readonly deliver: () => void;
+  readonly publish: Publish<"approval.decided">;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/**
+ * Sees what becomes of what people were asked: takes answers, ends what nobody answers in time, puts each end on record once and
+ * wakes its turn. One timer for all, none while nothing is open.
+ */
+export class ApprovalDesk implements Disposable {
+  readonly #options: ApprovalDeskOptions;
+  /** By code, on the clock that only runs forward: when its time is over, whatever becomes of the other clock. */
+  readonly #deadlines = new Map<string, number>();
+  #timer: NodeJS.Timeout | undefined;
+  #looking: Promise<void> | undefined;
+  #isStale = false;
+  #isOver = false;
+
+  constructor(options: ApprovalDeskOptions) {
+    this.#options = options;
+  }
+
+  /** Something was asked or answered. */
+  changed(): void {
+    void this.#look();
+  }
+
+  /**
+   * Takes an answer that is not a command of a chat; the chat is told. AppErrors: `not_found` for an unknown code, `conflict` for one
+   * that was answered before or whose turn has ended, `expired` for one whose time is over.
+   */
+  async answer(answer: Omit<ApprovalAnswer, "at">): Promise<Approval> {
+    await this.expireDue(answer.code);
+    const at = this.#options.clock.now();
+    const { outcome, approval } = await this.#options.store.decide({ ...answer, at }, (answered) => tell(answered));
+    if (outcome === "settled") throw settledError(approval);
+    this.#options.deliver();
+    await this.#look();
+    return approval;
+  }
+
+  /** Ends it if its time is over, which the store alone cannot know when the clock was set back. */
+  async expireDue(code: string): Promise<void> {
+    const approval = await this.#options.store.get(code);
+    if (approval?.state === "open" && this.#leftMs(approval) <= 0) await this.#expire(approval);
+  }
+
+  [Symbol.dispose](): void {
+    this.#isOver = true;
+    clearTimeout(this.#timer);
+  }
+
+  /** Resolves when what there was to see has been seen. Never rejects. */
+  async #look(): Promise<void> {
+    this.#isStale = true;
+    this.#looking ??= this.#lookUntilFresh().finally(() => (this.#looking = undefined));
+    await this.#looking;
+  }
+
+  async #lookUntilFresh(): Promise<void> {
+    while (this.#isStale && !this.#isOver) {
+      this.#isStale = false;
+      clearTimeout(this.#timer);
+      try {
+        await this.#expireAll();
+        await this.#recordAll();
+      } catch (error) {
+        this.#options.logger.error({ err: toError(error) }, "could not look for approvals; retrying");
+        this.#lookIn(retryMs);
+      }
+    }
+  }
+
+  async #expireAll(): Promise<void> {
+    const open = await this.#options.store.open();
+    const codes = new Set(open.map(({ code }) => code));
+    for (const code of this.#deadlines.keys()) if (!codes.has(code)) this.#deadlines.delete(code);
+    const left = open.map((approval) => ({ approval, ms: this.#leftMs(approval) }));
+    for (const { approval } of left.filter(({ ms }) => ms <= 0)) await this.#expire(approval);
+    const waiting = left.filter(({ ms }) => ms > 0).map(({ ms }) => ms);
+    if (waiting.length > 0) this.#lookIn(Math.min(longestMs, ...waiting));
+  }
+
+  async #recordAll(): Promise<void> {
+    const { store, publish, wake } = this.#options;
+    for (const approval of await store.unrecorded()) {
+      const { group, session, turn, code, tool, sha256, state, scope, reason, decider, call } = approval;
+      const data = { code, call, tool, sha256, state, scope, role: decider?.role, hasReason: reason !== undefined };
+      const actor = decider?.actor ?? "host";
+      await publish({ type: "approval.decided", group, session, turn, actor, data });
+      await store.recorded(code);
+      await wake(approval);
+    }
+  }
+
+  async #expire(approval: Approval): Promise<void> {
+    const { store, clock, deliver } = this.#options;
+    const text = describeDecision({ ...approval, state: "expired" });
+    if (await store.expire(approval.code, clock.now(), [noticeIn(approval, text)])) deliver();
+    this.#isStale = true;
+  }
+
+  /** Until its time is over by either clock. One that was asked in the future was asked before the clock was set back. */
+  #leftMs({ code, askedAt, expiresAt }: Approval): number {
+    const { clock } = this.#options;
+    const now = clock.now();
+    const monotonic = clock.monotonic();
+    const lifetimeMs = expiresAt - askedAt;
+    const known = this.#deadlines.get(code);
+    if (known === undefined && askedAt > now + clockSlackMs) return 0;
+    const deadline = known ?? monotonic + Math.min(lifetimeMs, expiresAt - now);
+    this.#deadlines.set(code, deadline);
+    return Math.min(expiresAt - now, deadline - monotonic);
+  }
+
+  #lookIn(delayMs: number): void {
+    if (this.#isOver) return;
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.changed(), delayMs).unref();
+  }
+}
+
+function tell({ outcome, approval }: Answered) {
+  return outcome === "settled" ? [] : [noticeIn(approval, describeDecision(approval))];
+}
+
+/** Why an answer had no effect. */
+export function settledError(approval: Approval): AppError {
+  const { code, state, decider } = approval;
+  if (state === "expired") return new AppError("expired", `The time to answer ${code} is over: it was denied.`);
+  if (state === "cancelled") return new AppError("conflict", `The turn that has asked ${code} has ended.`);
+  const by = decider === undefined ? "" : ` by ${decider.name}`;
+  return new AppError("conflict", `${code} was already decided: ${state}${by}.`);
+}

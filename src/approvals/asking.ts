@@ -1,0 +1,69 @@
+import { createHash } from "node:crypto";
+
+import type { Asker, NewApproval } from "../domain/approval.ts";
+import { newCode } from "../domain/code.ts";
+import type { Group } from "../domain/group.ts";
+import type { OutgoingDraft } from "../domain/message.ts";
+import type { ToolCall } from "../domain/model.ts";
+import type { Verdict } from "../domain/policy.ts";
+import type { Role } from "../domain/role.ts";
+import { canonicalJson } from "../lib/canonical-json.ts";
+import type { Clock } from "../lib/time/clock.ts";
+import { cardText } from "./card.ts";
+import { noticeIn } from "./words.ts";
+
+const codeLength = 6;
+
+export interface AskingOptions {
+  readonly settings: () => { readonly expiresMinutes: number; readonly approvers: Role };
+  /** For whom the turn works. */
+  readonly askerOf: (group: Group, turn: string) => Promise<Asker>;
+  /** Does somebody in the group's chat have this role? */
+  readonly isThere: (group: Group, role: Role) => Promise<boolean> | boolean;
+  readonly randomBelow: (limit: number) => number;
+  readonly clock: Pick<Clock, "now">;
+}
+
+/** A call, by what was decided about it. */
+export interface AskedCall {
+  readonly call: ToolCall;
+  readonly verdict: Verdict;
+}
+
+/** Makes of a call what people are asked, and the message that asks them. */
+export type Ask = (
+  group: Group,
+  turn: string,
+  asked: AskedCall,
+) => Promise<{ readonly approval: NewApproval; readonly card: OutgoingDraft }>;
+
+/** The input of a call as it is kept and compared: equal inputs, and no others, have this digest. */
+export function digestInput(input: unknown): { readonly input: string; readonly sha256: string } {
+  const text = canonicalJson(input);
+  return { input: text, sha256: createHash("sha256").update(text).digest("hex") };
+}
+
+export function createAsk(options: AskingOptions): Ask {
+  return async (group, turn, { call, verdict }) => {
+    const { expiresMinutes: minutes, approvers: usual } = options.settings();
+    const { rule, risk, approvers = usual, quorum = 1 } = verdict;
+    const askedAt = options.clock.now();
+    const approval: NewApproval = {
+      code: newCode(codeLength, options.randomBelow),
+      call: call.id,
+      tool: call.name,
+      ...digestInput(call.input),
+      risk,
+      rule,
+      asker: await options.askerOf(group, turn),
+      approvers,
+      quorum,
+      askedAt,
+      expiresAt: askedAt + minutes * 60_000,
+    };
+    const canAnswerHere = await options.isThere(group, approvers);
+    const { name, channel, chat } = group;
+    const text = cardText(approval, { minutes, canAnswerHere });
+    return { approval, card: noticeIn({ group: name, channel, chat, turn }, text) };
+  };
+}

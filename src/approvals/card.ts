@@ -1,0 +1,80 @@
+import type { Approval, NewApproval } from "../domain/approval.ts";
+import { ownCommand } from "../lib/process/own-command.ts";
+import { plainSentence, quotedName } from "../lib/text/plain-words.ts";
+import { visibleLines } from "../lib/text/visible.ts";
+
+/** What fits on a card. More is not read by anybody on a phone, so it is not answered there either. */
+const shownChars = 1_500;
+const shownLines = 40;
+
+/** What a call is going to do, as people are shown it. */
+interface ShownInput {
+  readonly text: string;
+  /** Nothing of it was left out. */
+  readonly isWhole: boolean;
+}
+
+/**
+ * The exact input: a command as it is, anything else as JSON. What cannot be seen is written out, and so are marks that would end
+ * the block of code in which it stands.
+ */
+export function wholeInput(input: string): string {
+  const value: unknown = JSON.parse(input);
+  const text = commandOf(value) ?? JSON.stringify(value, undefined, 2);
+  return visibleLines(text).replaceAll(/`{3,}/g, (marks) => String.raw`\u{60}`.repeat(marks.length));
+}
+
+/** As much of it as a card holds. */
+export function shownInput({ input, sha256 }: Pick<NewApproval, "input" | "sha256">): ShownInput {
+  const text = wholeInput(input);
+  const lines = text.split("\n");
+  const isWhole = text.length <= shownChars && lines.length <= shownLines;
+  if (isWhole) return { text, isWhole };
+  const beginning = lines.slice(0, shownLines).join("\n").slice(0, shownChars).toWellFormed();
+  return { text: `${beginning}\n… (cut here; ${text.length} characters in all, SHA-256 ${sha256})`, isWhole };
+}
+
+/** What asks the people of a chat. `canAnswerHere`: somebody there has the role for it. */
+export function cardText(
+  approval: NewApproval,
+  { minutes, canAnswerHere }: { readonly minutes: number; readonly canAnswerHere: boolean },
+): string {
+  const { code, tool, risk, rule, quorum, approvers } = approval;
+  const { text, isWhole } = shownInput(approval);
+  const many = quorum > 1 ? ` ${quorum} different people have to allow it.` : "";
+  return [
+    `May I use ${plainSentence(tool)} for ${quotedName(approval.asker.name)}? Code ${code}`,
+    "```",
+    text,
+    "```",
+    `Risk: ${risk}, asked because of ${plainSentence(rule)}.${many} Nobody's answer within ${inMinutes(minutes)} is a no.`,
+    howToAnswer({ code, approvers, isWhole, canAnswerHere }),
+  ].join("\n");
+}
+
+function howToAnswer({
+  code,
+  approvers,
+  isWhole,
+  canAnswerHere,
+}: Pick<Approval, "code" | "approvers"> & { readonly isWhole: boolean; readonly canAnswerHere: boolean }): string {
+  const deny = `/deny ${code} [reason]`;
+  if (!canAnswerHere) {
+    return `Nobody here may answer (it takes the role ${approvers}); the operator can: ${ownCommand(`approvals show ${code}`)}`;
+  }
+  if (!isWhole) {
+    return `It is too long to be allowed here: the operator can look at all of it with ${ownCommand(`approvals show ${code}`)} and allow it there. Here: ${deny}`;
+  }
+  return `Answer (${approvers} or higher): /approve ${code} [once|session|day|always] or ${deny}`;
+}
+
+/** `30 minutes`, `one minute`, `40 seconds`. */
+export function inMinutes(minutes: number): string {
+  if (minutes < 1) return `${Math.max(1, Math.round(minutes * 60))} seconds`;
+  return minutes === 1 ? "one minute" : `${Math.round(minutes)} minutes`;
+}
+
+function commandOf(value: unknown): string | undefined {
+  if (typeof value !== "object" || value === null || Object.keys(value).length !== 1) return undefined;
+  return "command" in value && typeof value.command === "string" ? value.command : undefined;
+}

@@ -1,0 +1,50 @@
+import type { Approval } from "../domain/approval.ts";
+import type { OutgoingDraft } from "../domain/message.ts";
+import { plainSentence } from "../lib/text/plain-words.ts";
+import { inMinutes } from "./card.ts";
+
+const scopes = {
+  once: "once",
+  session: "for this conversation",
+  day: "for a day",
+  always: "for good",
+} as const;
+
+/** In a line for the chat, what became of it. */
+export function describeDecision(approval: Approval): string {
+  const { code, tool, state, decider, scope, reason } = approval;
+  const call = `${plainSentence(tool)} (${code})`;
+  const who = decider?.name ?? "somebody";
+  switch (state) {
+    case "open":
+      return `${call} waits: ${approval.votes} of ${approval.quorum} people have allowed it.`;
+    case "allowed":
+      return `${who} has allowed ${call} ${scopes[scope ?? "once"]}.`;
+    case "denied":
+      return `${who} has denied ${call}${reason === undefined ? "." : `: ${plainSentence(reason)}`}`;
+    case "expired":
+      return `Nobody has answered within ${inMinutes(minutesOf(approval))}: ${call} is denied.`;
+    case "cancelled":
+      return `${call} does not matter any more: its turn has ended.`;
+  }
+  return call;
+}
+
+/** Why a call was not run, for the model. */
+export function denialForModel(approval: Approval): string {
+  const { decider, reason } = approval;
+  if (decider === undefined) return `nobody answered within ${inMinutes(minutesOf(approval))}`;
+  return `denied by ${decider.role}: ${reason ?? "no reason was given"}`;
+}
+
+/** Said by the host in the chat that was asked. */
+export function noticeIn(
+  { group, channel, chat, turn }: Pick<Approval, "group" | "channel" | "chat" | "turn">,
+  text: string,
+): OutgoingDraft {
+  return { group, channel, chat, kind: "notice", text, inReplyTo: [], turn };
+}
+
+function minutesOf({ askedAt, expiresAt }: Approval): number {
+  return (expiresAt - askedAt) / 60_000;
+}

@@ -1,0 +1,84 @@
+import { shownInput } from "../approvals/card.ts";
+import { settledError } from "../approvals/approval-desk.ts";
+import { describeDecision } from "../approvals/words.ts";
+import { memberActor } from "../domain/actor.ts";
+import { type Approval, type ApprovalAnswer, approvalScopes } from "../domain/approval.ts";
+import { memberKey } from "../domain/person.ts";
+import { isAtLeast } from "../domain/role.ts";
+import { ownCommand } from "../lib/process/own-command.ts";
+import { quotedName } from "../lib/text/plain-words.ts";
+import type { CommandOutcome, CommandServices, GivenCommand } from "./command.ts";
+
+/** Longest reason that is kept; more is cut. */
+const reasonChars = 400;
+
+/**
+ * What comes of `/approve` and `/deny`: the code is of a tool call that was asked in this very chat, or of a chat that asks to
+ * become a group, which is answered in main groups. A code of another chat is none here.
+ */
+export async function answerCode(given: GivenCommand, services: CommandServices): Promise<CommandOutcome> {
+  const { group, pending, asker } = given;
+  const { channel, chat, sender, seq } = pending.message;
+  const [said = ""] = wordsOf(given);
+  const code = said.toUpperCase();
+  const who = memberKey({ channel, id: sender.id });
+  if (services.wrongCodes.isLocked(who)) return { text: "Too many wrong codes. Try again in five minutes." };
+  const approval = await services.approvalOf(code);
+  if (approval?.channel === channel && approval.chat === chat) return answerApproval(given, approval);
+  const mayAdmit = group.main && isAtLeast(asker.role, "admin");
+  if (code !== "" && !(mayAdmit && (await services.isRequest(code)))) services.wrongCodes.wrong(who, seq);
+  return mayAdmit ? services.answer(pending) : { text: `There is no such code here. Write: ${usage(given)}` };
+}
+
+function answerApproval(given: GivenCommand, approval: Approval): CommandOutcome {
+  const { asker, pending } = given;
+  const { command, message } = pending;
+  const { code, approvers } = approval;
+  if (approval.state !== "open") return { text: settledError(approval).message };
+  if (!isAtLeast(asker.role, approvers)) {
+    return { text: `${code} is for ${approvers}s to answer, and you are a ${asker.role} here: /whoami says why.` };
+  }
+  const fault = command === "approve" ? faultOf(given, approval) : undefined;
+  if (fault !== undefined) return { text: fault };
+  const words = wordsOf(given).slice(1);
+  const answer: Omit<ApprovalAnswer, "at"> = {
+    code,
+    allow: command === "approve",
+    scope: approvalScopes.find((scope) => scope === words[0]?.toLowerCase()) ?? "once",
+    reason: command === "deny" && words.length > 0 ? words.join(" ").slice(0, reasonChars).toWellFormed() : undefined,
+    by: {
+      person:
+        asker.person === undefined
+          ? memberKey({ channel: message.channel, id: message.sender.id })
+          : `person:${asker.person}`,
+      actor: memberActor(message.sender.id),
+      name: quotedName(message.sender.name),
+      role: asker.role,
+    },
+  };
+  return {
+    answers: answer,
+    text: ({ answered }) => {
+      if (!answered) return "Nothing was decided.";
+      const { outcome, approval: now } = answered;
+      return outcome === "settled" ? settledError(now).message : describeDecision(now);
+    },
+  };
+}
+
+/** Nobody allows what they were not shown, or more than they know. */
+function faultOf(given: GivenCommand, approval: Approval): string | undefined {
+  const [scope = "once", ...more] = wordsOf(given).slice(1);
+  const isScope = approvalScopes.some((known) => known === scope.toLowerCase());
+  if (!isScope || more.length > 0) return `Write: ${usage(given)}`;
+  if (shownInput(approval).isWhole) return undefined;
+  return `${approval.code} is too long to be shown here, so it is not allowed here: ${ownCommand(`approvals show ${approval.code}`)}`;
+}
+
+function usage({ pending }: GivenCommand): string {
+  return pending.command === "approve" ? "/approve CODE [once|session|day|always]" : "/deny CODE [reason]";
+}
+
+function wordsOf({ pending }: GivenCommand): string[] {
+  return (pending.argument ?? "").trim().split(/\s+/);
+}

@@ -1,0 +1,126 @@
+import type { Actor } from "./actor.ts";
+import type { Risk } from "./policy.ts";
+import type { Role } from "./role.ts";
+
+/**
+ * `open` until people have decided: `allowed` or `denied`. `expired`: nobody did in time, which is a denial; `cancelled`: its
+ * turn ended before. All but the first are final.
+ */
+export const approvalStates = ["open", "allowed", "denied", "expired", "cancelled"] as const;
+
+export type ApprovalState = (typeof approvalStates)[number];
+
+/**
+ * How far an approval goes, the narrowest first: this call alone; the same call (tool and exact input) again in this
+ * conversation, for a day in this group, or in this group until it is revoked.
+ */
+export const approvalScopes = ["once", "session", "day", "always"] as const;
+
+export type ApprovalScope = (typeof approvalScopes)[number];
+
+/** For whom a turn asks. */
+export interface Asker {
+  /** `<channel>:<sender id>`, or `operator`. */
+  readonly id: string;
+  /** What people see; anybody may choose theirs. */
+  readonly name: string;
+  readonly role: Role;
+}
+
+/** A tool call of the model's that is put to people. */
+export interface NewApproval {
+  /** Names it where it is answered; not to be guessed, never used again. */
+  readonly code: string;
+  /** Id of the call in the model's answer. */
+  readonly call: string;
+  readonly tool: string;
+  /** The exact input, as canonical JSON; `sha256` is of this text. */
+  readonly input: string;
+  readonly sha256: string;
+  readonly risk: Risk;
+  /** Which rule asks, as people call it. */
+  readonly rule: string;
+  readonly asker: Asker;
+  /** The least role that may answer. */
+  readonly approvers: Role;
+  /** So many different people have to allow it. */
+  readonly quorum: number;
+  /** Milliseconds since 1970. */
+  readonly askedAt: number;
+  readonly expiresAt: number;
+}
+
+/** Who decided, as records and chats name them. */
+export interface Decider {
+  /** Who it is, whichever of their accounts they write from: what is counted for a quorum. */
+  readonly person: string;
+  readonly actor: Actor;
+  /** What people see, such as `"Ann"` or `the operator`. */
+  readonly name: string;
+  readonly role: Role;
+}
+
+/** An approval as the store keeps it. */
+export interface Approval extends NewApproval {
+  readonly group: string;
+  /** Where it was asked, and nowhere else in a chat it can be answered. */
+  readonly channel: string;
+  readonly chat: string;
+  readonly session: string;
+  readonly conversation: number;
+  readonly turn: string;
+  /** `seq` of the step with the model's answer. */
+  readonly step: number;
+  readonly state: ApprovalState;
+  /** Of one that was allowed. */
+  readonly scope: ApprovalScope | undefined;
+  readonly decidedAt: number | undefined;
+  /** The last one who answered; undefined where nobody did. */
+  readonly decider: Omit<Decider, "person"> | undefined;
+  /** In the words of who denied it. */
+  readonly reason: string | undefined;
+  /** How many people have allowed it so far. */
+  readonly votes: number;
+  /** When its call was given to the agent, or its denial to the model: from then on nothing is done because of it again. */
+  readonly releasedAt: number | undefined;
+}
+
+/** An answer that somebody gives. */
+export interface ApprovalAnswer {
+  readonly code: string;
+  readonly allow: boolean;
+  readonly scope: ApprovalScope;
+  readonly reason?: string | undefined;
+  readonly by: Decider;
+  readonly at: number;
+}
+
+/**
+ * What came of an answer. `counted`: more people have to allow it. `settled`: it had been decided, expired or cancelled
+ * before, and nothing was changed.
+ */
+export interface Answered {
+  readonly outcome: "allowed" | "denied" | "counted" | "settled";
+  /** As it is now. */
+  readonly approval: Approval;
+}
+
+/** Calls that need not be asked again, because people said so. */
+export interface Grant {
+  readonly id: string;
+  /** Code of the approval that it comes from. */
+  readonly code: string;
+  readonly group: string;
+  readonly session: string;
+  readonly conversation: number;
+  readonly tool: string;
+  readonly input: string;
+  readonly sha256: string;
+  readonly scope: Exclude<ApprovalScope, "once">;
+  /** Who gave it. */
+  readonly by: string;
+  readonly at: number;
+  /** Of scope `day`. */
+  readonly expiresAt: number | undefined;
+  readonly revokedAt: number | undefined;
+}

@@ -1,0 +1,59 @@
+import type { Answered, Approval, ApprovalAnswer, ApprovalState, Grant } from "../domain/approval.ts";
+import type { Lease } from "../domain/lease.ts";
+import type { OutgoingDraft } from "../domain/message.ts";
+
+/** A call, for which somebody may have allowed all like it. */
+export interface GrantedCall {
+  readonly group: string;
+  readonly session: string;
+  readonly conversation: number;
+  readonly tool: string;
+  readonly sha256: string;
+  readonly now: number;
+}
+
+/**
+ * Calls that people are asked about. They are opened with their step (see `NewStep.asks`) and cancelled with the end of their
+ * turn. An answer and what is said about it are written together; of several at once, the first one counts.
+ */
+export interface ApprovalStore {
+  get(code: string): Promise<Approval | undefined>;
+  /** In the order of the calls. */
+  ofTurn(turn: string): Promise<Approval[]>;
+  ofStep(step: number): Promise<Approval[]>;
+  /** The one that was asked with this message of the outbox. */
+  ofCard(outboxSeq: number): Promise<Approval | undefined>;
+  /** Newest first. */
+  list(filter: {
+    readonly group?: string | undefined;
+    readonly state?: ApprovalState | undefined;
+    readonly limit: number;
+  }): Promise<Approval[]>;
+  /** Those that are open, the one that was asked first at the front. */
+  open(): Promise<Approval[]>;
+  openCount(): Promise<number>;
+  /**
+   * Answers an open one, with what `tell` says in chats. One whose time is over by the answer's moment expires instead. `tell`
+   * runs inside the transaction: it must not wait or throw. AppError `not_found` for an unknown code.
+   */
+  decide(answer: ApprovalAnswer, tell: (answered: Answered) => readonly OutgoingDraft[]): Promise<Answered>;
+  /** Ends an open one that nobody has answered, with what is said about it. False when it is not open any more. */
+  expire(code: string, at: number, outgoing: readonly OutgoingDraft[]): Promise<boolean>;
+  /**
+   * Notes that the decided calls of a step are given to the agent now, and returns them as they are. Undefined, and no effect,
+   * when that was done before or some are still open. AppErrors `conflict` when the turn has ended, `fenced` when another host
+   * works on it.
+   */
+  release(step: number, at: number, lease?: Lease): Promise<Approval[] | undefined>;
+  /** Says once in the life of the turn's open approvals that it waits for them. */
+  tellWaiting(turn: string, outgoing: readonly OutgoingDraft[], at: number): Promise<boolean>;
+  /** Those that were decided, expired or cancelled and are not on record yet, in the order of asking. */
+  unrecorded(): Promise<Approval[]>;
+  recorded(code: string): Promise<void>;
+  /** One that covers this call. One that was given in the future was given before the clock was set back: it counts for no longer. */
+  grantFor(call: GrantedCall): Promise<Grant | undefined>;
+  /** Those that count at that moment, newest first. */
+  grants(filter: { readonly group?: string | undefined; readonly now: number }): Promise<Grant[]>;
+  /** The grant as it was; undefined when there is none that counts. */
+  revoke(id: string, at: number): Promise<Grant | undefined>;
+}

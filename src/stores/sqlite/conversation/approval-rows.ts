@@ -1,0 +1,245 @@
+import { randomUUID } from "node:crypto";
+
+import { type Kysely, sql, type Transaction } from "kysely";
+
+import {
+  type Answered,
+  type Approval,
+  type ApprovalAnswer,
+  approvalScopes,
+  type Grant,
+} from "../../../domain/approval.ts";
+import { AppError } from "../../../lib/app-error.ts";
+import type { NewStep } from "../../store.ts";
+import type { Row, Tables } from "../schema/tables.ts";
+import { insertOutgoing } from "./outbox.ts";
+
+const dayMs = 24 * 3_600_000;
+
+// A literal, so that the partial index applies.
+export const isOpen = sql<boolean>`approvals.state = 'open'`;
+const votes = sql<number>`(select count(*) from approval_votes where approval_votes.code = approvals.code)`.as("votes");
+
+/** Approvals with how many people have allowed each so far. */
+export function selectApprovals(kysely: Kysely<Tables>) {
+  return kysely.selectFrom("approvals").selectAll().select(votes);
+}
+
+/** Opens them with the step whose calls they are about, and writes what asks. */
+export async function insertApprovals(
+  transaction: Transaction<Tables>,
+  {
+    turn,
+    step,
+    asks,
+  }: { readonly turn: Row<"turns">; readonly step: number; readonly asks: NonNullable<NewStep["asks"]> },
+): Promise<void> {
+  for (const [position, { approval, card }] of asks.entries()) {
+    const { seq } = await insertOutgoing(transaction, card, approval.askedAt);
+    await transaction
+      .insertInto("approvals")
+      .values({
+        code: approval.code,
+        group_name: turn.group_name,
+        channel: card.channel,
+        chat: card.chat,
+        session: turn.session,
+        conversation: turn.conversation,
+        turn: turn.id,
+        step,
+        call_id: approval.call,
+        position,
+        tool: approval.tool,
+        input: approval.input,
+        sha256: approval.sha256,
+        risk: approval.risk,
+        rule: approval.rule,
+        asker_id: approval.asker.id,
+        asker_name: approval.asker.name,
+        asker_role: approval.asker.role,
+        approvers: approval.approvers,
+        quorum: approval.quorum,
+        asked_at: approval.askedAt,
+        expires_at: approval.expiresAt,
+        state: "open",
+        card: seq,
+      })
+      .execute();
+  }
+}
+
+/** What a turn that ends has asked is not answered any more. */
+export async function cancelApprovals(transaction: Transaction<Tables>, turn: string, at: number): Promise<void> {
+  await transaction
+    .updateTable("approvals")
+    .set({ state: "cancelled", decided_at: at })
+    .where("turn", "=", turn)
+    .where(isOpen)
+    .execute();
+}
+
+/** Has the turn asked people and not gone on since? */
+export async function hasUnreleased(transaction: Transaction<Tables>, turn: string): Promise<boolean> {
+  const row = await transaction
+    .selectFrom("approvals")
+    .select("code")
+    .where("turn", "=", turn)
+    .where("released_at", "is", null)
+    .limit(1)
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
+/** As `ApprovalStore.decide`, inside the caller's transaction. */
+export async function answerApproval(transaction: Transaction<Tables>, answer: ApprovalAnswer): Promise<Answered> {
+  const found = await approvalOf(transaction, answer.code);
+  if (found.state === "open" && answer.at >= found.expiresAt) await expireApproval(transaction, found, answer.at);
+  if (found.state !== "open" || answer.at >= found.expiresAt) {
+    return { outcome: "settled", approval: await approvalOf(transaction, answer.code) };
+  }
+  if (!answer.allow) {
+    await settle(transaction, found, { answer, state: "denied" });
+    return { outcome: "denied", approval: await approvalOf(transaction, answer.code) };
+  }
+  const { scope, isEnough } = await vote(transaction, found, answer);
+  if (!isEnough) return { outcome: "counted", approval: await approvalOf(transaction, answer.code) };
+  await settle(transaction, found, { answer, state: "allowed", scope });
+  if (scope !== "once") await insertGrant(transaction, found, { answer, scope });
+  return { outcome: "allowed", approval: await approvalOf(transaction, answer.code) };
+}
+
+/** Counts people, not answers. The scope is the narrowest that one of them has given. */
+async function vote(
+  transaction: Transaction<Tables>,
+  { code, quorum }: Approval,
+  { by, scope, at }: ApprovalAnswer,
+): Promise<{ readonly scope: ApprovalAnswer["scope"]; readonly isEnough: boolean }> {
+  await transaction
+    .insertInto("approval_votes")
+    .values({ code, person: by.person, scope, at })
+    .onConflict((conflict) => conflict.doNothing())
+    .execute();
+  const all = await transaction.selectFrom("approval_votes").select("scope").where("code", "=", code).execute();
+  const narrowest = approvalScopes.find((one) => all.some((given) => given.scope === one)) ?? "once";
+  return { scope: narrowest, isEnough: all.length >= quorum };
+}
+
+async function settle(
+  transaction: Transaction<Tables>,
+  { code, turn }: Approval,
+  settled: {
+    readonly answer: ApprovalAnswer;
+    readonly state: "allowed" | "denied";
+    readonly scope?: ApprovalAnswer["scope"];
+  },
+): Promise<void> {
+  const { answer, state, scope = null } = settled;
+  await transaction
+    .updateTable("approvals")
+    .set({
+      state,
+      scope,
+      decided_at: answer.at,
+      decider_actor: answer.by.actor,
+      decider_name: answer.by.name,
+      decider_role: answer.by.role,
+      reason: answer.reason ?? null,
+    })
+    .where("code", "=", code)
+    .execute();
+  await letGoOn(transaction, turn);
+}
+
+export async function expireApproval(
+  transaction: Transaction<Tables>,
+  { code, turn }: Approval,
+  at: number,
+): Promise<void> {
+  await transaction
+    .updateTable("approvals")
+    .set({ state: "expired", decided_at: at })
+    .where("code", "=", code)
+    .where(isOpen)
+    .execute();
+  await letGoOn(transaction, turn);
+}
+
+/** People have looked at the turn: what it is tried in from now on counts anew. */
+async function letGoOn(transaction: Transaction<Tables>, turn: string): Promise<void> {
+  await transaction
+    .updateTable("turns")
+    .set({ attempts: 0 })
+    .where("id", "=", turn)
+    .where("state", "=", "running")
+    .where((where) =>
+      where.not(
+        where.exists(
+          where.selectFrom("approvals").select("approvals.code").where("approvals.turn", "=", turn).where(isOpen),
+        ),
+      ),
+    )
+    .execute();
+}
+
+async function insertGrant(
+  transaction: Transaction<Tables>,
+  approval: Approval,
+  { answer, scope }: { readonly answer: ApprovalAnswer; readonly scope: Grant["scope"] },
+): Promise<void> {
+  await transaction
+    .insertInto("grants")
+    .values({
+      id: randomUUID(),
+      code: approval.code,
+      group_name: approval.group,
+      session: approval.session,
+      conversation: approval.conversation,
+      tool: approval.tool,
+      input: approval.input,
+      sha256: approval.sha256,
+      scope,
+      given_by: answer.by.actor,
+      at: answer.at,
+      expires_at: scope === "day" ? answer.at + dayMs : null,
+      revoked_at: null,
+    })
+    .execute();
+}
+
+async function approvalOf(transaction: Transaction<Tables>, code: string): Promise<Approval> {
+  const row = await selectApprovals(transaction).where("code", "=", code).executeTakeFirst();
+  if (!row) throw new AppError("not_found", `There is no approval "${code}".`);
+  return toApproval(row);
+}
+
+export function toApproval(row: Row<"approvals"> & { readonly votes: number }): Approval {
+  const { decider_actor: actor, decider_name: name, decider_role: role } = row;
+  return {
+    code: row.code,
+    call: row.call_id,
+    tool: row.tool,
+    input: row.input,
+    sha256: row.sha256,
+    risk: row.risk,
+    rule: row.rule,
+    asker: { id: row.asker_id, name: row.asker_name, role: row.asker_role },
+    approvers: row.approvers,
+    quorum: row.quorum,
+    askedAt: row.asked_at,
+    expiresAt: row.expires_at,
+    group: row.group_name,
+    channel: row.channel,
+    chat: row.chat,
+    session: row.session,
+    conversation: row.conversation,
+    turn: row.turn,
+    step: row.step,
+    state: row.state,
+    scope: row.scope ?? undefined,
+    decidedAt: row.decided_at ?? undefined,
+    decider: actor === null || name === null || role === null ? undefined : { actor, name, role },
+    reason: row.reason ?? undefined,
+    votes: row.votes,
+    releasedAt: row.released_at ?? undefined,
+  };
+}

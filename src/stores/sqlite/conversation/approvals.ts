@@ -1,0 +1,203 @@
+import { sql } from "kysely";
+
+import type { Answered, Approval, ApprovalAnswer, Grant } from "../../../domain/approval.ts";
+import type { Lease } from "../../../domain/lease.ts";
+import type { OutgoingDraft } from "../../../domain/message.ts";
+import type { ApprovalStore, GrantedCall } from "../../approval-store.ts";
+import type { Database } from "../database.ts";
+import type { Row } from "../schema/tables.ts";
+import { answerApproval, expireApproval, isOpen, selectApprovals, toApproval } from "./approval-rows.ts";
+import { insertOutgoing } from "./outbox.ts";
+import { runningTurn } from "./turns.ts";
+
+/** A clock that is set back by less than this may have been set right. */
+const clockSlackMs = 60_000;
+
+const isUnrecorded = sql<boolean>`approvals.recorded = 0`;
+
+export class SqliteApprovals implements ApprovalStore {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  async get(code: string): Promise<Approval | undefined> {
+    const row = await this.#database.read((kysely) =>
+      selectApprovals(kysely).where("code", "=", code).executeTakeFirst(),
+    );
+    return row && toApproval(row);
+  }
+
+  async ofTurn(turn: string): Promise<Approval[]> {
+    const rows = await this.#database.read((kysely) =>
+      selectApprovals(kysely).where("turn", "=", turn).orderBy("step").orderBy("position").execute(),
+    );
+    return rows.map(toApproval);
+  }
+
+  async ofStep(step: number): Promise<Approval[]> {
+    const rows = await this.#database.read((kysely) =>
+      selectApprovals(kysely).where("step", "=", step).orderBy("position").execute(),
+    );
+    return rows.map(toApproval);
+  }
+
+  async ofCard(outboxSeq: number): Promise<Approval | undefined> {
+    const row = await this.#database.read((kysely) =>
+      selectApprovals(kysely).where("card", "=", outboxSeq).executeTakeFirst(),
+    );
+    return row && toApproval(row);
+  }
+
+  async list({ group, state, limit }: Parameters<ApprovalStore["list"]>[0]): Promise<Approval[]> {
+    const rows = await this.#database.read((kysely) => {
+      let newest = selectApprovals(kysely).orderBy("card", "desc").limit(limit);
+      if (group !== undefined) newest = newest.where("group_name", "=", group);
+      if (state !== undefined) newest = newest.where("state", "=", state);
+      return newest.execute();
+    });
+    return rows.map(toApproval);
+  }
+
+  async open(): Promise<Approval[]> {
+    const rows = await this.#database.read((kysely) => selectApprovals(kysely).where(isOpen).orderBy("card").execute());
+    return rows.map(toApproval);
+  }
+
+  async openCount(): Promise<number> {
+    const { count } = await this.#database.read((kysely) =>
+      kysely
+        .selectFrom("approvals")
+        .select((select) => select.fn.countAll<number>().as("count"))
+        .where(isOpen)
+        .executeTakeFirstOrThrow(),
+    );
+    return count;
+  }
+
+  decide(answer: ApprovalAnswer, tell: (answered: Answered) => readonly OutgoingDraft[]): Promise<Answered> {
+    return this.#database.write(async (transaction) => {
+      const answered = await answerApproval(transaction, answer);
+      for (const draft of tell(answered)) await insertOutgoing(transaction, draft, answer.at);
+      return answered;
+    });
+  }
+
+  expire(code: string, at: number, outgoing: readonly OutgoingDraft[]): Promise<boolean> {
+    return this.#database.write(async (transaction) => {
+      const row = await selectApprovals(transaction).where("code", "=", code).where(isOpen).executeTakeFirst();
+      if (!row) return false;
+      await expireApproval(transaction, toApproval(row), at);
+      for (const draft of outgoing) await insertOutgoing(transaction, draft, at);
+      return true;
+    });
+  }
+
+  release(step: number, at: number, lease?: Lease): Promise<Approval[] | undefined> {
+    return this.#database.write(async (transaction) => {
+      const rows = await selectApprovals(transaction).where("step", "=", step).orderBy("position").execute();
+      const [first] = rows;
+      if (!first) return undefined;
+      await runningTurn(transaction, first.turn, lease);
+      if (rows.some(({ state, released_at }) => state === "open" || released_at !== null)) return undefined;
+      await transaction.updateTable("approvals").set({ released_at: at }).where("step", "=", step).execute();
+      return rows.map((row) => toApproval({ ...row, released_at: at }));
+    });
+  }
+
+  tellWaiting(turn: string, outgoing: readonly OutgoingDraft[], at: number): Promise<boolean> {
+    return this.#database.write(async (transaction) => {
+      const told = await transaction
+        .updateTable("approvals")
+        .set({ told: 1 })
+        .where("turn", "=", turn)
+        .where("told", "=", 0)
+        .where(isOpen)
+        .returning("code")
+        .execute();
+      if (told.length === 0) return false;
+      for (const draft of outgoing) await insertOutgoing(transaction, draft, at);
+      return true;
+    });
+  }
+
+  async unrecorded(): Promise<Approval[]> {
+    const rows = await this.#database.read((kysely) =>
+      selectApprovals(kysely).where(isUnrecorded).where("state", "<>", "open").orderBy("card").execute(),
+    );
+    return rows.map(toApproval);
+  }
+
+  async recorded(code: string): Promise<void> {
+    await this.#database.write((transaction) =>
+      transaction.updateTable("approvals").set({ recorded: 1 }).where("code", "=", code).execute(),
+    );
+  }
+
+  async grantFor({ group, session, conversation, tool, sha256, now }: GrantedCall): Promise<Grant | undefined> {
+    const rows = await this.#database.read((kysely) =>
+      kysely
+        .selectFrom("grants")
+        .selectAll()
+        .where("group_name", "=", group)
+        .where("sha256", "=", sha256)
+        .where("tool", "=", tool)
+        .where(sql<boolean>`revoked_at is null`)
+        .orderBy("at")
+        .execute(),
+    );
+    const row = rows.find(
+      (grant) =>
+        counts(grant, now) &&
+        (grant.scope !== "session" || (grant.session === session && grant.conversation === conversation)),
+    );
+    return row && toGrant(row);
+  }
+
+  async grants({ group, now }: Parameters<ApprovalStore["grants"]>[0]): Promise<Grant[]> {
+    const rows = await this.#database.read((kysely) => {
+      const newest = kysely
+        .selectFrom("grants")
+        .selectAll()
+        .where(sql<boolean>`revoked_at is null`)
+        .where((where) =>
+          where.or([
+            where("scope", "<>", "session"),
+            where.exists(
+              where
+                .selectFrom("sessions")
+                .select("sessions.id")
+                .whereRef("sessions.id", "=", "grants.session")
+                .whereRef("sessions.conversation", "=", "grants.conversation"),
+            ),
+          ]),
+        )
+        .orderBy("at", "desc");
+      return (group === undefined ? newest : newest.where("group_name", "=", group)).execute();
+    });
+    return rows.filter((row) => counts(row, now)).map(toGrant);
+  }
+
+  async revoke(id: string, at: number): Promise<Grant | undefined> {
+    const row = await this.#database.write((transaction) =>
+      transaction
+        .updateTable("grants")
+        .set({ revoked_at: at })
+        .where("id", "=", id)
+        .where("revoked_at", "is", null)
+        .returningAll()
+        .executeTakeFirst(),
+    );
+    return row && toGrant(row);
+  }
+}
+
+function counts({ at, expires_at }: Row<"grants">, now: number): boolean {
+  return expires_at === null || (now < expires_at && at <= now + clockSlackMs);
+}
+
+function toGrant(row: Row<"grants">): Grant {
+  const { group_name: group, given_by: by, expires_at, revoked_at, ...rest } = row;
+  return { ...rest, group, by, expiresAt: expires_at ?? undefined, revokedAt: revoked_at ?? undefined };
+}

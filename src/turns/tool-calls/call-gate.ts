@@ -1,0 +1,171 @@
+import { digestInput } from "../../approvals/asking.ts";
+import { denialForModel } from "../../approvals/words.ts";
+import type { Approval } from "../../domain/approval.ts";
+import type { ModelAnswer, ToolCall } from "../../domain/model.ts";
+import type { Verdict } from "../../domain/policy.ts";
+import type { Step, StepBody } from "../../domain/turn.ts";
+import type { AgentToolResult } from "../../protocol/messages.ts";
+import { answerStep } from "../steps/answers.ts";
+import type { TurnSteps } from "../steps/turn-steps.ts";
+import { placeOf } from "../turn-options.ts";
+import type { TurnOptions, TurnScope } from "../turn-options.ts";
+import { type DeniedCall, judgeCalls, type JudgedCall, type JudgedCalls } from "./judge-calls.ts";
+import { publishToolCalls } from "./tool-events.ts";
+
+/** An answer with the calls of it that the agent is given. */
+type Given = Pick<ModelAnswer, "text" | "toolCalls">;
+
+/**
+ * Decides which calls of the model's answers reach the agent. Where people have to be asked, none of the answer does before all
+ * of them are decided, and then once: that they are given out is noted before they are.
+ */
+export class CallGate {
+  readonly #scope: TurnScope;
+  readonly #options: TurnOptions;
+  readonly #steps: TurnSteps;
+  /** What the agent was given of the last answer, and its step. */
+  #given: { readonly step: number | undefined; readonly ids: ReadonlySet<string> } = {
+    step: undefined,
+    ids: new Set(),
+  };
+  /** What was not given of it, as people have decided. */
+  #denied: readonly DeniedCall[] = [];
+
+  constructor(scope: TurnScope, options: TurnOptions, steps: TurnSteps) {
+    this.#scope = scope;
+    this.#options = options;
+    this.#steps = steps;
+  }
+
+  /** Was the call of this step given to the agent that works now? */
+  wasGiven(step: number | undefined, callId: string): boolean {
+    return step !== undefined && this.#given.step === step && this.#given.ids.has(callId);
+  }
+
+  /** Stores the answer with what was decided about its calls, and returns those that may run now. `asked`: people were asked. */
+  async judge(answer: ModelAnswer): Promise<readonly ToolCall[] | "asked"> {
+    const tools = await this.#options.toolsOf(this.#scope);
+    const judged = await judgeCalls(answer.toolCalls, tools, (call) => this.#isGranted(call));
+    const { allowed, asked } = judged;
+    const asks = await this.#prepareAsks(asked);
+    const exposure = tools.exposureOf([...allowed, ...asked].map(({ call }) => call));
+    await this.#steps.addNow(answerStep(answer, judged), { exposure, asks });
+    if (asked.length > 0) {
+      await publishToolCalls(this.#scope, this.#options, { ...judged, allowed: [] });
+      this.#options.deliver();
+      this.#options.asked();
+      return "asked";
+    }
+    if (answer.toolCalls.length > 0) await publishToolCalls(this.#scope, this.#options, judged);
+    return this.#give(allowed);
+  }
+
+  /**
+   * What the agent is given of an answer about which people have decided since. `asked`: they have not yet. Undefined for any
+   * other step, and for one whose calls were given out before: nobody knows what became of those.
+   */
+  async release(last: Step | undefined): Promise<Given | "asked" | undefined> {
+    if (last?.body.kind !== "model" || last.body.asked === undefined) return undefined;
+    const { store, clock } = this.#options;
+    const before = await store.approvals.ofStep(last.seq);
+    if (before.some(({ state }) => state === "open")) return "asked";
+    if (before.every(({ releasedAt }) => releasedAt !== undefined)) return undefined;
+    const { answer } = last.body;
+    const judged = await this.#decided(last.body, before);
+    for (const approval of before) await this.#publishUse(judged.allowed, approval);
+    await publishToolCalls(this.#scope, this.#options, judged);
+    // From here on the calls have begun: after a crash nobody knows what became of them.
+    const released = await store.approvals.release(last.seq, clock.now(), this.#scope.lease);
+    if (!released) return undefined;
+    this.#denied = judged.denied;
+    return { text: answer.text, toolCalls: await this.#give(judged.allowed) };
+  }
+
+  /** Results of the calls of this step that people did not allow. */
+  async denials(last: Step): Promise<readonly AgentToolResult[]> {
+    if (last.body.kind !== "model" || last.body.asked === undefined) return [];
+    const approvals = await this.#options.store.approvals.ofStep(last.seq);
+    const byPeople = deniedIn(last.body.answer, approvals);
+    const results = [...byPeople, ...this.#denied].map(({ call, reason }) => [call.id, reason] as const);
+    return [...new Map(results)].map(([callId, output]) => ({ callId, output, isError: true }));
+  }
+
+  /** Have people allowed all calls like this before? Puts on record that it is used. */
+  async #isGranted(call: ToolCall): Promise<boolean> {
+    const { store, clock, publish } = this.#options;
+    const { group, session, turn } = this.#scope;
+    const { sha256 } = digestInput(call.input);
+    const about = { group: group.name, session: session.id, conversation: turn.conversation, tool: call.name, sha256 };
+    const grant = await store.approvals.grantFor({ ...about, now: clock.now() });
+    if (!grant) return false;
+    const { code, scope, id, by } = grant;
+    const data = { code, call: call.id, tool: call.name, sha256, scope, grant: id, by };
+    await publish({ type: "approval.used", ...placeOf(this.#scope), actor: "host", data });
+    return true;
+  }
+
+  async #prepareAsks(asked: readonly JudgedCall[]) {
+    const { group, turn } = this.#scope;
+    const asks = [];
+    for (const one of asked) {
+      const ask = await this.#options.askPeople(group, turn.id, one);
+      const { code, call, tool, sha256, risk, rule, asker, approvers, quorum, expiresAt } = ask.approval;
+      const data = { code, call, tool, sha256, risk, rule, asker: asker.id, approvers, quorum, expiresAt };
+      await this.#options.publish({ type: "approval.asked", ...placeOf(this.#scope), actor: "model", data });
+      asks.push(ask);
+    }
+    return asks;
+  }
+
+  /** What may run, exactly as it was shown, and what may not. What the rules say by now is not asked again: people have decided. */
+  async #decided(
+    { answer, denied, verdicts = [] }: Extract<StepBody, { kind: "model" }>,
+    approvals: readonly Approval[],
+  ): Promise<JudgedCalls> {
+    const tools = await this.#options.toolsOf(this.#scope);
+    const refused = new Set(denied.map(({ callId }) => callId));
+    const byCall = new Map(approvals.map((approval) => [approval.call, approval]));
+    const byPeople = new Map(deniedIn(answer, approvals).map(({ call, reason }) => [call.id, reason]));
+    const allowed: JudgedCall[] = [];
+    const deniedNow: DeniedCall[] = [];
+    for (const call of answer.toolCalls.filter(({ id }) => !refused.has(id))) {
+      const verdict = verdicts.find(({ callId }) => callId === call.id) ?? unknownVerdict;
+      const reason = byPeople.get(call.id) ?? mismatch(call, byCall.get(call.id));
+      if (reason === undefined) allowed.push({ call, verdict });
+      else deniedNow.push({ call, verdict, reason });
+    }
+    return { allowed, asked: [], denied: deniedNow, origins: (await tools.provenance()).origins };
+  }
+
+  async #publishUse(allowed: readonly JudgedCall[], approval: Approval): Promise<void> {
+    const { code, call, tool, sha256, scope = "once", decider } = approval;
+    if (!allowed.some((one) => one.call.id === call)) return;
+    const data = { code, call, tool, sha256, scope, grant: undefined, by: decider?.actor ?? "host" };
+    await this.#options.publish({ type: "approval.used", ...placeOf(this.#scope), actor: "host", data });
+  }
+
+  async #give(allowed: readonly JudgedCall[]): Promise<ToolCall[]> {
+    const step = (await this.#steps.last())?.seq;
+    this.#given = { step, ids: new Set(allowed.map(({ call }) => call.id)) };
+    return allowed.map(({ call }) => call);
+  }
+}
+
+/** Of a step that was stored without verdicts. */
+const unknownVerdict: Verdict = { action: "ask", risk: "high", rule: "unknown" };
+
+function deniedIn(
+  answer: ModelAnswer,
+  approvals: readonly Approval[],
+): { readonly call: ToolCall; readonly reason: string }[] {
+  return approvals.flatMap((approval) => {
+    const call = answer.toolCalls.find(({ id }) => id === approval.call);
+    return call && approval.state !== "allowed" ? [{ call, reason: denialForModel(approval) }] : [];
+  });
+}
+
+/** Why a call is not the one that people have seen. */
+function mismatch(call: ToolCall, approval: Approval | undefined): string | undefined {
+  const isSame = !approval || (approval.tool === call.name && approval.sha256 === digestInput(call.input).sha256);
+  return isSame ? undefined : "It is not what people have allowed.";
+}

@@ -1,0 +1,317 @@
+import { expect, test } from "vitest";
+
+import type { ApprovalAnswer, NewApproval } from "../../src/domain/approval.ts";
+import type { NewStep, Store } from "../../src/stores/store.ts";
+import {
+  draft,
+  finished,
+  inChat,
+  insertCommand,
+  type OpenStore,
+  type Restartable,
+  restartableStore,
+  runningTurn,
+  step,
+  stopping,
+} from "./store-setup.ts";
+
+const hourMs = 3_600_000;
+
+function ask(code: string, more: Partial<NewApproval> = {}): NewApproval {
+  return {
+    code,
+    call: `call-${code}`,
+    tool: "shell",
+    input: '{"command":"git push"}',
+    sha256: "push",
+    risk: "high",
+    rule: "policy.tools.shell",
+    asker: { id: "terminal:ann", name: "Ann", role: "member" },
+    approvers: "admin",
+    quorum: 1,
+    askedAt: 100,
+    expiresAt: 100 + hourMs,
+    ...more,
+  };
+}
+
+function answer(code: string, more: Partial<ApprovalAnswer> = {}): ApprovalAnswer {
+  const bob = { person: "terminal:bob", actor: "member:bob", name: "Bob", role: "admin" } as const;
+  return { code, allow: true, scope: "once", by: bob, at: 200, ...more };
+}
+
+function by(person: string): ApprovalAnswer["by"] {
+  return { person, actor: `member:${person}`, name: person, role: "admin" };
+}
+
+function asking(...asks: NewApproval[]): NewStep {
+  const toolCalls = asks.map(({ call, tool }) => ({ id: call, name: tool, input: { command: "git push" } }));
+  const usage = { inputTokens: 1, cachedInputTokens: 0, outputTokens: 1 };
+  const model = { text: "", toolCalls, stop: "tool-calls", usage, model: "m" } as const;
+  return {
+    body: { kind: "model", answer: model, denied: [] },
+    tokens: 7,
+    at: 100,
+    asks: asks.map((approval) => ({
+      approval,
+      card: draft(`May I? ${approval.code}`, { kind: "notice", inReplyTo: [], turn: "t" }),
+    })),
+  };
+}
+
+const silent = () => [];
+
+/** Answers by a command, and says what came of it. */
+function answering(text: string, allow: boolean): Parameters<Store["interventions"]["carryOut"]>[1] {
+  return {
+    at: 200,
+    stops: false,
+    answers: answer("AAA", { allow }),
+    tell: ({ answered }) => ({
+      reason: "",
+      lastStep: step(""),
+      outgoing: [draft(`${text}: ${answered?.outcome}`)],
+    }),
+  };
+}
+
+const givingUp = { reason: "Too old.", lastStep: step("old"), outgoing: [] };
+
+/** A store with a running turn `t` that has asked these. */
+async function openAsking(open: OpenStore, ...asks: NewApproval[]): Promise<Restartable & { readonly step: number }> {
+  const home = await restartableStore(open);
+  await runningTurn(home.store);
+  const { seq } = await home.store.turns.addStep("t", asking(...asks));
+  return Object.assign(home, { step: seq });
+}
+
+async function codesOf(store: Store): Promise<string[]> {
+  return (await store.approvals.open()).map(({ code }) => code);
+}
+
+/** Calls that people are asked about: asked with their step, answered once, given to the agent once. */
+export function testApprovals(open: OpenStore): void {
+  test("what is asked is open with its step and its card, and survives a restart", async () => {
+    await using home = await openAsking(open, ask("AAA"), ask("BBB", { quorum: 2 }));
+
+    const store = await home.restart();
+
+    expect(await store.approvals.get("BBB")).toEqual({
+      ...ask("BBB", { quorum: 2 }),
+      group: "family",
+      channel: "terminal",
+      chat: "chat",
+      session: expect.any(String),
+      conversation: 1,
+      turn: "t",
+      step: home.step,
+      state: "open",
+      scope: undefined,
+      decidedAt: undefined,
+      decider: undefined,
+      reason: undefined,
+      votes: 0,
+      releasedAt: undefined,
+    });
+    expect(await codesOf(store)).toEqual(["AAA", "BBB"]);
+    expect(await store.approvals.openCount()).toBe(2);
+    const cards = await store.outbox.unsent(10);
+    expect(cards.map(({ text }) => text)).toEqual(["May I? AAA", "May I? BBB"]);
+    expect(await store.approvals.ofCard(cards[1]?.seq ?? 0)).toMatchObject({ code: "BBB" });
+    expect(await store.approvals.get("CCC")).toBeUndefined();
+  });
+
+  test("a code that was used before opens nothing: neither its step nor its card is there", async () => {
+    await using home = await openAsking(open, ask("AAA"));
+
+    await expect(home.store.turns.addStep("t", asking(ask("BBB"), ask("AAA", { call: "other" })))).rejects.toThrow(
+      "approvals.code",
+    );
+
+    expect((await home.store.turns.lastStep("t"))?.seq).toBe(home.step);
+    expect(await home.store.outbox.unsent(10)).toHaveLength(1);
+    expect(await codesOf(home.store)).toEqual(["AAA"]);
+  });
+
+  test("of two answers at once the first one counts, and only its words are said", async () => {
+    await using home = await openAsking(open, ask("AAA"));
+    const { approvals } = home.store;
+
+    const answered = await Promise.all([
+      approvals.decide(answer("AAA", { allow: false, reason: "no" }), () => [draft("denied")]),
+      approvals.decide(answer("AAA", { by: by("cy") }), ({ outcome }) => (outcome === "settled" ? [] : [draft("yes")])),
+    ]);
+
+    expect(answered.map(({ outcome }) => outcome)).toEqual(["denied", "settled"]);
+    expect(answered[1].approval).toMatchObject({ state: "denied", reason: "no", decider: { name: "Bob" } });
+    expect((await home.store.outbox.unsent(10)).map(({ text }) => text)).toEqual(["May I? AAA", "denied"]);
+    await expect(approvals.decide(answer("ZZZ"), silent)).rejects.toMatchObject({ code: "not_found" });
+  });
+
+  test("as many different people as the rule says have to allow it; one of them denies it; the narrowest scope counts", async () => {
+    await using home = await openAsking(open, ask("AAA", { quorum: 2 }), ask("BBB", { quorum: 2 }));
+    const { approvals } = home.store;
+
+    const first = await approvals.decide(answer("AAA", { by: by("ann"), scope: "always" }), silent);
+    const again = await approvals.decide(answer("AAA", { by: by("ann"), scope: "always" }), silent);
+    const second = await approvals.decide(answer("AAA", { by: by("bob"), scope: "session" }), silent);
+    await approvals.decide(answer("BBB", { by: by("ann") }), silent);
+    const denied = await approvals.decide(answer("BBB", { by: by("bob"), allow: false }), silent);
+
+    expect([first, again, second, denied].map(({ outcome, approval }) => `${outcome} ${approval.votes}`)).toEqual([
+      "counted 1",
+      "counted 1",
+      "allowed 2",
+      "denied 1",
+    ]);
+    expect(second.approval.scope).toBe("session");
+  });
+
+  test("who answers when the time is over is too late; nobody's silence allows anything", async () => {
+    await using home = await openAsking(open, ask("AAA"), ask("BBB"));
+    const { approvals } = home.store;
+
+    const late = await approvals.decide(answer("AAA", { at: 100 + hourMs }), silent);
+    const expired = await approvals.expire("BBB", 100 + hourMs, [draft("nobody answered")]);
+
+    expect(late).toMatchObject({ outcome: "settled", approval: { state: "expired", scope: undefined } });
+    expect(expired).toBe(true);
+    expect(await approvals.expire("AAA", 100 + hourMs, [draft("not said")])).toBe(false);
+    expect((await approvals.decide(answer("BBB"), silent)).outcome).toBe("settled");
+    expect((await home.store.outbox.unsent(10)).map(({ text }) => text)).not.toContain("not said");
+  });
+
+  test("decided calls are given out once, when the last of their answer is decided, by whoever works on the session", async () => {
+    await using home = await openAsking(open, ask("AAA"), ask("BBB"));
+    const { approvals, leases, turns } = home.store;
+    const session = (await turns.get("t"))?.session ?? "";
+    const old = await leases.claim(session, { owner: "one", now: 0, ttlMs: 10 });
+    const lease = await leases.claim(session, { owner: "two", now: 100, ttlMs: 1_000 });
+    await turns.addAttempt("t");
+
+    await approvals.decide(answer("AAA"), silent);
+    const early = await approvals.release(home.step, 300, lease);
+    await approvals.decide(answer("BBB", { allow: false, reason: "not now" }), silent);
+
+    expect(early).toBeUndefined();
+    await expect(approvals.release(home.step, 300, old)).rejects.toMatchObject({ code: "fenced" });
+    expect(await approvals.release(home.step, 300, lease)).toMatchObject([
+      { code: "AAA", state: "allowed", releasedAt: 300 },
+      { code: "BBB", state: "denied", reason: "not now" },
+    ]);
+    expect(await approvals.release(home.step, 301, lease)).toBeUndefined();
+    // Attempts before people looked at it do not count.
+    expect(await turns.addAttempt("t", lease)).toBe(1);
+  });
+
+  test("the end of a turn, also by a command, cancels what it has asked", async () => {
+    await using home = await openAsking(open, ask("AAA"));
+    const { approvals, interventions, turns } = home.store;
+    const stop = await insertCommand(home.store, "stop", "stop");
+
+    await interventions.carryOut(stop, stopping);
+
+    expect(await approvals.get("AAA")).toMatchObject({ state: "cancelled", decidedAt: 95 });
+    expect((await approvals.decide(answer("AAA"), silent)).outcome).toBe("settled");
+    await expect(approvals.release(home.step, 300)).rejects.toMatchObject({ code: "conflict" });
+    await runningTurn(home.store, "u");
+    await turns.addStep("u", asking(ask("UUU")));
+    await turns.finish("u", finished);
+    expect(await approvals.get("UUU")).toMatchObject({ state: "cancelled" });
+  });
+
+  test("an answer that is given by a command takes effect with it, once", async () => {
+    await using home = await openAsking(open, ask("AAA"));
+    const { interventions } = home.store;
+    const first = await insertCommand(home.store, "a1", "approve");
+    const second = await insertCommand(home.store, "a2", "deny");
+
+    await interventions.carryOut(first, answering("approve", true));
+    await interventions.carryOut(first, answering("approve", true));
+    await interventions.carryOut(second, answering("deny", false));
+
+    expect((await home.store.outbox.unsent(10)).map(({ text }) => text).slice(1)).toEqual([
+      "approve: allowed",
+      "deny: settled",
+    ]);
+  });
+
+  test("a turn that waits for people is not given up as old", async () => {
+    await using home = await openAsking(open, ask("AAA"));
+
+    await home.store.interventions.giveUpOld(inChat("family"), { at: 1_000, before: 900, tell: () => givingUp });
+
+    expect(await home.store.turns.get("t")).toMatchObject({ state: "running" });
+  });
+
+  test("that it waits is said once, and what was decided is put on record once", async () => {
+    await using home = await openAsking(open, ask("AAA"), ask("BBB"));
+    const { approvals } = home.store;
+
+    const told = [await approvals.tellWaiting("t", [draft("waits")], 110)];
+    told.push(await approvals.tellWaiting("t", [draft("waits again")], 120));
+    const before = await approvals.unrecorded();
+    await approvals.decide(answer("AAA"), silent);
+    const store = await home.restart();
+    const after = await store.approvals.unrecorded();
+    await store.approvals.recorded("AAA");
+
+    expect(told).toEqual([true, false]);
+    expect(before).toEqual([]);
+    expect(after.map(({ code }) => code)).toEqual(["AAA"]);
+    expect(await store.approvals.unrecorded()).toEqual([]);
+    expect((await store.outbox.unsent(10)).map(({ text }) => text)).not.toContain("waits again");
+  });
+
+  test("what was allowed for longer covers exactly that call, as far as it was meant, until it is revoked", async () => {
+    const asks = [
+      ask("AAA", { sha256: "session" }),
+      ask("BBB", { sha256: "day" }),
+      ask("CCC", { sha256: "always" }),
+      ask("DDD", { sha256: "once" }),
+    ];
+    await using home = await openAsking(open, ...asks);
+    const { store } = home;
+    for (const [index, scope] of (["session", "day", "always", "once"] as const).entries()) {
+      await store.approvals.decide(
+        answer(asks[index]?.code ?? "", { scope, at: 10 * hourMs - 200, by: by("ann") }),
+        () => [],
+      );
+    }
+    const session = (await store.turns.get("t"))?.session ?? "";
+    const call = { group: "family", session, conversation: 1, tool: "shell", now: 200 };
+    const covered = async (more: Partial<typeof call>) => {
+      const found = [];
+      for (const { sha256 } of asks) found.push(await store.approvals.grantFor({ ...call, sha256, ...more }));
+      return found.map((grant) => grant?.scope);
+    };
+
+    // All answers came when the time was over.
+    expect(await covered({})).toEqual([undefined, undefined, undefined, undefined]);
+    await store.turns.addStep("t", asking(...asks.map((one) => ({ ...one, code: `${one.code}2` }))));
+    for (const [index, scope] of (["session", "day", "always", "once"] as const).entries()) {
+      await store.approvals.decide(answer(`${asks[index]?.code}2`, { scope }), silent);
+    }
+
+    expect(await covered({})).toEqual(["session", "day", "always", undefined]);
+    expect(await covered({ tool: "read_file" })).toEqual([undefined, undefined, undefined, undefined]);
+    expect(await covered({ group: "work" })).toEqual([undefined, undefined, undefined, undefined]);
+    expect(await covered({ conversation: 2 })).toEqual([undefined, "day", "always", undefined]);
+    expect(await covered({ session: "other" })).toEqual([undefined, "day", "always", undefined]);
+    expect(await covered({ now: 200 + 24 * hourMs })).toEqual(["session", undefined, "always", undefined]);
+    expect(await covered({ now: 200 - 2 * hourMs })).toEqual(["session", undefined, "always", undefined]);
+    expect((await store.approvals.grants({ now: 200 })).map(({ scope }) => scope).toSorted()).toEqual([
+      "always",
+      "day",
+      "session",
+    ]);
+    const always = (await store.approvals.grants({ group: "family", now: 200 })).find(
+      ({ scope }) => scope === "always",
+    );
+    expect(await store.approvals.revoke(always?.id ?? "", 300)).toMatchObject({ code: "CCC2", revokedAt: 300 });
+    expect(await store.approvals.revoke(always?.id ?? "", 300)).toBeUndefined();
+    const reopened = await home.restart();
+    expect(await reopened.approvals.grantFor({ ...call, sha256: "always" })).toBeUndefined();
+    expect(await reopened.approvals.grantFor({ ...call, sha256: "day" })).toMatchObject({ by: "member:bob" });
+  });
+}

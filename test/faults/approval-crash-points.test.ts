@@ -1,0 +1,84 @@
+import { expect, test, vi } from "vitest";
+
+import { jsonLines } from "../support/crabpot.ts";
+import type { TestHost } from "../support/host.ts";
+import { groupOf, startModelHost } from "../support/model-host.ts";
+import type { ModelScript } from "../support/model-servers/model-server.ts";
+
+/** What a turn passes on its way to the question, */
+const asking = [
+  "before:record.approval-asked",
+  "before:turns.addStep#1",
+  "after:turns.addStep#1",
+  "before:mailbox.cancel",
+  "after:mailbox.cancel",
+];
+/** and from the answer to the command; behind the last two of them nobody knows whether it has run. */
+const answered = [
+  "before:approvals.decide",
+  "after:approvals.decide",
+  "before:record.approval-decided",
+  "after:approvals.recorded",
+  "before:record.approval-used",
+  "before:approvals.release",
+];
+const released = ["after:approvals.release", "before:mailbox.model-response#1", "after:mailbox.model-response#1"];
+const points = [...asking, ...answered, ...released];
+
+const model: ModelScript = (request) => {
+  const [, id = "nothing"] = /group-(\d+)/.exec(groupOf(request)) ?? [];
+  const result = request.toolOutputs.at(-1);
+  if (result !== undefined) return { text: `so: ${result}` };
+  return { toolCalls: [{ name: "shell", input: { command: `echo ${id} >> runs` } }] };
+};
+
+async function openCodes(host: TestHost): Promise<string[]> {
+  return jsonLines((await host.cli("approvals", "list", "--json")).stdout).map(({ code }) => String(code));
+}
+
+/** Answers whatever waits, until the host is gone or nothing does. */
+async function allowAll(host: TestHost): Promise<void> {
+  for (const code of await openCodes(host)) await host.cli("approvals", "allow", code);
+}
+
+test("killed at each point from the question to the command, the host asks on, and runs what was allowed once or not at all", async () => {
+  const groups = points.map((at, index) => ({ at, group: `group-${index}` }));
+  await using running = await startModelHost(model, {
+    groups: Object.fromEntries(groups.map(({ group }) => [group, {}])),
+    config: { policy: { tools: { shell: "ask" } }, sessions: { maxHot: 2 } },
+  });
+  const { host } = running;
+  await host.end("SIGTERM");
+  const missed: string[] = [];
+
+  for (const { at, group } of groups) {
+    host.launch({ CRABPOT_CRASH_AT: at });
+    await host.isReadyWithin(60_000);
+    await host.say(group, "@crab do it").catch(() => undefined);
+    const isAsked = async () => (await openCodes(host)).length > 0;
+    if (!asking.includes(at)) {
+      await vi.waitUntil(isAsked, { timeout: 60_000, interval: 100 });
+      await allowAll(host);
+    }
+    await vi.waitUntil(() => !host.isRunning, { timeout: 30_000, interval: 5 }).catch(() => missed.push(at));
+    await host.end("SIGKILL");
+    await host.boot();
+    const isAnswered = async () => {
+      await allowAll(host);
+      return (await host.replies()).filter((reply) => reply.group === group && reply.text.startsWith("so: ")).length;
+    };
+    await expect.poll(isAnswered, { timeout: 60_000, interval: 200 }).toBe(1);
+    await host.end("SIGTERM");
+  }
+  await host.boot();
+  const runs = await Promise.all(points.map((_at, index) => host.readGroupFile(`group-${index}`, "runs")));
+  const asked = jsonLines((await host.cli("approvals", "list", "--all", "--json")).stdout);
+
+  expect(missed).toEqual([]);
+  // Behind the mark that it was given out nobody knows whether it has run.
+  const isRight = (run: string | undefined, index: number) =>
+    run === `${index}\n` || (run === "" && released.includes(points[index] ?? ""));
+  expect(runs.filter((run, index) => !isRight(run, index))).toEqual([]);
+  expect(asked.filter(({ state }) => state === "open")).toEqual([]);
+  expect(await host.cli("audit", "verify")).toMatchObject({ code: 0 });
+}, 600_000);
