@@ -34,6 +34,10 @@ const entries: Readonly<Record<string, Entry>> = {
     load: async () => (await import("./commands/groups.ts")).addGroupsCommand,
   },
   chats: { summary: "chats that were seen", load: async () => (await import("./commands/chats.ts")).addChatsCommand },
+  pairing: {
+    summary: "people who write directly",
+    load: async () => (await import("./commands/pairing.ts")).addPairingCommand,
+  },
   mounts: {
     summary: "check a group's mounts",
     load: async () => (await import("./commands/mounts.ts")).addMountsCommand,

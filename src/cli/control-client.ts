@@ -16,6 +16,7 @@ import type {
   NewOperatorWork,
   OutboxView,
   Readings,
+  PairingView,
   SessionView,
   StopView,
   TurnLine,
@@ -78,6 +79,17 @@ export class ControlClient implements Readings {
     name: string | undefined,
   ): Promise<{ approved: string; group: string; channel: string; chat: string }> {
     return this.#ask("POST", `/chats/requests/${encodeURIComponent(code)}/approve`, { name });
+  }
+
+  approvePairing(
+    code: string,
+    name: string | undefined,
+  ): Promise<{ approved: string; group: string; channel: string; chat: string }> {
+    return this.#ask("POST", `/pairings/${encodeURIComponent(code)}/approve`, { name });
+  }
+
+  listPairings(): Promise<PairingView[]> {
+    return this.#ask("GET", "/pairings");
   }
 
   denyRequest(code: string): Promise<{ denied: string }> {

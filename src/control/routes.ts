@@ -127,6 +127,23 @@ const routes: readonly Route<never>[] = [
   }),
   route({
     method: "GET",
+    path: "/pairings",
+    operation: "pairing.list",
+    parameters: nothing,
+    run: (host) => host.listPairings(),
+  }),
+  route({
+    method: "POST",
+    path: "/pairings/:code/approve",
+    operation: "pairing.approve",
+    parameters: z.strictObject({ code: name, name: name.optional() }),
+    run: async (host, { code, name: wanted }) => {
+      const group = await host.approvePairing(code, wanted);
+      return { approved: code, group: group.name, channel: group.channel, chat: group.chat };
+    },
+  }),
+  route({
+    method: "GET",
     path: "/sessions",
     operation: "sessions.list",
     parameters: nothing,

@@ -2,7 +2,7 @@ import type { ChannelState, LoginEvent, LoginOptions } from "../channels/channel
 import type { HostEvent } from "../events/event.ts";
 import type { EventQuery } from "../events/read-events.ts";
 import type { ConfigDifferences, ConfigState, ReloadReport } from "../domain/config-state.ts";
-import type { Chat, Group, Trigger } from "../domain/group.ts";
+import type { Chat, Group, RequestState, Trigger } from "../domain/group.ts";
 import type { ModelUsage, StopReason } from "../domain/model.ts";
 import type { OutboxState, OutgoingMessage } from "../domain/message.ts";
 import type { ExecutionPointChange, RefusedMount } from "../domain/mount.ts";
@@ -92,6 +92,20 @@ export interface GroupView extends Group {
   readonly left: boolean | undefined;
   /** When its AGENTS.md was last found to be another one than before, milliseconds since 1970. */
   readonly instructionsChangedAt: number | undefined;
+}
+
+/** Somebody who wrote directly. */
+export interface PairingView {
+  readonly code: string;
+  readonly state: RequestState;
+  readonly channel: string;
+  readonly chat: string;
+  /** As `members` and `people` of the configuration have it. */
+  readonly id: string;
+  /** What they call themselves; anybody may choose any name. */
+  readonly name: string;
+  /** Milliseconds since 1970. */
+  readonly expiresAt: number;
 }
 
 /** A group that is added at run time; what is left out is as in the settings for everybody. Mounts are given only in `config.yaml`. */
@@ -203,6 +217,10 @@ export interface Operations {
   listChats(): Promise<readonly Chat[]>;
   /** Lets a chat in that asked: it becomes a group, of this name or of one like its title. */
   approveRequest(code: string, name: string | undefined): Promise<Group>;
+  /** The same for somebody who wrote directly; `not_found` also for a code whose hour is over. */
+  approvePairing(code: string, name: string | undefined): Promise<Group>;
+  /** Who has got a code that is still valid, and who was denied. */
+  listPairings(): Promise<readonly PairingView[]>;
   /** The chat that asked stays silent. */
   denyRequest(code: string): Promise<void>;
   /** Forgets what a chat asked and how it was answered: it may ask again. */

@@ -88,6 +88,7 @@ export function createHostOperations(context: AppContext, options: HostOperation
     workAdded: () => options.dueWork.changed(),
     nextEvent: (signal) => context.events.next(signal),
     clock,
+    forwardClock: context.forwardClock,
   });
 }
 

@@ -1,6 +1,6 @@
 import { hasTrait } from "../config/adapters.ts";
 import { configuredPeople, deniedBy, membersOf, triggerRole } from "../config/people.ts";
-import { createAccess, type JudgeAccess } from "../people/access.ts";
+import { createAccess, type JudgeHearing } from "../people/hearing.ts";
 import { createRoles, type Roles } from "../people/roles.ts";
 import type { AppContext } from "./context.ts";
 
@@ -15,7 +15,7 @@ export function createRolesOf(context: Pick<AppContext, "config" | "adapters">):
 }
 
 /** The same for who is heard. */
-export function createAccessOf({ config, roles }: Pick<AppContext, "config" | "roles">): JudgeAccess {
+export function createAccessOf({ config, roles }: Pick<AppContext, "config" | "roles">): JudgeHearing {
   return createAccess({
     roles,
     triggerRole: (group) => triggerRole(config, group),

@@ -17,6 +17,7 @@ import type { EventData, Publish } from "../../src/events/event.ts";
 import { startControlServer } from "../../src/control/server.ts";
 import type { LoginEvent } from "../../src/channels/channel.ts";
 import { systemClock } from "../../src/lib/time/clock.ts";
+import { CodeTries } from "../../src/intake/chats/code-tries.ts";
 import { createAdmissions } from "../../src/intake/chats/admissions.ts";
 import { openGroupRegistry } from "../../src/intake/chats/group-registry.ts";
 import { openStore } from "../../src/stores/catalog.ts";
@@ -126,6 +127,9 @@ export async function startControlledHost(home: string): Promise<ControlledHost>
       defaults: groupDefaults(config),
       assistantName: "crab",
       added: () => Promise.resolve(),
+      pairing: () => Promise.resolve(),
+      tries: new CodeTries(store.requests, () => systemClock.now()),
+      now: () => systemClock.now(),
     }),
     engine: () => Promise.resolve({ ok: true, detail: "docker 99" }),
     waitingGroups: () => 0,
@@ -141,6 +145,7 @@ export async function startControlledHost(home: string): Promise<ControlledHost>
     workAdded: () => undefined,
     nextEvent: (signal) => events.next(signal),
     clock: systemClock,
+    forwardClock: systemClock,
   });
   stack.use(
     await startControlServer({

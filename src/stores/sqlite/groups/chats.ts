@@ -85,7 +85,10 @@ function selectChats(kysely: Kysely<Tables>) {
   return kysely
     .selectFrom("chats")
     .leftJoin("chat_requests", (join) =>
-      join.onRef("chat_requests.channel", "=", "chats.channel").onRef("chat_requests.chat", "=", "chats.chat"),
+      join
+        .onRef("chat_requests.channel", "=", "chats.channel")
+        .onRef("chat_requests.chat", "=", "chats.chat")
+        .on("chat_requests.kind", "=", "admission"),
     )
     .selectAll("chats")
     .select(["chat_requests.state as request", "chat_requests.code"]);

@@ -256,6 +256,17 @@ const budgetWarnings = [
    ) strict, without rowid`,
 ];
 
+/* Direct chats ask by a code that is valid for an hour; wrong codes are counted where they were typed. */
+const pairing = [
+  `alter table chat_requests add column kind text not null default 'admission' check (kind in ('admission', 'pairing'))`,
+  `create table code_tries (
+     place text primary key,
+     wrong integer not null,
+     message integer not null,
+     at integer not null
+   ) strict, without rowid`,
+];
+
 /** Every migration by name; names sort in the order in which they run, and a name that was released is never changed. */
 export const migrations: Readonly<Record<string, Migration>> = {
   "0001-initial": { up: (database: Kysely<Tables>) => run(database, initialSchema) },
@@ -279,6 +290,7 @@ export const migrations: Readonly<Record<string, Migration>> = {
   "0019-any-command": { up: (database: Kysely<Tables>) => run(database, anyCommand) },
   "0020-usage-calls": { up: (database: Kysely<Tables>) => run(database, usageCalls) },
   "0021-budget-warnings": { up: (database: Kysely<Tables>) => run(database, budgetWarnings) },
+  "0022-pairing": { up: (database: Kysely<Tables>) => run(database, pairing) },
 };
 
 async function run(database: Kysely<Tables>, statements: readonly string[]): Promise<void> {
