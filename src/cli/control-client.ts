@@ -17,6 +17,7 @@ import type {
   OutboxView,
   Readings,
   PairingView,
+  PersonView,
   SessionView,
   StopView,
   TurnLine,
@@ -86,6 +87,10 @@ export class ControlClient implements Readings {
     name: string | undefined,
   ): Promise<{ approved: string; group: string; channel: string; chat: string }> {
     return this.#ask("POST", `/pairings/${encodeURIComponent(code)}/approve`, { name });
+  }
+
+  listPeople(group: string | undefined): Promise<PersonView[]> {
+    return this.#ask("GET", `/people${group === undefined ? "" : `?group=${encodeURIComponent(group)}`}`);
   }
 
   listPairings(): Promise<PairingView[]> {

@@ -94,6 +94,13 @@ const routes: readonly Route<never>[] = [
       return { removed: parameters.name };
     },
   }),
+  route({
+    method: "GET",
+    path: "/people",
+    operation: "people.list",
+    parameters: z.strictObject({ group: name.optional() }),
+    run: (host, { group }) => host.listPeople(group),
+  }),
   route({ method: "GET", path: "/chats", operation: "chats", parameters: nothing, run: (host) => host.listChats() }),
   route({
     method: "POST",

@@ -57,6 +57,7 @@ export interface OperationOptions {
   readonly groupDefaults: { readonly policy: ToolPolicy; readonly budget: BudgetLimits };
   readonly routes: readonly string[];
   readonly costOf: ReadingOptions["costOf"];
+  readonly people: ReadingOptions["people"];
   /** What all groups together may spend in a day. */
   readonly totalUsdPerDay: number | undefined;
   readonly pool: { list(): HotContainerView[]; stop(session: string, reason: string): Promise<boolean> };

@@ -7,6 +7,7 @@ import type { ModelUsage, StopReason } from "../domain/model.ts";
 import type { OutboxState, OutgoingMessage } from "../domain/message.ts";
 import type { ExecutionPointChange, RefusedMount } from "../domain/mount.ts";
 import type { HotContainerView, SessionKind } from "../domain/session.ts";
+import type { Role } from "../domain/role.ts";
 import type { Turn, TurnState, TurnTimes } from "../domain/turn.ts";
 import type { UsageBy, UsageSum } from "../domain/usage.ts";
 import type { Work, WorkState } from "../domain/work.ts";
@@ -88,10 +89,28 @@ export interface ChannelView extends ChannelState {
 
 /** A group with what its platform says of its chat. */
 export interface GroupView extends Group {
+  /** From which role on somebody may set its agent to work. */
+  readonly triggerRole: Role;
+  /** Roles that are given there by id, and to all others. */
+  readonly members: { readonly default?: Role | undefined; readonly [key: string]: Role | undefined };
   readonly title: string | undefined;
   readonly left: boolean | undefined;
   /** When its AGENTS.md was last found to be another one than before, milliseconds since 1970. */
   readonly instructionsChangedAt: number | undefined;
+}
+
+/** Somebody in a group. */
+export interface PersonView {
+  /** As `members` and `people` of the configuration have it. */
+  readonly id: string;
+  /** What they call themselves; undefined for somebody who has not written there. */
+  readonly name: string | undefined;
+  /** What the configuration calls them. */
+  readonly person: string | undefined;
+  readonly group: string;
+  readonly role: Role;
+  /** What gives them the role. */
+  readonly why: string;
 }
 
 /** Somebody who wrote directly. */
@@ -200,7 +219,15 @@ export type WorkView = Work;
 /** What an operator can look at also when no host runs. */
 export type Readings = Pick<
   Operations,
-  "listGroups" | "listChats" | "listSessions" | "listTurns" | "showTurn" | "listOutbox" | "usage" | "listWork"
+  | "listGroups"
+  | "listChats"
+  | "listSessions"
+  | "listTurns"
+  | "showTurn"
+  | "listOutbox"
+  | "usage"
+  | "listWork"
+  | "listPeople"
 >;
 
 /** What an operator can ask of a running host. Rejects with AppErrors: `not_found`, `conflict`, `bad_input`. */
@@ -214,6 +241,8 @@ export interface Operations {
   listGroups(): Promise<readonly GroupView[]>;
   addGroup(group: NewGroup): Promise<Group>;
   removeGroup(name: string): Promise<void>;
+  /** In all groups, or in this one. */
+  listPeople(group: string | undefined): Promise<readonly PersonView[]>;
   listChats(): Promise<readonly Chat[]>;
   /** Lets a chat in that asked: it becomes a group, of this name or of one like its title. */
   approveRequest(code: string, name: string | undefined): Promise<Group>;

@@ -24,6 +24,8 @@ export interface ChatStore {
   list(): Promise<Chat[]>;
   /** Notes the member's newest name. */
   memberSeen(group: string, sender: { id: string; name: string }, at: number): Promise<void>;
+  /** Who has written in the group, with their newest names, those seen last first; at most 1,000. */
+  members(group: string): Promise<Sender[]>;
 }
 
 /** Chats that ask to become groups. */

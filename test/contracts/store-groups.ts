@@ -71,8 +71,15 @@ export function testGroupsAndChats(open: OpenStore): void {
     await chats.seen({ channel: "whatsapp", chat: "b", group: undefined, at: 40 });
     await chats.memberSeen("family", { id: "ann", name: "Ann" }, 10);
     await chats.memberSeen("family", { id: "ann", name: "Anna" }, 20);
+    await chats.memberSeen("family", { id: "ben", name: "Ben" }, 30);
+    await chats.memberSeen("work", { id: "joe", name: "Joe" }, 40);
 
     const store = await home.restart();
+
+    expect(await store.chats.members("family")).toEqual([
+      { id: "ben", name: "Ben" },
+      { id: "ann", name: "Anna" },
+    ]);
 
     expect(await store.chats.list()).toEqual([
       { channel: "whatsapp", chat: "b", group: undefined, firstSeenAt: 40, lastSeenAt: 40, messages: 1 },

@@ -18,6 +18,7 @@ import { startControlServer } from "../../src/control/server.ts";
 import type { LoginEvent } from "../../src/channels/channel.ts";
 import { systemClock } from "../../src/lib/time/clock.ts";
 import { CodeTries } from "../../src/intake/chats/code-tries.ts";
+import { createPeopleView } from "../../src/wiring/people.ts";
 import { createAdmissions } from "../../src/intake/chats/admissions.ts";
 import { openGroupRegistry } from "../../src/intake/chats/group-registry.ts";
 import { openStore } from "../../src/stores/catalog.ts";
@@ -115,6 +116,7 @@ export async function startControlledHost(home: string): Promise<ControlledHost>
     routes: ["main"],
     costOf: (_model, usage) => usage.outputTokens / 1_000,
     totalUsdPerDay: 5,
+    people: createPeopleView({ config, adapters: builtInAdapters }),
     pool,
     channels: [terminal, new LinkedChannel()],
     isConfigured: (name) => Object.hasOwn(config.channels, name),

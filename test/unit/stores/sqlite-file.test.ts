@@ -258,6 +258,7 @@ test("no question to the store reads a whole table that grows with time", async 
   await store.requests.open(request, { limits: { open: 1, openOfSender: 1, perHour: 1, lifetimeMs: 1 }, outgoing: [] });
   await store.requests.get("CODE");
   await store.requests.waiting(1);
+  await store.chats.members("family");
   await store.requests.pairings();
   await store.requests.noteTry({ place: "fake:home", message: 1, at: 1 });
   await store.requests.tries("fake:home");
