@@ -112,6 +112,13 @@ const routes: readonly Route<never>[] = [
       cleared: await host.clearFolderOrigins(parameters.name, parameters.origin),
     }),
   }),
+  route({
+    method: "GET",
+    path: "/people",
+    operation: "people.list",
+    parameters: z.strictObject({ group: name.optional() }),
+    run: (host, { group }) => host.listPeople(group),
+  }),
   route({ method: "GET", path: "/chats", operation: "chats", parameters: nothing, run: (host) => host.listChats() }),
   route({
     method: "POST",
@@ -141,6 +148,23 @@ const routes: readonly Route<never>[] = [
     run: async (host, { code }) => {
       await host.forgetRequest(code);
       return { forgotten: code };
+    },
+  }),
+  route({
+    method: "GET",
+    path: "/pairings",
+    operation: "pairing.list",
+    parameters: nothing,
+    run: (host) => host.listPairings(),
+  }),
+  route({
+    method: "POST",
+    path: "/pairings/:code/approve",
+    operation: "pairing.approve",
+    parameters: z.strictObject({ code: name, name: name.optional() }),
+    run: async (host, { code, name: wanted }) => {
+      const group = await host.approvePairing(code, wanted);
+      return { approved: code, group: group.name, channel: group.channel, chat: group.chat };
     },
   }),
   route({

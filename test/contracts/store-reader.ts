@@ -26,7 +26,7 @@ async function everything(reader: Omit<StoreReader, typeof Symbol.asyncDispose>)
   return {
     ofTurn: await reader.messages.ofTurn("t"),
     withSeqs: await reader.messages.withSeqs([1]),
-    members: await reader.chats.members(),
+    members: await reader.chats.allMembers(),
     waiting: await reader.messages.waitingByGroup(),
     groups: [await reader.groups.list(), await reader.groups.folders(), await reader.groups.folder("family")],
     chats: [await reader.chats.list(), await reader.chats.get("terminal", "chat")],

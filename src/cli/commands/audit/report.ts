@@ -99,7 +99,7 @@ async function openStore({ paths, streams }: CommandContext, { texts }: ReportCo
 }
 
 async function readNames(store: StoreReader | undefined): Promise<ReadonlyMap<string, string>> {
-  const members = (await store?.chats.members()) ?? [];
+  const members = (await store?.chats.allMembers()) ?? [];
   return new Map(members.map(({ group, id, name }) => [`${group}\n${id}`, name]));
 }
 
