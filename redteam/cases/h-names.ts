@@ -54,9 +54,10 @@ export const attacks: readonly Attack[] = [
       const odd: string[] = [];
       for (const [index, name] of names.entries()) {
         const script = stage.model.prepare({ rounds: [[{ name: "shell", input: { command: "sleep 3" } }]] });
-        const { id } = await stage.say("red", `@crab ${script}`);
+        const mallory = `mallory-h12-${index}`;
+        const { id } = await stage.say("red", `@crab ${script}`, { sender: { id: mallory, name: "Mallory" } });
         await untilTurn(stage, id);
-        await stage.say("red", "/stop", { sender: { id: `mallory-h12-${index}`, name } });
+        await stage.say("red", "/stop", { sender: { id: mallory, name } });
         const { text } = await stage.replyWhere((reply) => reply.inReplyTo.includes(id));
         const { output } = await stage.command("turns", "list", "--group", "red", "--json", "--limit", "1");
         const turn = (JSON.parse(output) as { id: string }).id;
