@@ -5,8 +5,8 @@ import * as z from "zod";
 
 import { AppError, toError } from "../lib/app-error.ts";
 import type { Publish } from "../events/event.ts";
-import type { LoginEvent } from "../channels/channel.ts";
 import type { Operations } from "../operations/operations.ts";
+import { asLines, firstOf } from "./json-lines.ts";
 
 export interface RouteOptions {
   readonly operations: Operations;
@@ -111,6 +111,13 @@ const routes: readonly Route<never>[] = [
       cleared: await host.clearFolderOrigins(parameters.name, parameters.origin),
     }),
   }),
+  route({
+    method: "GET",
+    path: "/people",
+    operation: "people.list",
+    parameters: z.strictObject({ group: name.optional() }),
+    run: (host, { group }) => host.listPeople(group),
+  }),
   route({ method: "GET", path: "/chats", operation: "chats", parameters: nothing, run: (host) => host.listChats() }),
   route({
     method: "POST",
@@ -140,6 +147,23 @@ const routes: readonly Route<never>[] = [
     run: async (host, { code }) => {
       await host.forgetRequest(code);
       return { forgotten: code };
+    },
+  }),
+  route({
+    method: "GET",
+    path: "/pairings",
+    operation: "pairing.list",
+    parameters: nothing,
+    run: (host) => host.listPairings(),
+  }),
+  route({
+    method: "POST",
+    path: "/pairings/:code/approve",
+    operation: "pairing.approve",
+    parameters: z.strictObject({ code: name, name: name.optional() }),
+    run: async (host, { code, name: wanted }) => {
+      const group = await host.approvePairing(code, wanted);
+      return { approved: code, group: group.name, channel: group.channel, chat: group.chat };
     },
   }),
   route({
@@ -363,22 +387,4 @@ function describe(error: Error): { status: number; code: string; message: string
   const status = "statusCode" in error && typeof error.statusCode === "number" ? error.statusCode : 500;
   if (status < 500) return { status, code: "bad_input", message: error.message };
   return { status: 500, code: "failed", message: "The host failed to do this; its log says why." };
-}
-
-/** No more than a few are ready before somebody reads them. */
-function asLines(values: AsyncIterable<unknown>): Readable {
-  async function* lines(): AsyncGenerator<string> {
-    for await (const value of values) yield `${JSON.stringify(value)}\n`;
-  }
-  return Readable.from(lines());
-}
-
-/** Waits for the first event, so that "there is no such channel" is an answer of its own, then sends lines as they come. */
-async function firstOf(events: AsyncIterable<LoginEvent>): Promise<Readable> {
-  const iterator = events[Symbol.asyncIterator]();
-  const first = await iterator.next();
-  async function* lines(): AsyncGenerator<string> {
-    for (let next = first; next.done !== true; next = await iterator.next()) yield `${JSON.stringify(next.value)}\n`;
-  }
-  return Readable.from(lines());
 }

@@ -13,7 +13,14 @@ import { utcDay } from "../lib/time/utc-day.ts";
 import type { Store } from "../stores/store.ts";
 import { retryOutbox, send } from "./outbox.ts";
 import { createReadings, findTurn, type ReadingOptions, requireGroup } from "./readings.ts";
-import { type RequestAnswers, approveRequest, denyRequest, forgetRequest } from "./requests.ts";
+import {
+  type RequestAnswers,
+  approvePairing,
+  approveRequest,
+  denyRequest,
+  forgetRequest,
+  listPairings,
+} from "./requests.ts";
 import { resolveId } from "./resolve-id.ts";
 import { listWaiting } from "./waiting.ts";
 import { addWork, dropWork } from "./work.ts";
@@ -34,7 +41,7 @@ export interface OperationOptions {
     readonly maxHot: number | undefined;
   };
   readonly store: ReadingOptions["store"] & {
-    readonly requests: Pick<Store["requests"], "waiting" | "get" | "settle" | "forget">;
+    readonly requests: Pick<Store["requests"], "waiting" | "get" | "settle" | "forget" | "pairings">;
     readonly sessions: Pick<Store["sessions"], "open">;
     readonly work: Pick<Store["work"], "add" | "drop" | "get" | "idsBeginningWith">;
     readonly turns: { running(): Promise<Turn[]> };
@@ -53,6 +60,7 @@ export interface OperationOptions {
   readonly groupDefaults: { readonly budget: BudgetLimits };
   readonly routes: readonly string[];
   readonly costOf: ReadingOptions["costOf"];
+  readonly people: ReadingOptions["people"];
   /** What all groups together may spend in a day. */
   readonly totalUsdPerDay: number | undefined;
   readonly pool: { list(): HotContainerView[]; stop(session: string, reason: string): Promise<boolean> };
@@ -82,6 +90,8 @@ export interface OperationOptions {
   /** Resolves when the next event has been stored, or at the signal. */
   readonly nextEvent: (signal: AbortSignal) => Promise<void>;
   readonly clock: Clock;
+  /** For codes that are over some day: never goes back. */
+  readonly forwardClock: Pick<Clock, "now">;
 }
 
 export function createOperations(options: OperationOptions): Operations {
@@ -100,6 +110,8 @@ export function createOperations(options: OperationOptions): Operations {
     removeGroup: (name) => removeGroup(options, name),
     clearFolderOrigins: (name, origin) => clearFolderOrigins(options, name, origin),
     approveRequest: (code, name) => approveRequest(options, code, name),
+    approvePairing: (code, name) => approvePairing(options, code, name),
+    listPairings: () => listPairings(options),
     denyRequest: (code) => denyRequest(options, code),
     forgetRequest: (code) => forgetRequest(options, code),
     stopSession: (target) => stopSession(options, target),
@@ -124,7 +136,7 @@ async function status(options: OperationOptions): Promise<HostStatus> {
     store.outbox.counts(),
     store.usage.ofDay(today),
     options.engine(),
-    store.requests.waiting(),
+    store.requests.waiting(options.forwardClock.now()),
   ]);
   const hot = options.pool.list();
   const { maxHot, ...facts } = host;

@@ -17,6 +17,8 @@ import type { EventData, Publish } from "../../src/events/event.ts";
 import { startControlServer } from "../../src/control/server.ts";
 import type { LoginEvent } from "../../src/channels/channel.ts";
 import { systemClock } from "../../src/lib/time/clock.ts";
+import { CodeTries } from "../../src/intake/chats/code-tries.ts";
+import { createPeopleView } from "../../src/wiring/people.ts";
 import { createAdmissions } from "../../src/intake/chats/admissions.ts";
 import { openGroupRegistry } from "../../src/intake/chats/group-registry.ts";
 import { openStore } from "../../src/stores/catalog.ts";
@@ -114,6 +116,7 @@ export async function startControlledHost(home: string): Promise<ControlledHost>
     routes: ["main"],
     costOf: (_model, usage) => usage.outputTokens / 1_000,
     totalUsdPerDay: 5,
+    people: createPeopleView({ config, adapters: builtInAdapters }),
     pool,
     channels: [terminal, new LinkedChannel()],
     isConfigured: (name) => Object.hasOwn(config.channels, name),
@@ -127,6 +130,9 @@ export async function startControlledHost(home: string): Promise<ControlledHost>
       isOffered: () => true,
       assistantName: "crab",
       added: () => Promise.resolve(),
+      pairing: () => Promise.resolve(),
+      tries: new CodeTries(store.requests, () => systemClock.now()),
+      now: () => systemClock.now(),
     }),
     engine: () => Promise.resolve({ ok: true, detail: "docker 99" }),
     waitingGroups: () => 0,
@@ -143,6 +149,7 @@ export async function startControlledHost(home: string): Promise<ControlledHost>
     workAdded: () => undefined,
     nextEvent: (signal) => events.next(signal),
     clock: systemClock,
+    forwardClock: systemClock,
   });
   stack.use(
     await startControlServer({

@@ -1,6 +1,6 @@
 import type { Generated, Selectable } from "kysely";
 
-import type { RequestState } from "../../../domain/group.ts";
+import type { RequestKind, RequestState } from "../../../domain/group.ts";
 import type { MessageState, OutboxState, OutgoingKind } from "../../../domain/message.ts";
 import type { SessionKind } from "../../../domain/session.ts";
 import type { TurnState } from "../../../domain/turn.ts";
@@ -45,6 +45,7 @@ interface CommandTable {
 }
 
 interface ChatRequestTable {
+  readonly kind: Generated<RequestKind>;
   readonly code: string;
   readonly channel: string;
   readonly chat: string;
@@ -52,6 +53,13 @@ interface ChatRequestTable {
   readonly sender_id: string;
   readonly sender_name: string;
   readonly state: RequestState;
+  readonly at: number;
+}
+
+interface CodeTriesTable {
+  readonly place: string;
+  readonly wrong: number;
+  readonly message: number;
   readonly at: number;
 }
 
@@ -291,6 +299,7 @@ export interface Tables {
   readonly ordinals: OrdinalTable;
   readonly chats: ChatTable;
   readonly chat_requests: ChatRequestTable;
+  readonly code_tries: CodeTriesTable;
   readonly members: MemberTable;
   readonly sessions: SessionTable;
   readonly offered_tools: OfferedToolsTable;
