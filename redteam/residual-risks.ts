@@ -25,7 +25,7 @@ export const residualRisks: readonly { readonly risk: string; readonly why: stri
     why: "the host looks at its first bytes only; programs in the container read it",
   },
   { risk: "webhooks, web pages, web sockets (H2, I5, I7, I10, J1)", why: "there are none" },
-  { risk: "schedules, approvals, shared memory and skills (B22, G5 to G7, H10, L3)", why: "there are none" },
+  { risk: "schedules, shared memory and skills (B22, G5 to G7, L3)", why: "there are none" },
   {
     risk: "configuration that is reloaded while the host runs (K3)",
     why: "no container can reach the files that it is read from",

@@ -140,8 +140,7 @@ export async function startHost(options: HostOptions, signal?: AbortSignal): Pro
   stack.use(await openControl(context, operations));
   stack.use(createRetention(context));
   addGauges(registry, gaugeSources(context, { guard, containers, work, entrances }));
-  guard.open();
-  stack.defer(() => guard.close());
+  openIntake(guard, stack);
   await startChannels(entrances, { accept, outbox, chats, alert: createAlert(tell) });
   await resume(context, groups, { ...work, ...approvals });
   outbox.wake();
@@ -170,6 +169,11 @@ async function openBase(options: HostOptions, stack: AsyncDisposableStack, serve
   const desk = (): ApprovalDesk | undefined => served.desk;
   const entrances = await buildEntrances(context, stack, { console: options.console, groups, registry, ready, desk });
   return { context, guard, registry, engine, entrances };
+}
+
+function openIntake(guard: IntakeGuard, stack: AsyncDisposableStack): void {
+  guard.open();
+  stack.defer(() => guard.close());
 }
 
 function tellOperator(
