@@ -9,6 +9,7 @@ const checkout = resolve(import.meta.dirname, "..");
 /** Files that hold an interface and nothing that acts: what core folders may know of each other. */
 const interfaces = [
   "src/stores/store.ts",
+  "src/stores/usage-store.ts",
   "src/channels/channel.ts",
   "src/channels/define-channel.ts",
   "src/events/event.ts",

@@ -4,7 +4,8 @@ import type { BudgetLimits, Group, RequestSettlement } from "../domain/group.ts"
 import type { OutgoingDraft } from "../domain/message.ts";
 import type { Role } from "../domain/role.ts";
 import type { Roles, Standing } from "../people/roles.ts";
-import type { PendingCommand, SetAside, UsageStore } from "../stores/store.ts";
+import type { PendingCommand, SetAside } from "../stores/store.ts";
+import type { UsageStore } from "../stores/usage-store.ts";
 
 /** What members can ask of the host in the chat, without the model. */
 export interface ChatCommand {

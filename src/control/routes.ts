@@ -7,6 +7,8 @@ import { AppError, toError } from "../lib/app-error.ts";
 import type { Publish } from "../events/event.ts";
 import { describe, sayWhatIsWrong } from "./faults.ts";
 import { asLines, firstOf } from "./lines.ts";
+import { peopleRoutes } from "./people-routes.ts";
+import { name, nothing, type Route, route } from "./route.ts";
 import type { Operations } from "../operations/operations.ts";
 
 export interface RouteOptions {
@@ -17,22 +19,6 @@ export interface RouteOptions {
   readonly onFault: (error: Error) => void;
 }
 
-interface Route<Parameters> {
-  readonly method: "GET" | "POST" | "DELETE";
-  readonly path: string;
-  readonly operation: string;
-  /** Of path, query and body together; strict. */
-  readonly parameters: z.ZodType<Parameters>;
-  readonly run: (operations: Operations, parameters: Parameters, signal: AbortSignal) => Promise<unknown>;
-}
-
-/** Keeps the types of one route together while routes of different types stand in one list. */
-function route<Parameters>(definition: Route<Parameters>): Route<never> {
-  return definition as unknown as Route<never>;
-}
-
-const name = z.string().min(1).max(256);
-const nothing = z.strictObject({});
 const turnStates = z.enum(["running", "done", "failed", "cancelled"]);
 const outboxStates = z.enum(["queued", "sending", "accepted", "delivered", "uncertain", "dead"]);
 /** The last moment that a date can stand for. */
@@ -41,6 +27,7 @@ const maxDateMs = 8.64e15;
 const wholeText = 1_000_000;
 
 const routes: readonly Route<never>[] = [
+  ...peopleRoutes,
   route({ method: "GET", path: "/status", operation: "status", parameters: nothing, run: (host) => host.status() }),
   route({
     method: "POST",
@@ -93,78 +80,6 @@ const routes: readonly Route<never>[] = [
     run: async (host, parameters) => {
       await host.removeGroup(parameters.name);
       return { removed: parameters.name };
-    },
-  }),
-  route({
-    method: "GET",
-    path: "/groups/:name/origins",
-    operation: "policy.origins",
-    parameters: z.strictObject({ name }),
-    run: (host, parameters) => host.listFolderOrigins(parameters.name),
-  }),
-  route({
-    method: "DELETE",
-    path: "/groups/:name/origins",
-    operation: "policy.clear",
-    parameters: z.strictObject({ name, origin: name.optional() }),
-    run: async (host, parameters) => ({
-      group: parameters.name,
-      cleared: await host.clearFolderOrigins(parameters.name, parameters.origin),
-    }),
-  }),
-  route({
-    method: "GET",
-    path: "/people",
-    operation: "people.list",
-    parameters: z.strictObject({ group: name.optional() }),
-    run: (host, { group }) => host.listPeople(group),
-  }),
-  route({ method: "GET", path: "/chats", operation: "chats", parameters: nothing, run: (host) => host.listChats() }),
-  route({
-    method: "POST",
-    path: "/chats/requests/:code/approve",
-    operation: "chats.approve",
-    parameters: z.strictObject({ code: name, name: name.optional() }),
-    run: async (host, { code, name: wanted }) => {
-      const group = await host.approveRequest(code, wanted);
-      return { approved: code, group: group.name, channel: group.channel, chat: group.chat };
-    },
-  }),
-  route({
-    method: "POST",
-    path: "/chats/requests/:code/deny",
-    operation: "chats.deny",
-    parameters: z.strictObject({ code: name }),
-    run: async (host, { code }) => {
-      await host.denyRequest(code);
-      return { denied: code };
-    },
-  }),
-  route({
-    method: "DELETE",
-    path: "/chats/requests/:code",
-    operation: "chats.forget",
-    parameters: z.strictObject({ code: name }),
-    run: async (host, { code }) => {
-      await host.forgetRequest(code);
-      return { forgotten: code };
-    },
-  }),
-  route({
-    method: "GET",
-    path: "/pairings",
-    operation: "pairing.list",
-    parameters: nothing,
-    run: (host) => host.listPairings(),
-  }),
-  route({
-    method: "POST",
-    path: "/pairings/:code/approve",
-    operation: "pairing.approve",
-    parameters: z.strictObject({ code: name, name: name.optional() }),
-    run: async (host, { code, name: wanted }) => {
-      const group = await host.approvePairing(code, wanted);
-      return { approved: code, group: group.name, channel: group.channel, chat: group.chat };
     },
   }),
   route({
@@ -279,40 +194,6 @@ const routes: readonly Route<never>[] = [
     operation: "work.drop",
     parameters: z.strictObject({ id: name }),
     run: async (host, { id }) => ({ dropped: await host.dropWork(id) }),
-  }),
-  route({
-    method: "GET",
-    path: "/approvals",
-    operation: "approvals.list",
-    parameters: z.strictObject({ group: name.optional(), all: z.literal("true").optional() }),
-    run: (host, { group, all }) => host.listApprovals({ group, all: all === "true" }),
-  }),
-  route({
-    method: "GET",
-    path: "/approvals/:code",
-    operation: "approvals.show",
-    parameters: z.strictObject({ code: name }),
-    run: (host, { code }) => host.showApproval(code),
-  }),
-  route({
-    method: "POST",
-    path: "/approvals/:code",
-    operation: "approvals.answer",
-    parameters: z.strictObject({
-      code: name,
-      decision: z.enum(["allow", "deny"]),
-      scope: z.enum(["once", "session", "day", "always"]).optional(),
-      reason: z.string().max(400).optional(),
-    }),
-    run: (host, { code, decision, scope, reason }) =>
-      host.answerApproval(code, { allow: decision === "allow", scope, reason }),
-  }),
-  route({
-    method: "DELETE",
-    path: "/approvals/:id",
-    operation: "approvals.revoke",
-    parameters: z.strictObject({ id: name }),
-    run: (host, { id }) => host.revokeApproval(id),
   }),
   route({
     method: "GET",

@@ -2,7 +2,7 @@ import type { BudgetLimits } from "../domain/group.ts";
 import { type DayUse, defaultTotalUsd } from "../domain/usage.ts";
 import { AppError } from "../lib/app-error.ts";
 import { utcDay, utcDayEnd } from "../lib/time/utc-day.ts";
-import type { UsageStore } from "../stores/store.ts";
+import type { UsageStore } from "../stores/usage-store.ts";
 import { costUsd, outputTokensOf } from "./capabilities.ts";
 import type { Capability } from "./capabilities.ts";
 

@@ -1,12 +1,5 @@
 import type { Answered, ApprovalAnswer, NewApproval } from "../domain/approval.ts";
-import type {
-  BudgetLimits,
-  Group,
-  GroupChat,
-  GroupFolder,
-  InstructionsState,
-  RequestSettlement,
-} from "../domain/group.ts";
+import type { Group, GroupChat, GroupFolder, InstructionsState, RequestSettlement } from "../domain/group.ts";
 import type {
   IncomingMessage,
   MessageState,
@@ -23,7 +16,6 @@ import type { ModelUsage, ToolDefinition } from "../domain/model.ts";
 import type { ProtectedFileName } from "../domain/protected-file.ts";
 import type { Session, SessionKind } from "../domain/session.ts";
 import type { PacedTurn, Step, StepBody, Turn, TurnState, TurnTimes } from "../domain/turn.ts";
-import type { CallUsage, DayUse, UsageBy, UsageSum } from "../domain/usage.ts";
 import type { NewWork, Work } from "../domain/work.ts";
 import type { ApprovalStore } from "./approval-store.ts";
 import type { BlobStore } from "./blob-store.ts";
@@ -34,6 +26,7 @@ import type { IntakeCharge, IntakeStore } from "./intake-store.ts";
 import type { LeaseStore } from "./lease-store.ts";
 import type { OriginStore } from "./origin-store.ts";
 import type { RetentionStore } from "./retention-store.ts";
+import type { UsageStore } from "./usage-store.ts";
 import type { WorkStore } from "./work-store.ts";
 
 export interface WaitingInGroup {
@@ -319,35 +312,6 @@ export interface OutboxStore {
   withFiles(since: number): Promise<OutgoingMessage[]>;
   /** Those of these rows that are `dead` or `uncertain`, and not pruned, become `queued` with no attempts. Returns their numbers, in order. */
   requeue(seqs: readonly number[], at: number): Promise<number[]>;
-}
-
-/** Day budgets. A reservation counts in full until it is settled; one left open by a crash counts in full for its day. */
-export interface UsageStore {
-  /** Reserves if both the group's and everybody's limits for the day allow it; otherwise says which one does not. */
-  reserve(request: {
-    group: string;
-    day: string;
-    tokens: number;
-    usd: number;
-    groupLimits: BudgetLimits;
-    totalLimits: BudgetLimits;
-  }): Promise<
-    { granted: true; reservation: number } | { granted: false; limit: string; used: number; allowed: number }
-  >;
-  /**
-   * What the call has really used takes the place of the reservation. Returns what is used of the day after that; undefined,
-   * and no effect, for a reservation that was settled before.
-   */
-  settle(reservation: number, used: CallUsage): Promise<DayUse | undefined>;
-  /** True the first time that this is asked of a day's budget. */
-  warnsFirst(day: string, budget: string): Promise<boolean>;
-  ofDay(day: string): Promise<{ group: string; tokens: number; usd: number; calls: number }[]>;
-  /** Settled calls from this day (UTC) on, as far as `until` (that day included) and of one group, where asked; the dearest first, days in order. */
-  sums(
-    by: UsageBy,
-    since: string,
-    within?: { readonly until?: string | undefined; readonly group?: string | undefined },
-  ): Promise<UsageSum[]>;
 }
 
 /** The store's own witness of the audit log, and an index into it. The log itself is files. */

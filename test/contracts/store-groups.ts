@@ -84,7 +84,11 @@ export function testGroupsAndChats(open: OpenStore): void {
       { channel: "whatsapp", chat: "b", group: undefined, firstSeenAt: 40, lastSeenAt: 40, messages: 1 },
       { channel: "whatsapp", chat: "a", group: "family", firstSeenAt: 10, lastSeenAt: 30, messages: 3 },
     ]);
-    expect(await store.chats.allMembers()).toEqual([{ group: "family", id: "ann", name: "Anna" }]);
+    expect(await store.chats.allMembers()).toEqual([
+      { group: "family", id: "ann", name: "Anna" },
+      { group: "family", id: "ben", name: "Ben" },
+      { group: "work", id: "joe", name: "Joe" },
+    ]);
   });
 
   test("what is told of a chat changes only what is told, and counts no message", async () => {

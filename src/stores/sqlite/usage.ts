@@ -2,7 +2,7 @@ import { type RawBuilder, sql, type Transaction } from "kysely";
 
 import type { BudgetLimits } from "../../domain/group.ts";
 import type { CallUsage, DayUse, UsageBy, UsageSum } from "../../domain/usage.ts";
-import type { UsageStore } from "../store.ts";
+import type { UsageStore } from "../usage-store.ts";
 import type { Database } from "./database.ts";
 import type { Tables } from "./schema/tables.ts";
 

@@ -141,13 +141,13 @@ test("/help and /whoami list what the asker may give", async () => {
     ((await rig.give(by, "help")) ?? "").split("\n").flatMap((line) => /^\/(\w+)/.exec(line)?.[1] ?? []);
 
   expect(await listed("guy")).toEqual(["stop", "status", "whoami", "help"]);
-  expect(await listed("zoe")).toEqual(["stop", "new", "status", "whoami", "help", "approve", "deny"]);
-  expect(await listed("ann")).toEqual(["stop", "new", "status", "whoami", "help", "approve", "deny"]);
+  expect(await listed("zoe")).toEqual(["stop", "new", "status", "usage", "whoami", "help", "approve", "deny"]);
+  expect(await listed("ann")).toEqual(["stop", "new", "status", "usage", "whoami", "help", "approve", "deny"]);
   expect(await rig.give("ann", "whoami")).toBe(
     [
       'You are terminal:ann, called "Ann".',
       'Here you are an admin: groups.family.members["terminal:ann"].',
-      "You may ask me, and write /stop, /new, /status, /whoami, /help, /approve, /deny.",
+      "You may ask me, and write /stop, /new, /status, /usage, /whoami, /help, /approve, /deny.",
     ].join("\n"),
   );
   expect(await rig.give("ben-too", "whoami")).toContain(

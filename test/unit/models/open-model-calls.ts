@@ -12,7 +12,7 @@ import type { ModelCall, ModelCalls, ModelCallsOptions } from "../../../src/mode
 import type { NewEvent } from "../../../src/events/event.ts";
 import type { Sleep } from "../../../src/lib/time/sleep.ts";
 import { openStore } from "../../../src/stores/catalog.ts";
-import type { UsageStore } from "../../../src/stores/store.ts";
+import type { UsageStore } from "../../../src/stores/usage-store.ts";
 import { startAnthropicServer } from "../../support/model-servers/anthropic.ts";
 import type { ModelScript, ModelServer } from "../../support/model-servers/model-server.ts";
 import { startOpenAiServer } from "../../support/model-servers/openai.ts";

@@ -46,11 +46,8 @@ export class WorkerProcess implements AsyncDisposable {
     const env = Object.fromEntries(
       workerVariables.flatMap((name) => (variables[name] ? [[name, variables[name]]] : [])),
     );
-    const extension = extname(import.meta.filename);
-    const isSource = extension === ".ts";
     const child = fork(
-      // The built program has all its files in one folder.
-      new URL(isSource ? "../worker.ts" : `worker${extension}`, import.meta.url),
+      new URL(`worker${extname(import.meta.filename)}`, import.meta.url),
       [String(limits.heartbeatMs)],
       {
         env,

@@ -1,0 +1,31 @@
+import type { BudgetLimits } from "../domain/group.ts";
+import type { CallUsage, DayUse, UsageBy, UsageSum } from "../domain/usage.ts";
+
+/** Day budgets. A reservation counts in full until it is settled; one left open by a crash counts in full for its day. */
+export interface UsageStore {
+  /** Reserves if both the group's and everybody's limits for the day allow it; otherwise says which one does not. */
+  reserve(request: {
+    group: string;
+    day: string;
+    tokens: number;
+    usd: number;
+    groupLimits: BudgetLimits;
+    totalLimits: BudgetLimits;
+  }): Promise<
+    { granted: true; reservation: number } | { granted: false; limit: string; used: number; allowed: number }
+  >;
+  /**
+   * What the call has really used takes the place of the reservation. Returns what is used of the day after that; undefined,
+   * and no effect, for a reservation that was settled before.
+   */
+  settle(reservation: number, used: CallUsage): Promise<DayUse | undefined>;
+  /** True the first time that this is asked of a day's budget. */
+  warnsFirst(day: string, budget: string): Promise<boolean>;
+  ofDay(day: string): Promise<{ group: string; tokens: number; usd: number; calls: number }[]>;
+  /** Settled calls from this day (UTC) on, as far as `until` (that day included) and of one group, where asked; the dearest first, days in order. */
+  sums(
+    by: UsageBy,
+    since: string,
+    within?: { readonly until?: string | undefined; readonly group?: string | undefined },
+  ): Promise<UsageSum[]>;
+}
