@@ -36,6 +36,8 @@ export const auditRecords: { readonly [Type in EventType]: Audited<Type> } = {
   "intake.stopped": "intake-stopped",
   "intake.resumed": "intake-resumed",
   "admission.requested": "chat-request",
+  "pairing.requested": "pairing-request",
+  "person.paired": "person-paired",
   "chat.left": "chat-left",
   "group.added": "group-added",
   "group.removed": "group-removed",

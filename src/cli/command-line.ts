@@ -34,6 +34,14 @@ const entries: Readonly<Record<string, Entry>> = {
     load: async () => (await import("./commands/groups.ts")).addGroupsCommand,
   },
   chats: { summary: "chats that were seen", load: async () => (await import("./commands/chats.ts")).addChatsCommand },
+  people: {
+    summary: "who is known, and what they may",
+    load: async () => (await import("./commands/people.ts")).addPeopleCommand,
+  },
+  pairing: {
+    summary: "people who write directly",
+    load: async () => (await import("./commands/pairing.ts")).addPairingCommand,
+  },
   mounts: {
     summary: "check a group's mounts",
     load: async () => (await import("./commands/mounts.ts")).addMountsCommand,

@@ -20,6 +20,8 @@ import type {
   Operations,
   OutboxView,
   Readings,
+  PairingView,
+  PersonView,
   SessionView,
   StopView,
   TurnLine,
@@ -90,6 +92,21 @@ export class ControlClient implements Readings {
     name: string | undefined,
   ): Promise<{ approved: string; group: string; channel: string; chat: string }> {
     return this.#ask("POST", `/chats/requests/${encodeURIComponent(code)}/approve`, { name });
+  }
+
+  approvePairing(
+    code: string,
+    name: string | undefined,
+  ): Promise<{ approved: string; group: string; channel: string; chat: string }> {
+    return this.#ask("POST", `/pairings/${encodeURIComponent(code)}/approve`, { name });
+  }
+
+  listPeople(group: string | undefined): Promise<PersonView[]> {
+    return this.#ask("GET", `/people${group === undefined ? "" : `?group=${encodeURIComponent(group)}`}`);
+  }
+
+  listPairings(): Promise<PairingView[]> {
+    return this.#ask("GET", "/pairings");
   }
 
   denyRequest(code: string): Promise<{ denied: string }> {

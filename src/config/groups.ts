@@ -40,6 +40,18 @@ export function networkOf(config: Config, name: string): GroupNetwork {
   return { allow: [...new Set(entries.map((entry) => entry.host))], allowPrivate, reflects, secrets };
 }
 
+/**
+ * Groups that may have written to a folder of the machine that this one has, too. Whether two names lead to the same folder is known
+ * only where they are mounted, so all count that have a shared folder which they may write to.
+ */
+export function writersOfShared({ groups }: Pick<Config, "groups">, name: string): readonly string[] {
+  const own = Object.hasOwn(groups, name) ? groups[name] : undefined;
+  if (own?.mounts.some(({ shared }) => shared) !== true) return [];
+  return Object.entries(groups).flatMap(([other, { mounts }]) =>
+    other !== name && mounts.some(({ shared, access }) => shared && access === "rw") ? [other] : [],
+  );
+}
+
 /** How often this group's agent may be set to work. Where only the operator talks there are no other programs than the operator's own. */
 export function paceLimits(
   loaded: { readonly config: Config; readonly adapters: Adapters },

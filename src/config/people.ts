@@ -1,4 +1,4 @@
-import type { Members, Person } from "../domain/person.ts";
+import { type MemberId, memberKey, type Members, type Person } from "../domain/person.ts";
 import type { Role } from "../domain/role.ts";
 import type { Config } from "./schema/config.ts";
 
@@ -34,4 +34,9 @@ export function deniedBy(
   const own = group !== undefined && Object.hasOwn(config.groups, group) ? config.groups[group]?.access : undefined;
   if (keys.some((key) => config.access.deny.includes(key))) return "access.deny";
   return keys.some((key) => own?.deny.includes(key)) ? `groups.${group}.access.deny` : undefined;
+}
+
+/** Is this the id of somebody in `people`? */
+export function isKnown({ people }: Pick<Config, "people">, who: MemberId): boolean {
+  return Object.values(people).some(({ ids }) => ids.includes(memberKey(who)));
 }

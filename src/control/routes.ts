@@ -6,8 +6,10 @@ import * as z from "zod";
 import { AppError, toError } from "../lib/app-error.ts";
 import type { Publish } from "../events/event.ts";
 import { describe, sayWhatIsWrong } from "./faults.ts";
-import { asLines, firstOf } from "./lines.ts";
 import type { Operations } from "../operations/operations.ts";
+import { approvalRoutes } from "./approval-routes.ts";
+import { name, type Route, route } from "./route.ts";
+import { asLines, firstOf } from "./json-lines.ts";
 
 export interface RouteOptions {
   readonly operations: Operations;
@@ -17,21 +19,6 @@ export interface RouteOptions {
   readonly onFault: (error: Error) => void;
 }
 
-interface Route<Parameters> {
-  readonly method: "GET" | "POST" | "DELETE";
-  readonly path: string;
-  readonly operation: string;
-  /** Of path, query and body together; strict. */
-  readonly parameters: z.ZodType<Parameters>;
-  readonly run: (operations: Operations, parameters: Parameters, signal: AbortSignal) => Promise<unknown>;
-}
-
-/** Keeps the types of one route together while routes of different types stand in one list. */
-function route<Parameters>(definition: Route<Parameters>): Route<never> {
-  return definition as unknown as Route<never>;
-}
-
-const name = z.string().min(1).max(256);
 const nothing = z.strictObject({});
 const turnStates = z.enum(["running", "done", "failed", "cancelled"]);
 const outboxStates = z.enum(["queued", "sending", "accepted", "delivered", "uncertain", "dead"]);
@@ -112,6 +99,13 @@ const routes: readonly Route<never>[] = [
       cleared: await host.clearFolderOrigins(parameters.name, parameters.origin),
     }),
   }),
+  route({
+    method: "GET",
+    path: "/people",
+    operation: "people.list",
+    parameters: z.strictObject({ group: name.optional() }),
+    run: (host, { group }) => host.listPeople(group),
+  }),
   route({ method: "GET", path: "/chats", operation: "chats", parameters: nothing, run: (host) => host.listChats() }),
   route({
     method: "POST",
@@ -141,6 +135,23 @@ const routes: readonly Route<never>[] = [
     run: async (host, { code }) => {
       await host.forgetRequest(code);
       return { forgotten: code };
+    },
+  }),
+  route({
+    method: "GET",
+    path: "/pairings",
+    operation: "pairing.list",
+    parameters: nothing,
+    run: (host) => host.listPairings(),
+  }),
+  route({
+    method: "POST",
+    path: "/pairings/:code/approve",
+    operation: "pairing.approve",
+    parameters: z.strictObject({ code: name, name: name.optional() }),
+    run: async (host, { code, name: wanted }) => {
+      const group = await host.approvePairing(code, wanted);
+      return { approved: code, group: group.name, channel: group.channel, chat: group.chat };
     },
   }),
   route({
@@ -256,40 +267,7 @@ const routes: readonly Route<never>[] = [
     parameters: z.strictObject({ id: name }),
     run: async (host, { id }) => ({ dropped: await host.dropWork(id) }),
   }),
-  route({
-    method: "GET",
-    path: "/approvals",
-    operation: "approvals.list",
-    parameters: z.strictObject({ group: name.optional(), all: z.literal("true").optional() }),
-    run: (host, { group, all }) => host.listApprovals({ group, all: all === "true" }),
-  }),
-  route({
-    method: "GET",
-    path: "/approvals/:code",
-    operation: "approvals.show",
-    parameters: z.strictObject({ code: name }),
-    run: (host, { code }) => host.showApproval(code),
-  }),
-  route({
-    method: "POST",
-    path: "/approvals/:code",
-    operation: "approvals.answer",
-    parameters: z.strictObject({
-      code: name,
-      decision: z.enum(["allow", "deny"]),
-      scope: z.enum(["once", "session", "day", "always"]).optional(),
-      reason: z.string().max(400).optional(),
-    }),
-    run: (host, { code, decision, scope, reason }) =>
-      host.answerApproval(code, { allow: decision === "allow", scope, reason }),
-  }),
-  route({
-    method: "DELETE",
-    path: "/approvals/:id",
-    operation: "approvals.revoke",
-    parameters: z.strictObject({ id: name }),
-    run: (host, { id }) => host.revokeApproval(id),
-  }),
+  ...approvalRoutes,
   route({
     method: "GET",
     path: "/events",

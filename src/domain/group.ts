@@ -82,8 +82,12 @@ export interface Chat {
 
 export type RequestState = "requested" | "denied";
 
+/** `admission`: a chat of several asks to become a group. `pairing`: somebody writes to us directly; its code is valid for an hour. */
+export type RequestKind = "admission" | "pairing";
+
 /** A chat in which somebody wanted the agent although it is no group. `code` names it in commands. */
 export interface ChatRequest {
+  readonly kind: RequestKind;
   readonly code: string;
   readonly channel: string;
   readonly chat: string;
@@ -93,13 +97,20 @@ export interface ChatRequest {
   readonly at: number;
 }
 
+export const pairingLifetimeMs = 3_600_000;
+
+/** Is the code of this request no longer taken? `now` must never go back. A code from the future was made before the clock was set back. */
+export function isExpired({ kind, at }: Pick<ChatRequest, "kind" | "at">, now: number): boolean {
+  return kind === "pairing" && (now >= at + pairingLifetimeMs || now < at);
+}
+
 /** How the request with this code is answered. */
 export interface RequestSettlement {
   readonly code: string;
   readonly as: "approved" | "denied";
 }
 
-/** Bounds on what strangers can ask for. */
+/** Bounds on what strangers can ask for, by requests of one kind; pairings are counted for each channel by itself. */
 export interface RequestLimits {
   /** Requests that wait for an answer at a time; of one sender. */
   readonly open: number;

@@ -19,6 +19,8 @@ export function sortOrigins(given: Iterable<Origin>): readonly Origin[] {
 export interface Exposure {
   readonly origins: readonly Origin[];
   readonly readsFolder: boolean;
+  /** Groups that may have written to what this one reads besides its own folder. */
+  readonly alsoReads?: readonly string[] | undefined;
   readonly writesFolder: boolean;
 }
 

@@ -22,6 +22,8 @@ export const eventTypes = {
   "intake.stopped": "messages are no longer accepted",
   "intake.resumed": "messages are accepted again",
   "admission.requested": "a chat asks to become a group",
+  "pairing.requested": "somebody who wrote directly has got a code",
+  "person.paired": "the direct chat of somebody is about to become a group",
   "chat.left": "the account is not in a chat any more",
   "group.added": "a chat became a group",
   "group.removed": "a group was removed",

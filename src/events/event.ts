@@ -99,6 +99,10 @@ export interface EventData {
   "intake.stopped": { readonly code: string; readonly reason: string };
   "intake.resumed": { readonly seconds: number };
   "admission.requested": { readonly channel: string; readonly chat: string; readonly code: string };
+  /** Somebody who wrote directly has got a code. */
+  "pairing.requested": { readonly channel: string; readonly chat: string };
+  /** The direct chat of this person is let in; `id` as the channel has it. */
+  "person.paired": { readonly channel: string; readonly chat: string; readonly id: string };
   "chat.left": { readonly channel: string; readonly chat: string };
   "group.added": {
     readonly name: string;

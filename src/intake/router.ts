@@ -9,7 +9,7 @@ import type {
   OutgoingDraft,
   StoredAttachment,
 } from "../domain/message.ts";
-import type { Access, JudgeAccess } from "../people/access.ts";
+import type { Hearing, JudgeHearing } from "../people/hearing.ts";
 import type { Clock } from "../lib/time/clock.ts";
 import { utcDay } from "../lib/time/utc-day.ts";
 import type { Store } from "../stores/store.ts";
@@ -61,7 +61,7 @@ export interface RouterOptions {
   /** A command was stored in this group: carries out what has not been carried out there. Must not reject. */
   readonly runCommands: (group: Group) => Promise<void>;
   /** How far somebody is heard. */
-  readonly access: JudgeAccess;
+  readonly access: JudgeHearing;
   /** Sees that programs do not keep the agent at work. */
   readonly pace?: Pick<TurnPace, "judge" | "settle"> | undefined;
   /** Sends a notice of the host. */
@@ -79,7 +79,7 @@ interface Decision {
   readonly command: string | undefined;
   readonly argument?: string | undefined;
   /** It was meant for the agent or the host, and its sender may not. */
-  readonly refused?: Exclude<Access, { readonly may: "trigger" }> | undefined;
+  readonly refused?: Exclude<Hearing, { readonly may: "trigger" }> | undefined;
 }
 
 const unknownChat: Receipt = { outcome: "unknown-chat" };

@@ -14,7 +14,14 @@ import type { Store } from "../stores/store.ts";
 import { answerApproval, type ApprovalOperationOptions, revokeApproval } from "./approvals.ts";
 import { retryOutbox, send } from "./outbox.ts";
 import { createReadings, findTurn, type ReadingOptions, requireGroup } from "./readings.ts";
-import { type RequestAnswers, approveRequest, denyRequest, forgetRequest } from "./requests.ts";
+import {
+  type RequestAnswers,
+  approvePairing,
+  approveRequest,
+  denyRequest,
+  forgetRequest,
+  listPairings,
+} from "./requests.ts";
 import { resolveId } from "./resolve-id.ts";
 import { listWaiting } from "./waiting.ts";
 import { addWork, dropWork } from "./work.ts";
@@ -35,7 +42,7 @@ export interface OperationOptions {
     readonly maxHot: number | undefined;
   };
   readonly store: ReadingOptions["store"] & {
-    readonly requests: Pick<Store["requests"], "waiting" | "get" | "settle" | "forget">;
+    readonly requests: Pick<Store["requests"], "waiting" | "get" | "settle" | "forget" | "pairings">;
     readonly sessions: Pick<Store["sessions"], "open">;
     readonly work: Pick<Store["work"], "add" | "drop" | "get" | "idsBeginningWith">;
     readonly turns: { running(): Promise<Turn[]> };
@@ -55,6 +62,7 @@ export interface OperationOptions {
   readonly groupDefaults: { readonly budget: BudgetLimits };
   readonly routes: readonly string[];
   readonly costOf: ReadingOptions["costOf"];
+  readonly people: ReadingOptions["people"];
   /** What all groups together may spend in a day. */
   readonly totalUsdPerDay: number | undefined;
   readonly pool: { list(): HotContainerView[]; stop(session: string, reason: string): Promise<boolean> };
@@ -85,6 +93,8 @@ export interface OperationOptions {
   /** Resolves when the next event has been stored, or at the signal. */
   readonly nextEvent: (signal: AbortSignal) => Promise<void>;
   readonly clock: Clock;
+  /** For codes that are over some day: never goes back. */
+  readonly forwardClock: Pick<Clock, "now">;
 }
 
 export function createOperations(options: OperationOptions): Operations {
@@ -103,6 +113,8 @@ export function createOperations(options: OperationOptions): Operations {
     removeGroup: (name) => removeGroup(options, name),
     clearFolderOrigins: (name, origin) => clearFolderOrigins(options, name, origin),
     approveRequest: (code, name) => approveRequest(options, code, name),
+    approvePairing: (code, name) => approvePairing(options, code, name),
+    listPairings: () => listPairings(options),
     denyRequest: (code) => denyRequest(options, code),
     forgetRequest: (code) => forgetRequest(options, code),
     stopSession: (target) => stopSession(options, target),
@@ -129,7 +141,7 @@ async function status(options: OperationOptions): Promise<HostStatus> {
     store.outbox.counts(),
     store.usage.ofDay(today),
     options.engine(),
-    store.requests.waiting(),
+    store.requests.waiting(options.forwardClock.now()),
     store.approvals.openCount(),
   ]);
   const hot = options.pool.list();

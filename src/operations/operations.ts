@@ -3,13 +3,14 @@ import type { ChannelState, LoginEvent, LoginOptions } from "../channels/channel
 import type { HostEvent } from "../events/event.ts";
 import type { EventQuery } from "../events/read-events.ts";
 import type { ConfigDifferences, ConfigState, ReloadReport } from "../domain/config-state.ts";
-import type { Chat, Group, Trigger } from "../domain/group.ts";
+import type { Chat, Group, RequestState, Trigger } from "../domain/group.ts";
 import type { ModelUsage, StopReason } from "../domain/model.ts";
 import type { OutboxState, OutgoingMessage } from "../domain/message.ts";
 import type { ExecutionPointChange, RefusedMount } from "../domain/mount.ts";
 import type { HotContainerView, SessionKind } from "../domain/session.ts";
 import type { FolderOrigin, Origin } from "../domain/origin.ts";
 import type { Action, Risk } from "../domain/policy.ts";
+import type { Role } from "../domain/role.ts";
 import type { Turn, TurnState, TurnTimes } from "../domain/turn.ts";
 import type { UsageBy, UsageSum } from "../domain/usage.ts";
 import type { Work, WorkState } from "../domain/work.ts";
@@ -93,10 +94,42 @@ export interface ChannelView extends ChannelState {
 
 /** A group with what its platform says of its chat. */
 export interface GroupView extends Group {
+  /** From which role on somebody may set its agent to work. */
+  readonly triggerRole: Role;
+  /** Roles that are given there by id, and to all others. */
+  readonly members: { readonly default?: Role | undefined; readonly [key: string]: Role | undefined };
   readonly title: string | undefined;
   readonly left: boolean | undefined;
   /** When its AGENTS.md was last found to be another one than before, milliseconds since 1970. */
   readonly instructionsChangedAt: number | undefined;
+}
+
+/** Somebody in a group. */
+export interface PersonView {
+  /** As `members` and `people` of the configuration have it. */
+  readonly id: string;
+  /** What they call themselves; undefined for somebody who has not written there. */
+  readonly name: string | undefined;
+  /** What the configuration calls them. */
+  readonly person: string | undefined;
+  readonly group: string;
+  readonly role: Role;
+  /** What gives them the role. */
+  readonly why: string;
+}
+
+/** Somebody who wrote directly. */
+export interface PairingView {
+  readonly code: string;
+  readonly state: RequestState;
+  readonly channel: string;
+  readonly chat: string;
+  /** As `members` and `people` of the configuration have it. */
+  readonly id: string;
+  /** What they call themselves; anybody may choose any name. */
+  readonly name: string;
+  /** Milliseconds since 1970. */
+  readonly expiresAt: number;
 }
 
 /** A group that is added at run time; what is left out is as in the settings for everybody. Mounts are given only in `config.yaml`. */
@@ -261,6 +294,7 @@ export type Readings = Pick<
   | "listWork"
   | "listApprovals"
   | "showApproval"
+  | "listPeople"
 >;
 
 /** What an operator can ask of a running host. Rejects with AppErrors: `not_found`, `conflict`, `bad_input`. */
@@ -278,9 +312,15 @@ export interface Operations {
   listFolderOrigins(group: string): Promise<readonly FolderOrigin[]>;
   /** Lets the folder carry this origin no more, or none. Returns those that it carried. Throws `bad_input` for no origin. */
   clearFolderOrigins(group: string, origin: string | undefined): Promise<readonly Origin[]>;
+  /** In all groups, or in this one. */
+  listPeople(group: string | undefined): Promise<readonly PersonView[]>;
   listChats(): Promise<readonly Chat[]>;
   /** Lets a chat in that asked: it becomes a group, of this name or of one like its title. */
   approveRequest(code: string, name: string | undefined): Promise<Group>;
+  /** The same for somebody who wrote directly; `not_found` also for a code whose hour is over. */
+  approvePairing(code: string, name: string | undefined): Promise<Group>;
+  /** Who has got a code that is still valid, and who was denied. */
+  listPairings(): Promise<readonly PairingView[]>;
   /** The chat that asked stays silent. */
   denyRequest(code: string): Promise<void>;
   /** Forgets what a chat asked and how it was answered: it may ask again. */

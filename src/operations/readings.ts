@@ -1,6 +1,7 @@
 import { type Chat, type Group, type GroupFolder, unknownGroup } from "../domain/group.ts";
-import type { StoredMessage } from "../domain/message.ts";
+import type { Sender, StoredMessage } from "../domain/message.ts";
 import type { ModelUsage } from "../domain/model.ts";
+import type { Role } from "../domain/role.ts";
 import type { HotContainerView } from "../domain/session.ts";
 import type { Step, Turn } from "../domain/turn.ts";
 import { AppError } from "../lib/app-error.ts";
@@ -10,6 +11,7 @@ import type { OutboxStore, Store, TurnOutline } from "../stores/store.ts";
 import type { GroupView, Readings, SessionView } from "./operations.ts";
 import { listApprovals, showApproval, viewApproval } from "./approvals.ts";
 import { listOutbox } from "./outbox.ts";
+import { listPeople, type PeopleOptions } from "./people.ts";
 import { resolveId } from "./resolve-id.ts";
 import { lineTurns } from "./turn-lines.ts";
 import { reportTurn } from "./turn-report.ts";
@@ -24,6 +26,7 @@ export interface ReadingOptions extends WaitingOptions {
     readonly chats: {
       list(): Promise<Chat[]>;
       get(channel: string, chat: string): Promise<Chat | undefined>;
+      members(group: string): Promise<readonly Sender[]>;
     };
     readonly sessions: Pick<Store["sessions"], "list">;
     readonly work: Pick<Store["work"], "list">;
@@ -45,6 +48,10 @@ export interface ReadingOptions extends WaitingOptions {
     /** The same groups with what is set for them. Throws where that is not known. */
     settings(): readonly Group[];
   };
+  readonly people: PeopleOptions["people"] & {
+    readonly triggerRole: (group: string) => Role;
+    readonly members: (group: string) => GroupView["members"];
+  };
   readonly pool: { list(): HotContainerView[] };
   readonly clock: Pick<Clock, "now">;
   /** What a model of the routes asks for this, in US dollars; undefined when its price is not known. */
@@ -56,6 +63,7 @@ export function createReadings(options: ReadingOptions): Readings {
   return {
     listGroups: () => listGroups(options),
     listFolderOrigins: async (name) => options.store.origins.ofFolder(requireGroup(options.groups.list(), name).name),
+    listPeople: (group) => listPeople(options, group),
     listChats: () => options.store.chats.list(),
     listSessions: () => listSessions(options),
     listTurns: async ({ group, state, limit }) => {
@@ -84,13 +92,14 @@ export function createReadings(options: ReadingOptions): Readings {
   };
 }
 
-async function listGroups({ groups, store }: ReadingOptions): Promise<GroupView[]> {
+async function listGroups({ groups, store, people }: ReadingOptions): Promise<GroupView[]> {
   const folders = new Map((await groups.folders()).map((folder) => [folder.name, folder]));
   return Promise.all(
     groups.settings().map(async (group) => {
       const chat = await store.chats.get(group.channel, group.chat);
       const instructionsChangedAt = folders.get(group.name)?.instructions?.changedAt;
-      return { ...group, title: chat?.title, left: chat?.left, instructionsChangedAt };
+      const access = { triggerRole: people.triggerRole(group.name), members: people.members(group.name) };
+      return { ...group, ...access, title: chat?.title, left: chat?.left, instructionsChangedAt };
     }),
   );
 }

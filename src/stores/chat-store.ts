@@ -24,6 +24,8 @@ export interface ChatStore {
   list(): Promise<Chat[]>;
   /** Notes the member's newest name. */
   memberSeen(group: string, sender: { id: string; name: string }, at: number): Promise<void>;
+  /** Who has written in the group, with their newest names, those seen last first; at most 1,000. */
+  members(group: string): Promise<Sender[]>;
 }
 
 /** Chats that ask to become groups. */
@@ -39,8 +41,15 @@ export interface RequestStore {
   get(code: string): Promise<ChatRequest | undefined>;
   /** Answers a request and writes these rows, in one transaction. */
   settle(answer: RequestSettlement, outgoing: readonly OutgoingDraft[], at: number): Promise<void>;
-  /** How many wait for an answer. */
-  waiting(): Promise<number>;
+  /** Pairings, the oldest first, those included whose hour is over. */
+  pairings(): Promise<ChatRequest[]>;
+  /** How many wait for an answer at this moment. */
+  waiting(now: number): Promise<number>;
+  /** Wrong codes that were typed at this place, and when the last one was. */
+  tries(place: string): Promise<{ readonly wrong: number; readonly at: number } | undefined>;
+  /** Counts a wrong code; the one that was typed as this message only once. Returns how many there are. */
+  noteTry(tried: { readonly place: string; readonly message: number; readonly at: number }): Promise<number>;
+  forgetTries(place: string): Promise<void>;
   /** The chat has become a group in another way. */
   forget(channel: string, chat: string): Promise<void>;
 }

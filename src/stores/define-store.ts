@@ -19,7 +19,7 @@ export type EventReader = Pick<EventStore, "after" | "before"> & AsyncDisposable
 export interface StoreReader extends AsyncDisposable {
   readonly messages: Pick<Store["messages"], "ofTurn" | "waitingByGroup">;
   readonly groups: Pick<Store["groups"], "folder" | "folders" | "list">;
-  readonly chats: Pick<Store["chats"], "get" | "list">;
+  readonly chats: Pick<Store["chats"], "get" | "list" | "members">;
   readonly sessions: Pick<Store["sessions"], "list">;
   readonly turns: Pick<Store["turns"], "get" | "idsBeginningWith" | "list" | "outlines" | "steps">;
   readonly work: Pick<Store["work"], "list">;

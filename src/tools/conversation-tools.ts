@@ -39,6 +39,8 @@ export interface TurnCircumstances {
   readonly can: { readonly callTools: boolean; readonly seeImages: boolean };
   readonly policy: ToolPolicy;
   readonly provenance: () => Promise<Provenance>;
+  /** Groups that may have written to a folder which this group has, too. */
+  readonly writersOfShared: readonly string[];
 }
 
 interface Conversation {
@@ -63,7 +65,7 @@ export class ConversationTools {
   async of(
     group: Group,
     turn: { readonly session: string; readonly conversation: number },
-    { can, policy, provenance }: TurnCircumstances,
+    { can, policy, provenance, writersOfShared }: TurnCircumstances,
   ): Promise<TurnTools> {
     const { registry, channelCan } = this.#options;
     const audience: Audience = {
@@ -83,7 +85,7 @@ export class ConversationTools {
       get: (name) => registry.get(name),
       provenance: known,
       judge: async (call) => judge(call, { registry, audience, place, provenance: await known(), names }),
-      exposureOf: (calls) => exposureOf(registry, calls),
+      exposureOf: (calls) => exposureOf({ registry, writersOfShared }, calls),
     };
   }
 

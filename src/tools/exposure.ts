@@ -8,10 +8,13 @@ const builtIn: ReadonlySet<Tool> = new Set(builtInTools);
 
 /**
  * What calls bring their turn into contact with. A tool that runs in the container may read all of the group's folder, whatever
- * it is called with; one that changes anything may write to it. The words of a tool that did not come with crabpot are its own.
+ * it is called with, and folders that it shares with other groups; one that changes anything may write to it. The words of a tool that did not come with crabpot are its own.
  */
 export function exposureOf(
-  registry: Pick<ToolRegistry, "get">,
+  {
+    registry,
+    writersOfShared,
+  }: { readonly registry: Pick<ToolRegistry, "get">; readonly writersOfShared: readonly string[] },
   calls: readonly Pick<ToolCall, "name">[],
 ): Exposure | undefined {
   const tools = calls.flatMap(({ name }) => registry.get(name) ?? []);
@@ -19,5 +22,7 @@ export function exposureOf(
   const inContainer = tools.filter((tool) => tool.runs === "container");
   if (origins.length === 0 && inContainer.length === 0) return undefined;
   const writesFolder = inContainer.some(({ readsOnly }) => !readsOnly);
-  return { origins, readsFolder: inContainer.length > 0, writesFolder };
+  const readsFolder = inContainer.length > 0;
+  const alsoReads = readsFolder && writersOfShared.length > 0 ? writersOfShared : undefined;
+  return { origins, readsFolder, writesFolder, ...(alsoReads && { alsoReads }) };
 }

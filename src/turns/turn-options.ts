@@ -50,6 +50,8 @@ export interface TurnSettings extends Disposable {
   readonly networkFor: (group: Group) => readonly string[];
   /** The rules for a group's tool calls. */
   readonly policyFor: (group: Group) => ToolPolicy;
+  /** Names of groups that may have written to a folder which this group has, too. */
+  readonly writersOfShared: (group: Group) => readonly string[];
   /** How many answers of the model a turn of this group may take; 0: any number. */
   readonly maxSteps: (group: Group) => number;
   readonly turnTimeoutMs: number;

@@ -30,6 +30,8 @@ export interface AppContext {
   readonly environment: Environment;
   readonly version: string;
   readonly clock: Clock;
+  /** The time for what has to be over some day; it never goes back, also not over restarts, as far as events tell. */
+  readonly forwardClock: Pick<Clock, "now">;
   readonly logger: Logger;
   readonly store: Store;
   readonly blobs: BlobFolder;

@@ -11,6 +11,7 @@ import type { LoadedConfig } from "../config/loading/load.ts";
 import { EventBus } from "../events/event-bus.ts";
 import type { NewEvent } from "../events/event.ts";
 import type { Clock } from "../lib/time/clock.ts";
+import { ForwardClock } from "../lib/time/forward-clock.ts";
 import type { Redaction } from "../lib/secrets/redaction.ts";
 import { writeEventLines } from "../session-logs/event-lines.ts";
 import { ClosedLogs } from "../session-logs/closed-logs.ts";
@@ -80,6 +81,7 @@ export async function openFoundation(
     environment: options.environment,
     version,
     clock,
+    forwardClock: await openForwardClock(store, clock),
     logger,
     store,
     blobs: await openBlobs({ home, clock }),
@@ -90,6 +92,14 @@ export async function openFoundation(
     fingerprint: (text) => audit.fingerprint(text),
     interception,
   };
+}
+
+/** So many of the newest events tell what time it was, however the clock was set meanwhile. */
+const eventsOfTime = 1_000;
+
+async function openForwardClock({ events }: Pick<AppContext["store"], "events">, clock: Clock): Promise<ForwardClock> {
+  const { events: newest } = await events.before(Number.MAX_SAFE_INTEGER, {}, eventsOfTime);
+  return new ForwardClock(clock, Math.max(0, ...newest.map(({ at }) => at)));
 }
 
 /** The log of a copied home goes on under the name that it has in its keys. */

@@ -130,7 +130,7 @@ export async function startHost(options: HostOptions, signal?: AbortSignal): Pro
   await interventions.afterAbsence(groups);
   signal?.throwIfAborted();
   const shared = { groups, ...work, outbox, interventions, entrances };
-  const accept = await createIntake(context, stack, { ...shared, guard, pace, progress });
+  const accept = await createIntake(context, stack, { ...shared, admissions, guard, pace, progress });
   const reloader = openReloader(context, stack, { ...shared, ...options, folders, containers, chats, tell });
   const stopAsked = Promise.withResolvers<void>();
   const asked = { admissions, approvals, reloader, stop: stopAsked.resolve };

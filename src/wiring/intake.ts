@@ -8,6 +8,7 @@ import { commandsOf } from "../commands/catalog.ts";
 import { AppError, isPassing } from "../lib/app-error.ts";
 import { mainSessionOf, type SessionQueue } from "../queue/session-queue.ts";
 import { createAutoRegister } from "../intake/chats/auto-register.ts";
+import type { Admissions } from "../intake/chats/admissions.ts";
 import type { GroupRegistry } from "../intake/chats/group-registry.ts";
 import { type DayBudget, type RouterLimits, routerLimits } from "../intake/limits/limits.ts";
 import { createRouter } from "../intake/router.ts";
@@ -18,7 +19,7 @@ import { openInbox } from "./files.ts";
 import { createAccessOf } from "./people.ts";
 import type { IntakeGuard } from "../intake/limits/intake-guard.ts";
 import type { Interventions } from "./interventions.ts";
-import { createStrangers } from "./onboarding.ts";
+import { createNaming, createStrangers } from "./onboarding.ts";
 import { mebibyte } from "../lib/text/bytes.ts";
 import { Timers } from "../lib/time/timers.ts";
 
@@ -28,6 +29,7 @@ export interface IntakeOptions {
   readonly outbox: Outbox;
   readonly guard: IntakeGuard;
   readonly interventions: Interventions;
+  readonly admissions: Pick<Admissions, "nameFor">;
   readonly entrances: Entrances;
   readonly pace: TurnPace;
   readonly progress: Progress;
@@ -54,7 +56,7 @@ export async function createIntake(
       return config.assistant.name;
     },
     intake: () => guard.state(),
-    autoRegister: createRegistration(context, groups),
+    autoRegister: createRegistration(context, options),
     onStranger: createStrangers(context, options),
     fetchAll: (group, attachments, roomBytes) => inbox.fetchAll(group, attachments, roomBytes),
     access: createAccessOf(context),
@@ -96,10 +98,13 @@ export async function createIntake(
 }
 
 /** Chats become groups by themselves where a channel says so. */
-function createRegistration(context: AppContext, registry: GroupRegistry): ReturnType<typeof createAutoRegister> {
+function createRegistration(
+  context: AppContext,
+  { groups: registry, admissions }: IntakeOptions,
+): ReturnType<typeof createAutoRegister> {
   const { config, store, clock, publish } = context;
   return createAutoRegister({
-    channels: registeringChannels(context),
+    nameOf: createNaming(context, admissions),
     registry,
     get defaults() {
       return groupDefaults(config);
@@ -111,15 +116,6 @@ function createRegistration(context: AppContext, registry: GroupRegistry): Retur
     clock,
     publish,
   });
-}
-
-/** Those whose settings say that chats become groups by themselves. */
-function registeringChannels({ config, adapters }: AppContext): ReadonlySet<string> {
-  const { channels } = config;
-  const registering = adapters.channels.filter((channel) => {
-    return Object.hasOwn(channels, channel.name) && channel.registersChats?.(channels[channel.name]);
-  });
-  return new Set(registering.map(({ name }) => name));
 }
 
 function limitsOf(intake: AppContext["config"]["intake"]): RouterLimits {

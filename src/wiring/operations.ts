@@ -17,6 +17,7 @@ import type { Approvals } from "./approvals.ts";
 import type { Containers } from "./containers.ts";
 import type { AppContext } from "./context.ts";
 import type { Entrances } from "./entrances.ts";
+import { createPeopleView } from "./people.ts";
 import type { Interventions } from "./interventions.ts";
 
 const engineTimeoutMs = 5_000;
@@ -68,6 +69,7 @@ export function createHostOperations(context: AppContext, options: HostOperation
     get totalUsdPerDay() {
       return totalUsdPerDay(config.budgets.total);
     },
+    people: createPeopleView(context, context.roles),
     pool: containers.pool,
     outbox: options.outbox,
     admissions: options.admissions,
@@ -92,6 +94,7 @@ export function createHostOperations(context: AppContext, options: HostOperation
     workAdded: () => options.dueWork.changed(),
     nextEvent: (signal) => context.events.next(signal),
     clock,
+    forwardClock: context.forwardClock,
   });
 }
 

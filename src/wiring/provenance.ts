@@ -1,5 +1,6 @@
 import type { Group } from "../domain/group.ts";
 import type { Provenance } from "../domain/policy.ts";
+import type { Turn } from "../domain/turn.ts";
 import { askerRole } from "../people/asker-role.ts";
 import type { RoleOf } from "../people/roles.ts";
 import type { Store } from "../stores/store.ts";
@@ -17,12 +18,12 @@ interface ProvenanceOptions {
 export async function provenanceOf(
   { store, roleOf }: ProvenanceOptions,
   group: Group,
-  turn: string,
+  { id, cause }: Pick<Turn, "id" | "cause">,
 ): Promise<Provenance> {
   const [messages, work, origins] = await Promise.all([
-    store.messages.ofTurn(turn),
-    store.work.ofTurn(turn),
-    store.origins.ofTurn(turn),
+    store.messages.ofTurn(id),
+    cause === "message" ? undefined : store.work.ofTurn(id),
+    store.origins.ofTurn(id),
   ]);
   return { role: askerRole(roleOf, group, { messages, work }), origins };
 }

@@ -6,6 +6,7 @@ import type { EnvironmentVariables } from "../config/environment.ts";
 import type { Group, GroupChat } from "../domain/group.ts";
 import { isLost } from "../intake/chats/group-folders.ts";
 import { sorted, withStored } from "../intake/chats/group-registry.ts";
+import { createPeopleView } from "./people.ts";
 import { AppError } from "../lib/app-error.ts";
 import { costOfReference } from "../models/capabilities.ts";
 import type { Readings } from "../operations/operations.ts";
@@ -28,11 +29,24 @@ export async function readStoppedHost(
   const readings = createReadings({
     store,
     groups,
+    people: peopleOf(paths.config, check),
     pool: { list: () => [] },
     clock: systemClock,
     costOf: (model, usage) => (check.ok ? costOfReference(check.loaded.config.models, model, usage) : undefined),
   });
   return { ...readings, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+}
+
+function peopleOf(file: string, check: ConfigCheck): Parameters<typeof createReadings>[0]["people"] {
+  if (check.ok) return createPeopleView(check.loaded);
+  const unknown = (): never => unusable(file);
+  return { standingOf: unknown, named: unknown, triggerRole: unknown, members: unknown };
+}
+
+function unusable(file: string): never {
+  throw new AppError("config_invalid", `${file} cannot be used, so it is not known which groups there are.`, {
+    fix: `\`${ownCommand("config check")}\` says what is wrong`,
+  });
 }
 
 /** A configuration that cannot be used, for want of a variable say, hides what groups are like, but not which there are. */
@@ -44,11 +58,7 @@ async function readGroups(
   const folders = (): ReturnType<StoreReader["groups"]["folders"]> => store.groups.folders();
   if (!check.ok) {
     const known: readonly GroupChat[] = await folders();
-    const settings = (): never => {
-      throw new AppError("config_invalid", `${file} cannot be used, so it is not known which groups there are.`, {
-        fix: `\`${ownCommand("config check")}\` says what is wrong`,
-      });
-    };
+    const settings = (): never => unusable(file);
     return { folders, list: () => known, settings };
   }
   const isServed = { isLost: (group: Group) => isLost(store.groups, group) };

@@ -1,4 +1,4 @@
-import { maxSteps, networkOf } from "../config/groups.ts";
+import { maxSteps, networkOf, writersOfShared } from "../config/groups.ts";
 import { policyOf } from "../config/policy.ts";
 import type { Config } from "../config/schema/config.ts";
 import { LocalTime } from "../context/time-zone.ts";
@@ -43,6 +43,7 @@ export function createTurnSettings(context: AppContext, providers: ProviderSet):
       callsTools: (route) => callsTools(config.models, route),
       networkFor: (group) => networkOf(config, group.name).allow,
       policyFor: (group) => policyOf(config, group.name),
+      writersOfShared: (group) => writersOfShared(config, group.name),
       maxSteps: (group) => maxSteps(config, group.name),
       turnTimeoutMs: sessions.turnTimeoutMinutes * 60_000,
       holdMs: sessions.holdMinutes * 60_000,

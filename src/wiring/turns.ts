@@ -56,7 +56,8 @@ export function createTurns(
     conversationTools.of(group, turn, {
       can: { callTools: settings.callsTools(group.model), seeImages: seesImages(config.models, group.model) },
       policy: settings.policyFor(group),
-      provenance: () => provenanceOf({ store, roleOf }, group, turn.id),
+      writersOfShared: settings.writersOfShared(group),
+      provenance: () => provenanceOf({ store, roleOf }, group, turn),
     });
   const prompts = createPrompts(context, { launcher, instructions, toolsOf });
   const hasRoom = roomForBlobs(context);

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import type { Group } from "../../src/domain/group.ts";
+import { type Group, pairingLifetimeMs } from "../../src/domain/group.ts";
 import { draft, insertCommand, type OpenStore, restartableStore, stopping } from "./store-setup.ts";
 
 const family: Group = {
@@ -70,8 +70,15 @@ export function testGroupsAndChats(open: OpenStore): void {
     await chats.seen({ channel: "whatsapp", chat: "b", group: undefined, at: 40 });
     await chats.memberSeen("family", { id: "ann", name: "Ann" }, 10);
     await chats.memberSeen("family", { id: "ann", name: "Anna" }, 20);
+    await chats.memberSeen("family", { id: "ben", name: "Ben" }, 30);
+    await chats.memberSeen("work", { id: "joe", name: "Joe" }, 40);
 
     const store = await home.restart();
+
+    expect(await store.chats.members("family")).toEqual([
+      { id: "ben", name: "Ben" },
+      { id: "ann", name: "Anna" },
+    ]);
 
     expect(await store.chats.list()).toEqual([
       { channel: "whatsapp", chat: "b", group: undefined, firstSeenAt: 40, lastSeenAt: 40, messages: 1 },
@@ -102,7 +109,7 @@ export function testGroupsAndChats(open: OpenStore): void {
     const { requests, interventions, outbox, chats } = home.store;
     const limits = { open: 5, openOfSender: 5, perHour: 50, lifetimeMs: 1_000 };
     const words = { limits, outgoing: [draft("somebody asks")] };
-    const asked = { channel: "x", title: "T", sender: { id: "m", name: "M" } };
+    const asked = { kind: "admission", channel: "x", title: "T", sender: { id: "m", name: "M" } } as const;
     await chats.seen({ channel: "x", chat: "a", group: undefined, at: 1 });
 
     const opened = [
@@ -124,9 +131,55 @@ export function testGroupsAndChats(open: OpenStore): void {
     expect(again).toBeUndefined();
     expect((await outbox.unsent(10)).map(({ text }) => text)).toEqual(["somebody asks", "somebody asks"]);
     expect(await requests.get("A")).toMatchObject({ ...asked, chat: "a", state: "denied", at: 10 });
-    expect([await requests.get("C"), await requests.waiting()]).toEqual([undefined, 0]);
+    expect([await requests.get("C"), await requests.waiting(9_000)]).toEqual([undefined, 0]);
     expect(await chats.list()).toMatchObject([{ chat: "a", request: { state: "denied", code: "A" } }]);
     await requests.forget("x", "a");
     expect(await requests.get("A")).toBeUndefined();
+  });
+
+  test("pairings are counted by channel, apart from admissions, and their hour ends", async () => {
+    await using home = await restartableStore(open);
+    const limits = { open: 2, openOfSender: 1, perHour: 9, lifetimeMs: pairingLifetimeMs };
+    const made = 10 * pairingLifetimeMs;
+    const words = { limits, outgoing: [] };
+    const ask = (channel: string, sender: string, at: number, kind: "admission" | "pairing" = "pairing") => {
+      const code = `${channel}${sender}${at}${kind}`;
+      const who = { id: sender, name: sender };
+      return home.store.requests.open({ kind, code, channel, chat: code, title: undefined, sender: who, at }, words);
+    };
+
+    const opened = [
+      await ask("x", "ann", made),
+      await ask("x", "ann", made + 1),
+      await ask("y", "ann", made + 2),
+      await ask("x", "ben", made + 3),
+      await ask("x", "joe", made + 4),
+      await ask("x", "joe", made + 5, "admission"),
+    ];
+    const store = await home.restart();
+    const waiting = await Promise.all(
+      [made + 3, made + pairingLifetimeMs + 2, made - 1].map((now) => store.requests.waiting(now)),
+    );
+    const later = await ask("x", "joe", made + pairingLifetimeMs);
+    const setBack = await ask("y", "ann", made - 5);
+
+    expect(opened).toEqual([true, false, true, true, false, true]);
+    // Its hour is over, or it was made before the clock was set back; the request of a chat of several stays.
+    expect(waiting).toEqual([4, 2, 1]);
+    expect([later, setBack]).toEqual([true, true]);
+    expect((await store.requests.pairings()).map(({ sender }) => sender.id)).toEqual(["ann"]);
+  });
+
+  test("wrong codes are counted by place, each message once, also over a restart", async () => {
+    await using home = await restartableStore(open);
+    const note = (place: string, message: number) => home.store.requests.noteTry({ place, message, at: message * 10 });
+    const counts = [await note("a", 1), await note("a", 1), await note("b", 2), await note("a", 3)];
+
+    const { requests } = await home.restart();
+
+    expect(counts).toEqual([1, 1, 1, 2]);
+    expect(await requests.tries("a")).toEqual({ wrong: 2, at: 30 });
+    await requests.forgetTries("a");
+    expect([await requests.tries("a"), await requests.tries("b")]).toEqual([undefined, { wrong: 1, at: 20 }]);
   });
 }

@@ -83,6 +83,20 @@ export function testOrigins(open: OpenStore): void {
     expect(await carried(store)).toEqual(["member", "mcp"]);
   });
 
+  test("what another group's folder carries is read where both share a folder, and left in the own one by writing", async () => {
+    await using home = await restartableStore(open);
+    const { store } = home;
+    await begin(store, "theirs", ["guest"], { group: "work" });
+    await add(store, "theirs", exposure(["web"], "writes"));
+    await begin(store, "ours", ["member"]);
+
+    await add(store, "ours", { ...exposure([], "writes"), alsoReads: ["work", "nobody"] });
+
+    expect(await store.origins.ofTurn("ours")).toEqual(["member", "guest", "web"]);
+    expect(await carried(store)).toEqual(["member", "guest", "web"]);
+    expect(await carried(store, "work")).toEqual(["guest", "web"]);
+  });
+
   test("what reaches a group is noted of its folder and of the newest turn of each session, also one that has ended", async () => {
     await using home = await restartableStore(open);
     const { store } = home;

@@ -235,7 +235,7 @@ export function testRetention(open: OpenStore): void {
     await chats.seen({ channel: "x", chat: "young", group: undefined, at: young });
     const limits = { open: 9, openOfSender: 9, perHour: 9, lifetimeMs: 1e12 };
     await requests.open(
-      { code: "ABCDE", channel: "x", chat: "asking", title: undefined, sender, at: old },
+      { kind: "admission", code: "ABCDE", channel: "x", chat: "asking", title: undefined, sender, at: old },
       { limits, outgoing: [] },
     );
 

@@ -42,11 +42,15 @@ test("members ask, admins command, guests are read along, and the denied are not
   const byJoe = await host.ask("family", "/stop", as("joe", "ben"));
   const byAnn = await host.ask("family", "/stop", as("ann"));
   const ended = await host.replyTo(asked.id);
+  const before = jsonLines((await host.cli("people", "list", "--group", "family", "--json")).stdout);
   await host.changeConfig({
     groups: { family: { channel: "http", chat: "family", members: { default: "guest" } } },
   });
   await expect.poll(async () => (await host.ask("family", "/new", as("ann"))).text).toContain("you are a guest here");
   const groups = jsonLines((await host.cli("groups", "list", "--json")).stdout);
+  await host.end("SIGTERM");
+  const after = jsonLines((await host.cli("people", "list", "--json")).stdout);
+  const misspelt = await host.cli("people", "list", "--group", "famly");
 
   expect(refused.text).toBe("Only members may set me to work here. What others write I read along.");
   expect(toZoe.text).toContain("whom I know as zoe.\nHere you are an owner: people.zoe.role.");
@@ -58,5 +62,17 @@ test("members ask, admins command, guests are read along, and the denied are not
   expect(shown).not.toContain("from eve");
   expect((await rules(host, "message.received")).slice(0, 2)).toEqual(["access-deny", "access-trigger"]);
   expect((await rules(host, "access.refused")).at(-1)).toBe("/new needs member");
-  expect(groups).toMatchObject([{ name: "family" }]);
+  const found = (rows: typeof before, wanted: string) => rows.find(({ id }) => id === wanted);
+  expect(found(before, "http:ann")).toEqual({
+    id: "http:ann",
+    name: "ann",
+    group: "family",
+    role: "admin",
+    why: 'groups.family.members["http:ann"]',
+  });
+  expect(found(before, "http:zoe")).toMatchObject({ person: "zoe", role: "owner", why: "people.zoe.role" });
+  expect(found(before, "http:eve")).toBeUndefined();
+  expect(found(after, "http:ann")).toMatchObject({ role: "guest", why: "groups.family.members.default" });
+  expect(groups).toMatchObject([{ name: "family", triggerRole: "guest", members: { default: "guest" } }]);
+  expect(misspelt.stderr).toContain("did you mean family?");
 });

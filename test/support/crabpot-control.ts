@@ -18,6 +18,8 @@ import type { EventData, Publish } from "../../src/events/event.ts";
 import { startControlServer } from "../../src/control/server.ts";
 import type { LoginEvent } from "../../src/channels/channel.ts";
 import { systemClock } from "../../src/lib/time/clock.ts";
+import { CodeTries } from "../../src/intake/chats/code-tries.ts";
+import { createPeopleView } from "../../src/wiring/people.ts";
 import { createAdmissions } from "../../src/intake/chats/admissions.ts";
 import { openGroupRegistry } from "../../src/intake/chats/group-registry.ts";
 import { openStore } from "../../src/stores/catalog.ts";
@@ -115,6 +117,7 @@ export async function startControlledHost(home: string): Promise<ControlledHost>
     routes: ["main"],
     costOf: (_model, usage) => usage.outputTokens / 1_000,
     totalUsdPerDay: 5,
+    people: createPeopleView({ config, adapters: builtInAdapters }),
     pool,
     channels: [terminal, new LinkedChannel()],
     isConfigured: (name) => Object.hasOwn(config.channels, name),
@@ -128,6 +131,9 @@ export async function startControlledHost(home: string): Promise<ControlledHost>
       isOffered: () => true,
       assistantName: "crab",
       added: () => Promise.resolve(),
+      pairing: () => Promise.resolve(),
+      tries: new CodeTries(store.requests, () => systemClock.now()),
+      now: () => systemClock.now(),
     }),
     approvalDesk: new ApprovalDesk({
       store: store.approvals,
@@ -152,6 +158,7 @@ export async function startControlledHost(home: string): Promise<ControlledHost>
     workAdded: () => undefined,
     nextEvent: (signal) => events.next(signal),
     clock: systemClock,
+    forwardClock: systemClock,
   });
   stack.use(
     await startControlServer({

@@ -145,6 +145,7 @@ test("in a chat of two everything is for the agent, the owner's chat with himsel
     chat: `${ann.lid}@lid`,
     sender: { id: `${ann.lid}@lid`, name: "Ann" },
     mention: true,
+    direct: true,
   });
   expect(self).toMatchObject({ chat: `${bot.lid}@lid`, sender: { id: `${bot.lid}@lid` }, mention: true });
   expect(rig.accepted).toHaveLength(2);

@@ -5,12 +5,15 @@ import {
   type GroupChat,
   type RequestSettlement,
   groupNameFault,
+  isExpired,
   isGroupName,
 } from "../../domain/group.ts";
 import type { OutgoingDraft } from "../../domain/message.ts";
+import { memberKey } from "../../domain/person.ts";
 import { AppError, isPassing } from "../../lib/app-error.ts";
 import { plainSentence, quotedName } from "../../lib/text/plain-words.ts";
 import type { PendingCommand, Store } from "../../stores/store.ts";
+import { type CodeTries, lockedText } from "./code-tries.ts";
 import type { GroupRegistry } from "./group-registry.ts";
 import { greetingFor } from "./greeting.ts";
 import { createInOrder } from "../in-order.ts";
@@ -26,6 +29,11 @@ export interface AdmissionOptions {
   readonly assistantName: string;
   /** May the agent of a group that says nothing of its own use the tool of this name at all? */
   readonly isOffered: (tool: string) => boolean;
+  readonly tries: Pick<CodeTries, "isLocked" | "wrong" | "right">;
+  /** For codes that are over some day: must never go back. */
+  readonly now: () => number;
+  /** Puts on record that somebody's direct chat is about to become a group because this one said so. */
+  readonly pairing: (request: ChatRequest, by: Actor) => Promise<void>;
   /** A group was added because this one said so. */
   readonly added: (group: Group, by: { readonly actor: Actor; readonly code: string }) => Promise<void>;
 }
@@ -59,6 +67,8 @@ export interface Admissions {
   approve(code: string, wish: Wish): Promise<Decision & { readonly group: Group }>;
   /** Rejects with `not_found` for an unknown code. */
   deny(code: string): Promise<Decision>;
+  /** What a chat would be called that becomes a group without a wish. Rejects with `conflict` where all such names are taken. */
+  nameFor(chat: Pick<ChatRequest, "channel" | "chat" | "title" | "sender">): Promise<string>;
 }
 
 const namesTried = 1_000;
@@ -69,25 +79,38 @@ export function createAdmissions(options: AdmissionOptions): Admissions {
     answer: (pending) => inOrder("", () => answer(options, pending)),
     approve: (code, wish) => inOrder("", () => approve(options, code, wish)),
     deny: (code) => inOrder("", () => deny(options, code)),
+    nameFor: (chat) => inOrder("", () => freeName(options, chat)),
   };
 }
 
 async function answer(options: AdmissionOptions, pending: PendingCommand): Promise<AnswerOutcome> {
-  const { command, argument = "" } = pending;
+  const { command, argument = "", message } = pending;
+  const place = memberKey({ channel: message.channel, id: message.chat });
+  if (await options.tries.isLocked(place)) return { text: lockedText, outgoing: [] };
   const [said = "", name, ...more] = argument.split(/\s+/);
-  const code = said.toUpperCase();
-  const request = await options.store.requests.get(code);
-  if (!request || more.length > 0) {
-    const what = request ? "A name must be one word" : "There is no request with this code";
-    return { text: `${what}. Write: /approve CODE [name] or /deny CODE`, outgoing: [] };
-  }
-  if (command === "deny") return deny(options, code);
+  const request = await openRequest(options, said);
+  if (!request) return { text: await describeWrong(options, place, { said, message: message.seq }), outgoing: [] };
+  if (more.length > 0) return { text: `A name must be one word. ${howToAnswer}`, outgoing: [] };
+  await options.tries.right(place);
+  if (command === "deny") return deny(options, said);
   try {
-    return await approve(options, code, { name, actor: memberActor(pending.message.sender.id) });
+    return await approve(options, said, { name, actor: memberActor(message.sender.id) });
   } catch (error) {
     if (!(error instanceof AppError) || isPassing(error)) throw error;
     return { text: `${describeChat(request)} is not a group yet: ${plainSentence(error.message)}`, outgoing: [] };
   }
+}
+
+const howToAnswer = "Write: /approve CODE [name] or /deny CODE";
+
+/** Counts the wrong code; none at all is no try. */
+async function describeWrong(
+  { tries }: AdmissionOptions,
+  place: string,
+  { said, message }: { readonly said: string; readonly message: number },
+): Promise<string> {
+  const isLocked = said !== "" && (await tries.wrong(place, message));
+  return `There is no request with this code. ${isLocked ? lockedText : howToAnswer}`;
 }
 
 async function approve(
@@ -112,8 +135,14 @@ async function deny(options: AdmissionOptions, said: string): Promise<Decision> 
   return { text, outgoing: [], settles: { code, as: "denied" } };
 }
 
-async function requestWith({ store }: AdmissionOptions, code: string): Promise<ChatRequest> {
+/** Undefined as well for one whose time is over. */
+async function openRequest({ store, now }: AdmissionOptions, code: string): Promise<ChatRequest | undefined> {
   const request = await store.requests.get(code.toUpperCase());
+  return request && !isExpired(request, now()) ? request : undefined;
+}
+
+async function requestWith(options: AdmissionOptions, code: string): Promise<ChatRequest> {
+  const request = await openRequest(options, code);
   if (request) return request;
   throw new AppError("not_found", `There is no request "${code}".`, { fix: ownCommand("chats") });
 }
@@ -131,6 +160,7 @@ async function makeGroup(options: AdmissionOptions, request: ChatRequest, wish: 
       ? await freeName(options, request)
       : await wishedName(options, { name: wish.name, channel, chat });
   const plain = { trigger: "mention", main: false, mounts: [], model: undefined } as const;
+  if (request.kind === "pairing") await options.pairing(request, wish.actor);
   const group = await options.registry.add({ name, channel, chat, ...plain, ...options.defaults });
   await options.added(group, { actor: wish.actor, code });
   return group;
@@ -145,9 +175,12 @@ async function wishedName({ isNameFree }: AdmissionOptions, wished: GroupChat): 
   throw new AppError("conflict", `the name "${name}" is or was used by another group; choose a different one.`);
 }
 
-async function freeName({ isNameFree }: AdmissionOptions, request: ChatRequest): Promise<string> {
-  const { title, sender, channel, chat, code } = request;
-  const wanted = slug(title ?? sender.name) || `${slug(channel)}-${code.toLowerCase()}`;
+async function freeName(
+  { isNameFree }: AdmissionOptions,
+  request: Pick<ChatRequest, "channel" | "chat" | "title" | "sender">,
+): Promise<string> {
+  const { title, sender, channel, chat } = request;
+  const wanted = slug(title ?? sender.name) || slug(`${channel}-${chat}`);
   for (let count = 1; count <= namesTried; count += 1) {
     const name = count === 1 ? wanted : `${wanted}-${count}`;
     if (isGroupName(name) && (await isNameFree({ name, channel, chat }))) return name;

@@ -1,7 +1,7 @@
 import type { Receipt } from "../../channels/channel.ts";
 import { memberActor } from "../../domain/actor.ts";
 import type { Publish } from "../../events/event.ts";
-import { type Group, isGroupName } from "../../domain/group.ts";
+import type { Group, GroupChat } from "../../domain/group.ts";
 import type { IncomingMessage } from "../../domain/message.ts";
 import { AppError } from "../../lib/app-error.ts";
 import type { Clock } from "../../lib/time/clock.ts";
@@ -11,8 +11,8 @@ import type { GroupRegistry } from "./group-registry.ts";
 import { createInOrder } from "../in-order.ts";
 
 export interface AutoRegisterOptions {
-  /** Only chats of these channels become groups. */
-  readonly channels: ReadonlySet<string>;
+  /** What the chat of this message is called as a group; undefined: it does not become one by itself. */
+  readonly nameOf: (message: IncomingMessage) => Promise<string | undefined>;
   readonly registry: Pick<GroupRegistry, "find" | "byName" | "list" | "add">;
   /** What a group gets that says nothing of its own. */
   readonly defaults: Pick<Group, "budget">;
@@ -24,8 +24,8 @@ export interface AutoRegisterOptions {
 }
 
 /**
- * Makes a group of the name that a message is addressed to, with trigger `mention` and nothing mounted. Undefined for
- * other channels, for what cannot be a group's name, and for a name that a group of another channel has; a refusal where
+ * Makes a group of a chat that becomes one by itself, with trigger `mention` and nothing mounted. Undefined for
+ * other chats, and for a name that a group of another channel has; a refusal where
  * there are as many as there may be. Rejects with `conflict` for a name under which another chat has left something: only
  * the operator can hand that over.
  */
@@ -33,17 +33,17 @@ export function createAutoRegister(
   options: AutoRegisterOptions,
 ): (message: IncomingMessage) => Promise<Group | Receipt | undefined> {
   const inOrder = createInOrder();
-  return async (message) => {
-    if (!options.channels.has(message.channel) || !isGroupName(message.chat)) return undefined;
-    // One at a time: none is made twice, and no two of them are the last one that there may be.
-    return inOrder("", () => findOrAdd(options, message));
-  };
+  // One at a time: none is made twice, and no two of them are the last one that there may be.
+  return (message) => inOrder("", () => findOrAdd(options, message));
 }
 
 async function findOrAdd(options: AutoRegisterOptions, message: IncomingMessage): Promise<Group | Receipt | undefined> {
   const { registry, defaults, store } = options;
   const { channel, chat } = message;
-  if (registry.byName(chat)) return registry.find(channel, chat);
+  const known = registry.find(channel, chat);
+  if (known) return known;
+  const name = await options.nameOf(message);
+  if (name === undefined || registry.byName(name)) return undefined;
   const day = utcDay(options.clock.now());
   const account = { kind: "auto-register", name: channel } as const;
   const { messages: madeToday } = await store.intake.ofDay(day, account);
@@ -52,12 +52,12 @@ async function findOrAdd(options: AutoRegisterOptions, message: IncomingMessage)
   if (made >= total) return refuse(options, message, { limit: "total", allowed: total });
   if (madeToday >= perDay) return refuse(options, message, { limit: "perDay", allowed: perDay });
   const plain = { trigger: "mention", main: false, mounts: [], model: undefined } as const;
-  const group = await registry.add({ name: chat, channel, chat, ...plain, ...defaults }).catch((error: unknown) => {
-    throw error instanceof AppError && error.code === "conflict" ? notByItself(channel, chat) : error;
+  const group = await registry.add({ name, channel, chat, ...plain, ...defaults }).catch((error: unknown) => {
+    throw error instanceof AppError && error.code === "conflict" ? notByItself({ name, channel, chat }) : error;
   });
   await store.intake.charge({ day, accounts: [account], amount: { messages: 1, bytes: 0, attachmentBytes: 0 } });
   const actor = memberActor(message.sender.id);
-  await options.publish({ type: "group.added", group: chat, actor, data: { name: chat, channel, chat } });
+  await options.publish({ type: "group.added", group: name, actor, data: { name, channel, chat } });
   return group;
 }
 
@@ -80,9 +80,9 @@ async function refuse(
 }
 
 /** Says nothing of the other chat: whoever writes here need not know of it. */
-function notByItself(channel: string, chat: string): AppError {
+function notByItself({ name, channel, chat }: GroupChat): AppError {
   return new AppError(
     "conflict",
-    `"${chat}" does not become a group automatically: a folder or messages of another chat have this name. The operator can hand them over: crabpot groups add ${chat} --channel ${channel} --chat ${chat} --adopt`,
+    `"${name}" does not become a group automatically: a folder or messages of another chat have this name. The operator can hand them over: crabpot groups add ${name} --channel ${channel} --chat ${chat} --adopt`,
   );
 }

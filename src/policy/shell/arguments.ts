@@ -85,6 +85,7 @@ function readArgument(word: Word): Argument {
 function readPart(reading: Reading, part: WordPart): void {
   if (part.type === "Literal" || part.type === "SingleQuoted" || part.type === "AnsiCQuoted") know(reading, part.value);
   else if (part.type === "DoubleQuoted" || part.type === "LocaleString") readQuoted(reading, part.parts);
+  else if (isHome(part)) know(reading, containerPaths.home);
   else if (part.type === "Glob") {
     reading.isPattern = true;
     reading.text += part.text;
@@ -97,9 +98,15 @@ function readPart(reading: Reading, part: WordPart): void {
 function readQuoted(reading: Reading, children: readonly DoubleQuotedChild[]): void {
   for (const child of children) {
     if (child.type === "Literal") know(reading, child.value);
+    else if (isHome(child)) know(reading, containerPaths.home);
     // "$@" and "${a[@]}" become several words.
     else learnLater(reading, child.text.includes("@"));
   }
+}
+
+/** The one variable whose value is known: a line that sets it is judged for that. */
+function isHome({ text }: WordPart): boolean {
+  return text === "$HOME" || text === "${HOME}";
 }
 
 function know(reading: Reading, text: string): void {

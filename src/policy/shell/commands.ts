@@ -24,7 +24,7 @@ export function judgeWords(words: readonly Argument[], line: Line): void {
   const facts = findCommand(name);
   if (!facts) return findings.add("medium", piece, "runs a command that is not known");
   const asksOnly = args.length === 1 && /^--(?:version|help)$/.test(args[0]?.value ?? "") && !takesAnyWord.test(name);
-  if (!asksOnly || facts.risk === "high") judgeCall({ name, facts, args, piece }, line);
+  if (!asksOnly) judgeCall({ name, facts, args, piece }, line);
 }
 
 function judgeCall(call: Call, line: Line): void {

@@ -1,3 +1,4 @@
+import { literalArgument } from "./arguments.ts";
 import type { Argument } from "./arguments.ts";
 import type { Call, Line } from "./call.ts";
 import type { CommandFacts, Operands } from "./known-commands.ts";
@@ -8,7 +9,7 @@ import { judgeReading, judgeWriting } from "./places.ts";
 /** Judges a call by what is known of its command, or of its subcommand. */
 export function judgeByFacts(call: Call, line: Line): void {
   const { args, facts, piece } = call;
-  const options = readOptions(args, facts);
+  const options = readOptions(args, { values: [...(facts.values ?? []), ...writingOptions(facts)] });
   if (!facts.subcommands) return judgeOptionsAndOperands(call, options, line);
   const [subcommand] = options.operands;
   if (subcommand && subcommand.value === undefined)
@@ -23,14 +24,19 @@ export function judgeOptionsAndOperands(call: Call, options: Options, line: Line
   const { facts, piece } = call;
   judgeOptions(call, options, line);
   judgeRead(readBy(facts, options), piece, line);
-  const written = writtenBy(facts.operands, options);
+  const isLow = isLowWith(facts, options);
+  const written = [...(isLow ? [] : writtenBy(facts.operands, options)), ...valuesOf(options, writingOptions(facts))];
   for (const argument of written) judgeWritten(argument, piece, line);
   if (facts.operands === "variables")
     for (const { beginning } of options.operands) line.assign(/^\w*/.exec(beginning)?.[0] ?? "", piece);
-  const isLow = isLowWith(facts, options);
   if (facts.operands === "none" && !isLow && options.operands.length > 0)
     line.findings.add("medium", piece, "changes what it is given the name of");
   if (written.length === 0 && !isLow) line.findings.add(facts.risk, piece, facts.does);
+}
+
+/** Options whose value is a file that is written. */
+function writingOptions({ raises = [] }: CommandFacts): readonly string[] {
+  return raises.flatMap(({ options, writesTo }) => (writesTo ? options : []));
 }
 
 function judgeOptions({ facts: { raises = [] }, piece }: Call, options: Options, { findings }: Line): void {
@@ -65,7 +71,11 @@ function writtenBy(kind: Operands, options: Options): readonly Argument[] {
   if (kind === "second-written") return operands.slice(1);
   if (kind !== "last-written") return [];
   const target = valuesOf(options, ["-t", "--target-directory"]);
-  return target.length > 0 ? target : operands.slice(-1);
+  const [into] = target.length > 0 ? target : operands.slice(-1);
+  if (into?.value === undefined) return into ? [into] : [];
+  const isFolder = target.length > 0 || /(?:^|\/)\.{0,2}$/.test(into.value);
+  const names = isFolder ? operands.flatMap(({ value }) => value?.split("/").at(-1) ?? []) : [];
+  return [into, ...names.map((name) => literalArgument(`${into.value}/${name}`))];
 }
 
 function readBy({ operands: kind, values = [] }: CommandFacts, options: Options): readonly Argument[] {

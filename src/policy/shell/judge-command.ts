@@ -14,7 +14,7 @@ const maxChars = 16_384;
  * folder that an earlier call has set can give the words of this line another meaning. So what redefines a known name or
  * sets a variable that steers other programs is high itself, and the line after it is judged by its words alone.
  *
- * Takes at most some 50 ms for any text, and never rejects.
+ * Takes at most some 100 ms for any text, and never rejects.
  */
 export async function judgeCommand(text: string): Promise<CommandJudgement> {
   const findings = new Findings();

@@ -44,6 +44,8 @@ export interface Raise {
   readonly options: readonly string[];
   readonly risk: ToolRisk;
   readonly does: string;
+  /** The next word, or the rest of theirs, is a file or folder that is written. */
+  readonly writesTo?: boolean;
 }
 
 /** Runs the command that stands behind its options and, at first, `skips` operands. */
@@ -83,6 +85,7 @@ const low = (names: string, extra: Extra = {}): Entry => entry(names, "low", "",
 const medium = (does: string, names: string, extra: Extra = {}): Entry => entry(names, "medium", does, extra);
 const high = (does: string, names: string, extra: Extra = {}): Entry => entry(names, "high", does, extra);
 const raise = (risk: ToolRisk, options: string, does: string): Raise => ({ risk, options: words(options), does });
+const writesTo = (options: string): Raise => ({ ...raise("medium", options, writes), writesTo: true });
 const words = (text: string): readonly string[] => text.split(" ");
 
 function byName(entries: readonly Entry[]): ReadonlyMap<string, CommandFacts> {
@@ -106,7 +109,7 @@ const watches = "looks into or steers other processes";
 
 const gitReads = {
   raises: [
-    raise("medium", "--output", writes),
+    writesTo("--output"),
     raise("high", "--ext-diff --textconv -O --open-files-in-pager", "runs programs that the repository names"),
   ],
 };
@@ -181,19 +184,19 @@ const groups: readonly Entry[] = [
   }),
   low("sort", {
     values: words("-k -t -S -T"),
-    raises: [raise("medium", "-o --output", writes), raise("high", "--compress-program", "runs another program")],
+    raises: [writesTo("-o --output"), raise("high", "--compress-program", "runs another program")],
   }),
-  low("shuf", { raises: [raise("medium", "-o --output", writes)] }),
+  low("shuf", { raises: [writesTo("-o --output")] }),
   low("uniq", { operands: "second-written", values: words("-f -s -w") }),
   low("xxd", { operands: "second-written", values: words("-c -g -l -o -s -n") }),
-  low("iconv", { values: words("-f -t"), raises: [raise("medium", "-o --output", writes)] }),
+  low("iconv", { values: words("-f -t"), raises: [writesTo("-o --output")] }),
   low("sed", { special: "sed" }),
   low("awk gawk mawk nawk", { special: "awk" }),
 
   // Shows what there is.
   low("ls dir vdir stat readlink realpath du df basename dirname pathchk", { operands: "named" }),
   low("file", { operands: "named", raises: [raise("medium", "-C --compile", writes)] }),
-  low("tree", { operands: "named", raises: [raise("medium", "-o -R --output", writes)] }),
+  low("tree", { operands: "named", raises: [writesTo("-o --output"), raise("medium", "-R", writes)] }),
   low("find", { special: "find" }),
   low(
     "pwd whoami id groups logname uname nproc arch tty uptime free ps pgrep who w users last locale getconf lscpu cal",
@@ -210,7 +213,11 @@ const groups: readonly Entry[] = [
     operands: "named",
   }),
   low("printf", { operands: "named", raises: [raise("high", "-v", "sets a variable by its name")] }),
-  low("unset export declare typeset local readonly read getopts", { operands: "variables" }),
+  low("unset export readonly read getopts", { operands: "variables" }),
+  low("declare typeset local", {
+    operands: "variables",
+    raises: [raise("high", "-n", "makes a name stand for another variable")],
+  }),
   low("mapfile readarray", { operands: "variables", raises: [raise("high", "-C", "runs a command for each line")] }),
   low("cd pushd popd", { special: "cd" }),
   low("alias", { special: "alias" }),
@@ -236,7 +243,7 @@ const groups: readonly Entry[] = [
   low("time", {
     wraps: { skips: 0 },
     values: words("-f -o --format --output"),
-    raises: [raise("medium", "-o --output -a --append", writes)],
+    raises: [writesTo("-o --output")],
   }),
   medium("locks a file", "flock", {
     wraps: { skips: 1 },
@@ -262,13 +269,17 @@ const groups: readonly Entry[] = [
   medium("copies files", "rsync", { special: "rsync" }),
   medium(changes, "ed ex vi vim nano emacs", { operands: "written" }),
   medium("unpacks or packs files", "tar", { special: "tar" }),
-  medium("unpacks files", "unzip", { lowWith: words("-l -p -t -v -Z -z"), values: words("-d -x") }),
+  medium("unpacks files", "unzip", { lowWith: words("-l -p -t -v -Z -z"), raises: [writesTo("-d")] }),
   low("zipinfo"),
   medium("packs files", "gzip gunzip bzip2 bunzip2 xz unxz zstd unzstd", {
+    operands: "written",
     lowWith: words("-l -c -t --list --stdout --to-stdout --test"),
   }),
-  medium("packs files", "zip 7z 7za cpio ar", { raises: [raise("high", "-TT --unzip-command", "runs a program")] }),
-  medium(writes, "pdftotext", { lowWith: ["-"] }),
+  medium("packs files", "zip 7z 7za cpio ar", {
+    operands: "written",
+    raises: [raise("high", "-TT --unzip-command", "runs a program")],
+  }),
+  medium(writes, "pdftotext", { operands: "second-written", lowWith: ["-"] }),
   low("pdfinfo pdffonts"),
 
   // Programs in other languages, and what builds and tests.

@@ -35,15 +35,22 @@ export const startFolder: string = group;
 /** Undefined for what needs no word. */
 export function judgeReading(argument: Argument): PathRisk | undefined {
   // An option may have the path behind its `=`, as `dd if=…` has.
-  const path = (argument.value ?? argument.pattern ?? argument.beginning).replace(/^-{0,2}[\w-]+=/, "");
+  const path = (argument.value ?? argument.pattern ?? withoutQuotes(argument)).replace(/^-{0,2}[\w-]+=/, "");
   if (network.test(path)) return { risk: "high", does: "opens a connection to the network" };
   const isSecret = argument.pattern === undefined ? secretFiles.test(posix.normalize(path)) : mayMatchSecret(path);
   return isSecret ? { risk: "high", does: "reads what may hold secrets" } : undefined;
 }
 
+/** Of a word that is not known, what is seen of it: `$X/.ssh/id_rsa`. */
+function withoutQuotes({ source }: Argument): string {
+  return source.replaceAll(/["'\\]/g, "");
+}
+
 /** What it means to write to, change or remove this path, in the worst of the folders. */
 export function judgeWriting(argument: Argument, folders: Folders): PathRisk {
   const path = argument.value ?? argument.pattern;
+  if (path === undefined && steersPrograms.test(withoutQuotes(argument)))
+    return { risk: "high", does: "changes what other programs run or are told" };
   if (path === undefined && argument.beginning === "")
     return { risk: "medium", does: "writes to a place that is known only when it runs" };
   const known = path ?? `${argument.beginning}x`;

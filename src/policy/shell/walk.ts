@@ -89,7 +89,10 @@ class Walk {
     else {
       const inner = node.type === "Redirected" ? { ...place, input: inputOf(node) ?? place.input } : place;
       this.#judge(node, inner);
-      forEachChild(node, (child) => this.#visit(child, inner));
+      // What is written into `>(…)` is what its commands read.
+      const isFed = node.type === "ProcessSubstitution" && node.operator === ">";
+      const within = isFed ? { ...inner, input: "what is written to it" } : inner;
+      forEachChild(node, (child) => this.#visit(child, within));
     }
     this.#depth -= 1;
   }

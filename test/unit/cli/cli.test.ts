@@ -265,7 +265,7 @@ describe("with a running host", () => {
     await using place = await newHome();
     await using host = await startControlledHost(place.home);
     const sender = { id: "a", name: "Ann" };
-    const asked = { channel: "terminal", chat: "choir", title: "Choir", sender, at: 1 };
+    const asked = { kind: "admission", channel: "terminal", chat: "choir", title: "Choir", sender, at: 1 } as const;
     await host.store.chats.seen({ channel: "terminal", chat: "choir", group: undefined, at: 1 });
     await host.store.requests.open({ ...asked, code: "ABCDE" }, { limits: requestLimits, outgoing: [] });
 
@@ -301,7 +301,8 @@ describe("with a running host", () => {
       ["AAAAA", "Bowling"],
       ["BBBBB", "Spam"],
     ] as const) {
-      const asked = { code, channel: "terminal", chat: title, title, sender: { id: "m", name: "M" }, at: Date.now() };
+      const who = { kind: "admission", channel: "terminal", sender: { id: "m", name: "M" } } as const;
+      const asked = { ...who, code, chat: title, title, at: Date.now() };
       await host.store.requests.open(asked, { limits, outgoing: [] });
     }
 

@@ -148,7 +148,11 @@ test("explain says what the host does, whatever the policy, the call and the tur
         const text = JSON.stringify(input);
         const provenance = async () => ({ role: turn.role, origins: sortOrigins([turn.role, ...turn.read]) });
         const host = new ConversationTools({ registry, sessions, channelCan: () => true });
-        const tools = await host.of(group, { session, conversation: 1 }, { can, policy, provenance });
+        const tools = await host.of(
+          group,
+          { session, conversation: 1 },
+          { can, policy, provenance, writersOfShared: [] },
+        );
 
         const told = await explainCall(
           { group, audience },

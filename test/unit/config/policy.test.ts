@@ -7,7 +7,9 @@ import { stringify } from "yaml";
 import { builtInAdapters } from "../../../src/config/adapters.ts";
 import { checkConfig, describeFault } from "../../../src/config/loading/load.ts";
 import type { ConfigCheck } from "../../../src/config/loading/load.ts";
+import { writersOfShared } from "../../../src/config/groups.ts";
 import { policyOf } from "../../../src/config/policy.ts";
+import { configSchema } from "../../../src/config/schema/config.ts";
 import { risks } from "../../../src/domain/policy.ts";
 import { judgeCall } from "../../../src/policy/judge.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
@@ -104,4 +106,20 @@ test("a rule that cannot mean what it says is refused", async () => {
   ]);
   expect(await faultsOf({ rules: [{ origin: "internet", action: "deny" }] })).toHaveLength(1);
   expect(await faultsOf({ rules: [{ tool: "shell" }] })).toHaveLength(1);
+});
+
+const mount = (access: "ro" | "rw", shared: boolean) => [{ source: "/srv/site", target: "site", access, shared }];
+
+test("a group with a shared folder may read what all others have written that share one they may write to", async () => {
+  const place = { channel: "terminal" };
+  const groups = {
+    reader: { ...place, chat: "1", mounts: mount("ro", true) },
+    writer: { ...place, chat: "2", mounts: mount("rw", true) },
+    alone: { ...place, chat: "3", mounts: mount("rw", false) },
+  };
+  const parsed = configSchema(builtInAdapters).parse({ groups });
+
+  expect(writersOfShared(parsed, "reader")).toEqual(["writer"]);
+  expect(writersOfShared(parsed, "writer")).toEqual([]);
+  expect(writersOfShared(parsed, "alone")).toEqual([]);
 });

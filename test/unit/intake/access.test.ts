@@ -6,7 +6,7 @@ import type { Role } from "../../../src/domain/role.ts";
 import { openGroupRegistry } from "../../../src/intake/chats/group-registry.ts";
 import { routerLimits } from "../../../src/intake/limits/limits.ts";
 import { createRouter, type RouterOptions } from "../../../src/intake/router.ts";
-import { createAccess } from "../../../src/people/access.ts";
+import { createAccess } from "../../../src/people/hearing.ts";
 import { createRoles } from "../../../src/people/roles.ts";
 import { openTestStore } from "../../support/open-test-store.ts";
 import { someGroup } from "../../support/some-group.ts";

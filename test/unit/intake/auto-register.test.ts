@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 
 import { openGroupRegistry } from "../../../src/intake/chats/group-registry.ts";
+import { isGroupName } from "../../../src/domain/group.ts";
 import { type AutoRegisterOptions, createAutoRegister } from "../../../src/intake/chats/auto-register.ts";
 import type { Store } from "../../../src/stores/store.ts";
 import { openTestStore } from "../../support/open-test-store.ts";
@@ -13,7 +14,7 @@ async function openRig(store: Store, more: { limits?: AutoRegisterOptions["limit
   const records: Parameters<AutoRegisterOptions["publish"]>[0][] = [];
   const { budget } = main;
   const register = createAutoRegister({
-    channels: new Set(["http"]),
+    nameOf: async ({ channel, chat }) => (channel === "http" && isGroupName(chat) ? chat : undefined),
     registry: await openGroupRegistry({ configured: [main], store: store.groups, prepare: async () => undefined }),
     defaults: { budget },
     limits: more.limits ?? { perDay: 100, total: 100 },

@@ -4,7 +4,7 @@ import { join } from "node:path";
 
 import { expect, test } from "vitest";
 
-import type { Group } from "../../../src/domain/group.ts";
+import { type Group, isGroupName } from "../../../src/domain/group.ts";
 import { systemClock } from "../../../src/lib/time/clock.ts";
 import { createAutoRegister } from "../../../src/intake/chats/auto-register.ts";
 import { GroupFolders } from "../../../src/intake/chats/group-folders.ts";
@@ -151,7 +151,7 @@ test("a name that somebody writes to never takes what another chat has left", as
   await registry.remove("family");
   const { budget } = family;
   const register = createAutoRegister({
-    channels: new Set(["http"]),
+    nameOf: async ({ channel, chat }) => (channel === "http" && isGroupName(chat) ? chat : undefined),
     registry,
     defaults: { budget },
     limits: { perDay: 10, total: 10 },

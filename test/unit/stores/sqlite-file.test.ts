@@ -257,7 +257,12 @@ test("no question to the store reads a whole table that grows with time", async 
   await store.audit.signed();
   await store.requests.open(request, { limits: { open: 1, openOfSender: 1, perHour: 1, lifetimeMs: 1 }, outgoing: [] });
   await store.requests.get("CODE");
-  await store.requests.waiting();
+  await store.requests.waiting(1);
+  await store.chats.members("family");
+  await store.requests.pairings();
+  await store.requests.noteTry({ place: "fake:home", message: 1, at: 1 });
+  await store.requests.tries("fake:home");
+  await store.requests.forgetTries("fake:home");
   await store.requests.forget("terminal", "chat");
   await store.usage.ofDay("2026-01-15");
   await store.usage.settle(1, { model: "m", turn: undefined, inputTokens: 1, outputTokens: 0, usd: 1 });
@@ -312,7 +317,8 @@ const due = {
   origin: "owner",
   text: "",
 } as const;
-const request = { code: "CODE", channel: "terminal", chat: "chat", title: "T", sender: { id: "x", name: "X" }, at: 1 };
+const who = { channel: "terminal", chat: "chat", title: "T", sender: { id: "x", name: "X" } };
+const request = { kind: "pairing", code: "CODE", ...who, at: 1 } as const;
 
 function closing(it: SQLite.Database): { it: SQLite.Database } & Disposable {
   return { it, [Symbol.dispose]: () => it.close() };

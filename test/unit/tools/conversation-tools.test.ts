@@ -19,7 +19,7 @@ const everything: ToolPolicy = { rules: [{ name: "default", action: "allow" }] }
 const model = { callTools: true, seeImages: true };
 const provenance = async () => ({ role: "member", origins: ["member"] }) as const;
 /** A model that can do everything, in a group where it may. */
-const able = { can: model, policy: everything, provenance };
+const able = { can: model, policy: everything, provenance, writersOfShared: [] };
 
 /** One life of a host with these tools. */
 function host(

@@ -8,7 +8,7 @@ import { rollDice } from "../../fixtures/guides/roll-dice.ts";
 const registry = new ToolRegistry(builtInTools, [rollDice]);
 const exposure = (...names: string[]) =>
   exposureOf(
-    registry,
+    { registry, writersOfShared: [] },
     names.map((name) => ({ name })),
   );
 
@@ -20,6 +20,13 @@ test("whatever runs in the container may read the group's folder, and what chang
   }
   expect(exposure("read_file", "shell")).toMatchObject({ readsFolder: true, writesFolder: true });
   expect(exposure("read_file", "list_files")).toMatchObject({ readsFolder: true, writesFolder: false });
+});
+
+test("what another group may have written to a shared folder is read with the own one", () => {
+  const shared = { registry, writersOfShared: ["work"] };
+
+  expect(exposureOf(shared, [{ name: "read_file" }])).toMatchObject({ readsFolder: true, alsoReads: ["work"] });
+  expect(exposureOf(shared, [{ name: "send_message" }])).toBeUndefined();
 });
 
 test("a tool that did not come with crabpot brings words of its own", () => {

@@ -142,6 +142,7 @@ export class Intake implements AsyncDisposable {
       sender: { id: sender, name },
       text: this.#withNames(arrival.text, arrival.mentions),
       mention: arrival.toAgent,
+      direct: !isGroupChat(chat),
       quote: quote && { ...quote, author: quote.author === undefined ? undefined : this.#nameOf(quote.author) },
       attachments: arrival.media.map((media) => this.#toAttachment(media)),
       chatTitle: isGroupChat(chat) ? group?.title : name,

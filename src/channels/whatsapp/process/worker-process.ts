@@ -46,8 +46,11 @@ export class WorkerProcess implements AsyncDisposable {
     const env = Object.fromEntries(
       workerVariables.flatMap((name) => (variables[name] ? [[name, variables[name]]] : [])),
     );
+    const extension = extname(import.meta.filename);
+    const isSource = extension === ".ts";
     const child = fork(
-      new URL(`worker${extname(import.meta.filename)}`, import.meta.url),
+      // The built program has all its files in one folder.
+      new URL(isSource ? "../worker.ts" : `worker${extension}`, import.meta.url),
       [String(limits.heartbeatMs)],
       {
         env,

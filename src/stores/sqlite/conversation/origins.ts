@@ -58,10 +58,11 @@ export class SqliteOrigins implements OriginStore {
   }
 }
 
-/** What a turn that begins takes over from the last one of its conversation. */
-export async function originsBefore(
+/** What a turn has read that begins with these words: it takes over what the last one of its conversation had read. */
+export async function originsAtFirst(
   transaction: Transaction<Tables>,
   { session, conversation }: { readonly session: string; readonly conversation: number },
+  words: readonly Origin[],
 ): Promise<readonly Origin[]> {
   const before = await transaction
     .selectFrom("turns")
@@ -71,19 +72,20 @@ export async function originsBefore(
     .orderBy("seq", "desc")
     .limit(1)
     .executeTakeFirst();
-  return before ? known(before.origins) : [];
+  return sortOrigins([...(before ? known(before.origins) : []), ...words]);
 }
 
-/** Notes what a turn comes into contact with. What it reads in the folder comes before what it leaves there. */
+/** Notes what a turn, as it is in this transaction, comes into contact with. What it reads in the folder comes before what it leaves there. */
 export async function expose(
   transaction: Transaction<Tables>,
-  turn: Pick<Row<"turns">, "id" | "group_name">,
-  { origins, readsFolder, writesFolder, at }: Exposure & { readonly at: number },
+  turn: Pick<Row<"turns">, "id" | "group_name" | "origins">,
+  { origins, readsFolder, alsoReads = [], writesFolder, at }: Exposure & { readonly at: number },
 ): Promise<void> {
   const { group_name: group, id } = turn;
-  const now = await transaction.selectFrom("turns").select("origins").where("id", "=", id).executeTakeFirstOrThrow();
   const carried = readsFolder ? (await folderRows(transaction, group)).map(({ origin }) => origin) : [];
-  const read = await addToTurn(transaction, { id, origins: now.origins }, [...origins, ...carried]);
+  const others = await Promise.all(alsoReads.map((name) => folderRows(transaction, name)));
+  const foreign = others.flat().map(({ origin }) => origin);
+  const read = await addToTurn(transaction, turn, [...origins, ...carried, ...foreign]);
   if (!writesFolder) return;
   const left = read.filter((origin) => !carried.includes(origin));
   await leaveInFolder(transaction, { group, origins: left, at, turn: id });

@@ -11,7 +11,7 @@ import { referToBlobs } from "../blobs.ts";
 import { type Database } from "../database.ts";
 import { parseOrigins, parseReplyTarget, parseStepBody, parseTexts, parseTimes } from "../schema/json-columns.ts";
 import { cancelApprovals, insertApprovals } from "./approval-rows.ts";
-import { expose, originsBefore } from "./origins.ts";
+import { expose, originsAtFirst } from "./origins.ts";
 import { insertOutgoing } from "./outbox.ts";
 import type { Row, Tables } from "../schema/tables.ts";
 import { outlineTurns } from "./turn-outlines.ts";
@@ -198,7 +198,7 @@ async function begin(
       times: null,
       cause: turn.cause,
       reply_to: JSON.stringify(turn.replyTo),
-      origins: JSON.stringify(await originsBefore(transaction, turn)),
+      origins: JSON.stringify(await originsAtFirst(transaction, turn, first.exposure?.origins ?? [])),
     })
     .onConflict((conflict) => conflict.column("id").doNothing())
     .returningAll()

@@ -1,6 +1,7 @@
 import { type Kysely, sql } from "kysely";
 
 import type { Chat } from "../../../domain/group.ts";
+import type { Sender } from "../../../domain/message.ts";
 import type { ChatStore } from "../../chat-store.ts";
 import type { Database } from "../database.ts";
 import { parseMembers } from "../schema/json-columns.ts";
@@ -65,6 +66,10 @@ export class SqliteChats implements ChatStore {
     return rows.map(toChat);
   }
 
+  members(group: string): Promise<Sender[]> {
+    return this.#database.read((kysely) => membersOf(kysely, group));
+  }
+
   async memberSeen(group: string, sender: { id: string; name: string }, at: number): Promise<void> {
     await this.#database.writeSoon((transaction) =>
       transaction
@@ -81,11 +86,26 @@ export class SqliteChats implements ChatStore {
   }
 }
 
+const listedMembers = 1_000;
+
+function membersOf(kysely: Kysely<Tables>, group: string): Promise<Sender[]> {
+  return kysely
+    .selectFrom("members")
+    .select(["sender_id as id", "name"])
+    .where("group_name", "=", group)
+    .orderBy("seen_at", "desc")
+    .limit(listedMembers)
+    .execute();
+}
+
 function selectChats(kysely: Kysely<Tables>) {
   return kysely
     .selectFrom("chats")
     .leftJoin("chat_requests", (join) =>
-      join.onRef("chat_requests.channel", "=", "chats.channel").onRef("chat_requests.chat", "=", "chats.chat"),
+      join
+        .onRef("chat_requests.channel", "=", "chats.channel")
+        .onRef("chat_requests.chat", "=", "chats.chat")
+        .on("chat_requests.kind", "=", "admission"),
     )
     .selectAll("chats")
     .select(["chat_requests.state as request", "chat_requests.code"]);

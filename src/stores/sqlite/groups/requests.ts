@@ -1,6 +1,11 @@
-import { sql, type Transaction } from "kysely";
+import { type Selectable, sql, type Transaction } from "kysely";
 
-import type { ChatRequest, RequestLimits, RequestSettlement } from "../../../domain/group.ts";
+import {
+  type ChatRequest,
+  pairingLifetimeMs,
+  type RequestLimits,
+  type RequestSettlement,
+} from "../../../domain/group.ts";
 import type { RequestStore } from "../../chat-store.ts";
 import type { Database } from "../database.ts";
 import { insertOutgoing } from "../conversation/outbox.ts";
@@ -17,16 +22,30 @@ export class SqliteRequests implements RequestStore {
 
   open(request: Omit<ChatRequest, "state">, words: Parameters<RequestStore["open"]>[1]): Promise<boolean> {
     return this.#database.write(async (transaction) => {
-      const { code, channel, chat, title = null, sender, at } = request;
+      const { kind, code, channel, chat, title = null, sender, at } = request;
       await transaction
         .deleteFrom("chat_requests")
         .where("state", "=", "requested")
-        .where("at", "<", at - words.limits.lifetimeMs)
+        .where("kind", "=", kind)
+        .where((is) =>
+          // One from the future was made before the clock was set back.
+          is.or([is("at", "<=", at - words.limits.lifetimeMs), ...(kind === "pairing" ? [is("at", ">", at)] : [])]),
+        )
         .execute();
       if (!(await hasRoom(transaction, request, words.limits))) return false;
       const row = await transaction
         .insertInto("chat_requests")
-        .values({ code, channel, chat, title, sender_id: sender.id, sender_name: sender.name, state: "requested", at })
+        .values({
+          kind,
+          code,
+          channel,
+          chat,
+          title,
+          sender_id: sender.id,
+          sender_name: sender.name,
+          state: "requested",
+          at,
+        })
         .onConflict((conflict) => conflict.doNothing())
         .returning("code")
         .executeTakeFirst();
@@ -40,9 +59,20 @@ export class SqliteRequests implements RequestStore {
     const row = await this.#database.read((kysely) =>
       kysely.selectFrom("chat_requests").selectAll().where("code", "=", code).executeTakeFirst(),
     );
-    if (!row) return undefined;
-    const { channel, chat, title, sender_id: id, sender_name: name, state, at } = row;
-    return { code, channel, chat, title: title ?? undefined, sender: { id, name }, state, at };
+    return row && toRequest(row);
+  }
+
+  async pairings(): Promise<ChatRequest[]> {
+    const rows = await this.#database.read((kysely) =>
+      kysely
+        .selectFrom("chat_requests")
+        .selectAll()
+        .where("kind", "=", "pairing")
+        .orderBy("at")
+        .orderBy("code")
+        .execute(),
+    );
+    return rows.map(toRequest);
   }
 
   settle(answer: RequestSettlement, outgoing: Parameters<RequestStore["settle"]>[1], at: number): Promise<void> {
@@ -52,15 +82,48 @@ export class SqliteRequests implements RequestStore {
     });
   }
 
-  async waiting(): Promise<number> {
+  async waiting(now: number): Promise<number> {
     const { count } = await this.#database.read((kysely) =>
       kysely
         .selectFrom("chat_requests")
         .select((select) => select.fn.countAll<number>().as("count"))
         .where("state", "=", "requested")
+        .where((is) =>
+          is.or([is("kind", "!=", "pairing"), is.and([is("at", ">", now - pairingLifetimeMs), is("at", "<=", now)])]),
+        )
         .executeTakeFirstOrThrow(),
     );
     return count;
+  }
+
+  async tries(place: string): Promise<{ wrong: number; at: number } | undefined> {
+    return this.#database.read((kysely) =>
+      kysely.selectFrom("code_tries").select(["wrong", "at"]).where("place", "=", place).executeTakeFirst(),
+    );
+  }
+
+  async noteTry({ place, message, at }: Parameters<RequestStore["noteTry"]>[0]): Promise<number> {
+    return this.#database.write(async (transaction) => {
+      const known = await transaction
+        .selectFrom("code_tries")
+        .select(["wrong", "message"])
+        .where("place", "=", place)
+        .executeTakeFirst();
+      if (known?.message === message) return known.wrong;
+      const wrong = (known?.wrong ?? 0) + 1;
+      await transaction
+        .insertInto("code_tries")
+        .values({ place, wrong, message, at })
+        .onConflict((conflict) => conflict.column("place").doUpdateSet({ wrong, message, at }))
+        .execute();
+      return wrong;
+    });
+  }
+
+  async forgetTries(place: string): Promise<void> {
+    await this.#database.write((transaction) =>
+      transaction.deleteFrom("code_tries").where("place", "=", place).execute(),
+    );
   }
 
   async forget(channel: string, chat: string): Promise<void> {
@@ -70,9 +133,14 @@ export class SqliteRequests implements RequestStore {
   }
 }
 
+function toRequest(row: Selectable<Tables["chat_requests"]>): ChatRequest {
+  const { kind, code, channel, chat, title, sender_id: id, sender_name: name, state, at } = row;
+  return { kind, code, channel, chat, title: title ?? undefined, sender: { id, name }, state, at };
+}
+
 async function hasRoom(
   transaction: Transaction<Tables>,
-  { sender, at }: Omit<ChatRequest, "state">,
+  { kind, channel, sender, at }: Omit<ChatRequest, "state">,
   limits: RequestLimits,
 ): Promise<boolean> {
   const found = await transaction
@@ -82,6 +150,8 @@ async function hasRoom(
       sql<number>`count(*) filter (where state = 'requested' and sender_id = ${sender.id})`.as("ofSender"),
       sql<number>`count(*) filter (where at > ${at - hourMs})`.as("recent"),
     ])
+    .where("kind", "=", kind)
+    .$if(kind === "pairing", (all) => all.where("channel", "=", channel))
     .executeTakeFirstOrThrow();
   return found.open < limits.open && found.ofSender < limits.openOfSender && found.recent < limits.perHour;
 }

@@ -256,6 +256,17 @@ const budgetWarnings = [
    ) strict, without rowid`,
 ];
 
+/* Direct chats ask by a code that is valid for an hour; wrong codes are counted where they were typed. */
+const pairing = [
+  `alter table chat_requests add column kind text not null default 'admission' check (kind in ('admission', 'pairing'))`,
+  `create table code_tries (
+     place text primary key,
+     wrong integer not null,
+     message integer not null,
+     at integer not null
+   ) strict, without rowid`,
+];
+
 /*
  * What turns have read, what the folders of groups carry of it, and what work brings along. What was read before is not known:
  * turns of that time have no origins, and folders of that time count as if anything were in them. The policy of a group that was
@@ -370,6 +381,7 @@ export const migrations: Readonly<Record<string, Migration>> = {
   "0019-any-command": { up: (database: Kysely<Tables>) => run(database, anyCommand) },
   "0020-usage-calls": { up: (database: Kysely<Tables>) => run(database, usageCalls) },
   "0021-budget-warnings": { up: (database: Kysely<Tables>) => run(database, budgetWarnings) },
+  "0022-pairing": { up: (database: Kysely<Tables>) => run(database, pairing) },
   "0024-turn-origins": { up: (database: Kysely<Tables>) => run(database, turnOrigins) },
   "0026-approvals": { up: (database: Kysely<Tables>) => run(database, approvals) },
 };

@@ -2,7 +2,7 @@ import type { Generated, Selectable } from "kysely";
 
 import type { Actor } from "../../../domain/actor.ts";
 import type { Approval, ApprovalScope, ApprovalState, Grant } from "../../../domain/approval.ts";
-import type { RequestState } from "../../../domain/group.ts";
+import type { RequestKind, RequestState } from "../../../domain/group.ts";
 import type { MessageState, OutboxState, OutgoingKind } from "../../../domain/message.ts";
 import type { Role } from "../../../domain/role.ts";
 import type { SessionKind } from "../../../domain/session.ts";
@@ -48,6 +48,7 @@ interface CommandTable {
 }
 
 interface ChatRequestTable {
+  readonly kind: Generated<RequestKind>;
   readonly code: string;
   readonly channel: string;
   readonly chat: string;
@@ -55,6 +56,13 @@ interface ChatRequestTable {
   readonly sender_id: string;
   readonly sender_name: string;
   readonly state: RequestState;
+  readonly at: number;
+}
+
+interface CodeTriesTable {
+  readonly place: string;
+  readonly wrong: number;
+  readonly message: number;
   readonly at: number;
 }
 
@@ -355,6 +363,7 @@ export interface Tables {
   readonly ordinals: OrdinalTable;
   readonly chats: ChatTable;
   readonly chat_requests: ChatRequestTable;
+  readonly code_tries: CodeTriesTable;
   readonly members: MemberTable;
   readonly sessions: SessionTable;
   readonly offered_tools: OfferedToolsTable;

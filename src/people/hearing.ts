@@ -12,16 +12,16 @@ export interface AccessOptions {
 }
 
 /** How far somebody is heard: what they want is done, or is only read along, or is not heard at all. */
-export type Access =
+export type Hearing =
   | { readonly may: "trigger" }
   | { readonly may: "speak"; readonly needed: Role }
   | { readonly may: "nothing"; readonly setting: string };
 
 /** How far somebody is heard in a group; `undefined`: in a chat that is none. */
-export type JudgeAccess = (group: Pick<Group, "name" | "main"> | undefined, who: MemberId) => Access;
+export type JudgeHearing = (group: Pick<Group, "name" | "main"> | undefined, who: MemberId) => Hearing;
 
 /** Denied is denied with every id of the same person. */
-export function createAccess({ roles, triggerRole, deniedBy }: AccessOptions): JudgeAccess {
+export function createAccess({ roles, triggerRole, deniedBy }: AccessOptions): JudgeHearing {
   return (group, who) => {
     const setting = deniedBy(group?.name, roles.keysOf(who));
     if (setting !== undefined) return { may: "nothing", setting };

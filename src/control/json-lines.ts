@@ -1,8 +1,6 @@
 import { Readable } from "node:stream";
 
-import type { LoginEvent } from "../channels/channel.ts";
-
-/** No more than a few are ready before somebody reads them. */
+/** One JSON object per line; no more than a few are ready before somebody reads them. */
 export function asLines(values: AsyncIterable<unknown>): Readable {
   async function* lines(): AsyncGenerator<string> {
     for await (const value of values) yield `${JSON.stringify(value)}\n`;
@@ -11,7 +9,7 @@ export function asLines(values: AsyncIterable<unknown>): Readable {
 }
 
 /** Waits for the first event, so that "there is no such channel" is an answer of its own, then sends lines as they come. */
-export async function firstOf(events: AsyncIterable<LoginEvent>): Promise<Readable> {
+export async function firstOf(events: AsyncIterable<object>): Promise<Readable> {
   const iterator = events[Symbol.asyncIterator]();
   const first = await iterator.next();
   async function* lines(): AsyncGenerator<string> {

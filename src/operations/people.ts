@@ -1,0 +1,46 @@
+import { type Group, unknownGroup } from "../domain/group.ts";
+import type { Sender } from "../domain/message.ts";
+import { type MemberId, memberKey, parseMemberKey } from "../domain/person.ts";
+import type { Role } from "../domain/role.ts";
+import type { PersonView } from "./operations.ts";
+
+export interface PeopleOptions {
+  readonly store: { readonly chats: { members(group: string): Promise<readonly Sender[]> } };
+  readonly groups: { settings(): readonly Group[] };
+  readonly people: {
+    standingOf(
+      group: Group,
+      who: MemberId,
+    ): { readonly role: Role; readonly why: string; readonly person: string | undefined };
+    /** Who is named in the configuration, as `memberKey` writes it. */
+    named(group: string): readonly string[];
+  };
+}
+
+/** Whoever has written in a group or could, by what the configuration says, and what they are there. */
+export async function listPeople(options: PeopleOptions, wanted: string | undefined): Promise<PersonView[]> {
+  const all = options.groups.settings();
+  const groups = wanted === undefined ? all : all.filter(({ name }) => name === wanted);
+  if (wanted !== undefined && groups.length === 0) {
+    throw unknownGroup(
+      wanted,
+      all.map(({ name }) => name),
+    );
+  }
+  return (await Promise.all(groups.map((group) => peopleOf(options, group)))).flat();
+}
+
+async function peopleOf({ store, people }: PeopleOptions, group: Group): Promise<PersonView[]> {
+  const { name, channel } = group;
+  const seen = await store.chats.members(name);
+  const names = new Map(seen.map((sender) => [sender.id, sender.name]));
+  const named = people.named(name).flatMap((key) => {
+    const who = parseMemberKey(key);
+    return who?.channel === channel ? [who.id] : [];
+  });
+  const ids = [...new Set([...named, ...names.keys()])];
+  return ids.map((id) => {
+    const { role, why, person } = people.standingOf(group, { channel, id });
+    return { id: memberKey({ channel, id }), name: names.get(id), person, group: name, role, why };
+  });
+}

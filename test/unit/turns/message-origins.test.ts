@@ -1,0 +1,49 @@
+import { expect, test } from "vitest";
+
+import type { StoredMessage } from "../../../src/domain/message.ts";
+import type { RoleOf } from "../../../src/people/roles.ts";
+import { exposureToMessages } from "../../../src/turns/steps/message-origins.ts";
+import { someGroup } from "../../support/some-group.ts";
+
+/** Ids are what they are, and whoever is not known is a member. */
+const roleOf: RoleOf = (_group, { channel, id }) => {
+  if (channel !== "fake") return "guest";
+  return id === "owner" || id === "admin" || id === "guest" ? id : "member";
+};
+
+function message(sender: string, more: Partial<StoredMessage> = {}): StoredMessage {
+  return {
+    seq: 1,
+    group: "family",
+    channel: "fake",
+    chat: "chat",
+    id: "m",
+    sender: { id: sender, name: "owner" },
+    text: "hello",
+    quote: undefined,
+    state: "context",
+    turn: undefined,
+    receivedAt: 1,
+    ...more,
+  };
+}
+
+const read = (messages: readonly StoredMessage[], hasImages = false) =>
+  exposureToMessages(roleOf, someGroup("family"), { messages, hasImages }).origins.toSorted();
+
+test("words have the role of their sender's id, whatever the name says, also those that are only context", () => {
+  expect(read([message("owner"), message("bo"), message("guest")])).toEqual(["guest", "member", "owner"]);
+  expect(read([message("owner", { channel: "other" })])).toEqual(["guest"]);
+});
+
+test("who passes on what somebody said brings along the words of a guest; a quote has the role of its author", () => {
+  expect(read([message("owner", { forwarded: true })])).toEqual(["guest", "owner"]);
+  expect(read([message("owner", { quote: { id: "q", author: "admin", text: "old" } })])).toEqual(["admin", "owner"]);
+  expect(read([message("owner", { quote: { id: "q", text: "old" } })])).toEqual(["guest", "owner"]);
+  expect(read([message("owner", { quote: { id: "q" } })])).toEqual(["owner"]);
+  expect(read([message("owner", { quote: { id: "q", text: "mine", toAgent: true } })])).toEqual(["owner"]);
+});
+
+test("a picture that the model is shown is a file", () => {
+  expect(read([message("owner")], true)).toEqual(["file", "owner"]);
+});
