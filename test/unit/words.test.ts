@@ -22,7 +22,7 @@ const homes: readonly { readonly word: RegExp; readonly home: RegExp; readonly i
   { word: /engine/i, home: /^src\/(?:sandbox|wiring|operations|cli)\//, instead: "agent loop for what the agent runs" },
   {
     word: /approval/i,
-    home: /^src\/(?:approvals|policy|domain|turns|tools|stores|operations|cli|commands|http|wiring)\//,
+    home: /^src\/(?:approvals|policy|domain|turns|tools|stores|operations|cli|commands|control|wiring)\//,
     instead: "admission for what lets a chat in",
   },
   { word: /admission/i, home: /^src\/intake\//, instead: "approval for a person's answer to a tool call" },
