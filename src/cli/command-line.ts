@@ -80,7 +80,7 @@ const entries: Readonly<Record<string, Entry>> = {
     load: async () => (await import("./commands/channels.ts")).addChannelsCommand,
   },
   config: {
-    summary: "check the configuration",
+    summary: "check, change and apply the configuration",
     load: async () => (await import("./commands/config.ts")).addConfigCommand,
   },
   redteam: {

@@ -6,6 +6,7 @@ import type { HostEvent } from "../events/event.ts";
 import type { EventQuery } from "../events/read-events.ts";
 import type { LoginEvent } from "../channels/channel.ts";
 import type { ConfigDifferences, ReloadReport } from "../domain/config-state.ts";
+import type { SettingEdit, SettingRecord } from "../domain/setting.ts";
 import type { Chat, Group } from "../domain/group.ts";
 import type { UsageBy, UsageSum } from "../domain/usage.ts";
 import type {
@@ -17,6 +18,7 @@ import type {
   OutboxView,
   Readings,
   SessionView,
+  SettingView,
   StopView,
   TurnLine,
   TurnReport,
@@ -50,6 +52,18 @@ export class ControlClient implements Readings {
 
   diffConfig(): Promise<ConfigDifferences> {
     return this.#ask("GET", "/config/diff");
+  }
+
+  getSetting(path: string): Promise<SettingView> {
+    return this.#ask("GET", `/config/value?${queryOf({ path })}`);
+  }
+
+  editConfig(edits: readonly SettingEdit[]): Promise<ReloadReport> {
+    return this.#ask("POST", "/config/edit", { edits });
+  }
+
+  configHistory(filter: Parameters<Readings["configHistory"]>[0]): Promise<SettingRecord[]> {
+    return this.#ask("GET", `/config/history?${queryOf(filter)}`);
   }
 
   /** The host begins to stop; its home is free again when it has ended. */

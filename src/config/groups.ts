@@ -44,6 +44,32 @@ export function networkOf(config: Config, name: string): GroupNetwork {
   return { allow: [...new Set(entries.map((entry) => entry.host))], allowPrivate, reflects, secrets };
 }
 
+/** Every setting of a group with the value that it has, from the group itself or from the settings for everybody. */
+export function groupInEffect(
+  loaded: { readonly config: Config; readonly adapters: Adapters },
+  group: Group,
+): Readonly<Record<string, unknown>> {
+  const { config } = loaded;
+  const own = Object.hasOwn(config.groups, group.name) ? config.groups[group.name] : undefined;
+  const { channel, chat, trigger, main, mounts, policy, budget } = group;
+  const { afterSeconds, reactions } = progressOf(config, group.name);
+  return {
+    channel,
+    chat,
+    trigger,
+    main,
+    mounts,
+    model: group.model ?? config.models.default,
+    catchUpMinutes: catchUpMinutes(config, group.name),
+    policy,
+    budget,
+    limits: { ...paceLimits(loaded, group), maxSteps: maxSteps(config, group.name) },
+    progress: { afterSeconds, reactions },
+    network: own?.network ?? config.sandbox.network,
+    secrets: own?.secrets ?? {},
+  };
+}
+
 /** How often this group's agent may be set to work. Where only the operator talks there are no other programs than the operator's own. */
 export function paceLimits(
   loaded: { readonly config: Config; readonly adapters: Adapters },

@@ -7,6 +7,8 @@ import { AppError, toError } from "../lib/app-error.ts";
 import type { Publish } from "../events/event.ts";
 import type { LoginEvent } from "../channels/channel.ts";
 import type { Operations } from "../operations/operations.ts";
+import { name, type Recordable, type Route, route } from "./route.ts";
+import { settingRoutes } from "./setting-routes.ts";
 
 export interface RouteOptions {
   readonly operations: Operations;
@@ -16,21 +18,6 @@ export interface RouteOptions {
   readonly onFault: (error: Error) => void;
 }
 
-interface Route<Parameters> {
-  readonly method: "GET" | "POST" | "DELETE";
-  readonly path: string;
-  readonly operation: string;
-  /** Of path, query and body together; strict. */
-  readonly parameters: z.ZodType<Parameters>;
-  readonly run: (operations: Operations, parameters: Parameters, signal: AbortSignal) => Promise<unknown>;
-}
-
-/** Keeps the types of one route together while routes of different types stand in one list. */
-function route<Parameters>(definition: Route<Parameters>): Route<never> {
-  return definition as unknown as Route<never>;
-}
-
-const name = z.string().min(1).max(256);
 const nothing = z.strictObject({});
 const turnStates = z.enum(["running", "done", "failed", "cancelled"]);
 const outboxStates = z.enum(["queued", "sending", "accepted", "delivered", "uncertain", "dead"]);
@@ -40,6 +27,7 @@ const maxDateMs = 8.64e15;
 const wholeText = 1_000_000;
 
 const routes: readonly Route<never>[] = [
+  ...settingRoutes,
   route({ method: "GET", path: "/status", operation: "status", parameters: nothing, run: (host) => host.status() }),
   route({
     method: "POST",
@@ -306,7 +294,7 @@ async function answer(
   const parsed = definition.parameters.safeParse(collect(request));
   if (!parsed.success) throw new AppError("bad_input", `${sayWhatIsWrong(parsed.error)}.`);
   const { operation } = definition;
-  const parameters = recordable(parsed.data);
+  const parameters = definition.record?.(parsed.data) ?? recordable(parsed.data);
   const ended = new AbortController();
   reply.raw.once("close", () => ended.abort());
   const told = (outcome: string) => ({ actor: "operator", data: { operation, parameters, outcome } }) as const;
@@ -327,8 +315,6 @@ async function answer(
 function collect(request: FastifyRequest): Record<string, unknown> {
   return { ...(request.query as object), ...(request.body as object | undefined), ...(request.params as object) };
 }
-
-type Recordable = Readonly<Record<string, string | number | boolean>>;
 
 /** What is said to an agent or in a chat stays in the store. */
 function recordable(parameters: object): Recordable {

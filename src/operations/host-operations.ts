@@ -70,6 +70,7 @@ export interface OperationOptions {
     reload(): Promise<ReloadReport>;
     diff(): Promise<ConfigDifferences>;
   };
+  readonly settings: Pick<Operations, "getSetting" | "editConfig">;
   /** Makes the host stop in good order. */
   readonly stop: () => void;
   /** Puts the messages of a turn back in line and wakes its group. Returns how many. */
@@ -84,6 +85,7 @@ export function createOperations(options: OperationOptions): Operations {
   const groups = { ...options.groups, settings: () => options.groups.list() };
   return {
     ...createReadings({ ...options, groups }),
+    ...options.settings,
     status: () => status(options),
     applyConfig: () => options.config.reload(),
     diffConfig: () => options.config.diff(),

@@ -3,6 +3,7 @@ import type { HostEvent } from "../events/event.ts";
 import type { EventQuery } from "../events/read-events.ts";
 import type { ConfigDifferences, ConfigState, ReloadReport } from "../domain/config-state.ts";
 import type { Chat, Group, Trigger } from "../domain/group.ts";
+import type { SettingEdit, SettingRecord } from "../domain/setting.ts";
 import type { ModelUsage, StopReason } from "../domain/model.ts";
 import type { OutboxState, OutgoingMessage } from "../domain/message.ts";
 import type { ExecutionPointChange, RefusedMount } from "../domain/mount.ts";
@@ -106,6 +107,12 @@ export interface NewGroup {
   readonly adopt?: boolean | undefined;
 }
 
+/** A setting by its path, and its value as far as it may be shown. */
+export interface SettingView {
+  readonly path: string;
+  readonly value: unknown;
+}
+
 /** A session and, if it has one, its container. */
 export interface SessionView {
   readonly session: string;
@@ -186,7 +193,15 @@ export type WorkView = Work;
 /** What an operator can look at also when no host runs. */
 export type Readings = Pick<
   Operations,
-  "listGroups" | "listChats" | "listSessions" | "listTurns" | "showTurn" | "listOutbox" | "usage" | "listWork"
+  | "configHistory"
+  | "listGroups"
+  | "listChats"
+  | "listSessions"
+  | "listTurns"
+  | "showTurn"
+  | "listOutbox"
+  | "usage"
+  | "listWork"
 >;
 
 /** What an operator can ask of a running host. Rejects with AppErrors: `not_found`, `conflict`, `bad_input`. */
@@ -195,6 +210,15 @@ export interface Operations {
   /** Reads the files of the configuration again and applies what can hold now. An invalid file is an answer, not an error. */
   applyConfig(): Promise<ReloadReport>;
   diffConfig(): Promise<ConfigDifferences>;
+  /** The value in effect, secrets masked; null where the setting is not set. */
+  getSetting(path: string): Promise<SettingView>;
+  /** Changes config.yaml, all of it or nothing, and applies it. Rejects with `config_invalid` where the file could not be used then. */
+  editConfig(edits: readonly SettingEdit[]): Promise<ReloadReport>;
+  /** Changes that took effect, newest first; `path`: of this setting and those below it. */
+  configHistory(filter: {
+    readonly path?: string | undefined;
+    readonly limit: number;
+  }): Promise<readonly SettingRecord[]>;
   /** Begins an orderly stop once the signal has aborted: whoever asks can be told before. */
   stop(answered: AbortSignal): Promise<StopView>;
   listGroups(): Promise<readonly GroupView[]>;

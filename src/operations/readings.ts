@@ -35,6 +35,7 @@ export interface ReadingOptions extends WaitingOptions {
     readonly outbox: Pick<OutboxStore, "list" | "ofTurn">;
     readonly executionPoints: Pick<Store["executionPoints"], "ofTurn">;
     readonly usage: Pick<Store["usage"], "sums">;
+    readonly settings: Pick<Store["settings"], "history">;
   };
   readonly groups: WaitingOptions["groups"] & {
     folders(): Promise<readonly GroupFolder[]>;
@@ -72,6 +73,7 @@ export function createReadings(options: ReadingOptions): Readings {
     listOutbox: (filter) => listOutbox(options, filter),
     usage: (by, since) => options.store.usage.sums(by, utcDay(since)),
     listWork: (filter) => listWork(options, filter),
+    configHistory: (filter) => options.store.settings.history(filter),
   };
 }
 

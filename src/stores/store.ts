@@ -29,6 +29,7 @@ import type { ExecutionPointStore } from "./execution-point-store.ts";
 import type { IntakeCharge, IntakeStore } from "./intake-store.ts";
 import type { LeaseStore } from "./lease-store.ts";
 import type { RetentionStore } from "./retention-store.ts";
+import type { SettingsStore } from "./settings-store.ts";
 import type { WorkStore } from "./work-store.ts";
 
 export interface WaitingInGroup {
@@ -370,6 +371,7 @@ export interface Store extends AsyncDisposable {
   readonly executionPoints: ExecutionPointStore;
   readonly audit: AuditIndex;
   readonly events: EventStore;
+  readonly settings: SettingsStore;
   /** Writes something small to disk. Rejects as any write would while writing does not work. */
   probe(at: number): Promise<void>;
 }

@@ -10,6 +10,7 @@ import type { Group } from "../domain/group.ts";
 import { type FormerChat, GroupFolders } from "../intake/chats/group-folders.ts";
 import { type GroupRegistry, openGroupRegistry } from "../intake/chats/group-registry.ts";
 import type { AppContext } from "./context.ts";
+import { recordSettingsAtStart } from "./settings-history.ts";
 
 /** All groups, and whose their folders are. */
 export interface Groups {
@@ -31,6 +32,7 @@ export async function openGroups(context: Omit<AppContext, "metrics">): Promise<
     hasTypedChats: (channel) => hasTrait(context, channel, "typedChats"),
   });
   warnOfShadowed(logger, groups.shadowed);
+  await recordSettingsAtStart(context);
   return { groups, folders };
 }
 

@@ -16,6 +16,7 @@ import type { ChatBook } from "../intake/chats/chat-book.ts";
 import type { Containers } from "./containers.ts";
 import type { AppContext } from "./context.ts";
 import type { Entrances } from "./entrances.ts";
+import { createSettings } from "./settings.ts";
 import type { Interventions } from "./interventions.ts";
 
 const engineTimeoutMs = 5_000;
@@ -32,7 +33,7 @@ export interface HostOperationOptions {
   readonly chats: Pick<ChatBook, "registered">;
   readonly stop: () => void;
   readonly admissions: Pick<Admissions, "approve" | "deny">;
-  readonly reloader: Pick<ConfigReloader, "state" | "reload" | "diff">;
+  readonly reloader: Pick<ConfigReloader, "state" | "reload" | "diff" | "edit">;
 }
 
 /** What the operator can ask for, made of the parts that do it. */
@@ -77,6 +78,7 @@ export function createHostOperations(context: AppContext, options: HostOperation
     refusedMounts: () => containers.launcher.refusedMounts(),
     intake: options.intake,
     config: options.reloader,
+    settings: createSettings(context, options),
     stop: options.stop,
     requeue: async (turn) => {
       const count = (await store.messages.requeue(turn.id)) + (await store.work.requeue(turn.id));

@@ -1,8 +1,7 @@
 import { lstat } from "node:fs/promises";
 
-import type { ConfigChange } from "../config/changes/config-change.ts";
 import { hashOfConfig } from "../config/changes/config-hash.ts";
-import { ConfigReloader } from "../config/changes/config-reloader.ts";
+import { type AppliedChange, ConfigReloader } from "../config/changes/config-reloader.ts";
 import { ConfigWatch } from "../config/changes/config-watch.ts";
 import { configuredGroups } from "../config/groups.ts";
 import { checkChangedConfig, type ConfigCheck, describeWarning, type LoadedConfig } from "../config/loading/load.ts";
@@ -18,6 +17,7 @@ import { reviewMounts } from "./containers.ts";
 import { type AppContext, hostUid } from "./context.ts";
 import { type Groups, takeFolders, warnOfShadowed } from "./groups.ts";
 import type { Interventions } from "./interventions.ts";
+import { recordSettings } from "./settings-history.ts";
 
 export interface ReloadOptions extends Groups {
   /** What the host was started with. */
@@ -84,10 +84,10 @@ async function mountsFault({ home, environment }: AppContext): Promise<string | 
 function createApply(
   context: AppContext,
   options: ReloadOptions,
-): (change: ConfigChange, loaded: LoadedConfig) => Promise<void> {
+): (change: AppliedChange, loaded: LoadedConfig) => Promise<void> {
   const { live, redaction, publish, logger } = context;
   const said = new Set(saidOf(options.loaded));
-  return async ({ effective, now: changed, restart }, loaded) => {
+  return async ({ effective, now: changed, restart, by, changes }, loaded) => {
     const { secrets, fromFile } = loaded;
     // Before anything uses them, and also those that wait for a restart.
     redaction.add(secrets);
@@ -96,7 +96,12 @@ function createApply(
     const shadowed = new Set(options.groups.shadowed);
     const { added } = await options.groups.reconfigure(configured, async () => {
       const data = { sha256: hashOfConfig(effective), fromFile, changed, restart };
-      await publish({ type: "config.applied", actor: "operator", data });
+      await publish({ type: "config.applied", actor: by.actor, data });
+      await recordSettings(context, {
+        config: effective,
+        by,
+        changes: changes.filter(({ applies }) => applies !== "restart"),
+      });
       return () => live.replace(effective);
     });
     logger.info({ changed, restart }, "a changed configuration is applied");

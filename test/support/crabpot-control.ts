@@ -133,8 +133,12 @@ export async function startControlledHost(home: string): Promise<ControlledHost>
     intake: () => ({ open: true }),
     config: {
       state: () => ({ state: "applied", since: 0 }),
-      reload: () => Promise.resolve({ changed: [], config: { state: "applied", since: 0 } }),
+      reload: () => Promise.resolve({ changed: [], changes: [], config: { state: "applied", since: 0 } }),
       diff: () => Promise.resolve({ faults: [], differences: [] }),
+    },
+    settings: {
+      getSetting: () => Promise.reject(new Error("there is no configuration")),
+      editConfig: () => Promise.reject(new Error("there is no configuration")),
     },
     stop: () => undefined,
     requeue: (turn) => store.messages.requeue(turn.id),

@@ -15,6 +15,7 @@ import { SqliteMessages } from "../conversation/messages.ts";
 import { migrations } from "../schema/migrations.ts";
 import { SqliteOutbox } from "../conversation/outbox.ts";
 import { SqliteSessions } from "../conversation/sessions.ts";
+import { SqliteSettings } from "../settings.ts";
 import { SqliteTurns } from "../conversation/turns.ts";
 import { SqliteUsage } from "../usage.ts";
 import { SqliteWork } from "../conversation/work.ts";
@@ -35,6 +36,7 @@ export async function openSqliteStoreReader(path: string): Promise<StoreReader> 
     outbox: new SqliteOutbox(database),
     executionPoints: new SqliteExecutionPoints(database),
     usage: new SqliteUsage(database),
+    settings: new SqliteSettings(database),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }

@@ -256,6 +256,23 @@ const budgetWarnings = [
    ) strict, without rowid`,
 ];
 
+/* Which settings changed, and the settings that hold, to see what changes while no host runs. Values are JSON without secrets. */
+const settingsHistory = [
+  `create table settings_history (
+     id integer primary key autoincrement,
+     at integer not null,
+     actor text not null,
+     via text not null,
+     path text not null,
+     before text,
+     after text
+   ) strict`,
+  `create table settings_applied (
+     id integer primary key check (id = 1),
+     settings text not null
+   ) strict`,
+];
+
 /** Every migration by name; names sort in the order in which they run, and a name that was released is never changed. */
 export const migrations: Readonly<Record<string, Migration>> = {
   "0001-initial": { up: (database: Kysely<Tables>) => run(database, initialSchema) },
@@ -279,6 +296,7 @@ export const migrations: Readonly<Record<string, Migration>> = {
   "0019-any-command": { up: (database: Kysely<Tables>) => run(database, anyCommand) },
   "0020-usage-calls": { up: (database: Kysely<Tables>) => run(database, usageCalls) },
   "0021-budget-warnings": { up: (database: Kysely<Tables>) => run(database, budgetWarnings) },
+  "0029-settings-history": { up: (database: Kysely<Tables>) => run(database, settingsHistory) },
 };
 
 async function run(database: Kysely<Tables>, statements: readonly string[]): Promise<void> {

@@ -270,6 +270,21 @@ interface BlobReferenceTable {
   readonly sha256: string;
 }
 
+interface SettingsHistoryTable {
+  readonly id: Generated<number>;
+  readonly at: number;
+  readonly actor: string;
+  readonly via: string;
+  readonly path: string;
+  readonly before: string | null;
+  readonly after: string | null;
+}
+
+interface SettingsAppliedTable {
+  readonly id: number;
+  readonly settings: string;
+}
+
 /** Tables as the newest migration leaves them. */
 export interface Tables {
   readonly messages: MessageTable;
@@ -297,6 +312,8 @@ export interface Tables {
   readonly budget_warnings: BudgetWarningTable;
   readonly reservations: ReservationTable;
   readonly execution_points: ExecutionPointTable;
+  readonly settings_history: SettingsHistoryTable;
+  readonly settings_applied: SettingsAppliedTable;
   readonly audit_records: AuditRecordTable;
   readonly audit_signed: AuditSignedTable;
 }
