@@ -30,7 +30,7 @@ const entries: Readonly<Record<string, Entry>> = {
     load: async () => (await import("./commands/doctor.ts")).addDoctorCommand,
   },
   groups: {
-    summary: "list, add or remove groups",
+    summary: "list, add, change or remove groups",
     load: async () => (await import("./commands/groups.ts")).addGroupsCommand,
   },
   chats: { summary: "chats that were seen", load: async () => (await import("./commands/chats.ts")).addChatsCommand },

@@ -11,6 +11,7 @@ import type { Chat, Group } from "../domain/group.ts";
 import type { UsageBy, UsageSum } from "../domain/usage.ts";
 import type {
   ChannelView,
+  GroupSettingView,
   GroupView,
   HostStatus,
   NewGroup,
@@ -60,6 +61,14 @@ export class ControlClient implements Readings {
 
   editConfig(edits: readonly SettingEdit[]): Promise<ReloadReport> {
     return this.#ask("POST", "/config/edit", { edits });
+  }
+
+  showGroup(name: string): Promise<GroupSettingView[]> {
+    return this.#ask("GET", `/groups/${encodeURIComponent(name)}/settings`);
+  }
+
+  setGroup(name: string, edits: readonly SettingEdit[]): Promise<ReloadReport> {
+    return this.#ask("POST", `/groups/${encodeURIComponent(name)}/settings`, { edits });
   }
 
   configHistory(filter: Parameters<Readings["configHistory"]>[0]): Promise<SettingRecord[]> {

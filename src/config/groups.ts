@@ -1,19 +1,41 @@
 import type { GroupNetwork } from "../domain/egress.ts";
-import type { BudgetLimits, Group, ToolPolicy } from "../domain/group.ts";
+import type { BudgetLimits, Group, GroupChat, StoredGroup, ToolPolicy } from "../domain/group.ts";
 import { type Adapters, hasTrait } from "./adapters.ts";
 import type { Config } from "./schema/config.ts";
 
 /** The groups of `config.yaml`, with what they leave out filled in from the settings for everybody. */
-export function configuredGroups(config: Config): Group[] {
+export function configuredGroups(config: Config, added: ReadonlySet<string> = new Set()): Group[] {
+  return Object.entries(config.groups)
+    .filter(([name]) => !added.has(name))
+    .map(([name, group]) => groupOf(config, { ...group, name }, "config"));
+}
+
+/**
+ * A group that was added at run time, as it is by what it says itself and by the settings for everybody. What it says beyond who is to
+ * be answered stands in the configuration: see `withAddedGroups`.
+ */
+export function storedGroup(config: Config, { name, channel, chat, settings }: StoredGroup): Group {
+  const trigger = settings["trigger"] === "always" ? "always" : "mention";
+  const model = typeof settings["model"] === "string" ? settings["model"] : undefined;
+  const plain = { trigger, main: settings["main"] === true, mounts: [], model } as const;
+  const said = Object.hasOwn(config.groups, name) ? config.groups[name] : undefined;
+  return groupOf(config, { ...(said ?? plain), name, channel, chat }, "store");
+}
+
+type GroupEntry = Pick<Group, "trigger" | "main" | "mounts"> &
+  Partial<Pick<Config["groups"][string], "model" | "policy" | "budget">>;
+
+function groupOf(config: Config, group: GroupEntry & GroupChat, origin: Group["origin"]): Group {
   const shared = groupDefaults(config);
-  return Object.entries(config.groups).map(([name, group]) => ({
+  const { name, channel, chat, trigger, main, mounts, model } = group;
+  return {
     name,
-    channel: group.channel,
-    chat: group.chat,
-    trigger: group.trigger,
-    main: group.main,
-    mounts: group.mounts,
-    model: group.model,
+    channel,
+    chat,
+    trigger,
+    main,
+    mounts,
+    model,
     policy: {
       default: group.policy?.default ?? shared.policy.default,
       tools: { ...shared.policy.tools, ...group.policy?.tools },
@@ -22,8 +44,8 @@ export function configuredGroups(config: Config): Group[] {
       tokensPerDay: group.budget?.tokensPerDay ?? shared.budget.tokensPerDay,
       usdPerDay: group.budget?.usdPerDay ?? shared.budget.usdPerDay,
     },
-    origin: "config",
-  }));
+    origin,
+  };
 }
 
 /** Policy and budget of a group that says nothing of its own, such as one that is added at run time. */

@@ -39,6 +39,21 @@ export const settingRoutes: readonly Route<never>[] = [
     }),
     run: (host, filter) => host.configHistory(filter),
   }),
+  route({
+    method: "GET",
+    path: "/groups/:name/settings",
+    operation: "groups.show",
+    parameters: z.strictObject({ name }),
+    run: (host, { name: group }) => host.showGroup(group),
+  }),
+  route({
+    method: "POST",
+    path: "/groups/:name/settings",
+    operation: "groups.set",
+    parameters: z.strictObject({ name, edits: settingEdits }),
+    record: ({ name: group, edits }) => ({ name: group, paths: pathsOf(edits) }),
+    run: (host, { name: group, edits }) => host.setGroup(group, edits),
+  }),
 ];
 
 function pathsOf(edits: readonly { readonly path: readonly (string | number)[] }[]): string {

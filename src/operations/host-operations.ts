@@ -1,6 +1,6 @@
 import type { ChannelState, LoginEvent, LoginOptions } from "../channels/channel.ts";
 import type { ConfigDifferences, ConfigState, ReloadReport } from "../domain/config-state.ts";
-import type { BudgetLimits, Group, GroupFolder, ToolPolicy } from "../domain/group.ts";
+import type { Group, GroupChat, GroupFolder } from "../domain/group.ts";
 import { readEvents } from "../events/read-events.ts";
 import type { RefusedMount } from "../domain/mount.ts";
 import type { HotContainerView } from "../domain/session.ts";
@@ -44,10 +44,12 @@ export interface OperationOptions {
   readonly groups: {
     list(): readonly Group[];
     folders(): Promise<readonly GroupFolder[]>;
-    add(group: Omit<Group, "origin">, options: { readonly adopt: boolean }): Promise<Group>;
-    remove(name: string): Promise<Group>;
+    add(
+      group: GroupChat & Pick<Group, "trigger" | "main" | "model">,
+      options: { readonly adopt: boolean },
+    ): Promise<Group>;
+    remove(name: string): Promise<GroupChat>;
   };
-  readonly groupDefaults: { readonly policy: ToolPolicy; readonly budget: BudgetLimits };
   readonly routes: readonly string[];
   readonly costOf: ReadingOptions["costOf"];
   /** What all groups together may spend in a day. */
@@ -70,7 +72,7 @@ export interface OperationOptions {
     reload(): Promise<ReloadReport>;
     diff(): Promise<ConfigDifferences>;
   };
-  readonly settings: Pick<Operations, "getSetting" | "editConfig">;
+  readonly settings: Pick<Operations, "getSetting" | "editConfig" | "showGroup" | "setGroup">;
   /** Makes the host stop in good order. */
   readonly stop: () => void;
   /** Puts the messages of a turn back in line and wakes its group. Returns how many. */
@@ -172,10 +174,7 @@ async function addGroup(options: OperationOptions, wanted: NewGroup): Promise<Gr
     throw new AppError("bad_input", `There is no route "${wanted.model}"; there are: ${options.routes.join(", ")}.`);
   }
   const { name, channel, chat, trigger = "mention", main = false, model, adopt = false } = wanted;
-  return options.groups.add(
-    { name, channel, chat, trigger, main, mounts: [], model, ...options.groupDefaults },
-    { adopt },
-  );
+  return options.groups.add({ name, channel, chat, trigger, main, model }, { adopt });
 }
 
 async function removeGroup(options: OperationOptions, name: string): Promise<void> {

@@ -113,6 +113,11 @@ export interface SettingView {
   readonly value: unknown;
 }
 
+/** A setting of a group. `from`: `config.yaml`, `groups set`, or `default`, the settings for everybody; `chat` for what a group is. */
+export interface GroupSettingView extends SettingView {
+  readonly from: string;
+}
+
 /** A session and, if it has one, its container. */
 export interface SessionView {
   readonly session: string;
@@ -214,6 +219,10 @@ export interface Operations {
   getSetting(path: string): Promise<SettingView>;
   /** Changes config.yaml, all of it or nothing, and applies it. Rejects with `config_invalid` where the file could not be used then. */
   editConfig(edits: readonly SettingEdit[]): Promise<ReloadReport>;
+  /** Every setting of a group with the value that it has. Rejects with `not_found`. */
+  showGroup(name: string): Promise<readonly GroupSettingView[]>;
+  /** Changes what a group says itself, in config.yaml or in the store; paths begin below the group. Rejects like `editConfig`, and with `mount_denied`. */
+  setGroup(name: string, edits: readonly SettingEdit[]): Promise<ReloadReport>;
   /** Changes that took effect, newest first; `path`: of this setting and those below it. */
   configHistory(filter: {
     readonly path?: string | undefined;

@@ -1,9 +1,12 @@
+import type { StoredGroup } from "../domain/group.ts";
 import type { SettingAuthor, SettingChange, SettingRecord } from "../domain/setting.ts";
 
 /** Settings that take effect together. */
 export interface AppliedSettings extends SettingAuthor {
   readonly at: number;
   readonly changes: readonly Omit<SettingChange, "applies">[];
+  /** A group that was added at run time and says this itself from then on. */
+  readonly group?: Pick<StoredGroup, "name" | "settings"> | undefined;
   /** All settings that hold from then on, as far as they may be shown. */
   readonly settings: unknown;
 }

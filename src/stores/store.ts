@@ -1,10 +1,10 @@
 import type {
   BudgetLimits,
-  Group,
   GroupChat,
   GroupFolder,
   InstructionsState,
   RequestSettlement,
+  StoredGroup,
 } from "../domain/group.ts";
 import type {
   IncomingMessage,
@@ -91,9 +91,11 @@ export interface MessageStore {
 
 export interface GroupStore {
   /** Groups added at run time (not those of the configuration), by name. */
-  list(): Promise<Group[]>;
+  list(): Promise<StoredGroup[]>;
   /** Adds one; throws `conflict` when the name or (channel, chat) is taken by another stored group. */
-  add(group: Group): Promise<void>;
+  add(group: StoredGroup): Promise<void>;
+  /** Replaces what a group says itself. No effect where there is no such group. */
+  change(name: string, settings: StoredGroup["settings"]): Promise<void>;
   /** Removes one; false when there was none. Messages and turns are kept. */
   remove(name: string): Promise<boolean>;
   /** A small number of the group's own (0, 1, 2 …), the same for ever: its uid is derived from it. Works for configured groups too. */

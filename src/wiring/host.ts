@@ -44,8 +44,8 @@ import { createInterventions } from "./interventions.ts";
 import { createAnswers } from "./onboarding.ts";
 import { createHostOperations } from "./operations.ts";
 import { createWork, resume } from "./queue.ts";
-import { openReloader } from "./reload.ts";
 import type { WorkQueue } from "./queue.ts";
+import { openSettings } from "./settings.ts";
 import { createProgress, createSigns } from "./signs.ts";
 import { openProviderSet } from "./turn-settings.ts";
 import { createTurns } from "./turns.ts";
@@ -89,14 +89,12 @@ export async function startHost(options: HostOptions, signal?: AbortSignal): Pro
   const base = await openBase(options, stack, () => served?.list() ?? []);
   const { context, guard, entrances, registry, engine } = base;
   signal?.throwIfAborted();
-  const { groups, folders } = await openGroups(context);
+  const opened = await openGroups(context);
+  const { groups } = opened;
   served = groups;
   const outbox = stack.use(createOutbox(context, entrances));
   const tell = tellOperator(context, { groups, outbox, entrances });
-  const retrying = new RetryingStore(context.store, {
-    logger: context.logger,
-    onTrouble: (error) => guard.failed(error),
-  });
+  const retrying = createRetrying(context, guard);
   const deliver = (): void => outbox.wake();
   const patient = patientContext(context, retrying);
   const containers = await openContainers(patient, stack, { engine, deliver, tell, egress: options.egress });
@@ -119,7 +117,7 @@ export async function startHost(options: HostOptions, signal?: AbortSignal): Pro
     tellFailure: createFailureNotices({ tell, groups, clock: context.clock }),
   });
   const chats = stack.use(new ChatBook(context, groups));
-  const admissions = createAnswers(context, { groups, folders, chats });
+  const admissions = createAnswers(context, { ...opened, chats });
   const interventions = createInterventions(context, { runner, outbox, pool: containers.pool, pace, admissions });
   const signs = stack.use(createSigns(groups, entrances));
   const engineWait = stack.use(await openEngineWait(context, { groups, containers, mayWait: !options.console }));
@@ -128,11 +126,11 @@ export async function startHost(options: HostOptions, signal?: AbortSignal): Pro
   signal?.throwIfAborted();
   const shared = { groups, ...work, outbox, interventions, entrances };
   const accept = await createIntake(context, stack, { ...shared, guard, pace, progress });
-  const reloader = openReloader(context, stack, { ...shared, ...options, folders, containers, chats, tell });
+  const changing = { ...shared, ...opened, containers, chats, tell };
+  const { reloader, settings } = openSettings(context, stack, options, changing);
   const stopAsked = Promise.withResolvers<void>();
-  const asked = { admissions, reloader, stop: stopAsked.resolve };
-  const operated = { ...shared, ...asked, containers, intake: () => guard.state(), chats };
-  const operations = createHostOperations(context, operated);
+  const asked = { admissions, reloader, settings, stop: stopAsked.resolve };
+  const operations = createHostOperations(context, { ...changing, ...asked, intake: () => guard.state() });
   stack.use(await openControl(context, operations));
   stack.use(createRetention(context));
   addGauges(registry, gaugeSources(context, { guard, containers, work, entrances }));
@@ -179,6 +177,10 @@ function toolsOf(context: AppContext): Parameters<typeof createTurns>[2]["tools"
 function createPace(context: AppContext): TurnPace {
   const { store, clock } = context;
   return new TurnPace({ turns: store.turns, limitsOf: (group) => paceLimits(context, group), clock });
+}
+
+function createRetrying({ store, logger }: AppContext, guard: IntakeGuard): RetryingStore {
+  return new RetryingStore(store, { logger, onTrouble: (error) => guard.failed(error) });
 }
 
 /** What turns are worked on with: trouble of the machine is waited for. */

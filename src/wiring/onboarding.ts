@@ -1,7 +1,6 @@
 import { randomInt } from "node:crypto";
 
 import { hasTrait } from "../config/adapters.ts";
-import { groupDefaults } from "../config/groups.ts";
 import type { Outbox } from "../delivery/outbox.ts";
 import { type Admissions, createAdmissions } from "../intake/chats/admissions.ts";
 import type { GroupRegistry } from "../intake/chats/group-registry.ts";
@@ -40,15 +39,12 @@ export function createStrangers(
 /** Carries out what is answered there, and what the operator says. */
 export function createAnswers(
   { config, store, publish }: AppContext,
-  { groups, folders, chats }: Groups & { readonly chats: ChatBook },
+  { groups, folders, chats }: Pick<Groups, "groups" | "folders"> & { readonly chats: ChatBook },
 ): Admissions {
   return createAdmissions({
     store,
     registry: groups,
     isNameFree: async (group) => groups.byName(group.name) === undefined && (await folders.isFree(group)),
-    get defaults() {
-      return groupDefaults(config);
-    },
     get assistantName() {
       return config.assistant.name;
     },

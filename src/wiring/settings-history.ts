@@ -3,6 +3,7 @@ import { parsePath } from "../config/editing/setting-path.ts";
 import { valueAt } from "../config/editing/value-after.ts";
 import { maskedConfig } from "../config/explain/mask.ts";
 import type { Config } from "../config/schema/config.ts";
+import type { StoredGroup } from "../domain/group.ts";
 import type { SettingAuthor, SettingChange } from "../domain/setting.ts";
 import type { AppContext } from "./context.ts";
 
@@ -14,10 +15,12 @@ export async function recordSettings(
     readonly config: Config;
     readonly by: SettingAuthor;
     readonly changes: readonly Omit<SettingChange, "applies">[];
+    readonly group?: Pick<StoredGroup, "name" | "settings">;
   },
 ): Promise<void> {
-  const { config, by, changes } = applied;
-  await store.settings.record({ ...by, at: clock.now(), changes, settings: maskedConfig(config, adapters) });
+  const { config, by, changes, group } = applied;
+  const settings = maskedConfig(config, adapters);
+  await store.settings.record({ ...by, at: clock.now(), changes, settings, group });
 }
 
 /** Puts on record what has changed since the host last ran. That a secret is another one cannot be seen. */

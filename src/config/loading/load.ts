@@ -28,6 +28,8 @@ export interface LoadedConfig {
   readonly warnings: readonly ConfigFault[];
   /** Values that must never appear in a log. */
   readonly secrets: readonly string[];
+  /** Groups in it that were added at run time; absent: it is that of config.yaml alone. */
+  readonly added?: ReadonlySet<string> | undefined;
   /** Is there a file at all, or are these the defaults? */
   readonly fromFile: boolean;
 }
@@ -154,7 +156,7 @@ export function describeWarning(warning: ConfigFault): string {
 }
 
 /** What comes from a variable is always text; where a number or a truth value is wanted, it is read as one. */
-function parseWithVariables(
+export function parseWithVariables(
   schema: ReturnType<typeof configSchema>,
   value: unknown,
   fromVariable: ReadonlySet<string>,
@@ -206,7 +208,7 @@ function unusedProviders(config: Config, written: unknown, adapters: Adapters): 
   }));
 }
 
-function deepFreeze<T>(value: T): T {
+export function deepFreeze<T>(value: T): T {
   if (typeof value === "object" && value !== null && !Object.isFrozen(value)) {
     Object.freeze(value);
     for (const item of Object.values(value)) deepFreeze(item);

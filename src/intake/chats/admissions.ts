@@ -21,8 +21,6 @@ export interface AdmissionOptions {
   readonly registry: Pick<GroupRegistry, "find" | "add">;
   /** Nothing is left of another chat under this name: no folder, no messages. */
   readonly isNameFree: (group: GroupChat) => Promise<boolean>;
-  /** What a group gets that says nothing of its own. */
-  readonly defaults: Pick<Group, "policy" | "budget">;
   readonly assistantName: string;
   /** A group was added because this one said so. */
   readonly added: (group: Group, by: { readonly actor: Actor; readonly code: string }) => Promise<void>;
@@ -128,8 +126,7 @@ async function makeGroup(options: AdmissionOptions, request: ChatRequest, wish: 
     wish.name === undefined
       ? await freeName(options, request)
       : await wishedName(options, { name: wish.name, channel, chat });
-  const plain = { trigger: "mention", main: false, mounts: [], model: undefined } as const;
-  const group = await options.registry.add({ name, channel, chat, ...plain, ...options.defaults });
+  const group = await options.registry.add({ name, channel, chat });
   await options.added(group, { actor: wish.actor, code });
   return group;
 }

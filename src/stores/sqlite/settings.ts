@@ -4,6 +4,7 @@ import type { Actor } from "../../domain/actor.ts";
 import type { SettingRecord } from "../../domain/setting.ts";
 import type { AppliedSettings, SettingsStore } from "../settings-store.ts";
 import type { Database } from "./database.ts";
+import { changeGroup } from "./groups/groups.ts";
 import type { Row } from "./schema/tables.ts";
 
 const mostKept = 10_000;
@@ -15,7 +16,7 @@ export class SqliteSettings implements SettingsStore {
     this.#database = database;
   }
 
-  record({ actor, via, at, changes, settings }: AppliedSettings): Promise<void> {
+  record({ actor, via, at, changes, settings, group }: AppliedSettings): Promise<void> {
     const rows = changes.map(({ path, from, to }) => ({
       at,
       actor,
@@ -25,6 +26,7 @@ export class SqliteSettings implements SettingsStore {
       after: toText(to),
     }));
     return this.#database.write(async (transaction) => {
+      if (group) await changeGroup(transaction, group.name, group.settings);
       for (const row of rows) await transaction.insertInto("settings_history").values(row).execute();
       const newest = sql<number>`(select coalesce(max(id), 0) from settings_history)`;
       await transaction

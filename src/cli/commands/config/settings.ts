@@ -59,14 +59,15 @@ async function getSetting(context: CommandContext, text: string): Promise<Settin
   return { path: formatPath(path), value: settingInEffect(loaded, configuredGroups(loaded.config), path) };
 }
 
-/** Changes config.yaml, and says when that takes effect. */
+/** Changes config.yaml, and says when that takes effect. `ask`: how a host is asked to do it; there need not be one. */
 export async function changeConfig(
   context: CommandContext,
   output: Output,
   edits: readonly SettingEdit[],
+  ask: () => Promise<ReloadReport> = () => context.host.editConfig(edits),
 ): Promise<void> {
   try {
-    tellReport(context, output, await context.host.editConfig(edits));
+    tellReport(context, output, await ask());
   } catch (error) {
     if (!isWithoutHost(error)) throw error;
     await changeFile(context, edits);

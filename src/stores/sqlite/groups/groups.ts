@@ -1,11 +1,11 @@
-import { sql } from "kysely";
+import { sql, type Transaction } from "kysely";
 
-import type { Group, GroupChat, GroupFolder, InstructionsState } from "../../../domain/group.ts";
+import type { GroupChat, GroupFolder, InstructionsState, StoredGroup } from "../../../domain/group.ts";
 import { AppError } from "../../../lib/app-error.ts";
 import type { GroupStore } from "../../store.ts";
 import type { Database } from "../database.ts";
-import { type GroupSettings, parseGroupSettings } from "../schema/json-columns.ts";
-import type { Row } from "../schema/tables.ts";
+import { parseGroupSettings } from "../schema/json-columns.ts";
+import type { Row, Tables } from "../schema/tables.ts";
 
 export class SqliteGroups implements GroupStore {
   readonly #database: Database;
@@ -14,14 +14,14 @@ export class SqliteGroups implements GroupStore {
     this.#database = database;
   }
 
-  async list(): Promise<Group[]> {
+  async list(): Promise<StoredGroup[]> {
     const rows = await this.#database.read((kysely) =>
       kysely.selectFrom("groups").selectAll().orderBy("name").execute(),
     );
     return rows.map(toGroup);
   }
 
-  add(group: Group): Promise<void> {
+  add(group: StoredGroup): Promise<void> {
     return this.#database.write(async (transaction) => {
       const taken = await transaction
         .selectFrom("groups")
@@ -40,10 +40,14 @@ export class SqliteGroups implements GroupStore {
           name: group.name,
           channel: group.channel,
           chat: group.chat,
-          settings: JSON.stringify(settingsOf(group)),
+          settings: JSON.stringify(group.settings),
         })
         .execute();
     });
+  }
+
+  async change(name: string, settings: StoredGroup["settings"]): Promise<void> {
+    await this.#database.write((transaction) => changeGroup(transaction, name, settings));
   }
 
   async remove(name: string): Promise<boolean> {
@@ -133,28 +137,31 @@ export class SqliteGroups implements GroupStore {
   }
 }
 
+/** Replaces what a stored group says itself, together with other writes. */
+export async function changeGroup(
+  transaction: Transaction<Tables>,
+  name: string,
+  settings: StoredGroup["settings"],
+): Promise<void> {
+  await transaction
+    .updateTable("groups")
+    .set({ settings: JSON.stringify(settings) })
+    .where("name", "=", name)
+    .execute();
+}
+
 function toFolder(row: Row<"group_folders">): GroupFolder {
   const { name, channel, chat, instructions: sha256, instructions_bytes: bytes, instructions_changed_at: at } = row;
   const instructions = sha256 === null ? undefined : { sha256, bytes: bytes ?? 0, changedAt: at ?? undefined };
   return { name, channel, chat, instructions };
 }
 
-function settingsOf({ trigger, main, mounts, model, policy, budget }: Group): GroupSettings {
-  return { trigger, main, mounts, model, policy, budget };
-}
-
-function conflictSentence(group: Group, taken: Pick<Row<"groups">, "name" | "channel" | "chat">): string {
+function conflictSentence(group: GroupChat, taken: Pick<Row<"groups">, "name" | "channel" | "chat">): string {
   return taken.name === group.name
     ? `Group ${group.name} already exists; remove it first, or choose another name.`
     : `The chat ${group.chat} of channel ${group.channel} already belongs to the group ${taken.name}.`;
 }
 
-function toGroup(row: Row<"groups">): Group {
-  return {
-    name: row.name,
-    channel: row.channel,
-    chat: row.chat,
-    ...parseGroupSettings(row.settings),
-    origin: "store",
-  };
+function toGroup({ name, channel, chat, settings }: Row<"groups">): StoredGroup {
+  return { name, channel, chat, settings: parseGroupSettings(settings) };
 }

@@ -273,6 +273,12 @@ const settingsHistory = [
    ) strict`,
 ];
 
+/*
+ * A stored group had a copy of the policy and the budget of everybody; which of them are only that, the host finds out when it next starts
+ * and knows the configuration.
+ */
+const groupSettingsWritten = [`update groups set settings = json_set(settings, '$.copied', json('true'))`];
+
 /** Every migration by name; names sort in the order in which they run, and a name that was released is never changed. */
 export const migrations: Readonly<Record<string, Migration>> = {
   "0001-initial": { up: (database: Kysely<Tables>) => run(database, initialSchema) },
@@ -297,6 +303,7 @@ export const migrations: Readonly<Record<string, Migration>> = {
   "0020-usage-calls": { up: (database: Kysely<Tables>) => run(database, usageCalls) },
   "0021-budget-warnings": { up: (database: Kysely<Tables>) => run(database, budgetWarnings) },
   "0029-settings-history": { up: (database: Kysely<Tables>) => run(database, settingsHistory) },
+  "0030-group-settings-written": { up: (database: Kysely<Tables>) => run(database, groupSettingsWritten) },
 };
 
 async function run(database: Kysely<Tables>, statements: readonly string[]): Promise<void> {
