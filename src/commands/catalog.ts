@@ -3,12 +3,25 @@ import { approve } from "./approve.ts";
 import type { ChatCommand } from "./command.ts";
 import { deny } from "./deny.ts";
 import { help } from "./help.ts";
+import { mounts } from "./mounts.ts";
 import { newConversation } from "./new.ts";
+import { set } from "./set.ts";
+import { settings } from "./settings.ts";
 import { status } from "./status.ts";
 import { stop } from "./stop.ts";
 
 /** In the order in which `/help` lists them. */
-const chatCommands: readonly ChatCommand[] = [stop, newConversation, status, help, approve, deny];
+const chatCommands: readonly ChatCommand[] = [
+  stop,
+  newConversation,
+  status,
+  mounts,
+  help,
+  approve,
+  deny,
+  set,
+  settings,
+];
 
 /** What can be given in this group. */
 export function commandsOf(group: Pick<Group, "main">): readonly ChatCommand[] {

@@ -1,5 +1,6 @@
 import type { Group, RequestSettlement } from "../domain/group.ts";
 import type { OutgoingDraft } from "../domain/message.ts";
+import type { SettingChange } from "../domain/setting.ts";
 import type { PendingCommand, SetAside } from "../stores/store.ts";
 
 /** What members can ask of the host in the chat, without the model. */
@@ -38,6 +39,30 @@ export interface CommandOutcome {
   readonly settles?: RequestSettlement | undefined;
 }
 
+/** What somebody wants a group to have. */
+export interface WantedSetting {
+  readonly group: string;
+  readonly key: string;
+  readonly value: string;
+  /** The id of who wants it, on their channel. */
+  readonly by: string;
+}
+
+export interface ChatSetting {
+  readonly path: string;
+  readonly value: unknown;
+  readonly from: string;
+}
+
+export interface ChatMount {
+  readonly target: string;
+  readonly source: string;
+  readonly verdict: "ro" | "rw" | "denied";
+  /** Which kind of rule refused it. */
+  readonly rule?: string;
+  readonly reason: string;
+}
+
 /** What commands are carried out with. */
 export interface CommandServices {
   readonly assistantName: string;
@@ -45,6 +70,12 @@ export interface CommandServices {
   readonly sessionOf: (group: Group) => Promise<{ readonly id: string }>;
   /** What a member may know of how things stand, a few lines. */
   readonly describe: (group: Group) => Promise<string>;
+  /** Changes a setting of a group; the value is YAML. What changed and when it holds; nothing where it was so already. Rejects with AppErrors. */
+  readonly changeSetting: (wanted: WantedSetting) => Promise<readonly SettingChange[]>;
+  /** Every setting of a group, secrets masked, and where it comes from. Rejects with `not_found`. */
+  readonly settingsOf: (group: string) => Promise<readonly ChatSetting[]>;
+  /** What each folder that the group asks for would get now. */
+  readonly mountsOf: (group: Group) => Promise<readonly ChatMount[]>;
   /** What comes of `/approve` or `/deny`. */
   readonly answer: (pending: PendingCommand) => Promise<CommandOutcome>;
 }

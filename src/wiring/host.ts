@@ -45,7 +45,7 @@ import { createAnswers } from "./onboarding.ts";
 import { createHostOperations } from "./operations.ts";
 import { createWork, resume } from "./queue.ts";
 import type { WorkQueue } from "./queue.ts";
-import { openSettings } from "./settings.ts";
+import { openSettings, type Settings } from "./settings.ts";
 import { createProgress, createSigns } from "./signs.ts";
 import { openProviderSet } from "./turn-settings.ts";
 import { createTurns } from "./turns.ts";
@@ -85,13 +85,13 @@ const outboxDrainMs = 5_000;
  */
 export async function startHost(options: HostOptions, signal?: AbortSignal): Promise<Host> {
   await using stack = new AsyncDisposableStack();
-  let served: GroupRegistry | undefined;
-  const base = await openBase(options, stack, () => served?.list() ?? []);
+  const made: { groups?: GroupRegistry; settings?: Settings } = {};
+  const base = await openBase(options, stack, () => made.groups?.list() ?? []);
   const { context, guard, entrances, registry, engine } = base;
   signal?.throwIfAborted();
   const opened = await openGroups(context);
   const { groups } = opened;
-  served = groups;
+  made.groups = groups;
   const outbox = stack.use(createOutbox(context, entrances));
   const tell = tellOperator(context, { groups, outbox, entrances });
   const retrying = createRetrying(context, guard);
@@ -118,7 +118,8 @@ export async function startHost(options: HostOptions, signal?: AbortSignal): Pro
   });
   const chats = stack.use(new ChatBook(context, groups));
   const admissions = createAnswers(context, { ...opened, chats });
-  const interventions = createInterventions(context, { runner, outbox, pool: containers.pool, pace, admissions });
+  const commanded = { ...containers, runner, outbox, pace, admissions, settings: () => made.settings };
+  const interventions = createInterventions(context, commanded);
   const signs = stack.use(createSigns(groups, entrances));
   const engineWait = stack.use(await openEngineWait(context, { groups, containers, mayWait: !options.console }));
   const work: WorkQueue = createWork(context, stack, { groups, runner, interventions, signs, engineWait });
@@ -128,6 +129,7 @@ export async function startHost(options: HostOptions, signal?: AbortSignal): Pro
   const accept = await createIntake(context, stack, { ...shared, guard, pace, progress });
   const changing = { ...shared, ...opened, containers, chats, tell };
   const { reloader, settings } = openSettings(context, stack, options, changing);
+  made.settings = settings;
   const stopAsked = Promise.withResolvers<void>();
   const asked = { admissions, reloader, settings, stop: stopAsked.resolve };
   const operations = createHostOperations(context, { ...changing, ...asked, intake: () => guard.state() });

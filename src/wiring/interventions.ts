@@ -15,9 +15,11 @@ import type { TurnPace } from "../intake/limits/turn-pace.ts";
 import { createCatchUp } from "../turns/catch-up.ts";
 import { createChatCommands } from "../commands/chat-commands.ts";
 import type { CommandServices } from "../commands/command.ts";
+import type { ContainerLauncher } from "../sandbox/launch/launcher.ts";
 import type { SessionPool } from "../sandbox/pool/pool.ts";
 import type { PendingCommand } from "../stores/store.ts";
 import type { TurnRunner } from "../turns/turn-runner.ts";
+import { chatSettings, type GroupSettings } from "./chat-settings.ts";
 import type { AppContext } from "./context.ts";
 import { describeRest } from "../intake/limits/resting-notice.ts";
 import { describeForChat } from "../commands/describe-for-chat.ts";
@@ -28,6 +30,9 @@ export interface InterventionOptions {
   readonly pool: SessionPool;
   readonly pace: Pick<TurnPace, "resting">;
   readonly admissions: Pick<Admissions, "answer">;
+  readonly launcher: Pick<ContainerLauncher, "judgeWanted">;
+  /** Undefined until they can be changed. */
+  readonly settings: () => GroupSettings | undefined;
 }
 
 /** What the host does to a group's work without the agent. */
@@ -114,6 +119,7 @@ function commandServices(context: AppContext, options: InterventionOptions): Com
     },
     sessionOf: (group) => store.sessions.open(mainSessionKey(group), group.name),
     describe: (group) => describe(context, options, group),
+    ...chatSettings(options.settings, options.launcher),
     answer: (pending) => options.admissions.answer(pending),
   };
 }

@@ -132,3 +132,47 @@ test("a group whose setting cannot be used any more is not served, is told of, a
   expect([mended.code, served.code]).toEqual([0, 0]);
   expect(answer.text).toMatch(/^test-model: /);
 });
+
+test("in a main group settings are shown and changed, but not what the operator alone decides; everybody sees which folders there are", async () => {
+  await using running = await startModelHost(script, {
+    groups: { home: { main: true }, family: { mounts: [{ source: "/nowhere/at/all", target: "gone" }] } },
+    mounts: { roots: [] },
+    variables: { CLUB_KEY: "sk-club-0123456789" },
+  });
+  const { host } = running;
+  await host.cli("groups", "add", "club", "--channel", "http", "--chat", "club");
+  const say = async (text: string, group = "home") => (await host.ask(group, text)).text;
+
+  const changed = await say("/set club trigger always");
+  const again = await say("/set club trigger always");
+  const inFile = await say("/set family catchUpMinutes 5");
+  const shown = await say("/settings club");
+  const refused = [
+    await say("/set club secrets.API { value: x, hosts: [a.example:443] }"),
+    await say("/set club mounts [{ source: /srv, target: srv, access: rw }]"),
+    await say("/set club main true"),
+    await say("/set club model ${CLUB_KEY}"),
+    await say("/set club policy.tools { shel: deny }"),
+    await say("/set club trigger"),
+  ];
+  // Not a command there, and not for the agent.
+  await host.say("family", "/set club trigger mention");
+  const answered = await host.ask("club", "no mention");
+  const mounts = [await say("/mounts", "family"), await say("/mounts", "club")];
+  const history = jsonLines((await host.cli("config", "history", "--json")).stdout);
+
+  expect(changed).toBe('groups.club.trigger: not set → "always". It holds from the next message on.');
+  expect(again).toBe("trigger of club is that already.");
+  expect(inFile).toContain('groups.family.catchUpMinutes: not set → "5"');
+  expect(shown).toContain("trigger: always (groups set)");
+  for (const text of refused.slice(0, 4)) expect(text).toMatch(/cannot be set to this in a chat.* groups set club/);
+  expect(refused[4]).toContain("unknown tool shel; did you mean shell?");
+  expect(refused[5]).toContain("Write: /set GROUP KEY VALUE");
+  expect(refused.join()).not.toContain("sk-club");
+  expect(answered.text).toContain("ran in club");
+  expect(mounts).toEqual(["gone: refused (rule: source)", "I have no folders here but the group's own."]);
+  expect(history.map(({ path, via, actor }) => [path, via, actor])).toEqual([
+    ["groups.family.catchUpMinutes", "chat", "member:ann"],
+    ["groups.club.trigger", "chat", "member:ann"],
+  ]);
+});

@@ -34,6 +34,9 @@ async function openRig(): Promise<Rig> {
       sessionOf: (group) => store.sessions.open(mainSessionKey(group), group.name),
       answer: async () => ({ text: "" }),
       describe: async () => "",
+      changeSetting: async () => [],
+      settingsOf: async () => [],
+      mountsOf: async () => [],
     },
     announce: async () => undefined,
     turnEnded: async () => undefined,
@@ -115,6 +118,7 @@ test("/help lists what can be asked of the host here, a line each, and how to ad
     "/stop",
     "/new",
     "/status",
+    "/mounts",
     "/help",
     expect.stringContaining("@crab"),
   ]);
