@@ -1,4 +1,4 @@
-import { mkdir } from "node:fs/promises";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
 import { expect, test } from "vitest";
@@ -115,6 +115,13 @@ test("a group whose setting cannot be used any more is not served, is told of, a
   const { host } = running;
   await host.cli("groups", "add", "club", "--channel", "http", "--chat", "club");
   await host.cli("groups", "set", "club", "model", "cheap");
+  const file = join(host.home, "config.yaml");
+  const good = await readFile(file, "utf8");
+  await writeFile(file, good.replace("cheap:", "other:"), { mode: 0o600 });
+  const wrong = await host.cli("config", "apply");
+  const meanwhile = await host.ask("club", "@crab go");
+  const notices = (await host.replies()).filter(({ group }) => group === "home").map(({ text }) => text);
+  await writeFile(file, good, { mode: 0o600 });
   await host.end("SIGTERM");
   const offline = await host.cli("config", "unset", "models.routes.cheap");
   const noHost = await host.cli("groups", "set", "club", "trigger", "always");
@@ -126,6 +133,12 @@ test("a group whose setting cannot be used any more is not served, is told of, a
   const served = await host.cli("config", "apply");
   const answer = await host.ask("club", "@crab go");
 
+  expect(wrong).toMatchObject({
+    code: 1,
+    stdout: expect.stringContaining('groups.club.model: there is no route "cheap"') as string,
+  });
+  expect(meanwhile.text).toMatch(/^cheap-model: /);
+  expect(notices).toEqual([expect.stringMatching(/^config.yaml was changed and cannot be used \(groups.club.model\)/)]);
   expect([offline.code, noHost.code, configured.code]).toEqual([0, 4, 0]);
   expect(silent.status).toBe(404);
   expect(host.output.join("")).toContain('is not served: groups.club.model: there is no route \\"cheap\\"');
