@@ -23,6 +23,7 @@ export const auditRecords: { readonly [Type in EventType]: Audited<Type> } = {
   "home.copied": "home-copied",
   "config.loaded": "config-loaded",
   "config.applied": "config-loaded",
+  "settings.changed": "settings-changed",
   "config.refused": "config-refused",
   "engine.judged": "engine-judged",
   "store.pruned": "store-pruned",

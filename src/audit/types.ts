@@ -7,6 +7,7 @@ export type AuditType =
   | "store-pruned"
   | "config-loaded"
   | "config-refused"
+  | "settings-changed"
   | "engine-judged"
   | "channel-state"
   | "control-request"

@@ -30,7 +30,7 @@ const entries: Readonly<Record<string, Entry>> = {
     load: async () => (await import("./commands/doctor.ts")).addDoctorCommand,
   },
   groups: {
-    summary: "list, add or remove groups",
+    summary: "list, add, change or remove groups",
     load: async () => (await import("./commands/groups.ts")).addGroupsCommand,
   },
   chats: { summary: "chats that were seen", load: async () => (await import("./commands/chats.ts")).addChatsCommand },
@@ -96,7 +96,7 @@ const entries: Readonly<Record<string, Entry>> = {
     load: async () => (await import("./commands/channels.ts")).addChannelsCommand,
   },
   config: {
-    summary: "check the configuration",
+    summary: "check, change and apply the configuration",
     load: async () => (await import("./commands/config.ts")).addConfigCommand,
   },
   redteam: {

@@ -6,6 +6,7 @@ import type { HostEvent } from "../events/event.ts";
 import type { EventQuery } from "../events/read-events.ts";
 import type { LoginEvent } from "../channels/channel.ts";
 import type { ConfigDifferences, ReloadReport } from "../domain/config-state.ts";
+import type { SettingEdit, SettingRecord } from "../domain/setting.ts";
 import type { Chat, Group } from "../domain/group.ts";
 import type { FolderOrigin, Origin } from "../domain/origin.ts";
 import type { UsageBy, UsageSum } from "../domain/usage.ts";
@@ -13,6 +14,7 @@ import type {
   ApprovalView,
   ChannelView,
   GrantView,
+  GroupSettingView,
   GroupView,
   HostStatus,
   NewGroup,
@@ -23,6 +25,7 @@ import type {
   PairingView,
   PersonView,
   SessionView,
+  SettingView,
   StopView,
   TurnLine,
   TurnReport,
@@ -56,6 +59,26 @@ export class ControlClient implements Readings {
 
   diffConfig(): Promise<ConfigDifferences> {
     return this.#ask("GET", "/config/diff");
+  }
+
+  getSetting(path: string): Promise<SettingView> {
+    return this.#ask("GET", `/config/value?${queryOf({ path })}`);
+  }
+
+  editConfig(edits: readonly SettingEdit[]): Promise<ReloadReport> {
+    return this.#ask("POST", "/config/edit", { edits });
+  }
+
+  showGroup(name: string): Promise<GroupSettingView[]> {
+    return this.#ask("GET", `/groups/${encodeURIComponent(name)}/settings`);
+  }
+
+  setGroup(name: string, edits: readonly SettingEdit[]): Promise<ReloadReport> {
+    return this.#ask("POST", `/groups/${encodeURIComponent(name)}/settings`, { edits });
+  }
+
+  configHistory(filter: Parameters<Readings["configHistory"]>[0]): Promise<SettingRecord[]> {
+    return this.#ask("GET", `/config/history?${queryOf(filter)}`);
   }
 
   /** The host begins to stop; its home is free again when it has ended. */

@@ -3,14 +3,29 @@ import { approve } from "./approve.ts";
 import type { ChatCommand } from "./command.ts";
 import { deny } from "./deny.ts";
 import { help } from "./help.ts";
+import { mounts } from "./mounts.ts";
 import { newConversation } from "./new.ts";
+import { set } from "./set.ts";
+import { settings } from "./settings.ts";
 import { status } from "./status.ts";
 import { stop } from "./stop.ts";
 import { whoami } from "./whoami.ts";
 import { usage } from "./usage.ts";
 
 /** In the order in which `/help` lists them. */
-const chatCommands: readonly ChatCommand[] = [stop, newConversation, status, usage, whoami, help, approve, deny];
+const chatCommands: readonly ChatCommand[] = [
+  stop,
+  newConversation,
+  status,
+  usage,
+  mounts,
+  whoami,
+  help,
+  approve,
+  deny,
+  set,
+  settings,
+];
 
 /** What can be given in this group by somebody; each needs its role. */
 export function commandsOf(group: Pick<Group, "main">): readonly ChatCommand[] {

@@ -4,6 +4,7 @@ import type { BudgetLimits, Group, RequestSettlement } from "../domain/group.ts"
 import type { OutgoingDraft } from "../domain/message.ts";
 import type { Role } from "../domain/role.ts";
 import type { Roles, Standing } from "../people/roles.ts";
+import type { SettingChange } from "../domain/setting.ts";
 import type { PendingCommand, SetAside } from "../stores/store.ts";
 import type { UsageStore } from "../stores/usage-store.ts";
 
@@ -51,6 +52,30 @@ export interface CommandOutcome {
   readonly answers?: Omit<ApprovalAnswer, "at"> | undefined;
 }
 
+/** What somebody wants a group to have. */
+export interface WantedSetting {
+  readonly group: string;
+  readonly key: string;
+  readonly value: string;
+  /** The id of who wants it, on their channel. */
+  readonly by: string;
+}
+
+export interface ChatSetting {
+  readonly path: string;
+  readonly value: unknown;
+  readonly from: string;
+}
+
+export interface ChatMount {
+  readonly target: string;
+  readonly source: string;
+  readonly verdict: "ro" | "rw" | "denied";
+  /** Which kind of rule refused it. */
+  readonly rule?: string;
+  readonly reason: string;
+}
+
 /** What commands are carried out with. */
 export interface CommandServices {
   readonly assistantName: string;
@@ -65,6 +90,12 @@ export interface CommandServices {
   readonly budgetsOf: (group: Group) => { readonly group: BudgetLimits; readonly total: BudgetLimits };
   /** Milliseconds since 1970. */
   readonly now: () => number;
+  /** Changes a setting of a group; the value is YAML. What changed and when it holds; nothing where it was so already. Rejects with AppErrors. */
+  readonly changeSetting: (wanted: WantedSetting) => Promise<readonly SettingChange[]>;
+  /** Every setting of a group, secrets masked, and where it comes from. Rejects with `not_found`. */
+  readonly settingsOf: (group: string) => Promise<readonly ChatSetting[]>;
+  /** What each folder that the group asks for would get now. */
+  readonly mountsOf: (group: Group) => Promise<readonly ChatMount[]>;
   /** What comes of an answer to a chat that asks to become a group. */
   readonly answer: (pending: PendingCommand) => Promise<CommandOutcome>;
   /** Does a chat ask by this code? */

@@ -137,7 +137,8 @@ function valueAt(input: unknown, path: readonly PropertyKey[]): unknown {
 
 type JsonSchema = Readonly<Record<string, unknown>>;
 
-function knownKeys(root: JsonSchema, path: readonly PropertyKey[], input: unknown): string[] {
+/** The keys that may stand in the section at this path; none for one whose keys are free, such as names of groups. */
+export function knownKeys(root: JsonSchema, path: readonly PropertyKey[], input: unknown): string[] {
   let schema: JsonSchema | undefined = root;
   for (const [depth, part] of path.entries()) {
     schema = childSchema(schema, part);

@@ -1,25 +1,47 @@
 import type { GroupNetwork } from "../domain/egress.ts";
-import type { BudgetLimits, Group } from "../domain/group.ts";
+import type { BudgetLimits, Group, GroupChat, StoredGroup } from "../domain/group.ts";
 import { type Adapters, hasTrait } from "./adapters.ts";
 import type { Config } from "./schema/config.ts";
 
 /** The groups of `config.yaml`, with what they leave out filled in from the settings for everybody. */
-export function configuredGroups(config: Config): Group[] {
+export function configuredGroups(config: Config, added: ReadonlySet<string> = new Set()): Group[] {
+  return Object.entries(config.groups)
+    .filter(([name]) => !added.has(name))
+    .map(([name, group]) => groupOf(config, { ...group, name }, "config"));
+}
+
+/**
+ * A group that was added at run time, as it is by what it says itself and by the settings for everybody. What it says beyond who is to
+ * be answered stands in the configuration: see `withAddedGroups`.
+ */
+export function storedGroup(config: Config, { name, channel, chat, settings }: StoredGroup): Group {
+  const trigger = settings["trigger"] === "always" ? "always" : "mention";
+  const model = typeof settings["model"] === "string" ? settings["model"] : undefined;
+  const plain = { trigger, main: settings["main"] === true, mounts: [], model } as const;
+  const said = Object.hasOwn(config.groups, name) ? config.groups[name] : undefined;
+  return groupOf(config, { ...(said ?? plain), name, channel, chat }, "store");
+}
+
+type GroupEntry = Pick<Group, "trigger" | "main" | "mounts"> &
+  Partial<Pick<Config["groups"][string], "model" | "policy" | "budget">>;
+
+function groupOf(config: Config, group: GroupEntry & GroupChat, origin: Group["origin"]): Group {
   const shared = groupDefaults(config);
-  return Object.entries(config.groups).map(([name, group]) => ({
+  const { name, channel, chat, trigger, main, mounts, model } = group;
+  return {
     name,
-    channel: group.channel,
-    chat: group.chat,
-    trigger: group.trigger,
-    main: group.main,
-    mounts: group.mounts,
-    model: group.model,
+    channel,
+    chat,
+    trigger,
+    main,
+    mounts,
+    model,
     budget: {
       tokensPerDay: group.budget?.tokensPerDay ?? shared.budget.tokensPerDay,
       usdPerDay: group.budget?.usdPerDay ?? shared.budget.usdPerDay,
     },
-    origin: "config",
-  }));
+    origin,
+  };
 }
 
 /** The budget of a group that says nothing of its own, such as one that is added at run time. */
@@ -50,6 +72,35 @@ export function writersOfShared({ groups }: Pick<Config, "groups">, name: string
   return Object.entries(groups).flatMap(([other, { mounts }]) =>
     other !== name && mounts.some(({ shared, access }) => shared && access === "rw") ? [other] : [],
   );
+}
+
+/** Every setting of a group with the value that it has, from the group itself or from the settings for everybody. */
+export function groupInEffect(
+  loaded: { readonly config: Config; readonly adapters: Adapters },
+  group: Group,
+): Readonly<Record<string, unknown>> {
+  const { config } = loaded;
+  const own: Partial<Config["groups"][string]> =
+    (Object.hasOwn(config.groups, group.name) && config.groups[group.name]) || {};
+  const { channel, chat, trigger, main, mounts, budget } = group;
+  const { afterSeconds, reactions } = progressOf(config, group.name);
+  return {
+    channel,
+    chat,
+    trigger,
+    main,
+    mounts,
+    model: group.model ?? config.models.default,
+    catchUpMinutes: catchUpMinutes(config, group.name),
+    policy: own.policy ?? config.policy,
+    members: own.members ?? config.members,
+    access: own.access ?? { trigger: config.access.trigger, deny: config.access.deny },
+    budget,
+    limits: { ...paceLimits(loaded, group), maxSteps: maxSteps(config, group.name) },
+    progress: { afterSeconds, reactions },
+    network: own.network ?? config.sandbox.network,
+    secrets: own.secrets ?? {},
+  };
 }
 
 /** How often this group's agent may be set to work. Where only the operator talks there are no other programs than the operator's own. */

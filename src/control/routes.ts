@@ -8,8 +8,9 @@ import type { Publish } from "../events/event.ts";
 import { describe, sayWhatIsWrong } from "./faults.ts";
 import { asLines, firstOf } from "./lines.ts";
 import { peopleRoutes } from "./people-routes.ts";
-import { name, nothing, type Route, route } from "./route.ts";
 import type { Operations } from "../operations/operations.ts";
+import { name, nothing, type Recordable, type Route, route } from "./route.ts";
+import { settingRoutes } from "./setting-routes.ts";
 
 export interface RouteOptions {
   readonly operations: Operations;
@@ -28,6 +29,7 @@ const wholeText = 1_000_000;
 
 const routes: readonly Route<never>[] = [
   ...peopleRoutes,
+  ...settingRoutes,
   route({ method: "GET", path: "/status", operation: "status", parameters: nothing, run: (host) => host.status() }),
   route({
     method: "POST",
@@ -263,7 +265,7 @@ async function answer(
   const parsed = definition.parameters.safeParse(collect(request));
   if (!parsed.success) throw new AppError("bad_input", `${sayWhatIsWrong(parsed.error)}.`);
   const { operation } = definition;
-  const parameters = recordable(parsed.data);
+  const parameters = definition.record?.(parsed.data) ?? recordable(parsed.data);
   const ended = new AbortController();
   reply.raw.once("close", () => ended.abort());
   const told = (outcome: string) => ({ actor: "operator", data: { operation, parameters, outcome } }) as const;
@@ -284,8 +286,6 @@ async function answer(
 function collect(request: FastifyRequest): Record<string, unknown> {
   return { ...(request.query as object), ...(request.body as object | undefined), ...(request.params as object) };
 }
-
-type Recordable = Readonly<Record<string, string | number | boolean>>;
 
 /** What is said to an agent or in a chat stays in the store. */
 function recordable(parameters: object): Recordable {

@@ -46,6 +46,14 @@ export interface Group {
 }
 
 /**
+ * A group that was added at run time. `settings`: what it says itself, as a group of config.yaml would; everything else it has from the
+ * settings for everybody, as they are at the time.
+ */
+export interface StoredGroup extends GroupChat {
+  readonly settings: Readonly<Record<string, unknown>>;
+}
+
+/**
  * A group as the chat that it is now. What another chat has left under the same name (messages, commands, turns) is not this
  * one's.
  */

@@ -9,6 +9,7 @@ export const eventTypes = {
   "home.copied": "the home was copied or moved, and gets an id of its own",
   "config.loaded": "with which configuration it works",
   "config.applied": "a changed configuration holds, before it does",
+  "settings.changed": "settings of a group that was added at run time change",
   "config.refused": "a changed file cannot be used",
   "engine.judged": "what the container engine is, and what is wrong with it",
   "store.pruned": "what was too old was removed from the store",

@@ -38,6 +38,8 @@ export interface EventData {
     readonly changed: readonly string[];
     readonly restart: readonly string[];
   };
+  /** What a group that was added at run time says itself is going to be changed. Paths of settings, never their values. */
+  "settings.changed": { readonly paths: readonly string[] };
   /** A changed file cannot be used. Paths of the settings that are wrong, or names of files. */
   "config.refused": { readonly paths: readonly string[] };
   "engine.judged": {

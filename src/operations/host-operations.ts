@@ -1,6 +1,6 @@
 import type { ChannelState, LoginEvent, LoginOptions } from "../channels/channel.ts";
 import type { ConfigDifferences, ConfigState, ReloadReport } from "../domain/config-state.ts";
-import type { BudgetLimits, Group, GroupFolder } from "../domain/group.ts";
+import type { Group, GroupChat, GroupFolder } from "../domain/group.ts";
 import type { Publish } from "../events/event.ts";
 import { readEvents } from "../events/read-events.ts";
 import type { RefusedMount } from "../domain/mount.ts";
@@ -56,10 +56,12 @@ export interface OperationOptions {
   readonly groups: {
     list(): readonly Group[];
     folders(): Promise<readonly GroupFolder[]>;
-    add(group: Omit<Group, "origin">, options: { readonly adopt: boolean }): Promise<Group>;
-    remove(name: string): Promise<Group>;
+    add(
+      group: GroupChat & Pick<Group, "trigger" | "main" | "model">,
+      options: { readonly adopt: boolean },
+    ): Promise<Group>;
+    remove(name: string): Promise<GroupChat>;
   };
-  readonly groupDefaults: { readonly budget: BudgetLimits };
   readonly routes: readonly string[];
   readonly costOf: ReadingOptions["costOf"];
   readonly people: ReadingOptions["people"];
@@ -84,6 +86,7 @@ export interface OperationOptions {
     reload(): Promise<ReloadReport>;
     diff(): Promise<ConfigDifferences>;
   };
+  readonly settings: Pick<Operations, "getSetting" | "editConfig" | "showGroup" | "setGroup">;
   /** Makes the host stop in good order. */
   readonly stop: () => void;
   /** Puts the messages of a turn back in line and wakes its group. Returns how many. */
@@ -101,6 +104,7 @@ export function createOperations(options: OperationOptions): Operations {
   const groups = { ...options.groups, settings: () => options.groups.list() };
   return {
     ...createReadings({ ...options, groups }),
+    ...options.settings,
     status: () => status(options),
     applyConfig: () => options.config.reload(),
     diffConfig: () => options.config.diff(),
@@ -194,10 +198,7 @@ async function addGroup(options: OperationOptions, wanted: NewGroup): Promise<Gr
     throw new AppError("bad_input", `There is no route "${wanted.model}"; there are: ${options.routes.join(", ")}.`);
   }
   const { name, channel, chat, trigger = "mention", main = false, model, adopt = false } = wanted;
-  return options.groups.add(
-    { name, channel, chat, trigger, main, mounts: [], model, ...options.groupDefaults },
-    { adopt },
-  );
+  return options.groups.add({ name, channel, chat, trigger, main, model }, { adopt });
 }
 
 async function removeGroup(options: OperationOptions, name: string): Promise<void> {

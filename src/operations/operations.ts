@@ -1,9 +1,10 @@
-import type { ApprovalScope, ApprovalState, Grant } from "../domain/approval.ts";
+import type { ApprovalScope } from "../domain/approval.ts";
 import type { ChannelState, LoginEvent, LoginOptions } from "../channels/channel.ts";
 import type { HostEvent } from "../events/event.ts";
 import type { EventQuery } from "../events/read-events.ts";
 import type { ConfigDifferences, ConfigState, ReloadReport } from "../domain/config-state.ts";
 import type { Chat, Group, RequestState, Trigger } from "../domain/group.ts";
+import type { SettingEdit, SettingRecord } from "../domain/setting.ts";
 import type { ModelUsage, StopReason } from "../domain/model.ts";
 import type { OutboxState, OutgoingMessage } from "../domain/message.ts";
 import type { ExecutionPointChange, RefusedMount } from "../domain/mount.ts";
@@ -14,6 +15,9 @@ import type { Role } from "../domain/role.ts";
 import type { Turn, TurnState, TurnTimes } from "../domain/turn.ts";
 import type { UsageBy, UsageSum } from "../domain/usage.ts";
 import type { Work, WorkState } from "../domain/work.ts";
+import type { ApprovalView, GrantView } from "./approval-view.ts";
+
+export type { ApprovalView, GrantView };
 
 /** How a running host is doing. Times are milliseconds since 1970. */
 export interface HostStatus {
@@ -144,6 +148,17 @@ export interface NewGroup {
   readonly adopt?: boolean | undefined;
 }
 
+/** A setting by its path, and its value as far as it may be shown. */
+export interface SettingView {
+  readonly path: string;
+  readonly value: unknown;
+}
+
+/** A setting of a group. `from`: `config.yaml`, `groups set`, or `default`, the settings for everybody; `chat` for what a group is. */
+export interface GroupSettingView extends SettingView {
+  readonly from: string;
+}
+
 /** A session and, if it has one, its container. */
 export interface SessionView {
   readonly session: string;
@@ -235,54 +250,10 @@ export interface NewOperatorWork {
 /** Work, its text shortened. */
 export type WorkView = Work;
 
-/** A call that people are or were asked about. Times are milliseconds since 1970. */
-export interface ApprovalView {
-  readonly code: string;
-  readonly group: string;
-  readonly turn: string;
-  readonly call: string;
-  readonly tool: string;
-  /** All of it, as canonical JSON; `sha256` is of this text. */
-  readonly input: string;
-  readonly sha256: string;
-  /** The rule that asks. */
-  readonly reason: string;
-  readonly risk: string;
-  /** `<channel>:<sender id>`, or `operator`. */
-  readonly asker: string;
-  readonly approvers: string;
-  readonly quorum: number;
-  readonly votes: number;
-  readonly askedAt: number;
-  readonly expiresAt: number;
-  readonly state: ApprovalState;
-  readonly scope: ApprovalScope | undefined;
-  readonly decidedAt: number | undefined;
-  readonly decidedBy: string | undefined;
-  /** What who denied it said. */
-  readonly answer: string | undefined;
-  readonly usedAt: number | undefined;
-}
-
-/** Calls that need not be asked again. */
-export interface GrantView {
-  readonly id: string;
-  /** Of the approval that it comes from. */
-  readonly code: string;
-  readonly group: string;
-  readonly tool: string;
-  readonly input: string;
-  readonly sha256: string;
-  readonly scope: Grant["scope"];
-  readonly decidedBy: string;
-  readonly decidedAt: number;
-  readonly expiresAt: number | undefined;
-  readonly state: "allowed" | "revoked";
-}
-
 /** What an operator can look at also when no host runs. */
 export type Readings = Pick<
   Operations,
+  | "configHistory"
   | "listGroups"
   | "listFolderOrigins"
   | "listChats"
@@ -303,6 +274,19 @@ export interface Operations {
   /** Reads the files of the configuration again and applies what can hold now. An invalid file is an answer, not an error. */
   applyConfig(): Promise<ReloadReport>;
   diffConfig(): Promise<ConfigDifferences>;
+  /** The value in effect, secrets masked; null where the setting is not set. */
+  getSetting(path: string): Promise<SettingView>;
+  /** Changes config.yaml, all of it or nothing, and applies it. Rejects with `config_invalid` where the file could not be used then. */
+  editConfig(edits: readonly SettingEdit[]): Promise<ReloadReport>;
+  /** Every setting of a group with the value that it has. Rejects with `not_found`. */
+  showGroup(name: string): Promise<readonly GroupSettingView[]>;
+  /** Changes what a group says itself, in config.yaml or in the store; paths begin below the group. Rejects like `editConfig`, and with `mount_denied`. */
+  setGroup(name: string, edits: readonly SettingEdit[]): Promise<ReloadReport>;
+  /** Changes that took effect, newest first; `path`: of this setting and those below it. */
+  configHistory(filter: {
+    readonly path?: string | undefined;
+    readonly limit: number;
+  }): Promise<readonly SettingRecord[]>;
   /** Begins an orderly stop once the signal has aborted: whoever asks can be told before. */
   stop(answered: AbortSignal): Promise<StopView>;
   listGroups(): Promise<readonly GroupView[]>;

@@ -42,6 +42,7 @@ export interface ReadingOptions extends WaitingOptions {
     readonly outbox: Pick<OutboxStore, "list" | "ofTurn">;
     readonly executionPoints: Pick<Store["executionPoints"], "ofTurn">;
     readonly usage: Pick<Store["usage"], "sums">;
+    readonly settings: Pick<Store["settings"], "history">;
   };
   readonly groups: WaitingOptions["groups"] & {
     folders(): Promise<readonly GroupFolder[]>;
@@ -89,6 +90,7 @@ export function createReadings(options: ReadingOptions): Readings {
     listWork: (filter) => listWork(options, filter),
     listApprovals: (filter) => listApprovals(options, filter),
     showApproval: (code) => showApproval(options, code),
+    configHistory: (filter) => options.store.settings.history(filter),
   };
 }
 

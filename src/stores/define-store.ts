@@ -28,6 +28,7 @@ export interface StoreReader extends AsyncDisposable {
   readonly outbox: Pick<Store["outbox"], "list" | "ofTurn">;
   readonly executionPoints: Pick<Store["executionPoints"], "ofTurn">;
   readonly usage: Pick<Store["usage"], "sums">;
+  readonly settings: Pick<Store["settings"], "history">;
 }
 
 /** A kind of store. */

@@ -94,6 +94,7 @@ const messages: Record<keyof Store["messages"], true> = {
 const groups: Record<keyof Store["groups"], true> = {
   list: true,
   add: true,
+  change: true,
   remove: true,
   ordinal: true,
   wasUsed: true,

@@ -1,5 +1,5 @@
 import type { Answered, ApprovalAnswer, NewApproval } from "../domain/approval.ts";
-import type { Group, GroupChat, GroupFolder, InstructionsState, RequestSettlement } from "../domain/group.ts";
+import type { GroupChat, GroupFolder, InstructionsState, RequestSettlement, StoredGroup } from "../domain/group.ts";
 import type {
   IncomingMessage,
   MessageState,
@@ -26,6 +26,7 @@ import type { IntakeCharge, IntakeStore } from "./intake-store.ts";
 import type { LeaseStore } from "./lease-store.ts";
 import type { OriginStore } from "./origin-store.ts";
 import type { RetentionStore } from "./retention-store.ts";
+import type { SettingsStore } from "./settings-store.ts";
 import type { UsageStore } from "./usage-store.ts";
 import type { WorkStore } from "./work-store.ts";
 
@@ -95,9 +96,11 @@ export interface MessageStore {
 
 export interface GroupStore {
   /** Groups added at run time (not those of the configuration), by name. */
-  list(): Promise<Group[]>;
+  list(): Promise<StoredGroup[]>;
   /** Adds one; throws `conflict` when the name or (channel, chat) is taken by another stored group. */
-  add(group: Group): Promise<void>;
+  add(group: StoredGroup): Promise<void>;
+  /** Replaces what a group says itself. No effect where there is no such group. */
+  change(name: string, settings: StoredGroup["settings"]): Promise<void>;
   /** Removes one; false when there was none. Messages and turns are kept. */
   remove(name: string): Promise<boolean>;
   /** A small number of the group's own (0, 1, 2 …), the same for ever: its uid is derived from it. Works for configured groups too. */
@@ -364,6 +367,7 @@ export interface Store extends AsyncDisposable {
   readonly executionPoints: ExecutionPointStore;
   readonly audit: AuditIndex;
   readonly events: EventStore;
+  readonly settings: SettingsStore;
   /** Writes something small to disk. Rejects as any write would while writing does not work. */
   probe(at: number): Promise<void>;
 }

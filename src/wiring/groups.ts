@@ -1,20 +1,50 @@
 import { lstat } from "node:fs/promises";
+import { isDeepStrictEqual } from "node:util";
 import { join } from "node:path";
 
+import { withAddedGroups, withoutCopies } from "../config/added-groups.ts";
 import { hasTrait } from "../config/adapters.ts";
 import { ensureGroupFolder } from "../config/home/group-folders.ts";
-import { configuredGroups } from "../config/groups.ts";
-import { describeWarning } from "../config/loading/load.ts";
+import { configuredGroups, storedGroup } from "../config/groups.ts";
+import { describeFault, describeWarning } from "../config/loading/load.ts";
 import { findRenamedGroups } from "../config/checks/renamed-groups.ts";
-import type { Group } from "../domain/group.ts";
+import type { Group, GroupChat, StoredGroup } from "../domain/group.ts";
 import { type FormerChat, GroupFolders } from "../intake/chats/group-folders.ts";
 import { type GroupRegistry, openGroupRegistry } from "../intake/chats/group-registry.ts";
 import type { AppContext } from "./context.ts";
+import { recordSettingsAtStart } from "./settings-history.ts";
 
 /** All groups, and whose their folders are. */
 export interface Groups {
   readonly groups: GroupRegistry;
   readonly folders: GroupFolders;
+  /** Stored groups that are not served because of what they say. */
+  readonly unusable: Set<string>;
+}
+
+/** Puts what stored groups say beside what config.yaml says. Returns those that say what cannot be used with it: they are not served. */
+async function addStoredGroups(
+  { live, store, adapters, environment, redaction, logger }: Omit<AppContext, "metrics">,
+  folders: GroupFolders,
+): Promise<Set<string>> {
+  const stored: StoredGroup[] = [];
+  for (const group of await store.groups.list()) {
+    const settings = withoutCopies(live.current, group.settings);
+    if (!isDeepStrictEqual(settings, group.settings)) await store.groups.change(group.name, settings);
+    if (!(await folders.isLost(group))) stored.push({ ...group, settings });
+  }
+  const { config, secrets, refused } = withAddedGroups(
+    { config: live.current, adapters },
+    stored,
+    environment.variables,
+  );
+  redaction.add(secrets);
+  live.replace(config);
+  for (const [group, faults] of refused) {
+    const why = faults.map(describeFault).join("; ");
+    logger.error({ group, faults }, `the group ${group}, which was added at run time, is not served: ${why}`);
+  }
+  return new Set(refused.keys());
 }
 
 /** Makes the folders of the configured groups. What config.yaml says of a folder that was another chat's holds, and is told. */
@@ -23,15 +53,18 @@ export async function openGroups(context: Omit<AppContext, "metrics">): Promise<
   const folders = openFolders(context);
   const configured = configuredGroups(config);
   await takeFolders(context, folders, configured);
+  const unusable = await addStoredGroups(context, folders);
   const groups = await openGroupRegistry({
     configured,
     store: store.groups,
     prepare: (group, adopt) => folders.take(group, adopt),
-    isLost: (group) => folders.isLost(group),
+    resolve: (group) => storedGroup(config, group),
+    isLost: async (group) => unusable.has(group.name) || folders.isLost(group),
     hasTypedChats: (channel) => hasTrait(context, channel, "typedChats"),
   });
   warnOfShadowed(logger, groups.shadowed);
-  return { groups, folders };
+  await recordSettingsAtStart(context);
+  return { groups, folders, unusable };
 }
 
 /** Makes the folders of configured groups, and tells of those that begin anew although their chat has a folder. */
@@ -55,7 +88,7 @@ export async function takeFolders(
   for (const { group, warning } of renamed) if (isNew(group)) logger.warn(describeWarning(warning));
 }
 
-export function warnOfShadowed(logger: AppContext["logger"], shadowed: readonly Group[]): void {
+export function warnOfShadowed(logger: AppContext["logger"], shadowed: readonly GroupChat[]): void {
   for (const { name } of shadowed) {
     logger.warn(
       { group: name },

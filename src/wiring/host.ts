@@ -47,8 +47,8 @@ import { createInterventions } from "./interventions.ts";
 import { createAnswers } from "./onboarding.ts";
 import { createHostOperations } from "./operations.ts";
 import { createWork, resume } from "./queue.ts";
-import { openReloader } from "./reload.ts";
 import type { WorkQueue } from "./queue.ts";
+import { openSettings, type Settings } from "./settings.ts";
 import { createProgress, createSigns } from "./signs.ts";
 import { openProviderSet } from "./turn-settings.ts";
 import { createTurns } from "./turns.ts";
@@ -88,11 +88,12 @@ const outboxDrainMs = 5_000;
  */
 export async function startHost(options: HostOptions, signal?: AbortSignal): Promise<Host> {
   await using stack = new AsyncDisposableStack();
-  const served: Served = { groups: undefined, desk: undefined };
+  const served: Served = { groups: undefined, desk: undefined, settings: undefined };
   const base = await openBase(options, stack, served);
   const { context, guard, entrances, registry, engine } = base;
   signal?.throwIfAborted();
-  const { groups, folders } = await openGroups(context);
+  const opened = await openGroups(context);
+  const { groups } = opened;
   served.groups = groups;
   const outbox = stack.use(createOutbox(context, entrances));
   const tell = tellOperator(context, { groups, outbox, entrances });
@@ -118,13 +119,12 @@ export async function startHost(options: HostOptions, signal?: AbortSignal): Pro
     keepFile: (group, path) => files.keep(group, path),
     tools: toolsOf(context),
     untilWritable: (until) => guard.untilWritable(until),
-    ...createFormats(context, tell),
-    tellFailure: createFailureNotices({ tell, groups, clock: context.clock }),
+    ...createWords(context, { tell, groups }),
   });
   const chats = stack.use(new ChatBook(context, groups));
-  const admissions = createAnswers(context, { groups, folders, chats });
-  const { pool } = containers;
-  const interventions = createInterventions(context, { runner, outbox, pool, pace, admissions, approvals });
+  const admissions = createAnswers(context, { ...opened, chats });
+  const commanded = { ...containers, runner, outbox, pace, admissions, approvals, settings: () => served.settings };
+  const interventions = createInterventions(context, commanded);
   const signs = stack.use(createSigns(groups, entrances));
   const engineWait = stack.use(await openEngineWait(context, { groups, containers, mayWait: !options.console }));
   const work: WorkQueue = createWork(context, stack, { groups, runner, interventions, signs, engineWait });
@@ -132,12 +132,12 @@ export async function startHost(options: HostOptions, signal?: AbortSignal): Pro
   signal?.throwIfAborted();
   const shared = { groups, ...work, outbox, interventions, entrances };
   const accept = await createIntake(context, stack, { ...shared, admissions, guard, pace, progress });
-  const reloader = openReloader(context, stack, { ...shared, ...options, folders, containers, chats, tell });
+  const changing = { ...shared, ...opened, containers, chats, tell };
+  const { reloader, settings } = openSettings(context, stack, options, changing);
+  served.settings = settings;
   const stopAsked = Promise.withResolvers<void>();
-  const asked = { admissions, approvals, reloader, stop: stopAsked.resolve };
-  const operated = { ...shared, ...asked, containers, intake: () => guard.state(), chats };
-  const operations = createHostOperations(context, operated);
-  stack.use(await openControl(context, operations));
+  const asked = { admissions, approvals, reloader, settings, stop: stopAsked.resolve };
+  stack.use(await openOperations(context, { ...changing, ...asked, intake: () => guard.state() }));
   stack.use(createRetention(context));
   addGauges(registry, gaugeSources(context, { guard, containers, work, entrances }));
   openIntake(guard, stack);
@@ -147,10 +147,11 @@ export async function startHost(options: HostOptions, signal?: AbortSignal): Pro
   return running(stack.move(), { guard, entrances, work, outbox, retrying, reloader, stopAsked: stopAsked.promise });
 }
 
-/** What the way in leads to, as soon as it is there. */
+/** What the way in and chat commands lead to, as soon as it is there. */
 interface Served {
   groups: GroupRegistry | undefined;
   desk: ApprovalDesk | undefined;
+  settings: Settings | undefined;
 }
 
 /** State, proof, and the way in, as far as it can be had before anything else. */
@@ -270,6 +271,21 @@ function createRetention(context: AppContext): Retention {
     removeBlobs,
     keepNewest: messagesPerStep,
   });
+}
+
+function createWords(
+  context: AppContext,
+  { tell, groups }: { readonly tell: TellOperator; readonly groups: GroupRegistry },
+): ReplyFormats & Pick<Parameters<typeof createTurns>[2], "tellFailure"> {
+  const tellFailure = createFailureNotices({ tell, groups, clock: context.clock });
+  return { ...createFormats(context, tell), tellFailure };
+}
+
+function openOperations(
+  context: AppContext,
+  options: Parameters<typeof createHostOperations>[1],
+): ReturnType<typeof openControl> {
+  return openControl(context, createHostOperations(context, options));
 }
 
 function createFormats({ live, adapters, home, publish, clock, logger }: AppContext, tell: TellOperator): ReplyFormats {

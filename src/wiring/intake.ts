@@ -1,5 +1,5 @@
 import type { AcceptMessage, IntakeState } from "../channels/channel.ts";
-import { catchUpMinutes, groupDefaults } from "../config/groups.ts";
+import { catchUpMinutes } from "../config/groups.ts";
 import type { Progress } from "../delivery/progress.ts";
 import type { Group } from "../domain/group.ts";
 import type { Outbox } from "../delivery/outbox.ts";
@@ -106,9 +106,6 @@ function createRegistration(
   return createAutoRegister({
     nameOf: createNaming(context, admissions),
     registry,
-    get defaults() {
-      return groupDefaults(config);
-    },
     get limits() {
       return config.intake.autoRegister;
     },

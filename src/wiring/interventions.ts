@@ -17,10 +17,12 @@ import type { TurnPace } from "../intake/limits/turn-pace.ts";
 import { createCatchUp } from "../turns/catch-up.ts";
 import { createChatCommands } from "../commands/chat-commands.ts";
 import type { CommandServices } from "../commands/command.ts";
+import type { ContainerLauncher } from "../sandbox/launch/launcher.ts";
 import type { SessionPool } from "../sandbox/pool/pool.ts";
 import type { PendingCommand } from "../stores/store.ts";
 import type { TurnRunner } from "../turns/turn-runner.ts";
 import type { Approvals } from "./approvals.ts";
+import { chatSettings, type GroupSettings } from "./chat-settings.ts";
 import type { AppContext } from "./context.ts";
 import { describeRest } from "../intake/limits/resting-notice.ts";
 import { describeForChat } from "../commands/describe-for-chat.ts";
@@ -32,6 +34,9 @@ export interface InterventionOptions {
   readonly pace: Pick<TurnPace, "resting">;
   readonly admissions: Pick<Admissions, "answer">;
   readonly approvals: Pick<Approvals, "desk">;
+  readonly launcher: Pick<ContainerLauncher, "judgeWanted">;
+  /** Undefined until they can be changed. */
+  readonly settings: () => GroupSettings | undefined;
 }
 
 /** What the host does to a group's work without the agent. */
@@ -124,6 +129,7 @@ function commandServices(context: AppContext, options: InterventionOptions): Com
     usageSums: (...query) => store.usage.sums(...query),
     budgetsOf: (group) => ({ group: groupBudget(context, group), total: totalBudget(context) }),
     now: () => context.clock.now(),
+    ...chatSettings(options.settings, options.launcher),
     answer: (pending) => options.admissions.answer(pending),
     isRequest: async (code) => (await store.requests.get(code)) !== undefined,
     approvalOf: async (code) => {

@@ -2,7 +2,6 @@ import { randomInt } from "node:crypto";
 
 import { hasTrait } from "../config/adapters.ts";
 import { isKnown } from "../config/people.ts";
-import { groupDefaults } from "../config/groups.ts";
 import { sharedPolicy } from "../config/policy.ts";
 import { risks } from "../domain/policy.ts";
 import { memberActor } from "../domain/actor.ts";
@@ -94,15 +93,12 @@ function registeringChannels({ config, adapters }: AppContext): ReadonlySet<stri
 /** Carries out what is answered there, and what the operator says. */
 export function createAnswers(
   { config, store, forwardClock, publish }: AppContext,
-  { groups, folders, chats }: Groups & { readonly chats: ChatBook },
+  { groups, folders, chats }: Pick<Groups, "groups" | "folders"> & { readonly chats: ChatBook },
 ): Admissions {
   return createAdmissions({
     store,
     registry: groups,
     isNameFree: async (group) => groups.byName(group.name) === undefined && (await folders.isFree(group)),
-    get defaults() {
-      return groupDefaults(config);
-    },
     get assistantName() {
       return config.assistant.name;
     },

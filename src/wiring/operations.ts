@@ -1,6 +1,5 @@
 import { chatFault } from "../config/adapters.ts";
 import type { ConfigReloader } from "../config/changes/config-reloader.ts";
-import { groupDefaults } from "../config/groups.ts";
 import type { Outbox } from "../delivery/outbox.ts";
 import { costOfReference } from "../models/capabilities.ts";
 import { createOperations } from "../operations/host-operations.ts";
@@ -18,6 +17,7 @@ import type { Containers } from "./containers.ts";
 import type { AppContext } from "./context.ts";
 import type { Entrances } from "./entrances.ts";
 import { createPeopleView } from "./people.ts";
+import type { Settings } from "./settings.ts";
 import type { Interventions } from "./interventions.ts";
 
 const engineTimeoutMs = 5_000;
@@ -33,9 +33,10 @@ export interface HostOperationOptions {
   readonly interventions: Pick<Interventions, "catchUp">;
   readonly chats: Pick<ChatBook, "registered">;
   readonly stop: () => void;
+  readonly settings: Settings;
   readonly admissions: Pick<Admissions, "approve" | "deny">;
   readonly approvals: Pick<Approvals, "desk">;
-  readonly reloader: Pick<ConfigReloader, "state" | "reload" | "diff">;
+  readonly reloader: Pick<ConfigReloader, "state" | "reload" | "diff" | "inTurn">;
 }
 
 /** What the operator can ask for, made of the parts that do it. */
@@ -59,9 +60,6 @@ export function createHostOperations(context: AppContext, options: HostOperation
     },
     store,
     groups: groupOperations(context, options),
-    get groupDefaults() {
-      return groupDefaults(config);
-    },
     get routes() {
       return Object.keys(config.models.routes);
     },
@@ -82,6 +80,7 @@ export function createHostOperations(context: AppContext, options: HostOperation
     refusedMounts: () => containers.launcher.refusedMounts(),
     intake: options.intake,
     config: options.reloader,
+    settings: options.settings.operations,
     stop: options.stop,
     requeue: async (turn) => {
       const count = (await store.messages.requeue(turn.id)) + (await store.work.requeue(turn.id));
@@ -99,8 +98,8 @@ export function createHostOperations(context: AppContext, options: HostOperation
 }
 
 function groupOperations(
-  { publish, store }: AppContext,
-  { groups, queue, chats, interventions }: HostOperationOptions,
+  { publish, store, live }: AppContext,
+  { groups, queue, chats, interventions, reloader }: HostOperationOptions,
 ): Parameters<typeof createOperations>[0]["groups"] {
   return {
     list: () => groups.list(),
@@ -116,7 +115,12 @@ function groupOperations(
       return added;
     },
     remove: async (name) => {
-      const removed = await groups.remove(name);
+      const removed = await reloader.inTurn(async () => {
+        const group = await groups.remove(name);
+        const { [name]: _, ...others } = live.current.groups;
+        if (groups.byName(name) === undefined) live.replace({ ...live.current, groups: others });
+        return group;
+      });
       await publish({ type: "group.removed", group: name, actor: "operator", data: {} });
       return removed;
     },

@@ -1,14 +1,15 @@
 import { lstat } from "node:fs/promises";
 
-import type { ConfigChange } from "../config/changes/config-change.ts";
 import { hashOfConfig } from "../config/changes/config-hash.ts";
-import { ConfigReloader } from "../config/changes/config-reloader.ts";
+import { type AppliedChange, ConfigReloader } from "../config/changes/config-reloader.ts";
 import { ConfigWatch } from "../config/changes/config-watch.ts";
+import { withAddedGroups } from "../config/added-groups.ts";
 import { configuredGroups } from "../config/groups.ts";
 import { checkChangedConfig, type ConfigCheck, describeWarning, type LoadedConfig } from "../config/loading/load.ts";
 import type { Config } from "../config/schema/config.ts";
 import type { Group } from "../domain/group.ts";
 import { toError } from "../lib/app-error.ts";
+import { ownCommand } from "../lib/process/own-command.ts";
 import { mainSessionOf, type SessionQueue } from "../queue/session-queue.ts";
 import { readAllowlist } from "../sandbox/mounts/allowlist.ts";
 import type { SessionPool } from "../sandbox/pool/pool.ts";
@@ -18,6 +19,7 @@ import { reviewMounts } from "./containers.ts";
 import { type AppContext, hostUid } from "./context.ts";
 import { type Groups, takeFolders, warnOfShadowed } from "./groups.ts";
 import type { Interventions } from "./interventions.ts";
+import { recordSettings } from "./settings-history.ts";
 
 export interface ReloadOptions extends Groups {
   /** What the host was started with. */
@@ -46,13 +48,10 @@ export function openReloader(context: AppContext, stack: AsyncDisposableStack, o
   const reloader = stack.use(
     new ConfigReloader({
       running: () => live.current,
-      readConfig: createReader(context, options.loaded.fromFile),
+      readConfig: createReader(context, options),
       readMounts: () => mountsFault(context),
       apply: createApply(context, options),
-      reviewContainers: async () => {
-        options.containers.pool.endOutdated((name) => options.groups.byName(name));
-        await reviewMounts(context, options.containers.launcher);
-      },
+      reviewContainers: () => reviewContainers(context, options),
       publish,
       tell: (text) => options.tell({ text }),
       clock,
@@ -64,14 +63,42 @@ export function openReloader(context: AppContext, stack: AsyncDisposableStack, o
   return reloader;
 }
 
+/** Ends containers that are not what their group would get now, and tells of mounts that are refused. */
+export async function reviewContainers(
+  context: Pick<AppContext, "logger">,
+  { containers, groups }: Pick<ReloadOptions, "containers"> & { readonly groups: Pick<Groups["groups"], "byName"> },
+): Promise<void> {
+  containers.pool.endOutdated((name) => groups.byName(name));
+  await reviewMounts(context, containers.launcher);
+}
+
 /** A file that was there once has to stay there. */
-function createReader({ home, environment, adapters }: AppContext, isThere: boolean): () => Promise<ConfigCheck> {
-  let fromFile = isThere;
+function createReader(context: AppContext, options: ReloadOptions): () => Promise<ConfigCheck> {
+  const { home, environment, adapters } = context;
+  let { fromFile } = options.loaded;
   return async () => {
     const check = await checkChangedConfig(home.paths.config, environment.variables, { adapters, fromFile });
     if (check.ok) ({ fromFile } = check.loaded);
-    return check;
+    return addGroups(context, options, check);
   };
+}
+
+/** A file with which a stored group could not be served any more is not used. Those that are not served already do not count. */
+export function addGroups(
+  { environment: { variables } }: Pick<AppContext, "environment">,
+  { groups, unusable }: Pick<ReloadOptions, "groups" | "unusable">,
+  check: ConfigCheck,
+): ConfigCheck {
+  if (!check.ok) return check;
+  const left = new Set(groups.shadowed.map(({ name }) => name).filter((name) => !unusable.has(name)));
+  const stored = groups.stored().filter(({ name }) => !left.has(name));
+  const { config, added, secrets, refused } = withAddedGroups(check.loaded, stored, variables);
+  const faults = [...refused].flatMap(([name, found]) => (unusable.has(name) ? [] : found));
+  if (faults.length > 0) {
+    const fix = `These groups were added at run time: change config.yaml, or the group with \`${ownCommand("groups set")}\`.`;
+    return { ok: false, faults: faults.map((fault) => ({ ...fault, fix: fault.fix ?? fix })) };
+  }
+  return { ok: true, loaded: { ...check.loaded, config, added, secrets: [...check.loaded.secrets, ...secrets] } };
 }
 
 async function mountsFault({ home, environment }: AppContext): Promise<string | undefined> {
@@ -84,19 +111,25 @@ async function mountsFault({ home, environment }: AppContext): Promise<string | 
 function createApply(
   context: AppContext,
   options: ReloadOptions,
-): (change: ConfigChange, loaded: LoadedConfig) => Promise<void> {
+): (change: AppliedChange, loaded: LoadedConfig) => Promise<void> {
   const { live, redaction, publish, logger } = context;
   const said = new Set(saidOf(options.loaded));
-  return async ({ effective, now: changed, restart }, loaded) => {
+  return async ({ effective, now: changed, restart, by, changes }, loaded) => {
     const { secrets, fromFile } = loaded;
     // Before anything uses them, and also those that wait for a restart.
     redaction.add(secrets);
-    const configured = configuredGroups(effective);
+    const configured = configuredGroups(effective, loaded.added);
+    for (const name of loaded.added ?? []) options.unusable.delete(name);
     await takeFolders(context, options.folders, configured);
     const shadowed = new Set(options.groups.shadowed);
     const { added } = await options.groups.reconfigure(configured, async () => {
       const data = { sha256: hashOfConfig(effective), fromFile, changed, restart };
-      await publish({ type: "config.applied", actor: "operator", data });
+      await publish({ type: "config.applied", actor: by.actor, data });
+      await recordSettings(context, {
+        config: effective,
+        by,
+        changes: changes.filter(({ applies }) => applies !== "restart"),
+      });
       return () => live.replace(effective);
     });
     logger.info({ changed, restart }, "a changed configuration is applied");

@@ -1,9 +1,10 @@
+import { withAddedGroups } from "../config/added-groups.ts";
 import { builtInAdapters } from "../config/adapters.ts";
-import { configuredGroups } from "../config/groups.ts";
+import { configuredGroups, storedGroup } from "../config/groups.ts";
 import type { HomePaths } from "../config/home/home.ts";
 import { checkConfig, type ConfigCheck } from "../config/loading/load.ts";
 import type { EnvironmentVariables } from "../config/environment.ts";
-import type { Group, GroupChat } from "../domain/group.ts";
+import type { Group, GroupChat, StoredGroup } from "../domain/group.ts";
 import { isLost } from "../intake/chats/group-folders.ts";
 import { sorted, withStored } from "../intake/chats/group-registry.ts";
 import { createPeopleView } from "./people.ts";
@@ -24,7 +25,7 @@ export async function readStoppedHost(
   await using opening = new AsyncDisposableStack();
   const store = opening.use(await openStoreReader({ path: paths.database }));
   const check = await checkConfig(paths.config, variables, builtInAdapters);
-  const groups = await readGroups(store, paths.config, check);
+  const groups = await readGroups(store, paths.config, { check, variables });
   const owned = opening.move();
   const readings = createReadings({
     store,
@@ -53,7 +54,7 @@ function unusable(file: string): never {
 async function readGroups(
   store: StoreReader,
   file: string,
-  check: ConfigCheck,
+  { check, variables }: { readonly check: ConfigCheck; readonly variables: EnvironmentVariables },
 ): Promise<Parameters<typeof createReadings>[0]["groups"]> {
   const folders = (): ReturnType<StoreReader["groups"]["folders"]> => store.groups.folders();
   if (!check.ok) {
@@ -61,8 +62,13 @@ async function readGroups(
     const settings = (): never => unusable(file);
     return { folders, list: () => known, settings };
   }
-  const isServed = { isLost: (group: Group) => isLost(store.groups, group) };
-  const { groups } = await withStored(isServed, configuredGroups(check.loaded.config), await store.groups.list());
+  const stored = await store.groups.list();
+  const { config, refused } = withAddedGroups(check.loaded, stored, variables);
+  const serving = {
+    resolve: (group: StoredGroup) => storedGroup(config, group),
+    isLost: async (group: StoredGroup) => refused.has(group.name) || isLost(store.groups, group),
+  };
+  const { groups } = await withStored(serving, configuredGroups(check.loaded.config), stored);
   const list = (): readonly Group[] => sorted(groups);
   return { folders, list, settings: list };
 }

@@ -1,35 +1,29 @@
 import { expect, test } from "vitest";
 
-import { type Group, pairingLifetimeMs } from "../../src/domain/group.ts";
+import { pairingLifetimeMs, type StoredGroup } from "../../src/domain/group.ts";
 import { draft, insertCommand, type OpenStore, restartableStore, stopping } from "./store-setup.ts";
 
-const family: Group = {
+const family: StoredGroup = {
   name: "family",
   channel: "http",
   chat: "room",
-  trigger: "mention",
-  main: false,
-  mounts: [{ source: "~/projects/site", target: "site", access: "rw", shared: false, protect: [] }],
-  model: undefined,
-  budget: { tokensPerDay: 1000, usdPerDay: undefined },
-  origin: "store",
+  settings: { policy: { tools: { shell: "deny" } }, budget: { tokensPerDay: 1000 } },
 };
-
-const noLimits = { tokensPerDay: undefined, usdPerDay: undefined };
+const work: StoredGroup = { name: "work", channel: "http", chat: "office", settings: { model: "main" } };
 
 /** Groups added at run time, and chats that were seen. */
 export function testGroupsAndChats(open: OpenStore): void {
   test("a group that was added is there after a restart, exactly as it was, until it is removed", async () => {
     await using home = await restartableStore(open);
-    await home.store.groups.add({ ...family, name: "work", chat: "office", model: "main", budget: noLimits });
+    await home.store.groups.add(work);
     await home.store.groups.add(family);
 
     const store = await home.restart();
 
-    expect(await store.groups.list()).toEqual([
-      family,
-      { ...family, name: "work", chat: "office", model: "main", budget: noLimits },
-    ]);
+    expect(await store.groups.list()).toEqual([family, work]);
+    await store.groups.change("work", {});
+    await store.groups.change("nobody", { main: true });
+    expect(await store.groups.list()).toEqual([family, { ...work, settings: {} }]);
     expect(await store.groups.remove("work")).toBe(true);
     expect(await store.groups.remove("work")).toBe(false);
     expect(await store.groups.list()).toEqual([family]);

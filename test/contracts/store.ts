@@ -18,6 +18,7 @@ import { type OpenStoreReader, testReader } from "./store-reader.ts";
 import { testRetention } from "./store-retention.ts";
 import { testSessions } from "./store-sessions.ts";
 import type { OpenStore } from "./store-setup.ts";
+import { testSettings } from "./store-settings.ts";
 import { testTurns } from "./store-turns.ts";
 import { testBudgets } from "./store-usage.ts";
 import { testWork } from "./store-work.ts";
@@ -49,6 +50,7 @@ export function storeContract(name: string, { open, openReader }: StoreAdapter):
     "execution points": testExecutionPoints,
     "audit index": testAuditIndex,
     events: testEvents,
+    settings: testSettings,
   };
   describe(`${name}: reading without a host`, () => {
     testReader(open, openReader);

@@ -95,7 +95,7 @@ test("policy, trigger, budget and groups count from the next turn on; what needs
   expect(refused.text).toContain("today's budget is not enough for this");
   expect(gone.status).not.toBe(202);
   // The host may have noticed before it was asked.
-  expect(applied.stdout).toContain("needs a restart: gateway.names\n");
+  expect(applied.stdout).toContain("needs a restart: gateway.names ([] → [ crab.example ])\n");
   const [told] = await eventsOf(host, "config.applied");
   expect(((told ?? {})["changed"] as string[]).toSorted()).toEqual([
     "groups.family.trigger",
@@ -108,7 +108,9 @@ test("policy, trigger, budget and groups count from the next turn on; what needs
   expect(await statusOf(host)).toMatchObject({ state: "restart-needed", restart: ["gateway.names"] });
   expect(host.output.join("")).toContain("needs a restart: gateway.names");
   const diff = await host.cli("config", "diff", "--json");
-  expect(jsonLines(diff.stdout)).toEqual([{ path: "gateway.names", applies: "restart" }]);
+  expect(jsonLines(diff.stdout)).toEqual([
+    { path: "gateway.names", from: [], to: ["crab.example"], applies: "restart" },
+  ]);
 });
 
 test("a file that cannot be used changes nothing and is told once, and so is its end", async () => {

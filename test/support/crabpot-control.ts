@@ -6,7 +6,7 @@ import pino from "pino";
 import type { ChannelState } from "../../src/channels/channel.ts";
 import { ControlClient } from "../../src/cli/control-client.ts";
 import { builtInAdapters, chatFault } from "../../src/config/adapters.ts";
-import { configuredGroups, groupDefaults } from "../../src/config/groups.ts";
+import { configuredGroups } from "../../src/config/groups.ts";
 import { homePaths } from "../../src/config/home/home.ts";
 import { configSchema } from "../../src/config/schema/config.ts";
 import { Outbox } from "../../src/delivery/outbox.ts";
@@ -25,6 +25,7 @@ import { openGroupRegistry } from "../../src/intake/chats/group-registry.ts";
 import { openStore } from "../../src/stores/catalog.ts";
 import type { Store } from "../../src/stores/store.ts";
 import { byMessage } from "../contracts/store-setup.ts";
+import { someStoredGroup } from "./some-group.ts";
 
 /** A pool in memory: what an operator sees of containers, without containers. */
 class MemoryPool {
@@ -74,6 +75,7 @@ export async function startControlledHost(home: string): Promise<ControlledHost>
   const groups = await openGroupRegistry({
     configured: configuredGroups(config),
     store: store.groups,
+    resolve: someStoredGroup,
     prepare: () => Promise.resolve(),
   });
   const pool = new MemoryPool();
@@ -113,7 +115,6 @@ export async function startControlledHost(home: string): Promise<ControlledHost>
     },
     store,
     groups: { ...groups, folders: () => store.groups.folders() },
-    groupDefaults: groupDefaults(config),
     routes: ["main"],
     costOf: (_model, usage) => usage.outputTokens / 1_000,
     totalUsdPerDay: 5,
@@ -127,7 +128,6 @@ export async function startControlledHost(home: string): Promise<ControlledHost>
       store,
       registry: groups,
       isNameFree: ({ name }) => Promise.resolve(groups.byName(name) === undefined),
-      defaults: groupDefaults(config),
       isOffered: () => true,
       assistantName: "crab",
       added: () => Promise.resolve(),
@@ -149,8 +149,14 @@ export async function startControlledHost(home: string): Promise<ControlledHost>
     intake: () => ({ open: true }),
     config: {
       state: () => ({ state: "applied", since: 0 }),
-      reload: () => Promise.resolve({ changed: [], config: { state: "applied", since: 0 } }),
+      reload: () => Promise.resolve({ changed: [], changes: [], config: { state: "applied", since: 0 } }),
       diff: () => Promise.resolve({ faults: [], differences: [] }),
+    },
+    settings: {
+      getSetting: () => Promise.reject(new Error("there is no configuration")),
+      editConfig: () => Promise.reject(new Error("there is no configuration")),
+      showGroup: () => Promise.reject(new Error("there is no configuration")),
+      setGroup: () => Promise.reject(new Error("there is no configuration")),
     },
     stop: () => undefined,
     requeue: (turn) => store.messages.requeue(turn.id),

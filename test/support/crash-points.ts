@@ -18,6 +18,7 @@ const auditTypes = {
   "store-pruned": true,
   "config-loaded": true,
   "config-refused": true,
+  "settings-changed": true,
   "engine-judged": true,
   "channel-state": true,
   "control-request": true,

@@ -1,4 +1,4 @@
-import type { Group } from "../../src/domain/group.ts";
+import type { Group, StoredGroup } from "../../src/domain/group.ts";
 
 /** A group with nothing special about it. */
 export function someGroup(name: string, more: Partial<Group> = {}): Group {
@@ -14,4 +14,9 @@ export function someGroup(name: string, more: Partial<Group> = {}): Group {
     origin: "config",
     ...more,
   };
+}
+
+/** A group that was added at run time, as it is when everybody may do everything. */
+export function someStoredGroup({ settings, ...chat }: StoredGroup): Group {
+  return someGroup(chat.name, { ...chat, ...settings, origin: "store" });
 }

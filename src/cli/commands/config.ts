@@ -8,12 +8,19 @@ import type { CommandContext } from "../context.ts";
 import { addLeaf } from "../context.ts";
 import { addConfigInit } from "./config/init.ts";
 import { addConfigShow } from "./config/show.ts";
-import type { Output } from "../output.ts";
+import { addConfigHistory } from "./config/history.ts";
+import { addSettingCommands, showValue, tellReport, tellUnusable } from "./config/settings.ts";
 
 type Difference = ConfigDifferences["differences"][number];
 
+const appliesWhen: Readonly<Record<Difference["applies"], string>> = {
+  now: "now",
+  container: "with a new container",
+  restart: "after a restart",
+};
+
 export function addConfigCommand(program: Command, context: CommandContext): void {
-  const config = program.command("config").description("check the configuration, and apply it");
+  const config = program.command("config").description("check, change and apply the configuration");
 
   addLeaf(config, "check", "read config.yaml as the host would, and say what is wrong with it").action(
     (_options: object, command: Command) => tellConfigCheck(context, context.outputOf(command)),
@@ -21,6 +28,7 @@ export function addConfigCommand(program: Command, context: CommandContext): voi
 
   addConfigInit(config, context);
   addConfigShow(config, context);
+  addSettingCommands(config, context);
 
   addLeaf(config, "diff", "where config.yaml differs from what the running host works with").action(
     async (_options: object, command: Command) => {
@@ -32,13 +40,16 @@ export function addConfigCommand(program: Command, context: CommandContext): voi
       }
       const columns = [
         { title: "setting", of: ({ path }: Difference) => path },
-        { title: "applies", of: ({ applies }: Difference) => (applies === "now" ? "now" : "after a restart") },
+        { title: "host", of: ({ from }: Difference) => showValue(from) },
+        { title: "config.yaml", of: ({ to }: Difference) => showValue(to) },
+        { title: "applies", of: ({ applies }: Difference) => appliesWhen[applies] },
       ];
       output.items(differences, columns, "The host works with what config.yaml says.");
     },
   );
 
   addApplyCommand(config, "apply", context);
+  addConfigHistory(config, context);
 
   addLeaf(config, "schema", "the JSON Schema of config.yaml").action((_options: object, command: Command) => {
     const schema = configJsonSchema(builtInAdapters);
@@ -56,19 +67,7 @@ function addApplyCommand(parent: Command, name: string, context: CommandContext)
   addLeaf(parent, name, "make the running host read config.yaml and mounts.json now, as SIGHUP does").action(
     async (_options: object, command: Command) => {
       const output = context.outputOf(command);
-      const report = await context.host.applyConfig();
-      const { changed, config: now } = report;
-      if (output.json) output.object(report);
-      for (const path of changed) output.line(`applied: ${path}`, "good");
-      for (const path of now.restart ?? []) output.line(`needs a restart: ${path}`);
-      if (now.faults) return tellUnusable(context, output, now.faults);
-      if (changed.length === 0 && !now.restart) output.line("The host works with what the files say.");
+      tellReport(context, output, await context.host.applyConfig());
     },
   );
-}
-
-function tellUnusable(context: CommandContext, output: Output, faults: readonly string[]): void {
-  context.exitCode = 1;
-  output.line("The host does not use this:", "bad");
-  for (const fault of faults) output.line(`  ${fault}`);
 }

@@ -6,10 +6,11 @@ import { AppError } from "../../lib/app-error.ts";
 import type { CommandContext } from "../context.ts";
 import { addLeaf } from "../context.ts";
 import { formatTime } from "../formats.ts";
+import { addGroupSettings } from "./groups/settings.ts";
 import { ownCommand } from "../../lib/process/own-command.ts";
 
 export function addGroupsCommand(program: Command, context: CommandContext): void {
-  const groups = program.command("groups").description("list, add or remove groups");
+  const groups = program.command("groups").description("list, add, change or remove groups");
 
   addLeaf(groups, "list", "all groups, those of config.yaml and those added at run time").action(
     async (_options: object, command: Command) => {
@@ -53,6 +54,8 @@ export function addGroupsCommand(program: Command, context: CommandContext): voi
         output.line(`Added group ${group.name}: chat ${group.chat} on ${group.channel}.`);
       },
     );
+
+  addGroupSettings(groups, context);
 
   addLeaf(groups, "remove <name>", "forget a group that was added at run time; its folder and messages stay").action(
     async (name: string, _options: object, command: Command) => {

@@ -1,7 +1,11 @@
+import type { SettingPath } from "../../domain/setting.ts";
 import type { Config } from "../schema/config.ts";
 
-/** When a changed setting takes effect in a running host: `now`, which is from each group's next turn on, or only with a `restart`. */
-export type Effect = "now" | "restart";
+/**
+ * When a changed setting takes effect in a running host: `now`, which is from each group's next turn or message on; with a new
+ * `container`, which the group's next turn gets; or only with a `restart`.
+ */
+export type Effect = "now" | "container" | "restart";
 
 type EffectsOf<Section> = { readonly [Key in keyof Section]-?: Effect };
 
@@ -23,12 +27,12 @@ export const changeEffects = {
   sandbox: {
     // The engine is asked at the start whether it has the runtime.
     runtime: "restart",
-    memoryMb: "now",
-    cpus: "now",
-    pids: "now",
+    memoryMb: "container",
+    cpus: "container",
+    pids: "container",
     workspaceMb: "now",
-    network: "now",
-    nameservers: "now",
+    network: "container",
+    nameservers: "container",
   },
   sessions: {
     idleStopMinutes: "now",
@@ -48,3 +52,15 @@ export const changeEffects = {
   events: "now",
   log: { level: "now", containerMb: "restart" },
 } as const satisfies { readonly [Section in keyof Config]: Effect | EffectsOf<Config[Section]> };
+
+/** What a container of a group is made from; the other settings of a group are looked up. */
+const containerSettings: ReadonlySet<unknown> = new Set(["mounts", "network", "secrets"]);
+
+/** When a change at this path takes effect, as long as what it belongs to does not need a restart as a whole. */
+export function effectAt(path: SettingPath): Effect {
+  const [section = "", key = "", setting] = path;
+  if (section === "groups") return containerSettings.has(setting) ? "container" : "now";
+  const effect: unknown = changeEffects[section as keyof Config];
+  if (typeof effect === "string") return effect as Effect;
+  return (effect as Readonly<Record<string, Effect>> | undefined)?.[key] ?? "restart";
+}

@@ -36,7 +36,7 @@ function effectiveConfig(running: Config, wanted: Config): Config {
 }
 
 function choose<Value>(effect: Effect, old: Value, wanted: Value): Value {
-  return effect === "now" ? wanted : old;
+  return effect === "restart" ? old : wanted;
 }
 
 /** A section of which some keys need a restart. */

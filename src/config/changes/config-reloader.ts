@@ -1,9 +1,11 @@
 import type { Logger } from "pino";
 
 import type { ConfigDifferences, ConfigState, ReloadReport } from "../../domain/config-state.ts";
+import type { SettingAuthor, SettingChange } from "../../domain/setting.ts";
 import type { Publish } from "../../events/event.ts";
 import { AppError, isPassing, toError } from "../../lib/app-error.ts";
 import type { Clock } from "../../lib/time/clock.ts";
+import { settingChanges } from "../explain/setting-changes.ts";
 import { type ConfigChange, planChange } from "./config-change.ts";
 import { describeFault, type ConfigCheck, type LoadedConfig } from "../loading/load.ts";
 import type { ConfigFault } from "../faults.ts";
@@ -17,7 +19,7 @@ export interface ConfigReloaderOptions {
   /** Why mounts.json cannot be used; undefined: it can, or there is none. */
   readonly readMounts: () => Promise<string | undefined>;
   /** Puts the change on record and makes it hold. */
-  readonly apply: (change: ConfigChange, loaded: LoadedConfig) => Promise<void>;
+  readonly apply: (change: AppliedChange, loaded: LoadedConfig) => Promise<void>;
   /** Something outside of config.yaml that containers are made from may have changed. */
   readonly reviewContainers: () => void | Promise<void>;
   readonly publish: Publish<"config.refused">;
@@ -26,6 +28,15 @@ export interface ConfigReloaderOptions {
   readonly clock: Pick<Clock, "now">;
   readonly logger: Logger;
 }
+
+/** A change with who made it, and what it does setting by setting. */
+export interface AppliedChange extends ConfigChange {
+  readonly by: SettingAuthor;
+  readonly changes: readonly SettingChange[];
+}
+
+/** Whoever can write the file is the operator. */
+const byHand: SettingAuthor = { actor: "operator", via: "file" };
 
 /** What reading the files has brought to light. */
 interface Findings {
@@ -59,9 +70,22 @@ export class ConfigReloader implements AsyncDisposable {
   reload(): Promise<ReloadReport> {
     this.#next ??= this.#after(this.#working, () => {
       this.#next = undefined;
-      return this.#reload();
+      return this.#reload(byHand);
     });
     return this.#next;
+  }
+
+  /** Writes config.yaml and applies it, before anybody else reads it. When `write` rejects, nothing is applied. */
+  edit(by: SettingAuthor, write: () => Promise<unknown>): Promise<ReloadReport> {
+    return this.inTurn(async () => {
+      await write();
+      return this.#reload(by);
+    });
+  }
+
+  /** Does something while no settings change, after all that were asked for before. */
+  inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
+    return this.#after(this.#working, work);
   }
 
   /** The same for those who do not wait: never rejects, and tries again where the machine was in trouble. */
@@ -81,12 +105,9 @@ export class ConfigReloader implements AsyncDisposable {
     const check = await this.#options.readConfig();
     if (!check.ok)
       return { faults: describeAll({ configFaults: check.faults, mountsFault: undefined }), differences: [] };
-    const { now, restart } = planChange(this.#options.running(), check.loaded.config);
-    const differences = [
-      ...now.map((path) => ({ path, applies: "now" }) as const),
-      ...restart.map((path) => ({ path, applies: "restart" }) as const),
-    ];
-    return { faults: [], differences };
+    const { config: wanted, adapters } = check.loaded;
+    const running = this.#options.running();
+    return { faults: [], differences: settingChanges(planChange(running, wanted), { running, wanted, adapters }) };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -95,27 +116,28 @@ export class ConfigReloader implements AsyncDisposable {
     await this.#working;
   }
 
-  async #after(before: Promise<unknown>, work: () => Promise<ReloadReport>): Promise<ReloadReport> {
+  async #after<Result>(before: Promise<unknown>, work: () => Promise<Result>): Promise<Result> {
     const doing = before.then(work);
     this.#working = doing.catch(() => undefined);
     return doing;
   }
 
-  async #reload(): Promise<ReloadReport> {
+  async #reload(by: SettingAuthor): Promise<ReloadReport> {
     const { readConfig, readMounts, running, reviewContainers } = this.#options;
     const check = await readConfig();
     const mountsFault = await readMounts();
-    const change = check.ok ? planChange(running(), check.loaded.config) : undefined;
+    const change = check.ok ? describeChange(running(), check.loaded, by) : undefined;
     const configFaults = check.ok && change ? await this.#apply(change, check.loaded) : faultsOf(check);
     const isUsed = configFaults.length === 0;
     const restart = (isUsed ? change?.restart : this.#state.restart) ?? [];
     await this.#note({ configFaults, mountsFault, restart });
     await reviewContainers();
-    return { changed: (isUsed ? change?.now : undefined) ?? [], config: this.#state };
+    const used = isUsed ? change : undefined;
+    return { changed: used?.now ?? [], changes: used?.changes ?? [], config: this.#state };
   }
 
   /** Returns what keeps a valid file from being applied, such as a link in place of a group's folder. */
-  async #apply(change: ConfigChange, loaded: LoadedConfig): Promise<readonly ConfigFault[]> {
+  async #apply(change: AppliedChange, loaded: LoadedConfig): Promise<readonly ConfigFault[]> {
     const { state, restart } = this.#state;
     if (change.now.length === 0 && isSame(change.restart, restart) && state !== "invalid") return [];
     try {
@@ -165,6 +187,11 @@ export class ConfigReloader implements AsyncDisposable {
     this.#options.logger.info("config.yaml and mounts.json can be used again");
     this.#options.tell("The configuration can be used again.");
   }
+}
+
+function describeChange(running: Config, { config: wanted, adapters }: LoadedConfig, by: SettingAuthor): AppliedChange {
+  const change = planChange(running, wanted);
+  return { ...change, by, changes: settingChanges(change, { running, wanted, adapters }) };
 }
 
 function faultsOf(check: ConfigCheck): readonly ConfigFault[] {

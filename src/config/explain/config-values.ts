@@ -7,6 +7,7 @@ import type { EnvironmentVariables } from "../environment.ts";
 import { formatPath } from "../faults.ts";
 import type { LoadedConfig } from "../loading/load.ts";
 import { secretsOf } from "../loading/secrets.ts";
+import { createMask } from "./mask.ts";
 
 /** A value that the host works with, and where it comes from: `config.yaml:12`, `environment`, `default`. */
 export interface ConfigValue {
@@ -16,10 +17,6 @@ export interface ConfigValue {
 }
 
 type Path = readonly (string | number)[];
-
-const masked = "***";
-/** A shorter one may stand in other values by chance. */
-const tellingChars = 8;
 
 /** Every value of a configuration, secrets masked. `text`: what the file holds; undefined when there is none. */
 export function configValues(
@@ -43,20 +40,6 @@ function leavesOf(value: unknown, path: Path): { readonly path: Path; readonly v
   const entries = Object.entries(value);
   if (entries.length === 0) return [{ path, value }];
   return entries.flatMap(([key, item]) => leavesOf(item, [...path, isList ? Number(key) : key]));
-}
-
-function createMask(secrets: ReturnType<typeof secretsOf>): (path: string, value: unknown) => unknown {
-  return (path, value) => {
-    if (Array.isArray(value)) return value.map((item: unknown) => (typeof item === "string" ? hide(path, item) : item));
-    return typeof value === "string" ? hide(path, value) : value;
-  };
-  function hide(path: string, text: string): string {
-    const own = secrets.filter((secret) => path === secret.path || path === `${secret.path}.value`);
-    // Written in another form than the one that is looked for: none of it is shown.
-    if (own.some(({ value }) => !text.includes(value))) return masked;
-    const known = secrets.filter((secret) => own.includes(secret) || secret.value.length >= tellingChars);
-    return known.reduce((shown, { value }) => shown.replaceAll(value, masked), text);
-  }
 }
 
 /** Where a value was taken from; undefined when it is a default. */

@@ -48,6 +48,9 @@ async function readTrusted(file: string, handle: FileHandle): Promise<string> {
   }
 }
 
+/** How config.yaml is read, whoever reads it. */
+export const yamlOptions = { uniqueKeys: true, merge: false, version: "1.2", stringKeys: true } as const;
+
 interface ParsedYaml {
   readonly value: unknown;
   readonly faults: readonly ConfigFault[];
@@ -55,7 +58,7 @@ interface ParsedYaml {
 
 /** YAML 1.2 with text keys: duplicate keys, unknown tags, several documents and alias bombs are faults. An empty text is `{}`. */
 export function parseYaml(text: string): ParsedYaml {
-  const document = parseDocument(text, { uniqueKeys: true, merge: false, version: "1.2", stringKeys: true });
+  const document = parseDocument(text, yamlOptions);
   const problem = document.errors[0] ?? document.warnings[0];
   if (problem !== undefined) return failed(problem.message.split("\n", 1).join("").replace(/:$/, ""));
   try {

@@ -28,6 +28,8 @@ export interface LoadedConfig {
   readonly warnings: readonly ConfigFault[];
   /** Values that must never appear in a log. */
   readonly secrets: readonly string[];
+  /** Groups in it that were added at run time; absent: it is that of config.yaml alone. */
+  readonly added?: ReadonlySet<string> | undefined;
   /** Is there a file at all, or are these the defaults? */
   readonly fromFile: boolean;
 }
@@ -44,15 +46,16 @@ export async function loadConfig(
 ): Promise<LoadedConfig> {
   const check = await checkConfig(file, variables, adapters);
   if (check.ok) return check.loaded;
-  throw toError(file, check.faults);
+  const fix = `Edit ${file}, then try \`${ownCommand("config check")}\`.`;
+  throw invalidConfig(file, check.faults, fix);
 }
 
-function toError(file: string, faults: readonly ConfigFault[]): AppError {
-  const fix =
-    faults.find((fault) => fault.fix !== undefined)?.fix ?? `Edit ${file}, then try \`${ownCommand("config check")}\`.`;
+/** `what`: the beginning of the sentence, which goes on with "cannot be used". `otherwise`: what to do where no fault says so. */
+export function invalidConfig(what: string, faults: readonly ConfigFault[], otherwise?: string): AppError {
+  const fix = faults.find((fault) => fault.fix !== undefined)?.fix ?? otherwise;
   const lines = faults.map(describeFault);
   const text = lines.length === 1 ? ` ${lines.join("")}` : `\n${lines.map((line) => `  ${line}`).join("\n")}`;
-  return new AppError("config_invalid", `${file} cannot be used:${text}`, { fix });
+  return new AppError("config_invalid", `${what} cannot be used:${text}`, fix === undefined ? {} : { fix });
 }
 
 /** The same, with every fault that was found, a file that cannot be read or trusted included. */
@@ -62,7 +65,7 @@ export async function checkConfig(
   adapters: Adapters = builtInAdapters,
 ): Promise<ConfigCheck> {
   try {
-    return checkText(await readOnlyFile(file), variables, adapters);
+    return checkConfigText(await readConfigText(file), variables, adapters);
   } catch (error) {
     return unreadable(error);
   }
@@ -75,20 +78,20 @@ export async function checkChangedConfig(
   { adapters, fromFile }: Pick<LoadedConfig, "adapters" | "fromFile">,
 ): Promise<ConfigCheck> {
   try {
-    const text = await readOnlyFile(file);
+    const text = await readConfigText(file);
     if (text === undefined ? fromFile : text.trim() === "") {
       const detail = text === undefined ? "It is gone." : "It is empty.";
       const fix = "Write it again; {} alone means the default of every setting.";
       return { ok: false, faults: [{ path: "", detail, fix }] };
     }
-    return checkText(text, variables, adapters);
+    return checkConfigText(text, variables, adapters);
   } catch (error) {
     return unreadable(error);
   }
 }
 
 /** Reads `config.yaml`, and refuses a `config.yml` that somebody believes to be read. */
-async function readOnlyFile(file: string): Promise<string | undefined> {
+export async function readConfigText(file: string): Promise<string | undefined> {
   const text = await readTrustedFile(file);
   const other = file.replace(/\.yaml$/, ".yml");
   if (other === file || (await lstat(other).catch(() => undefined)) === undefined) return text;
@@ -105,7 +108,12 @@ function unreadable(error: unknown): ConfigCheck {
   return { ok: false, faults: [{ path: "", detail: error.message, fix: error.fix }] };
 }
 
-function checkText(text: string | undefined, variables: EnvironmentVariables, adapters: Adapters): ConfigCheck {
+/** The same for a text that stands in no file yet; undefined: there is no file. */
+export function checkConfigText(
+  text: string | undefined,
+  variables: EnvironmentVariables,
+  adapters: Adapters,
+): ConfigCheck {
   const parsed =
     text === undefined ? configFromEnvironment(variables, adapters) : { ...parseYaml(text), announcements: [] };
   if (parsed.faults.length > 0) return { ok: false, faults: parsed.faults };
@@ -148,7 +156,7 @@ export function describeWarning(warning: ConfigFault): string {
 }
 
 /** What comes from a variable is always text; where a number or a truth value is wanted, it is read as one. */
-function parseWithVariables(
+export function parseWithVariables(
   schema: ReturnType<typeof configSchema>,
   value: unknown,
   fromVariable: ReadonlySet<string>,
@@ -200,7 +208,7 @@ function unusedProviders(config: Config, written: unknown, adapters: Adapters): 
   }));
 }
 
-function deepFreeze<T>(value: T): T {
+export function deepFreeze<T>(value: T): T {
   if (typeof value === "object" && value !== null && !Object.isFrozen(value)) {
     Object.freeze(value);
     for (const item of Object.values(value)) deepFreeze(item);

@@ -24,8 +24,6 @@ export interface AdmissionOptions {
   readonly registry: Pick<GroupRegistry, "find" | "add">;
   /** Nothing is left of another chat under this name: no folder, no messages. */
   readonly isNameFree: (group: GroupChat) => Promise<boolean>;
-  /** What a group gets that says nothing of its own. */
-  readonly defaults: Pick<Group, "budget">;
   readonly assistantName: string;
   /** May the agent of a group that says nothing of its own use the tool of this name at all? */
   readonly isOffered: (tool: string) => boolean;
@@ -159,9 +157,8 @@ async function makeGroup(options: AdmissionOptions, request: ChatRequest, wish: 
     wish.name === undefined
       ? await freeName(options, request)
       : await wishedName(options, { name: wish.name, channel, chat });
-  const plain = { trigger: "mention", main: false, mounts: [], model: undefined } as const;
   if (request.kind === "pairing") await options.pairing(request, wish.actor);
-  const group = await options.registry.add({ name, channel, chat, ...plain, ...options.defaults });
+  const group = await options.registry.add({ name, channel, chat });
   await options.added(group, { actor: wish.actor, code });
   return group;
 }

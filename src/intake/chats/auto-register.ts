@@ -14,8 +14,6 @@ export interface AutoRegisterOptions {
   /** What the chat of this message is called as a group; undefined: it does not become one by itself. */
   readonly nameOf: (message: IncomingMessage) => Promise<string | undefined>;
   readonly registry: Pick<GroupRegistry, "find" | "byName" | "list" | "add">;
-  /** What a group gets that says nothing of its own. */
-  readonly defaults: Pick<Group, "budget">;
   /** Groups that are made on one day (UTC), and those of the channel that are not in the configuration. */
   readonly limits: { readonly perDay: number; readonly total: number };
   readonly store: { readonly intake: Store["intake"] };
@@ -38,7 +36,7 @@ export function createAutoRegister(
 }
 
 async function findOrAdd(options: AutoRegisterOptions, message: IncomingMessage): Promise<Group | Receipt | undefined> {
-  const { registry, defaults, store } = options;
+  const { registry, store } = options;
   const { channel, chat } = message;
   const known = registry.find(channel, chat);
   if (known) return known;
@@ -51,8 +49,7 @@ async function findOrAdd(options: AutoRegisterOptions, message: IncomingMessage)
   const { perDay, total } = options.limits;
   if (made >= total) return refuse(options, message, { limit: "total", allowed: total });
   if (madeToday >= perDay) return refuse(options, message, { limit: "perDay", allowed: perDay });
-  const plain = { trigger: "mention", main: false, mounts: [], model: undefined } as const;
-  const group = await registry.add({ name, channel, chat, ...plain, ...defaults }).catch((error: unknown) => {
+  const group = await registry.add({ name, channel, chat }).catch((error: unknown) => {
     throw error instanceof AppError && error.code === "conflict" ? notByItself({ name, channel, chat }) : error;
   });
   await store.intake.charge({ day, accounts: [account], amount: { messages: 1, bytes: 0, attachmentBytes: 0 } });

@@ -92,6 +92,13 @@ export class ContainerLauncher {
     });
   }
 
+  /** What a group would get if it asked for these. Nothing is remembered of it. */
+  async judgeWanted(group: Pick<Group, "name" | "mounts">): Promise<readonly MountVerdict[]> {
+    const { mountContext: context, instance, groups } = this.#options;
+    const ordinal = await this.#options.ordinal(group.name);
+    return (await judgeGroupMounts(group, groups, { context, ordinal, instance })).verdicts;
+  }
+
   /** Judges what all groups of the configuration ask for, before a container needs it. */
   async judgeMounts(): Promise<void> {
     for (const group of this.#options.groups) if (group.mounts.length > 0) await this.#judge(group);

@@ -25,6 +25,7 @@ import { SqliteEvents } from "./events.ts";
 import { SqliteRequests } from "./groups/requests.ts";
 import { SqliteRetention } from "./retention.ts";
 import { SqliteSessions } from "./conversation/sessions.ts";
+import { SqliteSettings } from "./settings.ts";
 import type { Tables } from "./schema/tables.ts";
 import { SqliteTurns } from "./conversation/turns.ts";
 import { SqliteUsage } from "./usage.ts";
@@ -70,6 +71,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
     executionPoints: new SqliteExecutionPoints(database),
     audit: new SqliteAuditIndex(database),
     events,
+    settings: new SqliteSettings(database),
     probe: (at) => probe(database, at),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };

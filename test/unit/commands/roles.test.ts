@@ -38,6 +38,9 @@ async function openRig({ main = false } = {}) {
       usageSums: async () => [],
       budgetsOf: () => ({ group: noLimit, total: noLimit }),
       now: () => 0,
+      changeSetting: async () => [],
+      settingsOf: async () => [],
+      mountsOf: async () => [],
     },
     announce: async () => undefined,
     refused: async (_group, { command }, needed) => void refusals.push(`${command} needs ${needed}`),
@@ -141,13 +144,33 @@ test("/help and /whoami list what the asker may give", async () => {
     ((await rig.give(by, "help")) ?? "").split("\n").flatMap((line) => /^\/(\w+)/.exec(line)?.[1] ?? []);
 
   expect(await listed("guy")).toEqual(["stop", "status", "whoami", "help"]);
-  expect(await listed("zoe")).toEqual(["stop", "new", "status", "usage", "whoami", "help", "approve", "deny"]);
-  expect(await listed("ann")).toEqual(["stop", "new", "status", "usage", "whoami", "help", "approve", "deny"]);
+  expect(await listed("zoe")).toEqual([
+    "stop",
+    "new",
+    "status",
+    "usage",
+    "mounts",
+    "whoami",
+    "help",
+    "approve",
+    "deny",
+  ]);
+  expect(await listed("ann")).toEqual([
+    "stop",
+    "new",
+    "status",
+    "usage",
+    "mounts",
+    "whoami",
+    "help",
+    "approve",
+    "deny",
+  ]);
   expect(await rig.give("ann", "whoami")).toBe(
     [
       'You are terminal:ann, called "Ann".',
       'Here you are an admin: groups.family.members["terminal:ann"].',
-      "You may ask me, and write /stop, /new, /status, /usage, /whoami, /help, /approve, /deny.",
+      "You may ask me, and write /stop, /new, /status, /usage, /mounts, /whoami, /help, /approve, /deny.",
     ].join("\n"),
   );
   expect(await rig.give("ben-too", "whoami")).toContain(

@@ -60,10 +60,14 @@ test("a change that needs a restart is there until it is taken back, and nothing
 
   expect(first).toEqual({
     changed: ["timezone"],
+    changes: [
+      { path: "timezone", from: "UTC", to: "Europe/Paris", applies: "now" },
+      { path: "gateway.port", from: 7788, to: 1, applies: "restart" },
+    ],
     config: { state: "restart-needed", since: 1, restart: ["gateway.port"] },
   });
-  expect(second).toEqual({ changed: [], config: first.config });
-  expect(third).toEqual({ changed: [], config: { state: "applied", since: 1 } });
+  expect(second).toEqual({ changed: [], changes: first.changes.slice(1), config: first.config });
+  expect(third).toEqual({ changed: [], changes: [], config: { state: "applied", since: 1 } });
   expect(seen).toEqual({ applied: 2, events: [], told: [] });
 });
 
@@ -100,6 +104,7 @@ test("what keeps a valid file from being applied is a fault of it; a machine in 
   expect(passing.state).toBe("applied");
   expect(refused).toEqual({
     changed: [],
+    changes: [],
     config: { state: "invalid", since: 1, faults: ["config.yaml: groups/x is not a folder of its own."] },
   });
   expect(mended).toMatchObject({ changed: ["timezone"], config: { state: "applied" } });

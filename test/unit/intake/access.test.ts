@@ -9,7 +9,7 @@ import { createRouter, type RouterOptions } from "../../../src/intake/router.ts"
 import { createAccess } from "../../../src/people/hearing.ts";
 import { createRoles } from "../../../src/people/roles.ts";
 import { openTestStore } from "../../support/open-test-store.ts";
-import { someGroup } from "../../support/some-group.ts";
+import { someGroup, someStoredGroup } from "../../support/some-group.ts";
 
 const family = someGroup("family", { trigger: "always" });
 const dayMs = 86_400_000;
@@ -33,7 +33,12 @@ async function openRig(needed: Role = "admin") {
       deniedBy: (_group, keys) => (keys.includes("fake:eve") ? "access.deny" : undefined),
     }),
     commandsOf,
-    registry: await openGroupRegistry({ configured: [family], store: store.groups, prepare: async () => undefined }),
+    registry: await openGroupRegistry({
+      configured: [family],
+      store: store.groups,
+      resolve: someStoredGroup,
+      prepare: async () => undefined,
+    }),
     store,
     assistantName: "crab",
     intake: () => ({ open: true }),

@@ -5,18 +5,21 @@ import { isGroupName } from "../../../src/domain/group.ts";
 import { type AutoRegisterOptions, createAutoRegister } from "../../../src/intake/chats/auto-register.ts";
 import type { Store } from "../../../src/stores/store.ts";
 import { openTestStore } from "../../support/open-test-store.ts";
-import { someGroup } from "../../support/some-group.ts";
+import { someGroup, someStoredGroup } from "../../support/some-group.ts";
 
 const main = someGroup("main", { channel: "terminal", chat: "main", main: true });
 const noon = Date.UTC(2026, 0, 15, 12);
 
 async function openRig(store: Store, more: { limits?: AutoRegisterOptions["limits"]; now?: () => number } = {}) {
   const records: Parameters<AutoRegisterOptions["publish"]>[0][] = [];
-  const { budget } = main;
   const register = createAutoRegister({
     nameOf: async ({ channel, chat }) => (channel === "http" && isGroupName(chat) ? chat : undefined),
-    registry: await openGroupRegistry({ configured: [main], store: store.groups, prepare: async () => undefined }),
-    defaults: { budget },
+    registry: await openGroupRegistry({
+      configured: [main],
+      store: store.groups,
+      resolve: someStoredGroup,
+      prepare: async () => undefined,
+    }),
     limits: more.limits ?? { perDay: 100, total: 100 },
     store,
     clock: { now: more.now ?? (() => noon) },

@@ -11,7 +11,7 @@ import { type DayBudget, routerLimits } from "../../../src/intake/limits/limits.
 import { createRouter, type RouterOptions } from "../../../src/intake/router.ts";
 import type { Store } from "../../../src/stores/store.ts";
 import { openTestStore } from "../../support/open-test-store.ts";
-import { someGroup } from "../../support/some-group.ts";
+import { someGroup, someStoredGroup } from "../../support/some-group.ts";
 
 interface Rig {
   readonly accept: AcceptMessage;
@@ -38,7 +38,12 @@ async function start(
   const accept = createRouter({
     access: () => ({ may: "trigger" }),
     commandsOf,
-    registry: await openGroupRegistry({ configured, store: store.groups, prepare: async () => undefined }),
+    registry: await openGroupRegistry({
+      configured,
+      store: store.groups,
+      resolve: someStoredGroup,
+      prepare: async () => undefined,
+    }),
     store,
     assistantName: "crab",
     intake: () => ({ open: true }),

@@ -7,7 +7,7 @@ import { openGroupRegistry } from "../../../src/intake/chats/group-registry.ts";
 import { routerLimits } from "../../../src/intake/limits/limits.ts";
 import { createRouter, type RouterOptions } from "../../../src/intake/router.ts";
 import { openTestStore } from "../../support/open-test-store.ts";
-import { someGroup } from "../../support/some-group.ts";
+import { someGroup, someStoredGroup } from "../../support/some-group.ts";
 
 const groups = [
   someGroup("family"),
@@ -22,7 +22,12 @@ async function openRig() {
   const accept = createRouter({
     access: () => ({ may: "trigger" }),
     commandsOf,
-    registry: await openGroupRegistry({ configured: groups, store: store.groups, prepare: async () => undefined }),
+    registry: await openGroupRegistry({
+      configured: groups,
+      store: store.groups,
+      resolve: someStoredGroup,
+      prepare: async () => undefined,
+    }),
     store,
     assistantName: "crab",
     intake: () => ({ open: true }),

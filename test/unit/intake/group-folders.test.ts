@@ -12,7 +12,7 @@ import { type GroupRegistry, openGroupRegistry } from "../../../src/intake/chats
 import type { Store } from "../../../src/stores/store.ts";
 import { say } from "../../contracts/store-setup.ts";
 import { openTestStore } from "../../support/open-test-store.ts";
-import { someGroup } from "../../support/some-group.ts";
+import { someGroup, someStoredGroup } from "../../support/some-group.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 interface Rig extends AsyncDisposable {
@@ -32,6 +32,7 @@ async function openRig(): Promise<Rig> {
   const adopted: string[] = [];
   const folders = new GroupFolders({
     store: store.groups,
+
     exists: async (name) => existsSync(join(place, name)),
     make: async ({ name }) => void (await mkdir(join(place, name), { recursive: true })),
     adopting: async ({ name, chat }, from) => void adopted.push(`${name}: ${from?.chat ?? "unknown"} to ${chat}`),
@@ -46,6 +47,7 @@ async function openRig(): Promise<Rig> {
       openGroupRegistry({
         configured,
         store: store.groups,
+        resolve: someStoredGroup,
         prepare: (group, adopt) => folders.take(group, adopt),
         isLost: (group) => folders.isLost(group),
       }),
@@ -149,11 +151,9 @@ test("a name that somebody writes to never takes what another chat has left", as
   const registry = await rig.registry();
   await registry.add(family);
   await registry.remove("family");
-  const { budget } = family;
   const register = createAutoRegister({
     nameOf: async ({ channel, chat }) => (channel === "http" && isGroupName(chat) ? chat : undefined),
     registry,
-    defaults: { budget },
     limits: { perDay: 10, total: 10 },
     store: rig.store,
     clock: systemClock,

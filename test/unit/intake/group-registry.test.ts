@@ -4,14 +4,14 @@ import type { Group } from "../../../src/domain/group.ts";
 import { type GroupRegistry, openGroupRegistry } from "../../../src/intake/chats/group-registry.ts";
 import type { Store } from "../../../src/stores/store.ts";
 import { openTestStore } from "../../support/open-test-store.ts";
-import { someGroup } from "../../support/some-group.ts";
+import { someGroup, someStoredGroup } from "../../support/some-group.ts";
 
 const main = someGroup("main", { channel: "terminal", chat: "main", main: true });
 const hasTypedChats = (channel: string): boolean => channel === "http";
 const prepare = async (): Promise<void> => undefined;
 
 function open(store: Store, configured: readonly Group[] = [main]): Promise<GroupRegistry> {
-  return openGroupRegistry({ configured, store: store.groups, prepare, hasTypedChats });
+  return openGroupRegistry({ configured, store: store.groups, resolve: someStoredGroup, prepare, hasTypedChats });
 }
 
 test("a group is found by its channel and chat, and by its name where chats are typed", async () => {
@@ -59,6 +59,7 @@ test("the folder of a group is made before the group is stored", async () => {
   const registry = await openGroupRegistry({
     configured: [],
     store: opened.store.groups,
+    resolve: someStoredGroup,
     prepare: async () => {
       throw new Error("the disk is full");
     },

@@ -9,7 +9,7 @@ import { type RouterLimits, routerLimits } from "../../../src/intake/limits/limi
 import { createRouter } from "../../../src/intake/router.ts";
 import type { Store } from "../../../src/stores/store.ts";
 import { openTestStore } from "../../support/open-test-store.ts";
-import { someGroup } from "../../support/some-group.ts";
+import { someGroup, someStoredGroup } from "../../support/some-group.ts";
 
 interface Rig extends AsyncDisposable {
   readonly accept: AcceptMessage;
@@ -34,7 +34,12 @@ async function openRig(limits: Partial<RouterLimits>): Promise<Rig> {
   const accept = createRouter({
     access: () => ({ may: "trigger" }),
     commandsOf,
-    registry: await openGroupRegistry({ configured, store: store.groups, prepare: async () => undefined }),
+    registry: await openGroupRegistry({
+      configured,
+      store: store.groups,
+      resolve: someStoredGroup,
+      prepare: async () => undefined,
+    }),
     store,
     assistantName: "crab",
     intake: () => ({ open: true }),

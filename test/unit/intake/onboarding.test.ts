@@ -8,7 +8,7 @@ import { openGroupRegistry } from "../../../src/intake/chats/group-registry.ts";
 import { createOnboarding, type OnboardingOptions } from "../../../src/intake/chats/onboarding.ts";
 import type { PendingCommand, Store } from "../../../src/stores/store.ts";
 import { openTestStore } from "../../support/open-test-store.ts";
-import { someGroup } from "../../support/some-group.ts";
+import { someGroup, someStoredGroup } from "../../support/some-group.ts";
 
 const main = someGroup("main", { main: true, channel: "fake", chat: "home" });
 
@@ -151,14 +151,18 @@ test("there are only so many requests within an hour", async () => {
 test("approving is done once however often it is carried out, and never gives a chat what another group has left", async () => {
   await using rig = await openRig();
   const { store } = rig;
-  const registry = await openGroupRegistry({ configured: [main], store: store.groups, prepare: async () => undefined });
+  const registry = await openGroupRegistry({
+    configured: [main],
+    store: store.groups,
+    resolve: someStoredGroup,
+    prepare: async () => undefined,
+  });
   const added: object[] = [];
   const admissions = createAdmissions({
     store,
     registry,
     isNameFree: async ({ name }) => name !== "bowling" && registry.byName(name) === undefined,
     isOffered: () => true,
-    defaults: { budget: { tokensPerDay: undefined, usdPerDay: undefined } },
     assistantName: "crab",
     tries: new CodeTries(store.requests, () => 1_000_000_000),
     now: () => 1_000_000_000,

@@ -8,7 +8,7 @@ import { createOnboarding } from "../../../src/intake/chats/onboarding.ts";
 import { ForwardClock } from "../../../src/lib/time/forward-clock.ts";
 import type { PendingCommand } from "../../../src/stores/store.ts";
 import { openTestStore } from "../../support/open-test-store.ts";
-import { someGroup } from "../../support/some-group.ts";
+import { someGroup, someStoredGroup } from "../../support/some-group.ts";
 
 const main = someGroup("main", { main: true, channel: "fake", chat: "home" });
 const minuteMs = 60_000;
@@ -20,7 +20,12 @@ async function openRig() {
   const clock = { wall: Date.UTC(2026, 0, 5, 12), ran: 0, now: () => clock.wall, monotonic: () => clock.ran };
   const records: { readonly type: string }[] = [];
   let [number, seq] = [0, 0];
-  const registry = await openGroupRegistry({ configured: [main], store: store.groups, prepare: async () => undefined });
+  const registry = await openGroupRegistry({
+    configured: [main],
+    store: store.groups,
+    resolve: someStoredGroup,
+    prepare: async () => undefined,
+  });
   const start = (latest?: number) => {
     const forward = new ForwardClock(clock, latest);
     const now = (): number => forward.now();
@@ -40,7 +45,6 @@ async function openRig() {
       store,
       registry,
       isNameFree: async ({ name }) => registry.byName(name) === undefined,
-      defaults: { budget: { tokensPerDay: undefined, usdPerDay: undefined } },
       isOffered: () => true,
       assistantName: "crab",
       tries: new CodeTries(store.requests, now),

@@ -11,7 +11,7 @@ import { createRouter, type RouterOptions } from "../../../src/intake/router.ts"
 import type { Store } from "../../../src/stores/store.ts";
 import { openTestStore } from "../../support/open-test-store.ts";
 import { stopping } from "../../contracts/store-setup.ts";
-import { someGroup } from "../../support/some-group.ts";
+import { someGroup, someStoredGroup } from "../../support/some-group.ts";
 
 type AuditRecord = Parameters<RouterOptions["publish"]>[0];
 
@@ -43,6 +43,7 @@ async function openRig(
   const registry = await openGroupRegistry({
     configured: groups,
     store: store.groups,
+    resolve: someStoredGroup,
     prepare: async () => undefined,
     hasTypedChats: (channel) => channel === "http",
   });

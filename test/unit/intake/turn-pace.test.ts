@@ -11,7 +11,7 @@ import { createRouter, type RouterOptions } from "../../../src/intake/router.ts"
 import { TurnPace } from "../../../src/intake/limits/turn-pace.ts";
 import type { Store } from "../../../src/stores/store.ts";
 import { openTestStore } from "../../support/open-test-store.ts";
-import { someGroup } from "../../support/some-group.ts";
+import { someGroup, someStoredGroup } from "../../support/some-group.ts";
 import { byMessage } from "../../contracts/store-setup.ts";
 
 const family = someGroup("family", { trigger: "always" });
@@ -41,7 +41,12 @@ async function start(store: Store, limits: PaceLimits, from = noon): Promise<Rig
   const accept = createRouter({
     access: () => ({ may: "trigger" }),
     commandsOf,
-    registry: await openGroupRegistry({ configured: [family], store: store.groups, prepare: async () => undefined }),
+    registry: await openGroupRegistry({
+      configured: [family],
+      store: store.groups,
+      resolve: someStoredGroup,
+      prepare: async () => undefined,
+    }),
     store,
     assistantName: "crab",
     intake: () => ({ open: true }),

@@ -17,7 +17,7 @@ import { LocalTime } from "../../../src/context/time-zone.ts";
 import { collectIntake } from "../../../src/turns/steps/turn-intake.ts";
 import type { Store } from "../../../src/stores/store.ts";
 import { openTestStore } from "../../support/open-test-store.ts";
-import { someGroup } from "../../support/some-group.ts";
+import { someGroup, someStoredGroup } from "../../support/some-group.ts";
 import { byMessage } from "../../contracts/store-setup.ts";
 
 const groups = Array.from({ length: 100 }, (_, index) => someGroup(`group-${index}`, { trigger: "always" }));
@@ -80,7 +80,12 @@ test("ten thousand messages of a hundred groups wait outside the memory, and eac
   const accept = createRouter({
     access: () => ({ may: "trigger" }),
     commandsOf,
-    registry: await openGroupRegistry({ configured: groups, store: store.groups, prepare: async () => undefined }),
+    registry: await openGroupRegistry({
+      configured: groups,
+      store: store.groups,
+      resolve: someStoredGroup,
+      prepare: async () => undefined,
+    }),
     store,
     assistantName: "crab",
     intake: () => ({ open: true }),

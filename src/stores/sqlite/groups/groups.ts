@@ -1,12 +1,12 @@
-import { sql } from "kysely";
+import { sql, type Transaction } from "kysely";
 
-import type { Group, GroupChat, GroupFolder, InstructionsState } from "../../../domain/group.ts";
+import type { GroupChat, GroupFolder, InstructionsState, StoredGroup } from "../../../domain/group.ts";
 import type { ProtectedFileName } from "../../../domain/protected-file.ts";
 import { AppError } from "../../../lib/app-error.ts";
 import type { GroupStore } from "../../store.ts";
 import type { Database } from "../database.ts";
-import { type GroupSettings, parseGroupSettings } from "../schema/json-columns.ts";
-import type { Row } from "../schema/tables.ts";
+import { parseGroupSettings } from "../schema/json-columns.ts";
+import type { Row, Tables } from "../schema/tables.ts";
 
 type FolderRow = Row<"group_folders"> & Nullable<Omit<Row<"group_instructions">, "group_name">>;
 type Nullable<Columns> = { readonly [Name in keyof Columns]: Columns[Name] | null };
@@ -18,14 +18,14 @@ export class SqliteGroups implements GroupStore {
     this.#database = database;
   }
 
-  async list(): Promise<Group[]> {
+  async list(): Promise<StoredGroup[]> {
     const rows = await this.#database.read((kysely) =>
       kysely.selectFrom("groups").selectAll().orderBy("name").execute(),
     );
     return rows.map(toGroup);
   }
 
-  add(group: Group): Promise<void> {
+  add(group: StoredGroup): Promise<void> {
     return this.#database.write(async (transaction) => {
       const taken = await transaction
         .selectFrom("groups")
@@ -44,10 +44,14 @@ export class SqliteGroups implements GroupStore {
           name: group.name,
           channel: group.channel,
           chat: group.chat,
-          settings: JSON.stringify(settingsOf(group)),
+          settings: JSON.stringify(group.settings),
         })
         .execute();
     });
+  }
+
+  async change(name: string, settings: StoredGroup["settings"]): Promise<void> {
+    await this.#database.write((transaction) => changeGroup(transaction, name, settings));
   }
 
   async remove(name: string): Promise<boolean> {
@@ -151,6 +155,19 @@ export class SqliteGroups implements GroupStore {
   }
 }
 
+/** Replaces what a stored group says itself, together with other writes. */
+export async function changeGroup(
+  transaction: Transaction<Tables>,
+  name: string,
+  settings: StoredGroup["settings"],
+): Promise<void> {
+  await transaction
+    .updateTable("groups")
+    .set({ settings: JSON.stringify(settings) })
+    .where("name", "=", name)
+    .execute();
+}
+
 /** One row for each file of a folder, or one without a file. */
 function toFolder(rows: readonly FolderRow[]): GroupFolder[] {
   const [first] = rows;
@@ -162,22 +179,12 @@ function toFolder(rows: readonly FolderRow[]): GroupFolder[] {
   return [{ name, channel, chat, instructions: new Map(instructions) }];
 }
 
-function settingsOf({ trigger, main, mounts, model, budget }: Group): GroupSettings {
-  return { trigger, main, mounts, model, budget };
-}
-
-function conflictSentence(group: Group, taken: Pick<Row<"groups">, "name" | "channel" | "chat">): string {
+function conflictSentence(group: GroupChat, taken: Pick<Row<"groups">, "name" | "channel" | "chat">): string {
   return taken.name === group.name
     ? `Group ${group.name} already exists; remove it first, or choose another name.`
     : `The chat ${group.chat} of channel ${group.channel} already belongs to the group ${taken.name}.`;
 }
 
-function toGroup(row: Row<"groups">): Group {
-  return {
-    name: row.name,
-    channel: row.channel,
-    chat: row.chat,
-    ...parseGroupSettings(row.settings),
-    origin: "store",
-  };
+function toGroup({ name, channel, chat, settings }: Row<"groups">): StoredGroup {
+  return { name, channel, chat, settings: parseGroupSettings(settings) };
 }

@@ -16,6 +16,7 @@ import { migrations } from "../schema/migrations.ts";
 import { SqliteOutbox } from "../conversation/outbox.ts";
 import { SqliteOrigins } from "../conversation/origins.ts";
 import { SqliteSessions } from "../conversation/sessions.ts";
+import { SqliteSettings } from "../settings.ts";
 import { SqliteTurns } from "../conversation/turns.ts";
 import { SqliteUsage } from "../usage.ts";
 import { SqliteApprovals } from "../conversation/approvals.ts";
@@ -39,6 +40,7 @@ export async function openSqliteStoreReader(path: string): Promise<StoreReader> 
     outbox: new SqliteOutbox(database),
     executionPoints: new SqliteExecutionPoints(database),
     usage: new SqliteUsage(database),
+    settings: new SqliteSettings(database),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }

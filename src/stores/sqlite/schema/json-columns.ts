@@ -1,7 +1,6 @@
 import * as z from "zod";
 
 import type { ToldFacts } from "../../../domain/conversation.ts";
-import { protectedByDefault, type Group, type MountRequest } from "../../../domain/group.ts";
 import type { OutgoingFile, OutgoingReaction, Quote, Sender, StoredAttachment } from "../../../domain/message.ts";
 import type { ToolDefinition, ToolResult } from "../../../domain/model.ts";
 import { origins, type Origin } from "../../../domain/origin.ts";
@@ -109,32 +108,8 @@ const toldFacts: z.ZodType<ToldFacts> = z.strictObject({
   network: z.array(z.string()),
 });
 
-const limit = z.number().optional();
-
-const mount: z.ZodType<MountRequest> = z.strictObject({
-  source: z.string(),
-  target: z.string(),
-  access: z.enum(["ro", "rw"]),
-  shared: z.boolean().default(false),
-  protect: z.array(z.string()).default([...protectedByDefault]),
-});
-
-/** What a stored group is, besides its name and its chat. */
-export type GroupSettings = Pick<Group, "trigger" | "main" | "mounts" | "model" | "budget">;
-
-const groupSettings = z
-  .strictObject({
-    trigger: z.enum(["mention", "always"]),
-    main: z.boolean(),
-    mounts: z.array(mount),
-    model: z.string().optional(),
-    budget: z.strictObject({ tokensPerDay: limit, usdPerDay: limit }),
-  })
-  .transform(({ model, budget, ...rest }): GroupSettings => ({
-    ...rest,
-    model,
-    budget: { tokensPerDay: budget.tokensPerDay, usdPerDay: budget.usdPerDay },
-  }));
+/** What may stand there is the configuration's business. */
+const groupSettings = z.record(z.string(), z.unknown());
 
 const times: z.ZodType<TurnTimes> = z.record(z.string(), count);
 const texts = z.array(z.string());
@@ -161,7 +136,8 @@ export const parseAttachments = (json: string): StoredAttachment[] => parse("mes
 export const parseOutgoingFile = (json: string): OutgoingFile => parse("outbox.file", outgoingFile, json);
 export const parseReaction = (json: string): OutgoingReaction => parse("outbox.reaction", reaction, json);
 export const parseMembers = (json: string): Sender[] => parse("chats.members", members, json);
-export const parseGroupSettings = (json: string): GroupSettings => parse("groups.settings", groupSettings, json);
+export const parseGroupSettings = (json: string): Record<string, unknown> =>
+  parse("groups.settings", groupSettings, json);
 export const parseTimes = (json: string): TurnTimes => parse("turns.times", times, json);
 export const parseToldFacts = (json: string): ToldFacts => parse("conversation_prompts.told", toldFacts, json);
 export const parseReplyTarget = (json: string): ReplyTarget => parse("reply_to", replyTarget, json);

@@ -201,6 +201,29 @@ const approvals = [
   `create index grants_by_call on grants (group_name, sha256) where revoked_at is null`,
 ];
 
+/* Which settings changed, and the settings that hold, to see what changes while no host runs. Values are JSON without secrets. */
+const settingsHistory = [
+  `create table settings_history (
+     id integer primary key autoincrement,
+     at integer not null,
+     actor text not null,
+     via text not null,
+     path text not null,
+     before text,
+     after text
+   ) strict`,
+  `create table settings_applied (
+     id integer primary key check (id = 1),
+     settings text not null
+   ) strict`,
+];
+
+/*
+ * A stored group had a copy of the policy and the budget of everybody; which of them are only that, the host finds out when it next starts
+ * and knows the configuration.
+ */
+const groupSettingsWritten = [`update groups set settings = json_set(settings, '$.copied', json('true'))`];
+
 /* The instructions of a group are in several files. */
 const instructionsByFile = [
   `create table group_instructions (
@@ -248,6 +271,8 @@ export const migrations: Readonly<Record<string, Migration>> = {
   "0022-pairing": { up: (database: Kysely<Tables>) => run(database, pairing) },
   "0024-turn-origins": { up: (database: Kysely<Tables>) => run(database, turnOrigins) },
   "0026-approvals": { up: (database: Kysely<Tables>) => run(database, approvals) },
+  "0029-settings-history": { up: (database: Kysely<Tables>) => run(database, settingsHistory) },
+  "0030-group-settings-written": { up: (database: Kysely<Tables>) => run(database, groupSettingsWritten) },
   "0031-instructions-by-file": { up: (database: Kysely<Tables>) => run(database, instructionsByFile) },
   "0032-threads": { up: (database: Kysely<Tables>) => run(database, threads) },
 };

@@ -1,15 +1,13 @@
 import type { Generated, Selectable } from "kysely";
 
-import type { Actor } from "../../../domain/actor.ts";
-import type { Approval, ApprovalScope, ApprovalState, Grant } from "../../../domain/approval.ts";
 import type { RequestKind, RequestState } from "../../../domain/group.ts";
 import type { MessageState, OutboxState, OutgoingKind } from "../../../domain/message.ts";
 import type { ProtectedFileName } from "../../../domain/protected-file.ts";
-import type { Role } from "../../../domain/role.ts";
 import type { SessionKind } from "../../../domain/session.ts";
 import type { TurnState } from "../../../domain/turn.ts";
 import type { Origin } from "../../../domain/origin.ts";
 import type { Cause, NewWork, WorkState } from "../../../domain/work.ts";
+import type { ApprovalTable, ApprovalVoteTable, GrantTable } from "./approval-tables.ts";
 
 interface MessageTable {
   readonly seq: Generated<number>;
@@ -299,65 +297,19 @@ interface BlobReferenceTable {
   readonly sha256: string;
 }
 
-interface ApprovalTable {
-  readonly code: string;
-  readonly group_name: string;
-  readonly channel: string;
-  readonly chat: string;
-  readonly session: string;
-  readonly conversation: number;
-  readonly turn: string;
-  readonly step: number;
-  readonly call_id: string;
-  /** The place of the call among those of its answer. */
-  readonly position: number;
-  readonly tool: string;
-  readonly input: string;
-  readonly sha256: string;
-  readonly risk: Approval["risk"];
-  readonly rule: string;
-  readonly asker_id: string;
-  readonly asker_name: string;
-  readonly asker_role: Role;
-  readonly approvers: Role;
-  readonly quorum: number;
-  readonly asked_at: number;
-  readonly expires_at: number;
-  readonly state: ApprovalState;
-  readonly scope: ApprovalScope | null;
-  readonly decided_at: number | null;
-  readonly decider_actor: Actor | null;
-  readonly decider_name: string | null;
-  readonly decider_role: Role | null;
-  readonly reason: string | null;
-  readonly released_at: number | null;
-  /** `seq` of the message in the outbox that asks. */
-  readonly card: number;
-  readonly told: Generated<number>;
-  readonly recorded: Generated<number>;
+interface SettingsHistoryTable {
+  readonly id: Generated<number>;
+  readonly at: number;
+  readonly actor: string;
+  readonly via: string;
+  readonly path: string;
+  readonly before: string | null;
+  readonly after: string | null;
 }
 
-interface ApprovalVoteTable {
-  readonly code: string;
-  readonly person: string;
-  readonly scope: ApprovalScope;
-  readonly at: number;
-}
-
-interface GrantTable {
-  readonly id: string;
-  readonly code: string;
-  readonly group_name: string;
-  readonly session: string;
-  readonly conversation: number;
-  readonly tool: string;
-  readonly input: string;
-  readonly sha256: string;
-  readonly scope: Grant["scope"];
-  readonly given_by: string;
-  readonly at: number;
-  readonly expires_at: number | null;
-  readonly revoked_at: number | null;
+interface SettingsAppliedTable {
+  readonly id: number;
+  readonly settings: string;
 }
 
 /** Tables as the newest migration leaves them. */
@@ -393,6 +345,8 @@ export interface Tables {
   readonly budget_warnings: BudgetWarningTable;
   readonly reservations: ReservationTable;
   readonly execution_points: ExecutionPointTable;
+  readonly settings_history: SettingsHistoryTable;
+  readonly settings_applied: SettingsAppliedTable;
   readonly audit_records: AuditRecordTable;
   readonly audit_signed: AuditSignedTable;
 }

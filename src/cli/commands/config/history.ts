@@ -1,0 +1,27 @@
+import type { Command } from "commander";
+
+import type { CommandContext } from "../../context.ts";
+import { addLeaf } from "../../context.ts";
+import { formatTime } from "../../formats.ts";
+import { parseCount } from "../logs.ts";
+import { showValue } from "./settings.ts";
+
+export function addConfigHistory(config: Command, context: CommandContext): void {
+  addLeaf(config, "history [path]", "which settings changed when, from what to what, and by whom; newest first")
+    .option("--limit <count>", "how many", parseCount, 50)
+    .action(async (path: string | undefined, { limit }: { limit: number }, command: Command) => {
+      const records = await context.read((host) => host.configHistory({ path, limit }));
+      context.outputOf(command).items(
+        records.map(({ time, ...record }) => ({ ...record, time: new Date(time).toISOString() })),
+        [
+          { title: "time (UTC)", of: ({ time }) => formatTime(Date.parse(time)) },
+          { title: "who", of: ({ actor }) => actor },
+          { title: "how", of: ({ via }) => via },
+          { title: "setting", of: (record) => record.path },
+          { title: "from", of: ({ from }) => showValue(from) },
+          { title: "to", of: ({ to }) => showValue(to) },
+        ],
+        "No setting has changed.",
+      );
+    });
+}

@@ -1,0 +1,46 @@
+import type { ApprovalScope, ApprovalState, Grant } from "../domain/approval.ts";
+
+/** A call that people are or were asked about. Times are milliseconds since 1970. */
+export interface ApprovalView {
+  readonly code: string;
+  readonly group: string;
+  readonly turn: string;
+  readonly call: string;
+  readonly tool: string;
+  /** All of it, as canonical JSON; `sha256` is of this text. */
+  readonly input: string;
+  readonly sha256: string;
+  /** The rule that asks. */
+  readonly reason: string;
+  readonly risk: string;
+  /** `<channel>:<sender id>`, or `operator`. */
+  readonly asker: string;
+  readonly approvers: string;
+  readonly quorum: number;
+  readonly votes: number;
+  readonly askedAt: number;
+  readonly expiresAt: number;
+  readonly state: ApprovalState;
+  readonly scope: ApprovalScope | undefined;
+  readonly decidedAt: number | undefined;
+  readonly decidedBy: string | undefined;
+  /** What who denied it said. */
+  readonly answer: string | undefined;
+  readonly usedAt: number | undefined;
+}
+
+/** Calls that need not be asked again. */
+export interface GrantView {
+  readonly id: string;
+  /** Of the approval that it comes from. */
+  readonly code: string;
+  readonly group: string;
+  readonly tool: string;
+  readonly input: string;
+  readonly sha256: string;
+  readonly scope: Grant["scope"];
+  readonly decidedBy: string;
+  readonly decidedAt: number;
+  readonly expiresAt: number | undefined;
+  readonly state: "allowed" | "revoked";
+}

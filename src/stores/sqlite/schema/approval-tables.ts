@@ -1,0 +1,66 @@
+import type { Generated } from "kysely";
+
+import type { Actor } from "../../../domain/actor.ts";
+import type { Approval, ApprovalScope, ApprovalState, Grant } from "../../../domain/approval.ts";
+import type { Role } from "../../../domain/role.ts";
+
+export interface ApprovalTable {
+  readonly code: string;
+  readonly group_name: string;
+  readonly channel: string;
+  readonly chat: string;
+  readonly session: string;
+  readonly conversation: number;
+  readonly turn: string;
+  readonly step: number;
+  readonly call_id: string;
+  /** The place of the call among those of its answer. */
+  readonly position: number;
+  readonly tool: string;
+  readonly input: string;
+  readonly sha256: string;
+  readonly risk: Approval["risk"];
+  readonly rule: string;
+  readonly asker_id: string;
+  readonly asker_name: string;
+  readonly asker_role: Role;
+  readonly approvers: Role;
+  readonly quorum: number;
+  readonly asked_at: number;
+  readonly expires_at: number;
+  readonly state: ApprovalState;
+  readonly scope: ApprovalScope | null;
+  readonly decided_at: number | null;
+  readonly decider_actor: Actor | null;
+  readonly decider_name: string | null;
+  readonly decider_role: Role | null;
+  readonly reason: string | null;
+  readonly released_at: number | null;
+  /** `seq` of the message in the outbox that asks. */
+  readonly card: number;
+  readonly told: Generated<number>;
+  readonly recorded: Generated<number>;
+}
+
+export interface ApprovalVoteTable {
+  readonly code: string;
+  readonly person: string;
+  readonly scope: ApprovalScope;
+  readonly at: number;
+}
+
+export interface GrantTable {
+  readonly id: string;
+  readonly code: string;
+  readonly group_name: string;
+  readonly session: string;
+  readonly conversation: number;
+  readonly tool: string;
+  readonly input: string;
+  readonly sha256: string;
+  readonly scope: Grant["scope"];
+  readonly given_by: string;
+  readonly at: number;
+  readonly expires_at: number | null;
+  readonly revoked_at: number | null;
+}

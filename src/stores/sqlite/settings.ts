@@ -1,0 +1,72 @@
+import { sql } from "kysely";
+
+import type { Actor } from "../../domain/actor.ts";
+import type { SettingRecord } from "../../domain/setting.ts";
+import type { AppliedSettings, SettingsStore } from "../settings-store.ts";
+import type { Database } from "./database.ts";
+import { changeGroup } from "./groups/groups.ts";
+import type { Row } from "./schema/tables.ts";
+
+const mostKept = 10_000;
+
+export class SqliteSettings implements SettingsStore {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  record({ actor, via, at, changes, settings, group }: AppliedSettings): Promise<void> {
+    const rows = changes.map(({ path, from, to }) => ({
+      at,
+      actor,
+      via,
+      path,
+      before: toText(from),
+      after: toText(to),
+    }));
+    return this.#database.write(async (transaction) => {
+      if (group) await changeGroup(transaction, group.name, group.settings);
+      for (const row of rows) await transaction.insertInto("settings_history").values(row).execute();
+      const newest = sql<number>`(select coalesce(max(id), 0) from settings_history)`;
+      await transaction
+        .deleteFrom("settings_history")
+        .where("id", "<=", sql<number>`${newest} - ${mostKept}`)
+        .execute();
+      const row = { id: 1, settings: JSON.stringify(settings) };
+      await transaction
+        .insertInto("settings_applied")
+        .values(row)
+        .onConflict((conflict) => conflict.column("id").doUpdateSet({ settings: row.settings }))
+        .execute();
+    });
+  }
+
+  async history({ path, limit }: Parameters<SettingsStore["history"]>[0]): Promise<SettingRecord[]> {
+    const rows = await this.#database.read((kysely) => {
+      const all = kysely.selectFrom("settings_history").selectAll().orderBy("id", "desc").limit(limit);
+      if (path === undefined) return all.execute();
+      // What stands below a path goes on with a dot or a bracket.
+      const below = (mark: string) => sql<boolean>`substr(path, 1, ${path.length + 1}) = ${path + mark}`;
+      return all.where((where) => where.or([where("path", "=", path), below("."), below("[")])).execute();
+    });
+    return rows.map(toRecord);
+  }
+
+  async applied(): Promise<unknown> {
+    const row = await this.#database.read((kysely) =>
+      kysely.selectFrom("settings_applied").select("settings").executeTakeFirst(),
+    );
+    return row && JSON.parse(row.settings);
+  }
+}
+
+function toText(value: unknown): string | null {
+  return value === undefined ? null : JSON.stringify(value);
+}
+
+function toRecord({ id, at: time, actor, via, path, before, after }: Row<"settings_history">): SettingRecord {
+  const from = before === null ? {} : { from: JSON.parse(before) as unknown };
+  const to = after === null ? {} : { to: JSON.parse(after) as unknown };
+  return { id, time, actor: actor as Actor, via: via as SettingRecord["via"], path, ...from, ...to };
+}

@@ -1,0 +1,91 @@
+import { join } from "node:path";
+
+import SQLite from "better-sqlite3";
+import { expect, test } from "vitest";
+
+import { withAddedGroups, withoutCopies } from "../../../src/config/added-groups.ts";
+import { builtInAdapters } from "../../../src/config/adapters.ts";
+import { networkOf, storedGroup } from "../../../src/config/groups.ts";
+import { type ConfigInput, configSchema } from "../../../src/config/schema/config.ts";
+import type { StoredGroup } from "../../../src/domain/group.ts";
+import { openStore } from "../../../src/stores/catalog.ts";
+import { makeOlderStore } from "../../support/older-store.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
+
+function configOf(input: ConfigInput) {
+  return { config: configSchema(builtInAdapters).parse(input), adapters: builtInAdapters };
+}
+
+function club(settings: StoredGroup["settings"], name = "club"): StoredGroup {
+  return { name, channel: "terminal", chat: name, settings };
+}
+
+test("a group that was added at run time has its own settings, and the others from those for everybody", () => {
+  const base = configOf({ policy: { tools: { shell: "deny" } }, budgets: { perGroup: { tokensPerDay: 900_000 } } });
+  const own = club({
+    trigger: "always",
+    policy: { tools: { read_file: "deny" } },
+    network: { allow: ["a.example:443"] },
+  });
+
+  const { config, added, refused } = withAddedGroups(base, [own, club({ main: true }, "plain")], {});
+
+  expect([[...added], refused.size]).toEqual([["club"], 0]);
+  expect(storedGroup(config, own)).toMatchObject({
+    trigger: "always",
+    origin: "store",
+    policy: { default: "allow", tools: { shell: "deny", read_file: "deny" } },
+    budget: { tokensPerDay: 900_000 },
+  });
+  expect(storedGroup(config, club({ main: true }, "plain"))).toMatchObject({
+    main: true,
+    policy: { tools: { shell: "deny" } },
+  });
+  expect(networkOf(config, "club").allow).toEqual(["a.example:443"]);
+});
+
+test("groups that cannot be used with a configuration are left out, each with its reason, and the others are not", () => {
+  const stored = [
+    club({ model: "cheap" }, "one"),
+    club({ policy: { tools: { shel: "deny" } } }, "two"),
+    club({ secrets: { KEY: { value: "${NOT_SET}", hosts: ["a.example:443"] } } }, "three"),
+    club({ catchUpMinutes: 5 }, "four"),
+    // config.yaml has this name, and this chat.
+    club({ catchUpMinutes: 5 }, "main"),
+  ];
+
+  const { added, refused } = withAddedGroups(configOf({}), stored, {});
+
+  expect([...added]).toEqual(["four"]);
+  expect([...refused].map(([name, faults]) => [name, faults.map(({ path }) => path)])).toEqual([
+    ["one", ["groups.one.model"]],
+    ["two", ["groups.two.policy.tools.shel"]],
+    ["three", ["groups.three.secrets.KEY.value"]],
+  ]);
+});
+
+test("of what an earlier version copied into a group, only what differs from everybody's is its own", async () => {
+  await using folder = await temporaryFolder();
+  const path = join(folder.path, "crabpot.sqlite");
+  await makeOlderStore(path, "0021-budget-warnings");
+  const plain = { trigger: "mention", main: false, mounts: [], policy: { default: "allow", tools: {} }, budget: {} };
+  const strict = { ...plain, trigger: "always", model: "main", policy: { default: "deny", tools: { shell: "allow" } } };
+  const database = new SQLite(path);
+  const insert = database.prepare("insert into groups (name, channel, chat, settings) values (?, ?, ?, ?)");
+  insert.run("plain", "http", "plain", JSON.stringify(plain));
+  insert.run("strict", "http", "strict", JSON.stringify(strict));
+  database.close();
+
+  await using store = await openStore({ kind: "sqlite", path });
+  const { config } = configOf({});
+  const said = (await store.groups.list()).map(({ name, settings }) => [name, withoutCopies(config, settings)]);
+
+  expect(said).toEqual([
+    ["plain", {}],
+    ["strict", { trigger: "always", model: "main", policy: { default: "deny", tools: { shell: "allow" } } }],
+  ]);
+  const denying = configOf({ policy: { default: "deny" } }).config;
+  const policy = { default: "deny", tools: {} };
+  expect(withoutCopies(denying, { copied: true, policy })).toEqual({});
+  expect(withoutCopies(denying, { policy })).toEqual({ policy });
+});
