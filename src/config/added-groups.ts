@@ -108,10 +108,18 @@ function judge({ config, adapters }: Base, groups: readonly StoredGroup[], varia
 export function withoutCopies(config: Config, settings: StoredGroup["settings"]): StoredGroup["settings"] {
   const { copied, ...said } = settings;
   if (copied !== true) return settings;
-  const shared = groupDefaults(config);
-  const defaults: Readonly<Record<string, unknown>> = { ...shared, trigger: "mention", main: false, mounts: [] };
-  const own = Object.entries(said).filter(
-    ([key, value]) => !isDeepStrictEqual(JSON.parse(JSON.stringify(defaults[key] ?? null)), value),
-  );
-  return Object.fromEntries(own);
+  const plain = { ...groupDefaults(config), trigger: "mention", main: false, mounts: [] };
+  const { default: usual = "allow", tools } = config.policy;
+  // The first is what everybody had who had configured nothing.
+  const policies = [
+    { default: "allow", tools: {} },
+    { default: usual, tools },
+  ];
+  const copies: Readonly<Record<string, readonly unknown[]>> = {
+    ...Object.fromEntries(Object.entries(plain).map(([key, value]) => [key, [value]])),
+    policy: policies,
+  };
+  const isCopy = (key: string, value: unknown): boolean =>
+    copies[key]?.some((copy) => isDeepStrictEqual(JSON.parse(JSON.stringify(copy)), value)) === true;
+  return Object.fromEntries(Object.entries(said).filter(([key, value]) => !isCopy(key, value)));
 }

@@ -43,7 +43,7 @@ groups:
   expect(got.map(({ stdout }) => stdout)).toEqual([
     "Asia/Tokyo\n",
     '{"path":"groups.family.budget.usdPerDay","value":2}\n',
-    "{ default: allow, tools: {} }\n",
+    "{ rules: [], tools: {} }\n",
     "***\n",
     "(not set)\n",
   ]);

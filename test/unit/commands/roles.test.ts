@@ -165,12 +165,14 @@ test("/help and /whoami list what the asker may give", async () => {
     "help",
     "approve",
     "deny",
+    "set",
+    "settings",
   ]);
   expect(await rig.give("ann", "whoami")).toBe(
     [
       'You are terminal:ann, called "Ann".',
       'Here you are an admin: groups.family.members["terminal:ann"].',
-      "You may ask me, and write /stop, /new, /status, /usage, /mounts, /whoami, /help, /approve, /deny.",
+      "You may ask me, and write /stop, /new, /status, /usage, /mounts, /whoami, /help, /approve, /deny, /set, /settings.",
     ].join("\n"),
   );
   expect(await rig.give("ben-too", "whoami")).toContain(

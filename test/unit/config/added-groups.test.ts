@@ -6,6 +6,7 @@ import { expect, test } from "vitest";
 import { withAddedGroups, withoutCopies } from "../../../src/config/added-groups.ts";
 import { builtInAdapters } from "../../../src/config/adapters.ts";
 import { networkOf, storedGroup } from "../../../src/config/groups.ts";
+import { policyOf } from "../../../src/config/policy.ts";
 import { type ConfigInput, configSchema } from "../../../src/config/schema/config.ts";
 import type { StoredGroup } from "../../../src/domain/group.ts";
 import { openStore } from "../../../src/stores/catalog.ts";
@@ -34,13 +35,12 @@ test("a group that was added at run time has its own settings, and the others fr
   expect(storedGroup(config, own)).toMatchObject({
     trigger: "always",
     origin: "store",
-    policy: { default: "allow", tools: { shell: "deny", read_file: "deny" } },
     budget: { tokensPerDay: 900_000 },
   });
-  expect(storedGroup(config, club({ main: true }, "plain"))).toMatchObject({
-    main: true,
-    policy: { tools: { shell: "deny" } },
-  });
+  const denied = (name: string): string[] =>
+    policyOf(config, name).rules.flatMap(({ action, tools = [] }) => (action === "deny" ? tools : []));
+  expect([denied("club"), denied("plain")]).toEqual([["read_file", "shell"], ["shell"]]);
+  expect(storedGroup(config, club({ main: true }, "plain"))).toMatchObject({ main: true });
   expect(networkOf(config, "club").allow).toEqual(["a.example:443"]);
 });
 

@@ -112,8 +112,7 @@ const pairing = [
 
 /*
  * What turns have read, what the folders of groups carry of it, and what work brings along. What was read before is not known:
- * turns of that time have no origins, and folders of that time count as if anything were in them. The policy of a group that was
- * added at run time was never one of its own.
+ * turns of that time have no origins, and folders of that time count as if anything were in them.
  */
 const turnOrigins = [
   `alter table turns add column origins text`,
@@ -128,7 +127,6 @@ const turnOrigins = [
    ) strict, without rowid`,
   `insert into folder_origins (group_name, origin, since)
      select name, value, unixepoch() * 1000 from group_folders, json_each('["guest","file","web"]')`,
-  `update groups set settings = json_remove(settings, '$.policy')`,
 ];
 
 /*
