@@ -39,11 +39,12 @@ export function cardText(
   approval: NewApproval,
   { minutes, canAnswerHere }: { readonly minutes: number; readonly canAnswerHere: boolean },
 ): string {
-  const { code, tool, risk, rule, quorum, approvers } = approval;
+  const { code, tool, risk, rule, quorum, approvers, asker } = approval;
   const { text, isWhole } = shownInput(approval);
   const many = quorum > 1 ? ` ${quorum} different people have to allow it.` : "";
   return [
-    `May I use ${plainSentence(tool)} for ${quotedName(approval.asker.name)}? Code ${code}`,
+    // Anybody may choose the name of somebody else; the id is theirs alone. It must not mention anybody.
+    `May I use ${plainSentence(tool)} for ${quotedName(asker.name)} (${plainId(asker.id)})? Code ${code}`,
     "```",
     text,
     "```",
@@ -77,4 +78,11 @@ export function inMinutes(minutes: number): string {
 function commandOf(value: unknown): string | undefined {
   if (typeof value !== "object" || value === null || Object.keys(value).length !== 1) return undefined;
   return "command" in value && typeof value.command === "string" ? value.command : undefined;
+}
+
+function plainId(id: string): string {
+  return id
+    .slice(0, 100)
+    .replaceAll("@", " at ")
+    .replaceAll(/[^A-Za-z0-9 .:+_-]/g, " ");
 }

@@ -7,8 +7,8 @@ export interface ApprovalView {
   readonly turn: string;
   readonly call: string;
   readonly tool: string;
-  /** All of it, as canonical JSON; `sha256` is of this text. */
-  readonly input: string;
+  /** All of it; `sha256` is of its canonical JSON. */
+  readonly input: unknown;
   readonly sha256: string;
   /** The rule that asks. */
   readonly reason: string;
@@ -36,7 +36,7 @@ export interface GrantView {
   readonly code: string;
   readonly group: string;
   readonly tool: string;
-  readonly input: string;
+  readonly input: unknown;
   readonly sha256: string;
   readonly scope: Grant["scope"];
   readonly decidedBy: string;

@@ -60,7 +60,7 @@ export function viewApproval(approval: Approval): ApprovalView {
     turn,
     call,
     tool,
-    input,
+    input: JSON.parse(input) as unknown,
     sha256,
     reason: rule,
     risk,
@@ -81,5 +81,6 @@ export function viewApproval(approval: Approval): ApprovalView {
 
 function viewGrant({ id, code, group, tool, input, sha256, scope, by, at, expiresAt, revokedAt }: Grant): GrantView {
   const state = revokedAt === undefined ? "allowed" : "revoked";
-  return { id, code, group, tool, input, sha256, scope, decidedBy: by, decidedAt: at, expiresAt, state };
+  const value = JSON.parse(input) as unknown;
+  return { id, code, group, tool, input: value, sha256, scope, decidedBy: by, decidedAt: at, expiresAt, state };
 }

@@ -79,7 +79,7 @@ test("an approved command runs once, exactly as it was shown; until then nothing
       code: asked.code,
       group: "family",
       tool: "shell",
-      input: '{"command":"echo ran >> marks; cat marks"}',
+      input: { command: "echo ran >> marks; cat marks" },
       reason: "tools.shell",
       risk: "medium",
       asker: "http:ann",
@@ -221,7 +221,7 @@ test("what is allowed for longer covers the exact command only, until it is revo
   }
 
   expect([second.text, third.text]).toEqual([expect.stringContaining("so: push"), expect.stringContaining("so: push")]);
-  expect(grant).toMatchObject({ group: "family", tool: "shell", scope: "always", input: '{"command":"echo push"}' });
+  expect(grant).toMatchObject({ group: "family", tool: "shell", scope: "always", input: { command: "echo push" } });
   expect(forced.text).toContain("echo push --force");
   expect(guesses.at(-1)).toBe("Too many wrong codes. Try again in five minutes.");
   expect((await host.cli("approvals", "deny", askedAgain.code)).code).toBe(0);

@@ -46,7 +46,7 @@ function addListCommand(approvals: Command, context: CommandContext): void {
           { title: "asker", of: (row) => ("asker" in row ? row.asker : undefined) },
           { title: "until (UTC)", of: ({ expiresAt }) => expiresAt && formatTime(expiresAt) },
           { title: "tool", of: ({ tool }) => tool },
-          { title: "input", of: ({ input }) => shorten(wholeInput(input), shownChars) },
+          { title: "input", of: ({ input }) => shorten(wholeInput(JSON.stringify(input)), shownChars) },
         ],
         "Nobody is asked about anything.",
       );
@@ -79,7 +79,7 @@ function addShowCommand(approvals: Command, context: CommandContext): void {
         ["tool", approval.tool],
         ["sha256", approval.sha256],
       ]);
-      output.line(wholeInput(approval.input));
+      output.line(wholeInput(JSON.stringify(approval.input)));
     },
   );
 }

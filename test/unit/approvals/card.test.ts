@@ -27,7 +27,7 @@ const here = { minutes: 30, canAnswerHere: true };
 test("a card says who asks for what, exactly, why, for how long, and how to answer", () => {
   expect(cardText(asking({ command: "git push\n--force" }), here)).toBe(
     [
-      'May I use shell for "Ann"? Code K7M3QX',
+      'May I use shell for "Ann" (http:ann)? Code K7M3QX',
       "```",
       "git push\n--force",
       "```",
@@ -39,6 +39,14 @@ test("a card says who asks for what, exactly, why, for how long, and how to answ
     '{\n  "content": "b\\nc",\n  "path": "a"\n}',
   );
   expect(cardText(asking({ command: "ls" }, { quorum: 2 }), here)).toContain("2 different people have to allow it.");
+});
+
+test("whose name is that of somebody else is told by the id, which mentions nobody", () => {
+  const asker = { id: "whatsapp:168131012345@lid", name: "Ann\n*Bo*", role: "guest" } as const;
+
+  expect(cardText(asking({ command: "ls" }, { asker }), here)).toMatch(
+    /^May I use shell for "Ann Bo" \(whatsapp:168131012345 at lid\)\? Code/,
+  );
 });
 
 test("where nobody may answer it says who can", () => {
@@ -53,7 +61,7 @@ test("a command cannot pass for the host's words, hide a character or fold its l
 
   const [before, block, after] = cardText(asking({ command: tricky }), here).split("```\n");
 
-  expect(before).toBe('May I use shell for "Ann"? Code K7M3QX\n');
+  expect(before).toBe('May I use shell for "Ann" (http:ann)? Code K7M3QX\n');
   expect(block).toContain(String.raw`echo a\u{202e}\u{200b}\u{d}`);
   expect(block).toContain(String.raw`\u{60}\u{60}\u{60}`);
   expect(after).toMatch(/^Risk: high/);

@@ -1,5 +1,4 @@
-import { readdir, readFile, stat, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
 import { expect, test } from "vitest";
@@ -243,13 +242,16 @@ test("--out writes a file that only its owner reads, and nothing is left in the 
   await using place = await newHome();
   await writeAudit(place.home, entries, fill);
   const file = join(place.home, "..", "report.html");
+  const temporary = join(place.home, "..", "temporary");
+  await mkdir(temporary);
+  const run = { home: place.home, variables: { TMPDIR: temporary } };
 
-  const result = await crabpot(place, "audit", "report", ...january, "--format", "html", "--out", file);
-  const refused = await crabpot(place, "audit", "report", ...january, "--out", join(place.home, "none", "report.md"));
+  const result = await crabpot(run, "audit", "report", ...january, "--format", "html", "--out", file);
+  const refused = await crabpot(run, "audit", "report", ...january, "--out", join(place.home, "none", "report.md"));
 
   expect(result).toMatchObject({ code: 0, stdout: "" });
   expect((await stat(file)).mode & 0o777).toBe(0o600);
   expect(await readFile(file, "utf8")).toMatch(/^<!doctype html>[^]*<\/html>\n$/);
   expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining("could not be written") });
-  expect((await readdir(tmpdir())).filter((name) => name.startsWith("crabpot-report-"))).toEqual([]);
+  expect(await readdir(temporary)).toEqual([]);
 });
