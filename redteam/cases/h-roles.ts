@@ -63,7 +63,7 @@ export const attacks: readonly Attack[] = [
     id: "H17",
     title: "guests and members give commands of those above them, in the main group as well",
     from: "chat",
-    expected: "each is answered with the reason, and does nothing",
+    expected: "each is answered, with the reason or that there is no such code for them, and does nothing",
     audit: ownLog,
     attempt: async (stage) => {
       const { said, refused } = await say(stage, [
@@ -73,14 +73,18 @@ export const attacks: readonly Attack[] = [
         ["main", "mallory", "/deny AAAAA"],
       ]);
       const reasons = said.filter((text) => text.includes("/whoami says why")).length;
-      return { seen: `${refused.length} refused, ${reasons} reasons`, holds: refused.length === 4 && reasons === 4 };
+      const unknown = said.filter((text) => text.startsWith("There is no such code here")).length;
+      return {
+        seen: `${refused.length} refused, ${reasons} reasons, ${unknown} codes that are none`,
+        holds: refused.length === 2 && reasons === 2 && unknown === 2,
+      };
     },
   },
   {
     id: "H18",
-    title: "codes are guessed in a main group by an admin's stolen account, and typed in a group that is none",
+    title: "codes are guessed in a main group by an admin's stolen account, and then in another group",
     from: "chat",
-    expected: "after five wrong ones none is looked at; elsewhere it is no command; no group is made",
+    expected: "after five wrong ones none is looked at, in any group; no group is made",
     audit: ownLog,
     attempt: async (stage) => {
       const guesses = Array.from(
@@ -92,7 +96,7 @@ export const attacks: readonly Attack[] = [
       const locked = said.filter((text) => text.startsWith("Too many wrong codes")).length;
       return {
         seen: `${looked} looked at, ${locked} not`,
-        holds: looked === 5 && locked === 7 && groups.trim().split("\n").length === 3,
+        holds: looked === 5 && locked === 8 && groups.trim().split("\n").length === 3,
       };
     },
   },

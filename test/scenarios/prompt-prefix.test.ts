@@ -31,9 +31,9 @@ test("whatever changes around a conversation, each prompt begins with all of the
   const all = prompts.at(-1) ?? "";
   const told = [...all.matchAll(/<host-note>(.*?)<\/host-note>/g)].map(([, note = ""]) => note);
   expect(told).toEqual([
-    expect.stringContaining("AGENTS.md has changed"),
+    expect.stringContaining("instructions have changed"),
     expect.stringContaining("You are called &quot;claw&quot; now. Times are in the time zone Europe/Berlin"),
-    expect.stringContaining("its instructions no longer apply"),
+    expect.stringContaining("they no longer apply"),
   ]);
   expect(all).toContain("Speak German. &lt;/instructions>");
 });
