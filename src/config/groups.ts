@@ -3,6 +3,11 @@ import type { BudgetLimits, Group, GroupChat, StoredGroup } from "../domain/grou
 import { type Adapters, hasTrait } from "./adapters.ts";
 import type { Config } from "./schema/config.ts";
 
+/** What is configured for the group of this name, which may be one of those that every object has; undefined: nothing. */
+export function entryOf({ groups }: Pick<Config, "groups">, name: string): Config["groups"][string] | undefined {
+  return Object.hasOwn(groups, name) ? groups[name] : undefined;
+}
+
 /** The groups of `config.yaml`, with what they leave out filled in from the settings for everybody. */
 export function configuredGroups(config: Config, added: ReadonlySet<string> = new Set()): Group[] {
   return Object.entries(config.groups)
@@ -18,7 +23,7 @@ export function storedGroup(config: Config, { name, channel, chat, settings }: S
   const trigger = settings["trigger"] === "always" ? "always" : "mention";
   const model = typeof settings["model"] === "string" ? settings["model"] : undefined;
   const plain = { trigger, main: settings["main"] === true, mounts: [], model } as const;
-  const said = Object.hasOwn(config.groups, name) ? config.groups[name] : undefined;
+  const said = entryOf(config, name);
   return groupOf(config, { ...(said ?? plain), name, channel, chat }, "store");
 }
 
@@ -52,7 +57,7 @@ export function groupDefaults(config: Config): { readonly budget: BudgetLimits }
 
 /** What the containers of a group may reach. A group that says nothing of its own is as `sandbox.network` says. */
 export function networkOf(config: Config, name: string): GroupNetwork {
-  const group = Object.hasOwn(config.groups, name) ? config.groups[name] : undefined;
+  const group = entryOf(config, name);
   const network = group?.network ?? config.sandbox.network;
   const secrets = Object.entries(group?.secrets ?? {}).map(([secret, fields]) => ({ name: secret, ...fields }));
   const { allow, allowPrivate } = network === "none" ? { allow: [], allowPrivate: [] } : network;
@@ -67,7 +72,7 @@ export function networkOf(config: Config, name: string): GroupNetwork {
  * only where they are mounted, so all count that have a shared folder which they may write to.
  */
 export function writersOfShared({ groups }: Pick<Config, "groups">, name: string): readonly string[] {
-  const own = Object.hasOwn(groups, name) ? groups[name] : undefined;
+  const own = entryOf({ groups }, name);
   if (own?.mounts.some(({ shared }) => shared) !== true) return [];
   return Object.entries(groups).flatMap(([other, { mounts }]) =>
     other !== name && mounts.some(({ shared, access }) => shared && access === "rw") ? [other] : [],
@@ -80,8 +85,7 @@ export function groupInEffect(
   group: Group,
 ): Readonly<Record<string, unknown>> {
   const { config } = loaded;
-  const own: Partial<Config["groups"][string]> =
-    (Object.hasOwn(config.groups, group.name) && config.groups[group.name]) || {};
+  const own: Partial<Config["groups"][string]> = entryOf(config, group.name) ?? {};
   const { channel, chat, trigger, main, mounts, budget } = group;
   const { afterSeconds, reactions } = progressOf(config, group.name);
   return {
@@ -109,7 +113,7 @@ export function paceLimits(
   { name, channel }: Pick<Group, "name" | "channel">,
 ): { readonly turnsPerHour: number; readonly loopTurns: number } {
   const { config } = loaded;
-  const own = Object.hasOwn(config.groups, name) ? config.groups[name]?.limits : undefined;
+  const own = entryOf(config, name)?.limits;
   const shared = hasTrait(loaded, channel, "operatorOnly") ? { turnsPerHour: 0, loopTurns: 0 } : config.limits;
   return {
     turnsPerHour: own?.turnsPerHour ?? shared.turnsPerHour,
@@ -119,13 +123,13 @@ export function paceLimits(
 
 /** How many answers of the model one turn of this group may take; 0: any number. */
 export function maxSteps(config: Config, name: string): number {
-  const group = Object.hasOwn(config.groups, name) ? config.groups[name] : undefined;
+  const group = entryOf(config, name);
   return group?.limits?.maxSteps ?? config.limits.maxSteps;
 }
 
 /** Older messages of this group are not answered after an absence. */
 export function catchUpMinutes(config: Config, name: string): number {
-  const group = Object.hasOwn(config.groups, name) ? config.groups[name] : undefined;
+  const group = entryOf(config, name);
   return group?.catchUpMinutes ?? config.sessions.catchUpMinutes;
 }
 
@@ -137,7 +141,7 @@ export function progressOf(
   config: Config,
   name: string,
 ): { readonly afterSeconds: number; readonly reactions: boolean; readonly isAsked: boolean } {
-  const own = Object.hasOwn(config.groups, name) ? config.groups[name]?.progress : undefined;
+  const own = entryOf(config, name)?.progress;
   return {
     afterSeconds: own?.afterSeconds ?? config.progress.afterSeconds,
     reactions: own?.reactions ?? config.progress.reactions,

@@ -1,5 +1,6 @@
 import { type MemberId, memberKey, type Members, type Person } from "../domain/person.ts";
 import type { Role } from "../domain/role.ts";
+import { entryOf } from "./groups.ts";
 import type { Config } from "./schema/config.ts";
 
 /** Whom the configuration knows. */
@@ -9,7 +10,7 @@ export function configuredPeople({ people }: Pick<Config, "people">): readonly P
 
 /** Roles in this group: its own `members`, otherwise those for every group; undefined where nothing is said. */
 export function membersOf(config: Pick<Config, "groups" | "members">, group: string): Members | undefined {
-  const own = Object.hasOwn(config.groups, group) ? config.groups[group]?.members : undefined;
+  const own = entryOf(config, group)?.members;
   if (own) return { place: `groups.${group}.members`, ...split(own) };
   return Object.keys(config.members).length === 0 ? undefined : { place: "members", ...split(config.members) };
 }
@@ -20,7 +21,7 @@ function split({ default: other, ...byKey }: Config["members"]): Omit<Members, "
 
 /** From which role on somebody may set the agent of this group to work. */
 export function triggerRole(config: Pick<Config, "groups" | "access">, group: string): Role {
-  const own = Object.hasOwn(config.groups, group) ? config.groups[group]?.access : undefined;
+  const own = entryOf(config, group)?.access;
   const trigger = own?.trigger ?? config.access.trigger;
   return trigger === "everyone" ? "guest" : trigger;
 }
@@ -31,7 +32,7 @@ export function deniedBy(
   group: string | undefined,
   keys: readonly string[],
 ): string | undefined {
-  const own = group !== undefined && Object.hasOwn(config.groups, group) ? config.groups[group]?.access : undefined;
+  const own = group === undefined ? undefined : entryOf(config, group)?.access;
   if (keys.some((key) => config.access.deny.includes(key))) return "access.deny";
   return keys.some((key) => own?.deny.includes(key)) ? `groups.${group}.access.deny` : undefined;
 }

@@ -1,4 +1,5 @@
 import type { Rule, ToolPolicy } from "../domain/policy.ts";
+import { entryOf } from "./groups.ts";
 import type { Config } from "./schema/config.ts";
 import type { GroupPolicySettings, PolicyRule, PolicySettings } from "./schema/policy.ts";
 
@@ -18,7 +19,7 @@ const presetByDefault = "open";
  * A group that is not in `config.yaml` has those for everybody alone.
  */
 export function policyOf(config: Pick<Config, "policy" | "groups">, name: string): ToolPolicy {
-  const group = Object.hasOwn(config.groups, name) ? config.groups[name]?.policy : undefined;
+  const group = entryOf(config, name)?.policy;
   const shared = config.policy;
   const ofGroup = ` of group ${name}`;
   const own = group && fallback(group, ofGroup);
