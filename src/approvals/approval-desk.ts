@@ -3,15 +3,13 @@ import type { Logger } from "pino";
 import type { Answered, Approval, ApprovalAnswer } from "../domain/approval.ts";
 import type { Publish } from "../events/event.ts";
 import { AppError, toError } from "../lib/app-error.ts";
-import type { Clock } from "../lib/time/clock.ts";
+import { type Clock, clockSlackMs } from "../lib/time/clock.ts";
 import type { Store } from "../stores/store.ts";
 import { describeDecision, noticeIn } from "./words.ts";
 
 /** The wall clock may be set, or the machine sleep: nobody waits longer than this for a timer that was set before. */
 const longestMs = 30_000;
 const retryMs = 5_000;
-/** A clock that is set back by less than this may have been set right. */
-const clockSlackMs = 60_000;
 
 export interface ApprovalDeskOptions {
   readonly store: Pick<Store["approvals"], "get" | "open" | "decide" | "expire" | "unrecorded" | "recorded">;

@@ -2,7 +2,7 @@ import type { Group } from "../../domain/group.ts";
 import type { StoredMessage } from "../../domain/message.ts";
 import type { PacedTurn, Turn } from "../../domain/turn.ts";
 import { backoffMs } from "../../lib/time/backoff.ts";
-import type { Clock } from "../../lib/time/clock.ts";
+import { type Clock, clockSlackMs } from "../../lib/time/clock.ts";
 import type { TurnStore } from "../../stores/store.ts";
 import type { PaceLimits } from "./limits.ts";
 
@@ -57,7 +57,6 @@ const endNotedMs = 50;
 /** With more people than this it is a lively chat. */
 const loopSenders = 3;
 const hourMs = 3_600_000;
-const clockSlackMs = 60_000;
 const restBackoff = { firstMs: 60_000, longestMs: 30 * 60_000 };
 
 /**

@@ -10,3 +10,6 @@ export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
 };
+
+/** What was noted in the future by less than this counts as noted now: a clock that is set back by so little may have been set right. */
+export const clockSlackMs = 60_000;

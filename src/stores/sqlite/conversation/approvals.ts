@@ -3,15 +3,13 @@ import { sql } from "kysely";
 import type { Answered, Approval, ApprovalAnswer, Grant } from "../../../domain/approval.ts";
 import type { Lease } from "../../../domain/lease.ts";
 import type { OutgoingDraft } from "../../../domain/message.ts";
+import { clockSlackMs } from "../../../lib/time/clock.ts";
 import type { ApprovalStore, GrantedCall } from "../../approval-store.ts";
 import type { Database } from "../database.ts";
 import type { Row } from "../schema/tables.ts";
 import { answerApproval, expireApproval, isOpen, selectApprovals, toApproval } from "./approval-rows.ts";
 import { insertOutgoing } from "./outbox.ts";
 import { runningTurn } from "./turns.ts";
-
-/** A clock that is set back by less than this may have been set right. */
-const clockSlackMs = 60_000;
 
 const isUnrecorded = sql<boolean>`approvals.recorded = 0`;
 
