@@ -57,9 +57,15 @@ function remove(document: Document, parent: Collection, key: string | number): v
     const said = isScalar(name) ? (name.commentBefore ?? "") : "";
     const apart = said.slice(0, Math.max(0, said.lastIndexOf("\n\n")));
     const heir = isScalar(next) ? next : parent === document.contents ? document : parent;
-    if (apart !== "") heir.commentBefore = [apart, heir.commentBefore].filter((each) => each).join("\n\n");
+    if (apart !== "") heir.commentBefore = joined(apart, heir.commentBefore ?? "", heir === document);
   }
   parent.delete(key);
+}
+
+/** Apart from the next key also where nothing is said about that: otherwise it would go with it. */
+function joined(apart: string, own: string, isDocument: boolean): string {
+  if (own !== "") return `${apart}\n\n${own}`;
+  return isDocument ? apart : `${apart}\n`;
 }
 
 /** Makes the sections on the way that are missing, or have nothing in them. */

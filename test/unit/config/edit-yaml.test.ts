@@ -103,6 +103,18 @@ test("any sequence of edits gives the expected values, in order, and keeps what 
   );
 });
 
+test("what is said at the top stays at the top when the keys below it are removed one by one", () => {
+  const removals: SettingEdit[] = [
+    { path: ["a"], value: 0 },
+    { path: ["b"], value: undefined },
+    { path: ["a"], value: undefined },
+  ];
+
+  const text = removals.reduce((before, edit) => editYaml(before, edit), "# at the top\n\n# above b.\nb: {}\n");
+
+  expect(text).toBe("# at the top\n\n{}\n");
+});
+
 test("a path is read as it is written", () => {
   const step = fc.oneof(key, fc.string(), fc.nat(9_999));
   fc.assert(
