@@ -5,6 +5,7 @@ import type { CallUsage, DayUse, UsageBy, UsageSum } from "../../domain/usage.ts
 import type { UsageStore } from "../usage-store.ts";
 import type { Database } from "./database.ts";
 import type { Tables } from "./schema/tables.ts";
+import { statement, written } from "./statement.ts";
 
 interface Amount {
   readonly tokens: number;
@@ -13,6 +14,53 @@ interface Amount {
 
 /** Billionths of a dollar, as whole numbers: adding and taking away many small prices leaves no rounding behind. */
 const nano = 1e9;
+
+interface OfDay extends Amount {
+  readonly day: string;
+  readonly group: string;
+}
+
+const insertReservation = statement((kysely, { day, group, tokens, nanoUsd }: OfDay) =>
+  kysely.insertInto("reservations").values({ day, group_name: group, tokens, nano_usd: nanoUsd }).returning("id"),
+);
+
+const takeReservation = statement((kysely, { id }: { readonly id: number }) =>
+  kysely.deleteFrom("reservations").where("id", "=", id).returningAll(),
+);
+
+const countCall = statement((kysely, { day, group, tokens, nanoUsd }: OfDay) =>
+  kysely
+    .insertInto("usage_days")
+    .values({ day, group_name: group, tokens, nano_usd: nanoUsd, calls: 1 })
+    .onConflict((conflict) =>
+      conflict.columns(["day", "group_name"]).doUpdateSet((set) => ({
+        tokens: set("usage_days.tokens", "+", tokens),
+        nano_usd: set("usage_days.nano_usd", "+", nanoUsd),
+        calls: set("usage_days.calls", "+", 1),
+      })),
+    ),
+);
+
+const addToDay = statement((kysely, { day, group, tokens, nanoUsd }: OfDay) =>
+  kysely
+    .updateTable("usage_days")
+    .set((set) => ({ tokens: set("tokens", "+", tokens), nano_usd: set("nano_usd", "+", nanoUsd) }))
+    .where("day", "=", day)
+    .where("group_name", "=", group),
+);
+
+/** Of a day: what all groups have used, and what this one has. */
+const sumDay = statement((kysely, { day, group }: { readonly day: string; readonly group: string }) =>
+  kysely
+    .selectFrom("usage_days")
+    .select([
+      sql<number>`coalesce(sum(tokens), 0)`.as("tokens"),
+      sql<number>`coalesce(sum(nano_usd), 0)`.as("nanoUsd"),
+      sql<number>`coalesce(sum(iif(group_name = ${group}, tokens, 0)), 0)`.as("groupTokens"),
+      sql<number>`coalesce(sum(iif(group_name = ${group}, nano_usd, 0)), 0)`.as("groupNanoUsd"),
+    ])
+    .where("day", "=", day),
+);
 
 export class SqliteUsage implements UsageStore {
   readonly #database: Database;
@@ -36,20 +84,11 @@ export class SqliteUsage implements UsageStore {
   /** The reservation goes away with its settlement, so settling twice changes nothing. */
   settle(reservation: number, used: CallUsage): Promise<DayUse | undefined> {
     return this.#database.writeSoon(async (transaction) => {
-      const reserved = await transaction
-        .deleteFrom("reservations")
-        .where("id", "=", reservation)
-        .returningAll()
-        .executeTakeFirst();
+      const [reserved] = await takeReservation(transaction, { id: reservation });
       if (!reserved) return undefined;
       const tokens = used.inputTokens + used.outputTokens - reserved.tokens;
       const nanoUsd = Math.round((used.usd ?? 0) * nano) - reserved.nano_usd;
-      await transaction
-        .updateTable("usage_days")
-        .set((set) => ({ tokens: set("tokens", "+", tokens), nano_usd: set("nano_usd", "+", nanoUsd) }))
-        .where("day", "=", reserved.day)
-        .where("group_name", "=", reserved.group_name)
-        .execute();
+      await addToDay(transaction, { day: reserved.day, group: reserved.group_name, tokens, nanoUsd });
       await noteCall(transaction, reserved, used);
       const { ofGroup, ofAll } = await usedOn(transaction, reserved.day, reserved.group_name);
       return { day: reserved.day, group: toUse(ofGroup), total: toUse(ofAll) };
@@ -148,20 +187,9 @@ async function reserve(
   { day, group }: { day: string; group: string },
   { tokens, nanoUsd }: Amount,
 ): Promise<number> {
-  const amount = { day, group_name: group, tokens, nano_usd: nanoUsd };
-  const { id } = await transaction.insertInto("reservations").values(amount).returning("id").executeTakeFirstOrThrow();
-  await transaction
-    .insertInto("usage_days")
-    .values({ ...amount, calls: 1 })
-    .onConflict((conflict) =>
-      conflict.columns(["day", "group_name"]).doUpdateSet((set) => ({
-        tokens: set("usage_days.tokens", "+", tokens),
-        nano_usd: set("usage_days.nano_usd", "+", nanoUsd),
-        calls: set("usage_days.calls", "+", 1),
-      })),
-    )
-    .execute();
-  return id;
+  const [reservation] = await insertReservation(transaction, { day, group, tokens, nanoUsd });
+  await countCall(transaction, { day, group, tokens, nanoUsd });
+  return written(reservation).id;
 }
 
 function toUse({ tokens, nanoUsd }: Amount): DayUse["total"] {
@@ -173,16 +201,9 @@ async function usedOn(
   day: string,
   group: string,
 ): Promise<{ ofGroup: Amount; ofAll: Amount }> {
-  const rows = await transaction
-    .selectFrom("usage_days")
-    .select(["group_name", "tokens", "nano_usd"])
-    .where("day", "=", day)
-    .execute();
-  const sum = (chosen: typeof rows): Amount => ({
-    tokens: chosen.reduce((total, row) => total + row.tokens, 0),
-    nanoUsd: chosen.reduce((total, row) => total + row.nano_usd, 0),
-  });
-  return { ofGroup: sum(rows.filter((row) => row.group_name === group)), ofAll: sum(rows) };
+  const [sums] = await sumDay(transaction, { day, group });
+  const { tokens, nanoUsd, groupTokens, groupNanoUsd } = written(sums);
+  return { ofGroup: { tokens: groupTokens, nanoUsd: groupNanoUsd }, ofAll: { tokens, nanoUsd } };
 }
 
 function refuse(

@@ -8,6 +8,7 @@ import { chargeIntake } from "../groups/intake.ts";
 import { leaveInFolder } from "./origins.ts";
 import { parseAttachments, parseQuote } from "../schema/json-columns.ts";
 import type { Row, Tables } from "../schema/tables.ts";
+import { statement } from "../statement.ts";
 
 // Written as literals, not as bound values: only then does SQLite see that the partial indexes apply.
 export const isWaiting = sql<boolean>`state = 'waiting'`;
@@ -20,6 +21,88 @@ const countedMessages = 10_000;
 export function isOf({ name, channel, chat }: GroupChat) {
   return sql<boolean>`(messages.group_name = ${name} and messages.channel = ${channel} and messages.chat = ${chat})`;
 }
+
+/** A group as what tells its messages: see `isOf`. */
+type ChatOfGroup = Pick<GroupChat, "name" | "channel" | "chat">;
+
+function chatOf({ name, channel, chat }: GroupChat): ChatOfGroup {
+  return { name, channel, chat };
+}
+
+const insertMessage = statement((kysely, row: Omit<Row<"messages">, "seq" | "turn" | "pruned">) =>
+  kysely
+    .insertInto("messages")
+    .values({
+      group_name: row.group_name,
+      channel: row.channel,
+      chat: row.chat,
+      id: row.id,
+      sender_id: row.sender_id,
+      sender_name: row.sender_name,
+      text: row.text,
+      quote: row.quote,
+      attachments: row.attachments,
+      state: row.state,
+      turn: null,
+      received_at: row.received_at,
+      late: row.late,
+      sent_at: row.sent_at,
+      forwarded: row.forwarded,
+      thread: row.thread,
+    })
+    .onConflict((conflict) => conflict.columns(["channel", "chat", "sender_id", "id"]).doNothing())
+    .returning("seq"),
+);
+
+const selectAfter = statement((kysely, group: ChatOfGroup & { readonly after: number; readonly limit: number }) =>
+  kysely
+    .selectFrom("messages")
+    .selectAll()
+    .where(isOf(group))
+    .where("seq", ">", group.after)
+    .where(isShown)
+    .orderBy("seq", "desc")
+    .limit(group.limit),
+);
+
+const countSince = statement((kysely, group: ChatOfGroup & { readonly after: number }) =>
+  kysely
+    .selectFrom((from) =>
+      from
+        .selectFrom("messages")
+        .select("seq")
+        .where(isOf(group))
+        .where("seq", ">", group.after)
+        .where(isShown)
+        .limit(countedMessages)
+        .as("counted"),
+    )
+    .select((select) => select.fn.countAll<number>().as("count")),
+);
+
+const selectWaiting = statement((kysely, group: ChatOfGroup & { readonly limit: number }) =>
+  kysely
+    .selectFrom("messages")
+    .selectAll()
+    .where(isOf(group))
+    .where(isWaiting)
+    .where(isPrompt)
+    .orderBy("seq")
+    .limit(group.limit),
+);
+
+const countWaiting = statement((kysely, group: ChatOfGroup) =>
+  kysely
+    .selectFrom("messages")
+    .select((select) => select.fn.countAll<number>().as("count"))
+    .where(isOf(group))
+    .where(isWaiting)
+    .where(isPrompt),
+);
+
+const selectOfTurn = statement((kysely, { turn }: { readonly turn: string }) =>
+  kysely.selectFrom("messages").selectAll().where("turn", "=", turn).orderBy("seq"),
+);
 
 /** What comes with a message lies in the group's folder. */
 async function leaveFiles(
@@ -42,29 +125,23 @@ export class SqliteMessages implements MessageStore {
     placed: Parameters<MessageStore["insert"]>[1],
   ): Promise<{ seq: number; duplicate: boolean }> {
     return this.#database.write(async (transaction) => {
-      const inserted = await transaction
-        .insertInto("messages")
-        .values({
-          group_name: placed.group,
-          channel: message.channel,
-          chat: message.chat,
-          id: message.id,
-          sender_id: message.sender.id,
-          sender_name: message.sender.name,
-          text: message.text,
-          quote: message.quote === undefined ? null : JSON.stringify(message.quote),
-          attachments: placed.attachments?.length ? JSON.stringify(placed.attachments) : null,
-          state: placed.state,
-          turn: null,
-          received_at: placed.at,
-          late: placed.late === true ? 1 : 0,
-          sent_at: message.sentAt === undefined ? null : Math.round(Math.min(message.sentAt, placed.at)),
-          forwarded: message.forwarded === true ? 1 : 0,
-          thread: message.thread ?? null,
-        })
-        .onConflict((conflict) => conflict.columns(["channel", "chat", "sender_id", "id"]).doNothing())
-        .returning("seq")
-        .executeTakeFirst();
+      const [inserted] = await insertMessage(transaction, {
+        group_name: placed.group,
+        channel: message.channel,
+        chat: message.chat,
+        id: message.id,
+        sender_id: message.sender.id,
+        sender_name: message.sender.name,
+        text: message.text,
+        quote: message.quote === undefined ? null : JSON.stringify(message.quote),
+        attachments: placed.attachments?.length ? JSON.stringify(placed.attachments) : null,
+        state: placed.state,
+        received_at: placed.at,
+        late: placed.late === true ? 1 : 0,
+        sent_at: message.sentAt === undefined ? null : Math.round(Math.min(message.sentAt, placed.at)),
+        forwarded: message.forwarded === true ? 1 : 0,
+        thread: message.thread ?? null,
+      });
       if (!inserted) {
         const known = await seqOf(transaction, message).executeTakeFirstOrThrow();
         return { seq: known.seq, duplicate: true };
@@ -85,65 +162,23 @@ export class SqliteMessages implements MessageStore {
   }
 
   async after(group: GroupChat, after: number, limit: number): Promise<StoredMessage[]> {
-    const newestFirst = await this.#database.read((kysely) =>
-      kysely
-        .selectFrom("messages")
-        .selectAll()
-        .where(isOf(group))
-        .where("seq", ">", after)
-        .where(isShown)
-        .orderBy("seq", "desc")
-        .limit(limit)
-        .execute(),
-    );
+    const newestFirst = await this.#database.read((kysely) => selectAfter(kysely, { ...chatOf(group), after, limit }));
     return newestFirst.map(toMessage).toReversed();
   }
 
   async countAfter(group: GroupChat, after: number): Promise<number> {
-    const { count } = await this.#database.read((kysely) =>
-      kysely
-        .selectFrom((from) =>
-          from
-            .selectFrom("messages")
-            .select("seq")
-            .where(isOf(group))
-            .where("seq", ">", after)
-            .where(isShown)
-            .limit(countedMessages)
-            .as("counted"),
-        )
-        .select((select) => select.fn.countAll<number>().as("count"))
-        .executeTakeFirstOrThrow(),
-    );
-    return count;
+    const [row] = await this.#database.read((kysely) => countSince(kysely, { ...chatOf(group), after }));
+    return row?.count ?? 0;
   }
 
   async waiting(group: GroupChat, limit: number): Promise<StoredMessage[]> {
-    const rows = await this.#database.read((kysely) =>
-      kysely
-        .selectFrom("messages")
-        .selectAll()
-        .where(isOf(group))
-        .where(isWaiting)
-        .where(isPrompt)
-        .orderBy("seq")
-        .limit(limit)
-        .execute(),
-    );
+    const rows = await this.#database.read((kysely) => selectWaiting(kysely, { ...chatOf(group), limit }));
     return rows.map(toMessage);
   }
 
   async waitingCount(group: GroupChat): Promise<number> {
-    const { count } = await this.#database.read((kysely) =>
-      kysely
-        .selectFrom("messages")
-        .select((select) => select.fn.countAll<number>().as("count"))
-        .where(isOf(group))
-        .where(isWaiting)
-        .where(isPrompt)
-        .executeTakeFirstOrThrow(),
-    );
-    return count;
+    const [row] = await this.#database.read((kysely) => countWaiting(kysely, chatOf(group)));
+    return row?.count ?? 0;
   }
 
   async waitingTotal(limit: number): Promise<number> {
@@ -225,9 +260,7 @@ export class SqliteMessages implements MessageStore {
   }
 
   async ofTurn(turn: string): Promise<StoredMessage[]> {
-    const rows = await this.#database.read((kysely) =>
-      kysely.selectFrom("messages").selectAll().where("turn", "=", turn).orderBy("seq").execute(),
-    );
+    const rows = await this.#database.read((kysely) => selectOfTurn(kysely, { turn }));
     return rows.map(toMessage);
   }
 

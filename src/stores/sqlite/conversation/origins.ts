@@ -7,6 +7,7 @@ import type { OriginStore } from "../../origin-store.ts";
 import type { Database } from "../database.ts";
 import { parseOrigins } from "../schema/json-columns.ts";
 import type { Row, Tables } from "../schema/tables.ts";
+import { statement } from "../statement.ts";
 
 /** What a conversation counts as having read before origins were kept. */
 const unknownPast: readonly Origin[] = ["member", "guest", "file", "web"];
@@ -58,20 +59,24 @@ export class SqliteOrigins implements OriginStore {
   }
 }
 
+const selectLastOrigins = statement(
+  (kysely, { session, conversation }: { readonly session: string; readonly conversation: number }) =>
+    kysely
+      .selectFrom("turns")
+      .select("origins")
+      .where("session", "=", session)
+      .where("conversation", "=", conversation)
+      .orderBy("seq", "desc")
+      .limit(1),
+);
+
 /** What a turn has read that begins with these words: it takes over what the last one of its conversation had read. */
 export async function originsAtFirst(
   transaction: Transaction<Tables>,
   { session, conversation }: { readonly session: string; readonly conversation: number },
   words: readonly Origin[],
 ): Promise<readonly Origin[]> {
-  const before = await transaction
-    .selectFrom("turns")
-    .select("origins")
-    .where("session", "=", session)
-    .where("conversation", "=", conversation)
-    .orderBy("seq", "desc")
-    .limit(1)
-    .executeTakeFirst();
+  const [before] = await selectLastOrigins(transaction, { session, conversation });
   return sortOrigins([...(before ? known(before.origins) : []), ...words]);
 }
 

@@ -6,12 +6,73 @@ import type { OutboxStore } from "../../store.ts";
 import type { Database } from "../database.ts";
 import { parseOutgoingFile, parseReaction, parseTexts } from "../schema/json-columns.ts";
 import type { Row, Tables } from "../schema/tables.ts";
+import { statement, written } from "../statement.ts";
 
 /** The same clock as the host's, asked by SQLite itself. */
 const now = sql<number>`cast(unixepoch('subsec') * 1000 as integer)`;
 // Literals, so that the partial index applies.
 const isUnsent = sql<boolean>`state in ('queued', 'sending', 'uncertain')`;
 const hasFile = sql<boolean>`file is not null`;
+
+const selectUnsent = statement((kysely, { after, limit }: { readonly after: number; readonly limit: number }) =>
+  kysely.selectFrom("outbox").selectAll().where(isUnsent).where("seq", ">", after).orderBy("seq").limit(limit),
+);
+
+const selectOfChannel = statement(
+  (kysely, { channel, after, limit }: { readonly channel: string; readonly after: number; readonly limit: number }) =>
+    kysely
+      .selectFrom("outbox")
+      .selectAll()
+      .where("channel", "=", channel)
+      .where("seq", ">", after)
+      .where("pruned", "=", 0)
+      .orderBy("seq")
+      .limit(limit),
+);
+
+type Sending = Pick<Row<"outbox">, "seq" | "state" | "attempts" | "error">;
+
+const updateState = statement((kysely, { seq, state, attempts, error }: Sending) =>
+  kysely.updateTable("outbox").set({ state, attempts, error }).where("seq", "=", seq).returning("seq"),
+);
+
+const accept = statement((kysely, { seq, state, attempts, error }: Sending) =>
+  kysely
+    .updateTable("outbox")
+    .set({ state, attempts, error, accepted_at: now })
+    .where("seq", "=", seq)
+    .returning("seq"),
+);
+
+type NewOutgoing = Omit<
+  Row<"outbox">,
+  "seq" | "pruned" | "state" | "attempts" | "error" | "retried_at" | "accepted_at"
+>;
+
+const insertRow = statement((kysely, row: NewOutgoing) =>
+  kysely
+    .insertInto("outbox")
+    .values({
+      group_name: row.group_name,
+      channel: row.channel,
+      chat: row.chat,
+      kind: row.kind,
+      text: row.text,
+      in_reply_to: row.in_reply_to,
+      turn: row.turn,
+      elapsed_ms: row.elapsed_ms,
+      state: "queued",
+      attempts: 0,
+      error: null,
+      created_at: row.created_at,
+      retried_at: null,
+      file: row.file,
+      reaction: row.reaction,
+      thread: row.thread,
+      accepted_at: null,
+    })
+    .returningAll(),
+);
 
 export class SqliteOutbox implements OutboxStore {
   readonly #database: Database;
@@ -25,43 +86,20 @@ export class SqliteOutbox implements OutboxStore {
   }
 
   async unsent(limit: number, after = 0): Promise<OutgoingMessage[]> {
-    const rows = await this.#database.read((kysely) =>
-      kysely
-        .selectFrom("outbox")
-        .selectAll()
-        .where(isUnsent)
-        .where("seq", ">", after)
-        .orderBy("seq")
-        .limit(limit)
-        .execute(),
-    );
+    const rows = await this.#database.read((kysely) => selectUnsent(kysely, { after, limit }));
     return rows.map(toOutgoing);
   }
 
   async setState(seq: number, state: OutboxState, attempts: number, error?: string): Promise<void> {
-    const row = await this.#database.write((transaction) =>
-      transaction
-        .updateTable("outbox")
-        .set({ state, attempts, error: error ?? null, ...(state === "accepted" && { accepted_at: now }) })
-        .where("seq", "=", seq)
-        .returning("seq")
-        .executeTakeFirst(),
+    const update = state === "accepted" ? accept : updateState;
+    const [row] = await this.#database.write((transaction) =>
+      update(transaction, { seq, state, attempts, error: error ?? null }),
     );
     if (!row) throw new AppError("not_found", `There is no message ${seq} in the outbox.`);
   }
 
   async ofChannel(channel: string, after: number, limit: number): Promise<OutgoingMessage[]> {
-    const rows = await this.#database.read((kysely) =>
-      kysely
-        .selectFrom("outbox")
-        .selectAll()
-        .where("channel", "=", channel)
-        .where("seq", ">", after)
-        .where("pruned", "=", 0)
-        .orderBy("seq")
-        .limit(limit)
-        .execute(),
-    );
+    const rows = await this.#database.read((kysely) => selectOfChannel(kysely, { channel, after, limit }));
     return rows.map(toOutgoing);
   }
 
@@ -166,30 +204,21 @@ export async function insertOutgoing(
   draft: OutgoingDraft,
   at: number,
 ): Promise<OutgoingMessage> {
-  const row = await transaction
-    .insertInto("outbox")
-    .values({
-      group_name: draft.group,
-      channel: draft.channel,
-      chat: draft.chat,
-      kind: draft.kind,
-      text: draft.text,
-      in_reply_to: JSON.stringify(draft.inReplyTo),
-      turn: draft.turn ?? null,
-      elapsed_ms: draft.elapsedMs ?? null,
-      state: "queued",
-      attempts: 0,
-      error: null,
-      created_at: at,
-      retried_at: null,
-      file: draft.file === undefined ? null : JSON.stringify(draft.file),
-      reaction: draft.reaction === undefined ? null : JSON.stringify(draft.reaction),
-      thread: draft.thread ?? null,
-      accepted_at: null,
-    })
-    .returningAll()
-    .executeTakeFirstOrThrow();
-  return toOutgoing(row);
+  const [row] = await insertRow(transaction, {
+    group_name: draft.group,
+    channel: draft.channel,
+    chat: draft.chat,
+    kind: draft.kind,
+    text: draft.text,
+    in_reply_to: JSON.stringify(draft.inReplyTo),
+    turn: draft.turn ?? null,
+    elapsed_ms: draft.elapsedMs ?? null,
+    created_at: at,
+    file: draft.file === undefined ? null : JSON.stringify(draft.file),
+    reaction: draft.reaction === undefined ? null : JSON.stringify(draft.reaction),
+    thread: draft.thread ?? null,
+  });
+  return toOutgoing(written(row));
 }
 
 /** The number that a text is when it is written exactly as we write numbers; 0, which no row has, for other texts. */

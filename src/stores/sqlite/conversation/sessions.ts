@@ -10,7 +10,12 @@ import type { NewSideSession, SessionStore } from "../../store.ts";
 import type { Database } from "../database.ts";
 import { parseTexts, parseToldFacts, parseToolDefinitions } from "../schema/json-columns.ts";
 import type { Row, Tables } from "../schema/tables.ts";
+import { statement } from "../statement.ts";
 import { isDue } from "./work.ts";
+
+const selectByKey = statement((kysely, { key }: { readonly key: string }) =>
+  kysely.selectFrom("sessions").selectAll().where("key", "=", key),
+);
 
 export class SqliteSessions implements SessionStore {
   readonly #database: Database;
@@ -66,10 +71,9 @@ export class SqliteSessions implements SessionStore {
     });
   }
 
-  #row(key: string): Promise<Row<"sessions"> | undefined> {
-    return this.#database.read((kysely) =>
-      kysely.selectFrom("sessions").selectAll().where("key", "=", key).executeTakeFirst(),
-    );
+  async #row(key: string): Promise<Row<"sessions"> | undefined> {
+    const [row] = await this.#database.read((kysely) => selectByKey(kysely, { key }));
+    return row;
   }
 
   #make(key: string, group: string, side: NewSideSession | undefined): Promise<Row<"sessions">> {

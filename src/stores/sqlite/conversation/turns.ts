@@ -14,6 +14,7 @@ import { cancelApprovals, insertApprovals } from "./approval-rows.ts";
 import { expose, originsAtFirst } from "./origins.ts";
 import { insertOutgoing } from "./outbox.ts";
 import type { Row, Tables } from "../schema/tables.ts";
+import { statement, written } from "../statement.ts";
 import { outlineTurns } from "./turn-outlines.ts";
 import { insertWork, settleWork, takeWork } from "./work.ts";
 
@@ -21,6 +22,85 @@ type BeginningTurn = Parameters<TurnStore["begin"]>[0];
 type TurnEnd = Parameters<TurnStore["finish"]>[1];
 
 export const isRunning = sql<boolean>`state = 'running'`;
+
+const selectRunning = statement((kysely, { session }: { readonly session: string }) =>
+  kysely.selectFrom("turns").selectAll().where("session", "=", session).where(isRunning),
+);
+
+const selectHistory = statement(
+  (kysely, { session, conversation, from }: { session: string; conversation: number; from: number }) =>
+    kysely
+      .selectFrom("steps")
+      .selectAll()
+      .where("session", "=", session)
+      .where("conversation", "=", conversation)
+      .where("seq", ">=", from)
+      .orderBy("seq"),
+);
+
+const selectSession = statement((kysely, { id }: { readonly id: string }) =>
+  kysely.selectFrom("sessions").select(["lease_generation", "archived_at"]).where("id", "=", id),
+);
+
+type NewTurn = Pick<
+  Row<"turns">,
+  "id" | "group_name" | "session" | "conversation" | "started_at" | "cause" | "reply_to" | "origins"
+>;
+
+const insertTurn = statement((kysely, row: NewTurn) =>
+  kysely
+    .insertInto("turns")
+    .values({
+      id: row.id,
+      group_name: row.group_name,
+      session: row.session,
+      conversation: row.conversation,
+      state: "running",
+      attempts: 1,
+      started_at: row.started_at,
+      ended_at: null,
+      reason: null,
+      times: null,
+      cause: row.cause,
+      reply_to: row.reply_to,
+      origins: row.origins,
+    })
+    .onConflict((conflict) => conflict.column("id").doNothing())
+    .returningAll(),
+);
+
+type EndedTurn = Pick<Row<"turns">, "id" | "state" | "ended_at" | "reason" | "times">;
+
+const endTurn = statement((kysely, { id, state, ended_at, reason, times }: EndedTurn) =>
+  kysely.updateTable("turns").set({ state, ended_at, reason, times }).where("id", "=", id),
+);
+
+const settleMessages = statement((kysely, { id }: { readonly id: string }) =>
+  kysely.updateTable("messages").set({ state: "answered" }).where("turn", "=", id).where("state", "=", "taken"),
+);
+
+type NewStepRow = Omit<Row<"steps">, "seq">;
+
+const insertStep = statement((kysely, { turn, session, conversation, at, tokens, body }: NewStepRow) =>
+  kysely.insertInto("steps").values({ turn, session, conversation, at, tokens, body }).returningAll(),
+);
+
+/** `seqs`: of the messages, as JSON. */
+const takeMessages = statement((kysely, { turn, group, seqs }: { turn: string; group: string; seqs: string }) =>
+  kysely
+    .updateTable("messages")
+    .set({ state: "taken", turn })
+    .where(sql<boolean>`seq in (select value from json_each(${seqs}))`)
+    .where("group_name", "=", group)
+    .where("state", "=", "waiting"),
+);
+
+const moveCursor = statement((kysely, { session, cursor }: { readonly session: string; readonly cursor: number }) =>
+  kysely
+    .updateTable("sessions")
+    .set({ context_cursor: sql<number>`max(context_cursor, ${cursor})` })
+    .where("id", "=", session),
+);
 
 /**
  * Nothing is added to a turn that has ended (AppError `conflict`): what its history says stays as it was.
@@ -82,9 +162,7 @@ export class SqliteTurns implements TurnStore {
   }
 
   async runningIn(session: string): Promise<Turn | undefined> {
-    const row = await this.#database.read((kysely) =>
-      kysely.selectFrom("turns").selectAll().where("session", "=", session).where(isRunning).executeTakeFirst(),
-    );
+    const [row] = await this.#database.read((kysely) => selectRunning(kysely, { session }));
     return row && toTurn(row);
   }
 
@@ -156,16 +234,7 @@ export class SqliteTurns implements TurnStore {
   }
 
   async history(session: string, conversation: number, from: number): Promise<Step[]> {
-    const rows = await this.#database.read((kysely) =>
-      kysely
-        .selectFrom("steps")
-        .selectAll()
-        .where("session", "=", session)
-        .where("conversation", "=", conversation)
-        .where("seq", ">=", from)
-        .orderBy("seq")
-        .execute(),
-    );
+    const rows = await this.#database.read((kysely) => selectHistory(kysely, { session, conversation, from }));
     return rows.map(toStep);
   }
 }
@@ -174,35 +243,21 @@ async function begin(
   transaction: Transaction<Tables>,
   { turn, first, lease }: { readonly turn: BeginningTurn; readonly first: NewStep; readonly lease: Lease | undefined },
 ): Promise<{ turn: Turn; step: Step }> {
-  const session = await transaction
-    .selectFrom("sessions")
-    .select(["lease_generation", "archived_at"])
-    .where("id", "=", turn.session)
-    .executeTakeFirst();
+  const [session] = await selectSession(transaction, { id: turn.session });
   if (!session) throw new AppError("not_found", `Turn ${turn.id} cannot begin: there is no session ${turn.session}.`);
   if (session.archived_at !== null)
     throw new AppError("conflict", `Turn ${turn.id} cannot begin: session ${turn.session} was archived.`);
   refuseFenced(lease, session.lease_generation);
-  const row = await transaction
-    .insertInto("turns")
-    .values({
-      id: turn.id,
-      group_name: turn.group,
-      session: turn.session,
-      conversation: turn.conversation,
-      state: "running",
-      attempts: 1,
-      started_at: turn.at,
-      ended_at: null,
-      reason: null,
-      times: null,
-      cause: turn.cause,
-      reply_to: JSON.stringify(turn.replyTo),
-      origins: JSON.stringify(await originsAtFirst(transaction, turn, first.exposure?.origins ?? [])),
-    })
-    .onConflict((conflict) => conflict.column("id").doNothing())
-    .returningAll()
-    .executeTakeFirst();
+  const [row] = await insertTurn(transaction, {
+    id: turn.id,
+    group_name: turn.group,
+    session: turn.session,
+    conversation: turn.conversation,
+    started_at: turn.at,
+    cause: turn.cause,
+    reply_to: JSON.stringify(turn.replyTo),
+    origins: JSON.stringify(await originsAtFirst(transaction, turn, first.exposure?.origins ?? [])),
+  });
   if (!row) throw new AppError("conflict", `Turn ${turn.id} has already begun.`);
   return { turn: toTurn(row), step: await appendStep(transaction, row, first) };
 }
@@ -216,22 +271,14 @@ export async function finishTurn(
   const turn = await findTurn(transaction, id, end.lease);
   if (turn.state !== "running") return undefined;
   for (const step of end.steps) await appendStep(transaction, turn, step);
-  await transaction
-    .updateTable("turns")
-    .set({
-      state: end.state,
-      ended_at: end.at,
-      reason: end.reason ?? null,
-      times: end.times === undefined ? null : JSON.stringify(end.times),
-    })
-    .where("id", "=", id)
-    .execute();
-  await transaction
-    .updateTable("messages")
-    .set({ state: "answered" })
-    .where("turn", "=", id)
-    .where("state", "=", "taken")
-    .execute();
+  await endTurn(transaction, {
+    id,
+    state: end.state,
+    ended_at: end.at,
+    reason: end.reason ?? null,
+    times: end.times === undefined ? null : JSON.stringify(end.times),
+  });
+  await settleMessages(transaction, { id });
   if (turn.cause !== "message") await settleWork(transaction, id);
   await cancelApprovals(transaction, id, end.at);
   const read = turn.origins === null ? undefined : parseOrigins(turn.origins);
@@ -246,18 +293,15 @@ async function appendStep(transaction: Transaction<Tables>, turn: Row<"turns">, 
   if (step.takesWork !== undefined) await takeWork(transaction, turn, step.takesWork);
   if (step.exposure) await expose(transaction, turn, { ...step.exposure, at: step.at });
   if (step.tells) await noteTold(transaction, turn, step.tells);
-  const row = await transaction
-    .insertInto("steps")
-    .values({
-      turn: turn.id,
-      session: turn.session,
-      conversation: turn.conversation,
-      at: step.at,
-      tokens: step.tokens,
-      body: JSON.stringify(step.body),
-    })
-    .returningAll()
-    .executeTakeFirstOrThrow();
+  const [inserted] = await insertStep(transaction, {
+    turn: turn.id,
+    session: turn.session,
+    conversation: turn.conversation,
+    at: step.at,
+    tokens: step.tokens,
+    body: JSON.stringify(step.body),
+  });
+  const row = written(inserted);
   await referToBlobs(transaction, row, blobsOf(step.body));
   await insertApprovals(transaction, { turn, step: row.seq, asks: step.asks ?? [] });
   return toStep(row);
@@ -277,18 +321,9 @@ async function take(
   turn: Row<"turns">,
   takes: NonNullable<NewStep["takes"]>,
 ): Promise<void> {
-  await transaction
-    .updateTable("messages")
-    .set({ state: "taken", turn: turn.id })
-    .where(sql<boolean>`seq in (select value from json_each(${JSON.stringify(takes.messages)}))`)
-    .where("group_name", "=", turn.group_name)
-    .where("state", "=", "waiting")
-    .execute();
-  await transaction
-    .updateTable("sessions")
-    .set({ context_cursor: sql<number>`max(context_cursor, ${takes.cursor})` })
-    .where("id", "=", turn.session)
-    .execute();
+  const seqs = JSON.stringify(takes.messages);
+  await takeMessages(transaction, { turn: turn.id, group: turn.group_name, seqs });
+  await moveCursor(transaction, { session: turn.session, cursor: takes.cursor });
 }
 
 /** Refused are writers whose lease is not the session's last one. */

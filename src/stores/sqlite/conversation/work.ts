@@ -6,9 +6,22 @@ import type { DueSession, WorkStore } from "../../work-store.ts";
 import { type Database } from "../database.ts";
 import { parseOrigins, parseReplyTarget } from "../schema/json-columns.ts";
 import type { Row, Tables } from "../schema/tables.ts";
+import { statement } from "../statement.ts";
 
 // A literal, so that SQLite sees that the partial indexes apply.
 export const isDue = sql<boolean>`work.state = 'due'`;
+
+const selectDue = statement((kysely, { session, now }: { readonly session: string; readonly now: number }) =>
+  kysely
+    .selectFrom("work")
+    .selectAll()
+    .where("session", "=", session)
+    .where(isDue)
+    .where("due_at", "<=", now)
+    .orderBy("due_at")
+    .orderBy("seq")
+    .limit(1),
+);
 
 export class SqliteWork implements WorkStore {
   readonly #database: Database;
@@ -33,18 +46,7 @@ export class SqliteWork implements WorkStore {
   }
 
   async due(session: string, now: number): Promise<Work | undefined> {
-    const row = await this.#database.read((kysely) =>
-      kysely
-        .selectFrom("work")
-        .selectAll()
-        .where("session", "=", session)
-        .where(isDue)
-        .where("due_at", "<=", now)
-        .orderBy("due_at")
-        .orderBy("seq")
-        .limit(1)
-        .executeTakeFirst(),
-    );
+    const [row] = await this.#database.read((kysely) => selectDue(kysely, { session, now }));
     return row && toWork(row);
   }
 

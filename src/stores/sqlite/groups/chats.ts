@@ -6,6 +6,55 @@ import type { ChatStore } from "../../chat-store.ts";
 import type { Database } from "../database.ts";
 import { parseMembers } from "../schema/json-columns.ts";
 import type { Tables } from "../schema/tables.ts";
+import { statement } from "../statement.ts";
+
+interface SeenChat {
+  readonly channel: string;
+  readonly chat: string;
+  readonly group: string | null;
+  readonly title: string | null;
+  readonly at: number;
+}
+
+const noteChat = statement((kysely, { channel, chat, group, title, at }: SeenChat) =>
+  kysely
+    .insertInto("chats")
+    .values({
+      channel,
+      chat,
+      group_name: group,
+      title,
+      members: null,
+      first_seen_at: at,
+      last_seen_at: at,
+      messages: 1,
+    })
+    .onConflict((conflict) =>
+      conflict.columns(["channel", "chat"]).doUpdateSet((set) => ({
+        group_name: set.ref("excluded.group_name"),
+        title: sql<string | null>`coalesce(excluded.title, chats.title)`,
+        last_seen_at: sql<number>`max(chats.last_seen_at, excluded.last_seen_at)`,
+        messages: set("chats.messages", "+", 1),
+      })),
+    ),
+);
+
+const noteMember = statement(
+  (kysely, { group, id, name, at }: { group: string; id: string; name: string; at: number }) =>
+    kysely
+      .insertInto("members")
+      .values({ group_name: group, sender_id: id, name, seen_at: at })
+      .onConflict((conflict) =>
+        conflict.columns(["group_name", "sender_id"]).doUpdateSet((set) => ({
+          name: set.ref("excluded.name"),
+          seen_at: set.ref("excluded.seen_at"),
+        })),
+      ),
+);
+
+const selectChat = statement((kysely, { channel, chat }: { readonly channel: string; readonly chat: string }) =>
+  selectChats(kysely).where("chats.channel", "=", channel).where("chats.chat", "=", chat),
+);
 
 /** `list` gives the chats seen last: anybody can open new chats with us, so the answer has to have an end. */
 const listedChats = 1_000;
@@ -18,22 +67,8 @@ export class SqliteChats implements ChatStore {
   }
 
   async seen({ channel, chat, group, at, title }: Parameters<ChatStore["seen"]>[0]): Promise<void> {
-    const times = { first_seen_at: at, last_seen_at: at };
-    const known = { group_name: group ?? null, title: title ?? null, members: null };
-    await this.#database.writeSoon((transaction) =>
-      transaction
-        .insertInto("chats")
-        .values({ channel, chat, ...known, ...times, messages: 1 })
-        .onConflict((conflict) =>
-          conflict.columns(["channel", "chat"]).doUpdateSet((set) => ({
-            group_name: set.ref("excluded.group_name"),
-            title: sql<string | null>`coalesce(excluded.title, chats.title)`,
-            last_seen_at: sql<number>`max(chats.last_seen_at, excluded.last_seen_at)`,
-            messages: set("chats.messages", "+", 1),
-          })),
-        )
-        .execute(),
-    );
+    const known = { group: group ?? null, title: title ?? null };
+    await this.#database.writeSoon((transaction) => noteChat(transaction, { channel, chat, ...known, at }));
   }
 
   async changed({ channel, chat, at, title, members, left }: Parameters<ChatStore["changed"]>[0]): Promise<void> {
@@ -53,9 +88,7 @@ export class SqliteChats implements ChatStore {
   }
 
   async get(channel: string, chat: string): Promise<Chat | undefined> {
-    const row = await this.#database.read((kysely) =>
-      selectChats(kysely).where("chats.channel", "=", channel).where("chats.chat", "=", chat).executeTakeFirst(),
-    );
+    const [row] = await this.#database.read((kysely) => selectChat(kysely, { channel, chat }));
     return row && toChat(row);
   }
 
@@ -71,18 +104,8 @@ export class SqliteChats implements ChatStore {
   }
 
   async memberSeen(group: string, sender: { id: string; name: string }, at: number): Promise<void> {
-    await this.#database.writeSoon((transaction) =>
-      transaction
-        .insertInto("members")
-        .values({ group_name: group, sender_id: sender.id, name: sender.name, seen_at: at })
-        .onConflict((conflict) =>
-          conflict.columns(["group_name", "sender_id"]).doUpdateSet((set) => ({
-            name: set.ref("excluded.name"),
-            seen_at: set.ref("excluded.seen_at"),
-          })),
-        )
-        .execute(),
-    );
+    const { id, name } = sender;
+    await this.#database.writeSoon((transaction) => noteMember(transaction, { group, id, name, at }));
   }
 
   async allMembers(): Promise<{ group: string; id: string; name: string }[]> {
