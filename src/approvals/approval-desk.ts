@@ -5,7 +5,7 @@ import type { Publish } from "../events/event.ts";
 import { AppError, toError } from "../lib/app-error.ts";
 import { type Clock, clockSlackMs } from "../lib/time/clock.ts";
 import type { Store } from "../stores/store.ts";
-import { describeDecision, noticeIn } from "./words.ts";
+import { describeDecision, describeOutcome, noticeIn, onceOnly } from "./words.ts";
 
 /** The wall clock may be set, or the machine sleep: nobody waits longer than this for a timer that was set before. */
 const longestMs = 30_000;
@@ -15,6 +15,8 @@ export interface ApprovalDeskOptions {
   readonly store: Pick<Store["approvals"], "get" | "open" | "decide" | "expire" | "unrecorded" | "recorded">;
   /** The turn can go on. */
   readonly wake: (approval: Approval) => Promise<void>;
+  /** Sees that a change which people have allowed is written. Rejects only for what may work later. */
+  readonly carryOut: (code: string) => Promise<unknown>;
   readonly deliver: () => void;
   readonly publish: Publish<"approval.decided">;
   readonly clock: Clock;
@@ -50,17 +52,27 @@ export class ApprovalDesk implements Disposable {
   async answer(answer: Omit<ApprovalAnswer, "at">): Promise<Approval> {
     await this.expireDue(answer.code);
     const at = this.#options.clock.now();
+    await this.#refuseLonger(answer);
     const { outcome, approval } = await this.#options.store.decide({ ...answer, at }, (answered) => tell(answered));
     if (outcome === "settled") throw settledError(approval);
     this.#options.deliver();
     await this.#look();
-    return approval;
+    const after = approval.change ? await this.#options.store.get(approval.code) : undefined;
+    if (after?.outcome === "changed" || after?.outcome === "failed")
+      throw new AppError("conflict", describeOutcome(after, after.outcome));
+    return after ?? approval;
   }
 
   /** Ends it if its time is over, which the store alone cannot know when the clock was set back. */
   async expireDue(code: string): Promise<void> {
     const approval = await this.#options.store.get(code);
     if (approval?.state === "open" && this.#leftMs(approval) <= 0) await this.#expire(approval);
+  }
+
+  async #refuseLonger({ code, allow, scope }: Omit<ApprovalAnswer, "at">): Promise<void> {
+    if (!allow || scope === "once") return;
+    const approval = await this.#options.store.get(code);
+    if (approval?.change) throw new AppError("bad_input", onceOnly(code));
   }
 
   [Symbol.dispose](): void {
@@ -100,12 +112,13 @@ export class ApprovalDesk implements Disposable {
   }
 
   async #recordAll(): Promise<void> {
-    const { store, publish, wake } = this.#options;
+    const { store, publish, wake, carryOut } = this.#options;
     for (const approval of await store.unrecorded()) {
       const { group, session, turn, code, tool, sha256, state, scope, reason, decider, call } = approval;
       const data = { code, call, tool, sha256, state, scope, role: decider?.role, hasReason: reason !== undefined };
       const actor = decider?.actor ?? "host";
       await publish({ type: "approval.decided", group, session, turn, actor, data });
+      if (approval.change && state === "allowed") await carryOut(code);
       await store.recorded(code);
       await wake(approval);
     }

@@ -1,6 +1,6 @@
 import { shownInput } from "../approvals/card.ts";
 import { settledError } from "../approvals/approval-desk.ts";
-import { describeDecision } from "../approvals/words.ts";
+import { describeDecision, onceOnly } from "../approvals/words.ts";
 import { memberActor } from "../domain/actor.ts";
 import { type Approval, type ApprovalAnswer, approvalScopes } from "../domain/approval.ts";
 import { memberKey } from "../domain/person.ts";
@@ -71,6 +71,7 @@ function faultOf(given: GivenCommand, approval: Approval): string | undefined {
   const [scope = "once", ...more] = wordsOf(given).slice(1);
   const isScope = approvalScopes.some((known) => known === scope.toLowerCase());
   if (!isScope || more.length > 0) return `Write: ${usage(given)}`;
+  if (approval.change && scope.toLowerCase() !== "once") return onceOnly(approval.code);
   if (shownInput(approval).isWhole) return undefined;
   return `${approval.code} is too long to be shown here, so it is not allowed here: ${ownCommand(`approvals show ${approval.code}`)}`;
 }

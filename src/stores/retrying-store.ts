@@ -157,6 +157,7 @@ const approvals: Record<keyof Store["approvals"], true> = {
   expire: true,
   release: true,
   tellWaiting: true,
+  noteOutcome: true,
   unrecorded: true,
   recorded: true,
   grantFor: true,

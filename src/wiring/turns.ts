@@ -29,6 +29,7 @@ type TurnWork = Pick<
   TurnOptions,
   | "askPeople"
   | "asked"
+  | "changeOutcome"
   | "deliver"
   | "workAdded"
   | "untilWritable"

@@ -121,6 +121,21 @@ export function testApprovals(open: OpenStore): void {
     expect(await store.approvals.get("CCC")).toBeUndefined();
   });
 
+  test("a proposed change and what becomes of it survive a restart; whatever scope is given, it is allowed once", async () => {
+    const change = { diff: "+Be kind.", base: "abc" };
+    await using home = await openAsking(open, ask("AAA", { change }));
+
+    const allowed = await home.store.approvals.decide(answer("AAA", { scope: "always" }), silent);
+    await home.store.approvals.noteOutcome("AAA", "writing", [], 300);
+    await home.store.approvals.noteOutcome("AAA", "changed", [draft("It has changed.")], 300);
+
+    const { approvals, outbox } = await home.restart();
+    expect(allowed.approval).toMatchObject({ change, scope: "once", outcome: undefined });
+    expect(await approvals.get("AAA")).toMatchObject({ change, state: "allowed", scope: "once", outcome: "changed" });
+    expect(await approvals.grants({ now: 300 })).toEqual([]);
+    expect((await outbox.unsent(10)).map(({ text }) => text)).toContain("It has changed.");
+  });
+
   test("a code that was used before opens nothing: neither its step nor its card is there", async () => {
     await using home = await openAsking(open, ask("AAA"));
 

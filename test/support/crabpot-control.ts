@@ -138,6 +138,7 @@ export async function startControlledHost(home: string): Promise<ControlledHost>
     approvalDesk: new ApprovalDesk({
       store: store.approvals,
       wake: () => Promise.resolve(),
+      carryOut: () => Promise.reject(new Error("nothing is proposed here")),
       deliver: () => outbox.wake(),
       publish: () => Promise.resolve(),
       clock: systemClock,

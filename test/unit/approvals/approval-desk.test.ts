@@ -10,8 +10,13 @@ import { openTestStore } from "../../support/open-test-store.ts";
 const minuteMs = 60_000;
 const by = { person: "operator", actor: "operator", name: "The operator", role: "owner" } as const;
 
+interface RigOptions {
+  readonly askedAt?: number;
+  readonly change?: NewApproval["change"];
+}
+
 /** A store in which `AAAAAA` was asked at this moment, for half an hour, and desks on a clock that the test sets. */
-async function openRig(askedAt = 1_000 * minuteMs) {
+async function openRig({ askedAt = 1_000 * minuteMs, change }: RigOptions = {}) {
   const home = await openTestStore();
   const { store } = home;
   const { id: session } = await store.sessions.open("main:terminal:chat", "family");
@@ -32,22 +37,54 @@ async function openRig(askedAt = 1_000 * minuteMs) {
     quorum: 1,
     askedAt,
     expiresAt: askedAt + 30 * minuteMs,
+    change,
   };
   await store.turns.addStep("t", { ...step("asked"), asks: [{ approval, card: draft("May I?") }] });
   const time = { wall: askedAt, monotonic: 0 };
   const told: string[] = [];
   const woken: string[] = [];
+  const carriedOut: string[] = [];
   const openDesk = () =>
     new ApprovalDesk({
       store: store.approvals,
       wake: async ({ turn }) => void woken.push(turn),
+      carryOut: async (code) => void carriedOut.push(code),
       deliver: () => undefined,
       publish: async ({ data }) => void told.push(data.state),
       clock: { now: () => time.wall, monotonic: () => time.monotonic },
       logger: pino({ level: "silent" }),
     });
-  return { store, time, told, woken, openDesk, [Symbol.asyncDispose]: () => home[Symbol.asyncDispose]() };
+  return { store, time, told, woken, carriedOut, openDesk, [Symbol.asyncDispose]: () => home[Symbol.asyncDispose]() };
 }
+
+test("a change of instructions is carried out when it is allowed, before its turn goes on, and for no longer than once", async () => {
+  await using rig = await openRig({ change: { diff: "+Be kind.", base: "x" } });
+  using desk = rig.openDesk();
+
+  for (const scope of ["session", "day", "always"] as const) {
+    await expect(desk.answer({ code: "AAAAAA", allow: true, scope, by })).rejects.toMatchObject({ code: "bad_input" });
+  }
+  expect(rig.carriedOut).toEqual([]);
+  await desk.answer({ code: "AAAAAA", allow: true, scope: "once", by });
+
+  expect([rig.carriedOut, rig.woken]).toEqual([["AAAAAA"], ["t"]]);
+  expect(await rig.store.approvals.grants({ now: rig.time.wall })).toEqual([]);
+});
+
+test("a change of instructions that is denied, or that nobody answers, is not carried out", async () => {
+  const change = { diff: "+Be kind.", base: "x" };
+  await using denied = await openRig({ change });
+  await using expired = await openRig({ change });
+  using one = denied.openDesk();
+  using other = expired.openDesk();
+
+  await one.answer({ code: "AAAAAA", allow: false, scope: "once", by });
+  expired.time.wall += 31 * minuteMs;
+  other.changed();
+  await expect.poll(() => expired.woken).toEqual(["t"]);
+
+  expect([denied.carriedOut, expired.carriedOut, denied.woken]).toEqual([[], [], ["t"]]);
+});
 
 test("an answer in time is taken, put on record once, and wakes the turn", async () => {
   await using rig = await openRig();
