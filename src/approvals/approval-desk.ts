@@ -19,7 +19,9 @@ export interface ApprovalDeskOptions {
   readonly carryOut: (code: string) => Promise<unknown>;
   readonly deliver: () => void;
   readonly publish: Publish<"approval.decided">;
-  readonly clock: Clock;
+  readonly clock: Pick<Clock, "now">;
+  /** For times that have to be over some day: must never go back. */
+  readonly forwardClock: Pick<Clock, "now">;
   readonly logger: Logger;
 }
 
@@ -29,8 +31,6 @@ export interface ApprovalDeskOptions {
  */
 export class ApprovalDesk implements Disposable {
   readonly #options: ApprovalDeskOptions;
-  /** By code, on the clock that only runs forward: when its time is over, whatever becomes of the other clock. */
-  readonly #deadlines = new Map<string, number>();
   #timer: NodeJS.Timeout | undefined;
   #looking: Promise<void> | undefined;
   #isStale = false;
@@ -103,8 +103,6 @@ export class ApprovalDesk implements Disposable {
 
   async #expireAll(): Promise<void> {
     const open = await this.#options.store.open();
-    const codes = new Set(open.map(({ code }) => code));
-    for (const code of this.#deadlines.keys()) if (!codes.has(code)) this.#deadlines.delete(code);
     const left = open.map((approval) => ({ approval, ms: this.#leftMs(approval) }));
     for (const { approval } of left.filter(({ ms }) => ms <= 0)) await this.#expire(approval);
     const waiting = left.filter(({ ms }) => ms > 0).map(({ ms }) => ms);
@@ -131,17 +129,10 @@ export class ApprovalDesk implements Disposable {
     this.#isStale = true;
   }
 
-  /** Until its time is over by either clock. One that was asked in the future was asked before the clock was set back. */
-  #leftMs({ code, askedAt, expiresAt }: Approval): number {
-    const { clock } = this.#options;
-    const now = clock.now();
-    const monotonic = clock.monotonic();
-    const lifetimeMs = expiresAt - askedAt;
-    const known = this.#deadlines.get(code);
-    if (known === undefined && askedAt > now + clockSlackMs) return 0;
-    const deadline = known ?? monotonic + Math.min(lifetimeMs, expiresAt - now);
-    this.#deadlines.set(code, deadline);
-    return Math.min(expiresAt - now, deadline - monotonic);
+  /** Until its time is over, by a clock that is not set back. One that was asked in its future was asked by a clock that was wrong. */
+  #leftMs({ askedAt, expiresAt }: Approval): number {
+    const now = this.#options.forwardClock.now();
+    return askedAt > now + clockSlackMs ? 0 : expiresAt - now;
   }
 
   #lookIn(delayMs: number): void {

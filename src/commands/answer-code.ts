@@ -21,12 +21,13 @@ export async function answerCode(given: GivenCommand, services: CommandServices)
   const { channel, chat, sender, seq } = pending.message;
   const [said = ""] = wordsOf(given);
   const code = said.toUpperCase();
-  const who = memberKey({ channel, id: sender.id });
-  if (services.wrongCodes.isLocked(who)) return { text: "Too many wrong codes. Try again in five minutes." };
+  // A direct chat may have the name of who is in it, and counts for itself.
+  const who = `person ${memberKey({ channel, id: sender.id })}`;
+  if (await services.codeTries.isLocked(who)) return { text: "Too many wrong codes. Try again in five minutes." };
   const approval = await services.approvalOf(code);
   if (approval?.channel === channel && approval.chat === chat) return answerApproval(given, approval);
   const mayAdmit = group.main && isAtLeast(asker.role, "admin");
-  if (code !== "" && !(mayAdmit && (await services.isRequest(code)))) services.wrongCodes.wrong(who, seq);
+  if (code !== "" && !(mayAdmit && (await services.isRequest(code)))) await services.codeTries.wrong(who, seq);
   return mayAdmit ? services.answer(pending) : { text: `There is no such code here. Write: ${usage(given)}` };
 }
 

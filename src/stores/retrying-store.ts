@@ -141,7 +141,6 @@ const work: Record<keyof Store["work"], true> = {
   dueSessions: true,
   nextDueAt: true,
   list: true,
-  ofTurn: true,
   requeue: true,
   drop: true,
 };
@@ -164,7 +163,12 @@ const approvals: Record<keyof Store["approvals"], true> = {
   grants: true,
   revoke: true,
 };
-const origins: Record<keyof Store["origins"], true> = { ofTurn: true, ofFolder: true, reach: true, clearFolder: true };
+const origins: Record<keyof Store["origins"], true> = {
+  provenance: true,
+  ofFolder: true,
+  reach: true,
+  clearFolder: true,
+};
 const outbox: Record<keyof Store["outbox"], true> = {
   add: true,
   unsent: true,

@@ -34,7 +34,7 @@ export function createApprovals(
     readonly instructions: Pick<Instructions, "current" | "replace">;
   },
 ): Approvals {
-  const { config, store, clock, publish, logger } = context;
+  const { config, store, clock, forwardClock, publish, logger } = context;
   const { deliver, instructions } = options;
   const changes = new ProposedChanges({
     store: store.approvals,
@@ -54,6 +54,7 @@ export function createApprovals(
       deliver,
       publish,
       clock,
+      forwardClock,
       logger,
     }),
   );
@@ -63,7 +64,7 @@ export function createApprovals(
     isThere: (group, role) => isThere(context, group, role),
     changeOf: (group, call) => changeOf(instructions, group, call),
     randomBelow: randomInt,
-    clock,
+    clock: forwardClock,
   });
   const changeOutcome = (turn: string, call: string) => changes.outcomeOf(turn, call);
   return { desk, forTurns: { askPeople, asked: () => desk.changed(), changeOutcome } };

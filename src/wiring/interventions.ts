@@ -1,4 +1,4 @@
-import { WrongCodes } from "../approvals/wrong-codes.ts";
+import { CodeTries } from "../people/code-tries.ts";
 import { estimateStepTokens } from "../context/tokens.ts";
 import { catchUpMinutes } from "../config/groups.ts";
 import type { Outbox } from "../delivery/outbox.ts";
@@ -136,7 +136,7 @@ function commandServices(context: AppContext, options: InterventionOptions): Com
       await options.approvals.desk.expireDue(code);
       return store.approvals.get(code);
     },
-    wrongCodes: new WrongCodes(context.clock),
+    codeTries: new CodeTries(store.requests, () => context.forwardClock.now()),
   };
 }
 

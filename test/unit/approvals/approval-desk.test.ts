@@ -2,8 +2,8 @@ import { pino } from "pino";
 import { expect, test } from "vitest";
 
 import { ApprovalDesk } from "../../../src/approvals/approval-desk.ts";
-import { WrongCodes } from "../../../src/approvals/wrong-codes.ts";
 import type { NewApproval } from "../../../src/domain/approval.ts";
+import { ForwardClock } from "../../../src/lib/time/forward-clock.ts";
 import { byMessage, draft, step } from "../../contracts/store-setup.ts";
 import { openTestStore } from "../../support/open-test-store.ts";
 
@@ -44,14 +44,17 @@ async function openRig({ askedAt = 1_000 * minuteMs, change }: RigOptions = {}) 
   const told: string[] = [];
   const woken: string[] = [];
   const carriedOut: string[] = [];
-  const openDesk = () =>
+  const clock = { now: () => time.wall, monotonic: () => time.monotonic };
+  /** Of a host that starts now, and knows from its records that this moment is past. */
+  const openDesk = (latest = 0) =>
     new ApprovalDesk({
       store: store.approvals,
       wake: async ({ turn }) => void woken.push(turn),
       carryOut: async (code) => void carriedOut.push(code),
       deliver: () => undefined,
       publish: async ({ data }) => void told.push(data.state),
-      clock: { now: () => time.wall, monotonic: () => time.monotonic },
+      clock,
+      forwardClock: new ForwardClock(clock, latest),
       logger: pino({ level: "silent" }),
     });
   return { store, time, told, woken, carriedOut, openDesk, [Symbol.asyncDispose]: () => home[Symbol.asyncDispose]() };
@@ -144,15 +147,19 @@ test.each([
   },
 );
 
-test("five wrong codes lock somebody's codes for five minutes, and nobody else's; one message counts once", () => {
-  const time = { now: 0 };
-  const codes = new WrongCodes({ monotonic: () => time.now });
-  for (const seq of [1, 1, 2, 3, 4]) codes.wrong("http:ann", seq);
-  expect(codes.isLocked("http:ann")).toBe(false);
+test("over a restart with a clock that was set back, a question has the time that was left of it and no more", async () => {
+  await using rig = await openRig();
+  const askedAt = rig.time.wall;
+  rig.time.wall -= 3 * 24 * 60 * minuteMs;
+  using desk = rig.openDesk(askedAt + 20 * minuteMs);
 
-  codes.wrong("http:ann", 5);
+  rig.time.monotonic += 9 * minuteMs;
+  await desk.expireDue("AAAAAA");
+  const before = await rig.store.approvals.get("AAAAAA");
+  rig.time.monotonic += 1 * minuteMs;
 
-  expect([codes.isLocked("http:ann"), codes.isLocked("whatsapp:ann")]).toEqual([true, false]);
-  time.now += 5 * minuteMs;
-  expect(codes.isLocked("http:ann")).toBe(false);
+  await expect(desk.answer({ code: "AAAAAA", allow: true, scope: "once", by })).rejects.toMatchObject({
+    code: "expired",
+  });
+  expect(before).toMatchObject({ state: "open" });
 });

@@ -34,6 +34,7 @@ export async function insertApprovals(
     asks,
   }: { readonly turn: Row<"turns">; readonly step: number; readonly asks: NonNullable<NewStep["asks"]> },
 ): Promise<void> {
+  if (asks.length > 0) await transaction.updateTable("turns").set({ asked: 1 }).where("id", "=", turn.id).execute();
   for (const [position, { approval, card }] of asks.entries()) {
     const { seq } = await insertOutgoing(transaction, card, approval.askedAt);
     await transaction
