@@ -107,6 +107,7 @@ const groups: Record<keyof Store["groups"], true> = {
 const sessions: Record<keyof Store["sessions"], true> = {
   open: true,
   find: true,
+  get: true,
   list: true,
   archive: true,
   nextGeneration: true,

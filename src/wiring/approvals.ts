@@ -47,7 +47,7 @@ export function createApprovals(
     new ApprovalDesk({
       store: store.approvals,
       wake: async ({ session, group }) => {
-        const found = (await store.sessions.list()).find(({ id }) => id === session);
+        const found = await store.sessions.get(session);
         if (found) options.queue().wake({ session: found.key, group });
       },
       carryOut: (code) => changes.settle(code),

@@ -27,6 +27,9 @@ import type { AppContext } from "./context.ts";
 import { describeRest } from "../intake/limits/resting-notice.ts";
 import { describeForChat } from "../commands/describe-for-chat.ts";
 
+/** Codes that `/status` names. */
+const mostAsked = 20;
+
 export interface InterventionOptions {
   readonly runner: TurnRunner;
   readonly outbox: Outbox;
@@ -193,6 +196,7 @@ async function describe(
     group,
     today: usage ?? { tokens: 0, usd: 0 },
     usdPerDay: { group: groupBudget(context, group).usdPerDay, total: totalBudget(context).usdPerDay },
+    asked: (await store.approvals.list({ group: group.name, state: "open", limit: mostAsked })).map(({ code }) => code),
     rest: resting && describeRest(resting),
   });
 }
