@@ -5,7 +5,7 @@ import type { Publish } from "../events/event.ts";
 import { AppError, toError } from "../lib/app-error.ts";
 import { type Clock, clockSlackMs } from "../lib/time/clock.ts";
 import type { Store } from "../stores/store.ts";
-import { describeDecision, noticeIn } from "./words.ts";
+import { describeDecision, describeOutcome, noticeIn, onceOnly } from "./words.ts";
 
 /** The wall clock may be set, or the machine sleep: nobody waits longer than this for a timer that was set before. */
 const longestMs = 30_000;
@@ -15,9 +15,13 @@ export interface ApprovalDeskOptions {
   readonly store: Pick<Store["approvals"], "get" | "open" | "decide" | "expire" | "unrecorded" | "recorded">;
   /** The turn can go on. */
   readonly wake: (approval: Approval) => Promise<void>;
+  /** Sees that a change which people have allowed is written. Rejects only for what may work later. */
+  readonly carryOut: (code: string) => Promise<unknown>;
   readonly deliver: () => void;
   readonly publish: Publish<"approval.decided">;
-  readonly clock: Clock;
+  readonly clock: Pick<Clock, "now">;
+  /** For times that have to be over some day: must never go back. */
+  readonly forwardClock: Pick<Clock, "now">;
   readonly logger: Logger;
 }
 
@@ -27,8 +31,6 @@ export interface ApprovalDeskOptions {
  */
 export class ApprovalDesk implements Disposable {
   readonly #options: ApprovalDeskOptions;
-  /** By code, on the clock that only runs forward: when its time is over, whatever becomes of the other clock. */
-  readonly #deadlines = new Map<string, number>();
   #timer: NodeJS.Timeout | undefined;
   #looking: Promise<void> | undefined;
   #isStale = false;
@@ -50,17 +52,27 @@ export class ApprovalDesk implements Disposable {
   async answer(answer: Omit<ApprovalAnswer, "at">): Promise<Approval> {
     await this.expireDue(answer.code);
     const at = this.#options.clock.now();
+    await this.#refuseLonger(answer);
     const { outcome, approval } = await this.#options.store.decide({ ...answer, at }, (answered) => tell(answered));
     if (outcome === "settled") throw settledError(approval);
     this.#options.deliver();
     await this.#look();
-    return approval;
+    const after = approval.change ? await this.#options.store.get(approval.code) : undefined;
+    if (after?.outcome === "changed" || after?.outcome === "failed")
+      throw new AppError("conflict", describeOutcome(after, after.outcome));
+    return after ?? approval;
   }
 
   /** Ends it if its time is over, which the store alone cannot know when the clock was set back. */
   async expireDue(code: string): Promise<void> {
     const approval = await this.#options.store.get(code);
     if (approval?.state === "open" && this.#leftMs(approval) <= 0) await this.#expire(approval);
+  }
+
+  async #refuseLonger({ code, allow, scope }: Omit<ApprovalAnswer, "at">): Promise<void> {
+    if (!allow || scope === "once") return;
+    const approval = await this.#options.store.get(code);
+    if (approval?.change) throw new AppError("bad_input", onceOnly(code));
   }
 
   [Symbol.dispose](): void {
@@ -91,8 +103,6 @@ export class ApprovalDesk implements Disposable {
 
   async #expireAll(): Promise<void> {
     const open = await this.#options.store.open();
-    const codes = new Set(open.map(({ code }) => code));
-    for (const code of this.#deadlines.keys()) if (!codes.has(code)) this.#deadlines.delete(code);
     const left = open.map((approval) => ({ approval, ms: this.#leftMs(approval) }));
     for (const { approval } of left.filter(({ ms }) => ms <= 0)) await this.#expire(approval);
     const waiting = left.filter(({ ms }) => ms > 0).map(({ ms }) => ms);
@@ -100,12 +110,13 @@ export class ApprovalDesk implements Disposable {
   }
 
   async #recordAll(): Promise<void> {
-    const { store, publish, wake } = this.#options;
+    const { store, publish, wake, carryOut } = this.#options;
     for (const approval of await store.unrecorded()) {
       const { group, session, turn, code, tool, sha256, state, scope, reason, decider, call } = approval;
       const data = { code, call, tool, sha256, state, scope, role: decider?.role, hasReason: reason !== undefined };
       const actor = decider?.actor ?? "host";
       await publish({ type: "approval.decided", group, session, turn, actor, data });
+      if (approval.change && state === "allowed") await carryOut(code);
       await store.recorded(code);
       await wake(approval);
     }
@@ -118,17 +129,10 @@ export class ApprovalDesk implements Disposable {
     this.#isStale = true;
   }
 
-  /** Until its time is over by either clock. One that was asked in the future was asked before the clock was set back. */
-  #leftMs({ code, askedAt, expiresAt }: Approval): number {
-    const { clock } = this.#options;
-    const now = clock.now();
-    const monotonic = clock.monotonic();
-    const lifetimeMs = expiresAt - askedAt;
-    const known = this.#deadlines.get(code);
-    if (known === undefined && askedAt > now + clockSlackMs) return 0;
-    const deadline = known ?? monotonic + Math.min(lifetimeMs, expiresAt - now);
-    this.#deadlines.set(code, deadline);
-    return Math.min(expiresAt - now, deadline - monotonic);
+  /** Until its time is over, by a clock that is not set back. One that was asked in its future was asked by a clock that was wrong. */
+  #leftMs({ askedAt, expiresAt }: Approval): number {
+    const now = this.#options.forwardClock.now();
+    return askedAt > now + clockSlackMs ? 0 : expiresAt - now;
   }
 
   #lookIn(delayMs: number): void {

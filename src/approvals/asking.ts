@@ -1,12 +1,12 @@
 import { createHash } from "node:crypto";
 
-import type { Asker, NewApproval } from "../domain/approval.ts";
+import type { Asker, NewApproval, ProposedChange } from "../domain/approval.ts";
 import { newCode } from "../domain/code.ts";
 import type { Group } from "../domain/group.ts";
 import type { OutgoingDraft } from "../domain/message.ts";
 import type { ToolCall } from "../domain/model.ts";
 import type { Verdict } from "../domain/policy.ts";
-import type { Role } from "../domain/role.ts";
+import { isAtLeast, type Role } from "../domain/role.ts";
 import { canonicalJson } from "../lib/canonical-json.ts";
 import type { Clock } from "../lib/time/clock.ts";
 import { cardText } from "./card.ts";
@@ -20,6 +20,8 @@ export interface AskingOptions {
   readonly askerOf: (group: Group, turn: string) => Promise<Asker>;
   /** Does somebody in the group's chat have this role? */
   readonly isThere: (group: Group, role: Role) => Promise<boolean> | boolean;
+  /** What the call would change in the group's instructions; undefined for a call that proposes nothing. */
+  readonly changeOf: (group: Group, call: ToolCall) => Promise<ProposedChange | undefined>;
   readonly randomBelow: (limit: number) => number;
   readonly clock: Pick<Clock, "now">;
 }
@@ -46,7 +48,11 @@ export function digestInput(input: unknown): { readonly input: string; readonly 
 export function createAsk(options: AskingOptions): Ask {
   return async (group, turn, { call, verdict }) => {
     const { expiresMinutes: minutes, approvers: usual } = options.settings();
-    const { rule, risk, approvers = usual, quorum = 1 } = verdict;
+    const { rule, risk, quorum = 1 } = verdict;
+    const change = await options.changeOf(group, call);
+    const wanted = verdict.approvers ?? usual;
+    // Whoever writes the instructions owns all later conversations.
+    const approvers = change && !isAtLeast(wanted, "admin") ? "admin" : wanted;
     const askedAt = options.clock.now();
     const approval: NewApproval = {
       code: newCode(codeLength, options.randomBelow),
@@ -60,6 +66,7 @@ export function createAsk(options: AskingOptions): Ask {
       quorum,
       askedAt,
       expiresAt: askedAt + minutes * 60_000,
+      change,
     };
     const canAnswerHere = await options.isThere(group, approvers);
     const { name, channel, chat } = group;

@@ -20,18 +20,28 @@ interface ShownInput {
  */
 export function wholeInput(input: string): string {
   const value: unknown = JSON.parse(input);
-  const text = commandOf(value) ?? JSON.stringify(value, undefined, 2);
+  return inBlock(commandOf(value) ?? JSON.stringify(value, undefined, 2));
+}
+
+function inBlock(text: string): string {
   return visibleLines(text).replaceAll(/`{3,}/g, (marks) => String.raw`\u{60}`.repeat(marks.length));
 }
 
+/** All that is to be looked at before a call is allowed: its input, or what it would change. */
+export function wholeCall({ input, change }: Pick<NewApproval, "input" | "change">): string {
+  return change ? inBlock(change.diff === "" ? "(nothing would change)" : change.diff) : wholeInput(input);
+}
+
 /** As much of it as a card holds. */
-export function shownInput({ input, sha256 }: Pick<NewApproval, "input" | "sha256">): ShownInput {
-  const text = wholeInput(input);
+export function shownInput({ input, sha256, change }: Pick<NewApproval, "input" | "sha256" | "change">): ShownInput {
+  const text = wholeCall({ input, change });
   const lines = text.split("\n");
   const isWhole = text.length <= shownChars && lines.length <= shownLines;
   if (isWhole) return { text, isWhole };
   const beginning = lines.slice(0, shownLines).join("\n").slice(0, shownChars).toWellFormed();
-  return { text: `${beginning}\n… (cut here; ${text.length} characters in all, SHA-256 ${sha256})`, isWhole };
+  const left = lines.length - beginning.split("\n").length;
+  const more = change ? `${left} more lines, ` : "";
+  return { text: `${beginning}\n… (cut here; ${more}${text.length} characters in all, SHA-256 ${sha256})`, isWhole };
 }
 
 /** What asks the people of a chat. `canAnswerHere`: somebody there has the role for it. */
@@ -39,7 +49,7 @@ export function cardText(
   approval: NewApproval,
   { minutes, canAnswerHere }: { readonly minutes: number; readonly canAnswerHere: boolean },
 ): string {
-  const { code, tool, risk, rule, quorum, approvers, asker } = approval;
+  const { code, tool, risk, rule, quorum, approvers, asker, change } = approval;
   const { text, isWhole } = shownInput(approval);
   const many = quorum > 1 ? ` ${quorum} different people have to allow it.` : "";
   return [
@@ -48,17 +58,22 @@ export function cardText(
     "```",
     text,
     "```",
+    ...(change ? whyChange(approval.input) : []),
     `Risk: ${risk}, asked because of ${plainSentence(rule)}.${many} Nobody's answer within ${inMinutes(minutes)} is a no.`,
-    howToAnswer({ code, approvers, isWhole, canAnswerHere }),
+    howToAnswer({ code, approvers, change, isWhole, canAnswerHere }),
   ].join("\n");
 }
 
 function howToAnswer({
   code,
   approvers,
+  change,
   isWhole,
   canAnswerHere,
-}: Pick<Approval, "code" | "approvers"> & { readonly isWhole: boolean; readonly canAnswerHere: boolean }): string {
+}: Pick<Approval, "code" | "approvers" | "change"> & {
+  readonly isWhole: boolean;
+  readonly canAnswerHere: boolean;
+}): string {
   const deny = `/deny ${code} [reason]`;
   if (!canAnswerHere) {
     return `Nobody here may answer (it takes the role ${approvers}); the operator can: ${ownCommand(`approvals show ${code}`)}`;
@@ -66,7 +81,18 @@ function howToAnswer({
   if (!isWhole) {
     return `It is too long to be allowed here: the operator can look at all of it with ${ownCommand(`approvals show ${code}`)} and allow it there. Here: ${deny}`;
   }
-  return `Answer (${approvers} or higher): /approve ${code} [once|session|day|always] or ${deny}`;
+  const scopes = change ? "" : " [once|session|day|always]";
+  return `Answer (${approvers} or higher): /approve ${code}${scopes} or ${deny}`;
+}
+
+/** What the agent says about its proposal: words of whoever wrote to it, maybe. */
+function whyChange(input: string): string[] {
+  const { reason } = JSON.parse(input) as { readonly reason?: unknown };
+  const said = typeof reason === "string" ? plainSentence(reason) : "";
+  return [
+    "It would change AGENTS.md, the instructions of this group.",
+    ...(said === "" ? [] : [`The agent says why: “${said}”`]),
+  ];
 }
 
 /** `30 minutes`, `one minute`, `40 seconds`. */

@@ -1,4 +1,4 @@
-import type { Approval } from "../domain/approval.ts";
+import type { Approval, ChangeOutcome } from "../domain/approval.ts";
 import type { OutgoingDraft } from "../domain/message.ts";
 import { plainSentence } from "../lib/text/plain-words.ts";
 import { inMinutes } from "./card.ts";
@@ -28,6 +28,18 @@ export function describeDecision(approval: Approval): string {
       return `${call} does not matter any more: its turn has ended.`;
   }
   return call;
+}
+
+/** What became of a change that was allowed and is not in its file. */
+export function describeOutcome({ code }: Pick<Approval, "code">, outcome: ChangeOutcome): string {
+  if (outcome === "changed")
+    return `AGENTS.md has changed since ${code} was asked. Nothing was written; it has to be proposed again.`;
+  return `AGENTS.md could not be written (${code}). Nothing was changed; the log of the host says why.`;
+}
+
+/** Why a proposed change is not allowed for longer. */
+export function onceOnly(code: string): string {
+  return `${code} is a change of instructions: it can be allowed once, and not for longer.`;
 }
 
 /** Why a call was not run, for the model. */

@@ -1,6 +1,6 @@
 import { shownInput } from "../approvals/card.ts";
 import { settledError } from "../approvals/approval-desk.ts";
-import { describeDecision } from "../approvals/words.ts";
+import { describeDecision, onceOnly } from "../approvals/words.ts";
 import { memberActor } from "../domain/actor.ts";
 import { type Approval, type ApprovalAnswer, approvalScopes } from "../domain/approval.ts";
 import { memberKey } from "../domain/person.ts";
@@ -21,12 +21,13 @@ export async function answerCode(given: GivenCommand, services: CommandServices)
   const { channel, chat, sender, seq } = pending.message;
   const [said = ""] = wordsOf(given);
   const code = said.toUpperCase();
-  const who = memberKey({ channel, id: sender.id });
-  if (services.wrongCodes.isLocked(who)) return { text: "Too many wrong codes. Try again in five minutes." };
+  // A direct chat may have the name of who is in it, and counts for itself.
+  const who = `person ${memberKey({ channel, id: sender.id })}`;
+  if (await services.codeTries.isLocked(who)) return { text: "Too many wrong codes. Try again in five minutes." };
   const approval = await services.approvalOf(code);
   if (approval?.channel === channel && approval.chat === chat) return answerApproval(given, approval);
   const mayAdmit = group.main && isAtLeast(asker.role, "admin");
-  if (code !== "" && !(mayAdmit && (await services.isRequest(code)))) services.wrongCodes.wrong(who, seq);
+  if (code !== "" && !(mayAdmit && (await services.isRequest(code)))) await services.codeTries.wrong(who, seq);
   return mayAdmit ? services.answer(pending) : { text: `There is no such code here. Write: ${usage(given)}` };
 }
 
@@ -71,6 +72,7 @@ function faultOf(given: GivenCommand, approval: Approval): string | undefined {
   const [scope = "once", ...more] = wordsOf(given).slice(1);
   const isScope = approvalScopes.some((known) => known === scope.toLowerCase());
   if (!isScope || more.length > 0) return `Write: ${usage(given)}`;
+  if (approval.change && scope.toLowerCase() !== "once") return onceOnly(approval.code);
   if (shownInput(approval).isWhole) return undefined;
   return `${approval.code} is too long to be shown here, so it is not allowed here: ${ownCommand(`approvals show ${approval.code}`)}`;
 }

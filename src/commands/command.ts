@@ -1,8 +1,8 @@
-import type { WrongCodes } from "../approvals/wrong-codes.ts";
 import type { Approval, ApprovalAnswer } from "../domain/approval.ts";
 import type { BudgetLimits, Group, RequestSettlement } from "../domain/group.ts";
 import type { OutgoingDraft } from "../domain/message.ts";
 import type { Role } from "../domain/role.ts";
+import type { CodeTries } from "../people/code-tries.ts";
 import type { Roles, Standing } from "../people/roles.ts";
 import type { SettingChange } from "../domain/setting.ts";
 import type { PendingCommand, SetAside } from "../stores/store.ts";
@@ -102,5 +102,5 @@ export interface CommandServices {
   readonly isRequest: (code: string) => Promise<boolean>;
   /** What people were asked by this code, as it is now. */
   readonly approvalOf: (code: string) => Promise<Approval | undefined>;
-  readonly wrongCodes: Pick<WrongCodes, "isLocked" | "wrong">;
+  readonly codeTries: Pick<CodeTries, "isLocked" | "wrong">;
 }

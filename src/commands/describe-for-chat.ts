@@ -12,14 +12,17 @@ export function describeForChat(options: {
   readonly today: { readonly tokens: number; readonly usd: number };
   /** What the group may spend in a day, in US dollars, and what all groups together may. */
   readonly usdPerDay: { readonly group: number | undefined; readonly total: number | undefined };
+  /** Codes of calls that its turns have put to people. */
+  readonly asked: readonly string[];
   /** Why the agent does not answer for a while, if so. */
   readonly rest: string | undefined;
 }): string {
-  const { assistantName, models, waiting, active, container, group, today, usdPerDay, rest } = options;
+  const { assistantName, models, waiting, active, container, group, today, usdPerDay, asked, rest } = options;
   return [
     `${assistantName} in group ${group.name}: ${active ? "working" : "idle"}, ${waiting} waiting.`,
     `Container: ${container ?? "none (starts with the next message)"}. Model: ${models.join(", then ")}. Tokens today: ${today.tokens}.`,
     describeCost(today.usd, usdPerDay),
+    ...(asked.length === 0 ? [] : [`Waits for people to answer ${asked.join(", ")}.`]),
     ...(rest === undefined ? [] : [rest]),
   ].join("\n");
 }

@@ -55,8 +55,12 @@ function byName({ tools }: Pick<PolicySettings, "tools">, of: string): Rule[] {
 
 /** Undefined where neither a default nor a preset is given. */
 function fallback(given: Pick<GroupPolicySettings, "default" | "preset">, of: string): Rule[] | undefined {
-  if (given.default !== undefined) return [{ name: `default${of}`, action: given.default }];
+  if (given.default !== undefined) return [{ name: `default${of}`, action: given.default, isFallback: true }];
   const { preset } = given;
   if (preset === undefined) return undefined;
-  return presets[preset].map((rule) => ({ ...rule, name: `preset ${preset}${of}: ${rule.risk ?? "everything else"}` }));
+  return presets[preset].map((rule) => ({
+    ...rule,
+    isFallback: true,
+    name: `preset ${preset}${of}: ${rule.risk ?? "everything else"}`,
+  }));
 }

@@ -1,11 +1,10 @@
 import type { Access } from "../domain/group.ts";
-import { type InstructionText, instructionsFile } from "../domain/protected-file.ts";
+import { instructionChars, type InstructionText, instructionsFile } from "../domain/protected-file.ts";
 import { escapeAttribute } from "../lib/text/markup.ts";
 import { withoutOwnElements } from "./own-elements.ts";
 import type { LocalTime } from "./time-zone.ts";
 
-/** Of AGENTS.md; of each of the other files. */
-const maxInstructionChars = 32_000;
+/** Of each file that is not AGENTS.md. */
 const maxPersonaChars = 8_000;
 const shownMembers = 50;
 const nameChars = 60;
@@ -87,7 +86,7 @@ export function instructionElements(texts: readonly InstructionText[]): string {
 
 function instructionElement({ file, text }: InstructionText): string {
   const isMain = file === instructionsFile;
-  const { head, omitted } = cutEnd(text.toWellFormed(), isMain ? maxInstructionChars : maxPersonaChars);
+  const { head, omitted } = cutEnd(text.toWellFormed(), isMain ? instructionChars : maxPersonaChars);
   const note = omitted > 0 ? `\n[${omitted} characters were left out here; the whole text is in ${file}]` : "";
   const tag = isMain ? "<instructions>" : `<instructions file="${file}">`;
   return `${tag}\n${withoutOwnElements(head).trim()}${note}\n</instructions>`;

@@ -27,6 +27,19 @@ export interface Asker {
   readonly role: Role;
 }
 
+/** What a call would change in a file of the operator's: people are shown this instead of its input. */
+export interface ProposedChange {
+  /** A unified diff of all of it. */
+  readonly diff: string;
+  /** SHA-256 of the bytes that it is a change of: when the file has others by then, nothing is written. */
+  readonly base: string;
+}
+
+/** `writing`: it has begun. `changed`: the file had changed meanwhile; `failed`: it could not be written. All but the first are final. */
+export const changeOutcomes = ["writing", "written", "changed", "failed"] as const;
+
+export type ChangeOutcome = (typeof changeOutcomes)[number];
+
 /** A tool call of the model's that is put to people. */
 export interface NewApproval {
   /** Names it where it is answered; not to be guessed, never used again. */
@@ -48,6 +61,8 @@ export interface NewApproval {
   /** Milliseconds since 1970. */
   readonly askedAt: number;
   readonly expiresAt: number;
+  /** Of a call that proposes one. It can be allowed once, and not for longer. */
+  readonly change?: ProposedChange | undefined;
 }
 
 /** Who decided, as records and chats name them. */
@@ -83,6 +98,8 @@ export interface Approval extends NewApproval {
   readonly votes: number;
   /** When its call was given to the agent, or its denial to the model: from then on nothing is done because of it again. */
   readonly releasedAt: number | undefined;
+  /** What has become of a proposed change that was allowed. */
+  readonly outcome?: ChangeOutcome | undefined;
 }
 
 /** An answer that somebody gives. */

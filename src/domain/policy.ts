@@ -48,6 +48,8 @@ export interface Rule {
   readonly quorum?: number | undefined;
   /** Of `ask`: the least role that may answer; undefined: as in the settings for everybody. */
   readonly approvers?: Role | undefined;
+  /** It is of a `default` or a preset: what holds for calls that nothing else says anything about. */
+  readonly isFallback?: true | undefined;
 }
 
 /** Rules in the order in which they are looked at: the first that fits decides; where none does, the call is denied. */

@@ -9,6 +9,9 @@ export const protectedFileNames = [instructionsFile, "SOUL.md", "USER.md", "IDEN
 
 export type ProtectedFileName = (typeof protectedFileNames)[number];
 
+/** So much of AGENTS.md is shown to the model, and may be proposed for it. */
+export const instructionChars = 32_000;
+
 /** What one of them says, which is more than blanks. */
 export interface InstructionText {
   readonly file: ProtectedFileName;

@@ -29,7 +29,8 @@ export const eventTypes = {
   "group.added": "a chat became a group",
   "group.removed": "a group was removed",
   "folder.adopted": "a folder is given to a different chat",
-  "instructions.changed": "AGENTS.md of a group, or its like, has changed since its last turn",
+  "instructions.changed":
+    "AGENTS.md of a group, or its like, has changed since its last turn, or is about to because people allowed it",
   "file.refused": "a file of a group is not used",
   "limit.reached": "a limit of the intake, a container or a turn was reached",
   "budget.warned": "much of a day's budget is used, told once",

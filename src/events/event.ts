@@ -56,6 +56,7 @@ export interface EventData {
     readonly replies: number;
     readonly chats: number;
     readonly days: number;
+    readonly approvals?: number | undefined;
     readonly events?: number | undefined;
     readonly blobs?: number | undefined;
   };

@@ -1,4 +1,4 @@
-import type { ApprovalScope, ApprovalState, Grant } from "../domain/approval.ts";
+import type { ApprovalScope, ApprovalState, ChangeOutcome, Grant } from "../domain/approval.ts";
 
 /** A call that people are or were asked about. Times are milliseconds since 1970. */
 export interface ApprovalView {
@@ -27,6 +27,10 @@ export interface ApprovalView {
   /** What who denied it said. */
   readonly answer: string | undefined;
   readonly usedAt: number | undefined;
+  /** Of a call that proposes to change a file of the operator's: all of what it would change. */
+  readonly diff?: string | undefined;
+  /** What has become of it, once it was allowed. */
+  readonly outcome?: ChangeOutcome | undefined;
 }
 
 /** Calls that need not be asked again. */

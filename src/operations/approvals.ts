@@ -76,6 +76,7 @@ export function viewApproval(approval: Approval): ApprovalView {
     decidedBy: approval.decider?.actor,
     answer: approval.reason,
     usedAt: approval.state === "allowed" ? approval.releasedAt : undefined,
+    ...(approval.change && { diff: approval.change.diff, outcome: approval.outcome }),
   };
 }
 

@@ -1,22 +1,26 @@
 import type { Group } from "../domain/group.ts";
-import type { StoredMessage } from "../domain/message.ts";
 import { parseMemberKey } from "../domain/person.ts";
 import { isAtLeast, type Role, roles } from "../domain/role.ts";
 import type { Work } from "../domain/work.ts";
 import type { RoleOf } from "./roles.ts";
 
-/** What a turn was begun for: the messages that it answers, or work that has another cause. */
+/** What a turn was begun for: whoever said the messages that it answers, or work that has another cause. */
 export interface Asked {
-  readonly messages: readonly Pick<StoredMessage, "channel" | "sender">[];
+  readonly senders: readonly Sender[];
   readonly work?: Pick<Work, "requester" | "origin"> | undefined;
+}
+
+interface Sender {
+  readonly channel: string;
+  readonly id: string;
 }
 
 /**
  * Whose rights a turn has: the least role among those who asked in it, so that nobody gets more by speaking along with
  * others. Of work that no message caused, the role of whoever made it. Where nobody is known, `member`.
  */
-export function askerRole(roleOf: RoleOf, group: Pick<Group, "name" | "main">, { messages, work }: Asked): Role {
-  const asking = messages.map(({ channel, sender }) => roleOf(group, { channel, id: sender.id }));
+export function askerRole(roleOf: RoleOf, group: Pick<Group, "name" | "main">, { senders, work }: Asked): Role {
+  const asking = senders.map((sender) => roleOf(group, sender));
   if (work) asking.push(makerRole(roleOf, group, work));
   return asking.length === 0 ? "member" : asking.reduce((one, other) => (isAtLeast(one, other) ? other : one));
 }

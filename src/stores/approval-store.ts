@@ -1,4 +1,4 @@
-import type { Answered, Approval, ApprovalAnswer, ApprovalState, Grant } from "../domain/approval.ts";
+import type { Answered, Approval, ApprovalAnswer, ApprovalState, ChangeOutcome, Grant } from "../domain/approval.ts";
 import type { Lease } from "../domain/lease.ts";
 import type { OutgoingDraft } from "../domain/message.ts";
 
@@ -47,6 +47,8 @@ export interface ApprovalStore {
   release(step: number, at: number, lease?: Lease): Promise<Approval[] | undefined>;
   /** Says once in the life of the turn's open approvals that it waits for them. */
   tellWaiting(turn: string, outgoing: readonly OutgoingDraft[], at: number): Promise<boolean>;
+  /** Notes what becomes of a proposed change, with what is said about it in chats. */
+  noteOutcome(code: string, outcome: ChangeOutcome, said: readonly OutgoingDraft[], at: number): Promise<void>;
   /** Those that were decided, expired or cancelled and are not on record yet, in the order of asking. */
   unrecorded(): Promise<Approval[]>;
   recorded(code: string): Promise<void>;

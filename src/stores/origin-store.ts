@@ -1,9 +1,18 @@
 import type { FolderOrigin, Origin } from "../domain/origin.ts";
 
+/** Who asks in a turn, and what it has read, as it is now. */
+export interface TurnProvenance {
+  /** Senders of the messages that it answers, each once. */
+  readonly senders: readonly { readonly channel: string; readonly id: string }[];
+  /** What it was begun for, where that is no message. */
+  readonly work: { readonly requester: string | undefined; readonly origin: Origin } | undefined;
+  readonly origins: readonly Origin[];
+}
+
 /** What turns have read, and what the folders of groups carry of it. Steps add to both: see `NewStep.exposure`. */
 export interface OriginStore {
-  /** Of a turn with its conversation before it, as it is now. AppError `not_found` where there is no such turn. */
-  ofTurn(turn: string): Promise<readonly Origin[]>;
+  /** Of a turn with its conversation before it. AppError `not_found` where there is no such turn. */
+  provenance(turn: string): Promise<TurnProvenance>;
   /** In the order of `origins`. */
   ofFolder(group: string): Promise<readonly FolderOrigin[]>;
   /**

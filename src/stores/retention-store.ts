@@ -29,6 +29,11 @@ export interface RetentionStore {
   work(window: PruneWindow): Promise<PrunedWindow>;
   /** Empties texts, files and reactions of messages that went out or were given up. The rows stay. */
   replies(window: PruneWindow): Promise<PrunedWindow>;
+  /**
+   * Removes calls that people were asked about and that were decided before then, of turns that have ended, and what was allowed for longer but not for good
+   * and is over since then; at most `limit` of each.
+   */
+  approvals(before: number, limit: number): Promise<number>;
   /** Removes at most `limit` chats that are no group, have not asked to be one, and were last seen before then. */
   strangers(before: number, limit: number): Promise<number>;
   /** Removes what was counted on days before these (UTC, such as `2026-01-15`), at most `limit` rows of each kind. */

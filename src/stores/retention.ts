@@ -29,6 +29,7 @@ interface Counts {
   steps: number;
   work: number;
   replies: number;
+  approvals?: number;
   chats: number;
   days: number;
   events?: number;
@@ -104,6 +105,7 @@ export class Retention implements AsyncDisposable {
     if (days.turns > 0) {
       await this.#walk(counts, "steps", (after) => retention.steps(window(days.turns, after)));
       await this.#walk(counts, "work", (after) => retention.work(window(days.turns, after)));
+      await this.#repeat(counts, "approvals", () => retention.approvals(before(days.turns), rowsAtOnce));
     }
     if (days.replies > 0)
       await this.#walk(counts, "replies", (after) => retention.replies(window(days.replies, after)));

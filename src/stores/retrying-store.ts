@@ -107,6 +107,7 @@ const groups: Record<keyof Store["groups"], true> = {
 const sessions: Record<keyof Store["sessions"], true> = {
   open: true,
   find: true,
+  get: true,
   list: true,
   archive: true,
   nextGeneration: true,
@@ -141,7 +142,6 @@ const work: Record<keyof Store["work"], true> = {
   dueSessions: true,
   nextDueAt: true,
   list: true,
-  ofTurn: true,
   requeue: true,
   drop: true,
 };
@@ -157,13 +157,19 @@ const approvals: Record<keyof Store["approvals"], true> = {
   expire: true,
   release: true,
   tellWaiting: true,
+  noteOutcome: true,
   unrecorded: true,
   recorded: true,
   grantFor: true,
   grants: true,
   revoke: true,
 };
-const origins: Record<keyof Store["origins"], true> = { ofTurn: true, ofFolder: true, reach: true, clearFolder: true };
+const origins: Record<keyof Store["origins"], true> = {
+  provenance: true,
+  ofFolder: true,
+  reach: true,
+  clearFolder: true,
+};
 const outbox: Record<keyof Store["outbox"], true> = {
   add: true,
   unsent: true,

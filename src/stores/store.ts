@@ -133,6 +133,7 @@ export interface SessionStore {
   open(key: string, group: string, side?: NewSideSession): Promise<Session>;
   /** The session of this key, whatever its kind; undefined when there is none. */
   find(key: string): Promise<Session | undefined>;
+  get(id: string): Promise<Session | undefined>;
   list(): Promise<Session[]>;
   /** Nothing is begun in it any more; its work that is due is dropped. Rejects with `conflict` while a turn of it runs. */
   archive(id: string, at: number): Promise<void>;

@@ -1,13 +1,14 @@
 import { containerTools } from "../../container/agent/tools/catalog.ts";
 import type { ContainerTool } from "../../container/agent/tools/tool.ts";
 import type { HostTool } from "./define-tool.ts";
+import { proposeInstructions } from "./propose-instructions.ts";
 import { react } from "./react.ts";
 import { sendFile } from "./send-file.ts";
 import { sendMessage } from "./send-message.ts";
 
 export type Tool = HostTool | ContainerTool;
 
-const hostTools: readonly HostTool[] = [react, sendFile, sendMessage];
+const hostTools: readonly HostTool[] = [proposeInstructions, react, sendFile, sendMessage];
 
 /** Every tool that comes with crabpot. */
 export const builtInTools: readonly Tool[] = [...hostTools, ...containerTools];

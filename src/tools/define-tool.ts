@@ -20,6 +20,8 @@ export interface ToolPorts {
   readonly keepImage: (content: Uint8Array, name: string) => Promise<BlobPart>;
   /** The newest message that the turn answers. */
   readonly lastMessage: () => Promise<StoredMessage | undefined>;
+  /** What has become of the change of a file that this call proposed. Throws ToolError where nothing was changed. */
+  readonly changeOutcome: () => Promise<string>;
 }
 
 /** The result of a call: text, and what comes behind it. */
@@ -42,6 +44,8 @@ export interface HostTool extends ToolFacts {
   readonly resolvePaths: readonly string[];
   /** Offered only where the group's channel can do this. */
   readonly channelTrait: ChannelAbility | undefined;
+  /** People decide about each call of it, unless a rule denies it. */
+  readonly asksAlways: boolean;
   /** Sends something, so that its calls are counted. */
   readonly sends: boolean;
   /** Throws ToolError for input that does not fit, and what the tool throws. */
@@ -57,6 +61,7 @@ interface HostToolDefinition<Schema extends z.ZodObject, Need extends keyof Tool
   readonly needs?: readonly Need[];
   readonly resolvePaths?: readonly (keyof z.infer<Schema> & string)[];
   readonly channelTrait?: ChannelAbility;
+  readonly asksAlways?: boolean;
   /** `input` fits. Throws ToolError with words for the model; anything else that it throws is logged, and told as "failed". */
   run(input: z.infer<Schema>, place: Pick<ToolPorts, Need> & HostCall): Promise<string | HostToolOutput>;
 }
@@ -76,6 +81,7 @@ export function defineTool<Schema extends z.ZodObject, Need extends keyof ToolPo
     risk: typeof risk === "string" ? risk : (input) => risk(input as z.infer<Schema>),
     resolvePaths,
     channelTrait,
+    asksAlways: definition.asksAlways === true,
     sends: (needs as readonly string[]).includes("send"),
     run: async (input, { group, turn, signal, ...ports }) => {
       const needed = Object.fromEntries(needs.map((need) => [need, ports[need]])) as unknown as Pick<ToolPorts, Need>;

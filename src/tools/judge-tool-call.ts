@@ -2,7 +2,10 @@ import type { ToolCall } from "../domain/model.ts";
 import type { Risk, Provenance, Verdict } from "../domain/policy.ts";
 import { judgeCall } from "../policy/judge.ts";
 import type { LookedAt } from "../policy/judge.ts";
-import { abilityOf } from "./registry.ts";
+import { toError } from "../lib/app-error.ts";
+import { parseToolInput } from "../protocol/tools.ts";
+import { abilityOf, asksAlways, policyFor } from "./registry.ts";
+import type { Tool } from "./catalog.ts";
 import type { Audience, ToolRegistry } from "./registry.ts";
 import { riskOf } from "./risk.ts";
 import type { RiskPlace } from "./risk.ts";
@@ -41,7 +44,19 @@ export async function judgeToolCall(
     return refuse(risk, "the model cannot call tools", "This model cannot call tools. Do without them.");
   if (withheld === "vision")
     return refuse(risk, "the model cannot see", "This model cannot be shown images. Do without it.");
-  return judgeCall({ ...provenance, tool: name, input, risk }, audience.policy);
+  const fault = asksAlways(tool) ? faultOf(tool, input) : undefined;
+  if (fault !== undefined) return refuse(risk, "its input does not fit", fault);
+  return judgeCall({ ...provenance, tool: name, input, risk }, policyFor(tool, audience.policy));
+}
+
+/** Nobody is asked about what could not be done. */
+function faultOf(tool: Tool, input: unknown): string | undefined {
+  try {
+    parseToolInput(tool, input);
+    return undefined;
+  } catch (error) {
+    return toError(error).message;
+  }
 }
 
 /** For the model; `names` are those that it knows. */

@@ -3,6 +3,7 @@ import * as z from "zod";
 import type { ToolDefinition } from "../domain/model.ts";
 import type { ToolPolicy } from "../domain/policy.ts";
 import { AppError } from "../lib/app-error.ts";
+import { asAlwaysAsked } from "../policy/always-asked.ts";
 import { isAlwaysDenied } from "../policy/judge.ts";
 import { limits } from "../protocol/limits.ts";
 import { announcedTool } from "../protocol/tools.ts";
@@ -27,6 +28,16 @@ export type Withheld = "policy" | "channel" | "model" | "vision";
 /** What the channel must be able to do for this tool; undefined: nothing special. */
 export function abilityOf(tool: Tool): ChannelAbility | undefined {
   return tool.runs === "host" ? tool.channelTrait : undefined;
+}
+
+/** The policy as it holds for this tool. */
+export function policyFor(tool: Tool, policy: ToolPolicy): ToolPolicy {
+  return asksAlways(tool) ? asAlwaysAsked(tool.name, policy) : policy;
+}
+
+/** Do people decide about each of its calls? */
+export function asksAlways(tool: Tool): boolean {
+  return tool.runs === "host" && tool.asksAlways;
 }
 
 interface Entry {
@@ -60,7 +71,7 @@ export class ToolRegistry {
 
   /** Why the audience does not get this tool; undefined when it does. */
   withheld(tool: Tool, { policy, channelCan, modelCallsTools, modelSees }: Audience): Withheld | undefined {
-    if (isAlwaysDenied(tool.name, possibleRisks(tool), policy)) return "policy";
+    if (isAlwaysDenied(tool.name, possibleRisks(tool), policyFor(tool, policy))) return "policy";
     const ability = abilityOf(tool);
     if (ability !== undefined && !channelCan(ability)) return "channel";
     if (!modelCallsTools) return "model";

@@ -2,6 +2,7 @@ import type { Logger } from "pino";
 
 import type { Ask } from "../approvals/asking.ts";
 import type { LocalTime } from "../context/time-zone.ts";
+import type { ChangeOutcome } from "../domain/approval.ts";
 import type { BudgetLimits, Group } from "../domain/group.ts";
 import type { Lease } from "../domain/lease.ts";
 import type { OutgoingDraft, OutgoingFile, StoredAttachment, StoredMessage } from "../domain/message.ts";
@@ -148,6 +149,8 @@ export interface TurnOptions {
   readonly untilWritable: (signal: AbortSignal) => Promise<void>;
   /** Makes of a call what people are asked. */
   readonly askPeople: Ask;
+  /** What has become of the change that this call of the turn proposed. */
+  readonly changeOutcome: (turn: string, callId: string) => Promise<ChangeOutcome>;
   /** People were asked. */
   readonly asked: () => void;
   /** The turn waits for people, without a container and without a place. Must not throw. */

@@ -1,19 +1,24 @@
 import { randomInt } from "node:crypto";
 
 import { ApprovalDesk } from "../approvals/approval-desk.ts";
+import { ProposedChanges } from "../approvals/proposed-changes.ts";
 import { createAsk } from "../approvals/asking.ts";
 import { configuredPeople, membersOf } from "../config/people.ts";
-import type { Asker } from "../domain/approval.ts";
+import type { Asker, ProposedChange } from "../domain/approval.ts";
 import type { Group } from "../domain/group.ts";
+import type { ToolCall } from "../domain/model.ts";
 import { parseMemberKey } from "../domain/person.ts";
 import { isAtLeast, type Role } from "../domain/role.ts";
 import type { QueuedSession } from "../queue/session-queue.ts";
+import { unifiedDiff } from "../lib/text/unified-diff.ts";
+import type { Instructions } from "../sandbox/workspace/instructions.ts";
+import { proposeInstructions } from "../tools/propose-instructions.ts";
 import type { TurnOptions } from "../turns/turn-options.ts";
 import type { AppContext } from "./context.ts";
 
 export interface Approvals {
   readonly desk: ApprovalDesk;
-  readonly forTurns: Pick<TurnOptions, "askPeople" | "asked">;
+  readonly forTurns: Pick<TurnOptions, "askPeople" | "asked" | "changeOutcome">;
 }
 
 /** An id that no channel has: somebody of whom nothing is configured. */
@@ -23,19 +28,33 @@ const anybody = "\n";
 export function createApprovals(
   context: AppContext,
   stack: AsyncDisposableStack,
-  options: { readonly wake: (queued: QueuedSession) => void; readonly deliver: () => void },
+  options: {
+    readonly queue: () => { readonly wake: (queued: QueuedSession) => void };
+    readonly deliver: () => void;
+    readonly instructions: Pick<Instructions, "current" | "replace">;
+  },
 ): Approvals {
-  const { config, store, clock, publish, logger } = context;
+  const { config, store, clock, forwardClock, publish, logger } = context;
+  const { deliver, instructions } = options;
+  const changes = new ProposedChanges({
+    store: store.approvals,
+    write: ({ group, ...change }) => instructions.replace(group, change),
+    deliver,
+    clock,
+    logger,
+  });
   const desk = stack.use(
     new ApprovalDesk({
       store: store.approvals,
       wake: async ({ session, group }) => {
-        const found = (await store.sessions.list()).find(({ id }) => id === session);
-        if (found) options.wake({ session: found.key, group });
+        const found = await store.sessions.get(session);
+        if (found) options.queue().wake({ session: found.key, group });
       },
-      deliver: options.deliver,
+      carryOut: (code) => changes.settle(code),
+      deliver,
       publish,
       clock,
+      forwardClock,
       logger,
     }),
   );
@@ -43,10 +62,24 @@ export function createApprovals(
     settings: () => config.approvals,
     askerOf: (group, turn) => askerOf(context, group, turn),
     isThere: (group, role) => isThere(context, group, role),
+    changeOf: (group, call) => changeOf(instructions, group, call),
     randomBelow: randomInt,
-    clock,
+    clock: forwardClock,
   });
-  return { desk, forTurns: { askPeople, asked: () => desk.changed() } };
+  const changeOutcome = (turn: string, call: string) => changes.outcomeOf(turn, call);
+  return { desk, forTurns: { askPeople, asked: () => desk.changed(), changeOutcome } };
+}
+
+/** What a call of the tool that proposes instructions would change in those that are in use. */
+async function changeOf(
+  instructions: Pick<Instructions, "current">,
+  group: Group,
+  { name, input }: ToolCall,
+): Promise<ProposedChange | undefined> {
+  if (name !== proposeInstructions.name) return undefined;
+  const { content } = proposeInstructions.input.parse(input) as { readonly content: string };
+  const { text, sha256 } = await instructions.current(group.name);
+  return { diff: unifiedDiff(text, content), base: sha256 };
 }
 
 /** Of those whose messages the turn answers, one with the least role. */

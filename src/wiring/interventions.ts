@@ -1,4 +1,4 @@
-import { WrongCodes } from "../approvals/wrong-codes.ts";
+import { CodeTries } from "../people/code-tries.ts";
 import { estimateStepTokens } from "../context/tokens.ts";
 import { catchUpMinutes } from "../config/groups.ts";
 import type { Outbox } from "../delivery/outbox.ts";
@@ -26,6 +26,9 @@ import { chatSettings, type GroupSettings } from "./chat-settings.ts";
 import type { AppContext } from "./context.ts";
 import { describeRest } from "../intake/limits/resting-notice.ts";
 import { describeForChat } from "../commands/describe-for-chat.ts";
+
+/** Codes that `/status` names. */
+const mostAsked = 20;
 
 export interface InterventionOptions {
   readonly runner: TurnRunner;
@@ -136,7 +139,7 @@ function commandServices(context: AppContext, options: InterventionOptions): Com
       await options.approvals.desk.expireDue(code);
       return store.approvals.get(code);
     },
-    wrongCodes: new WrongCodes(context.clock),
+    codeTries: new CodeTries(store.requests, () => context.forwardClock.now()),
   };
 }
 
@@ -193,6 +196,7 @@ async function describe(
     group,
     today: usage ?? { tokens: 0, usd: 0 },
     usdPerDay: { group: groupBudget(context, group).usdPerDay, total: totalBudget(context).usdPerDay },
+    asked: (await store.approvals.list({ group: group.name, state: "open", limit: mostAsked })).map(({ code }) => code),
     rest: resting && describeRest(resting),
   });
 }

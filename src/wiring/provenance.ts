@@ -6,24 +6,17 @@ import type { RoleOf } from "../people/roles.ts";
 import type { Store } from "../stores/store.ts";
 
 interface ProvenanceOptions {
-  readonly store: {
-    readonly messages: Pick<Store["messages"], "ofTurn">;
-    readonly work: Pick<Store["work"], "ofTurn">;
-    readonly origins: Pick<Store["origins"], "ofTurn">;
-  };
+  readonly origins: Pick<Store["origins"], "provenance">;
   readonly roleOf: RoleOf;
 }
 
 /** For whom a turn asks, by all who have asked in it so far, and what it has read by now. */
 export async function provenanceOf(
-  { store, roleOf }: ProvenanceOptions,
+  { origins, roleOf }: ProvenanceOptions,
   group: Group,
   { id, cause }: Pick<Turn, "id" | "cause">,
 ): Promise<Provenance> {
-  const [messages, work, origins] = await Promise.all([
-    store.messages.ofTurn(id),
-    cause === "message" ? undefined : store.work.ofTurn(id),
-    store.origins.ofTurn(id),
-  ]);
-  return { role: askerRole(roleOf, group, { messages, work }), origins };
+  const { work, ...known } = await origins.provenance(id);
+  const asked = { senders: known.senders, work: cause === "message" ? undefined : work };
+  return { role: askerRole(roleOf, group, asked), origins: known.origins };
 }

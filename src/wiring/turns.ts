@@ -29,6 +29,7 @@ type TurnWork = Pick<
   TurnOptions,
   | "askPeople"
   | "asked"
+  | "changeOutcome"
   | "deliver"
   | "workAdded"
   | "untilWritable"
@@ -57,7 +58,7 @@ export function createTurns(
       can: { callTools: settings.callsTools(group.model), seeImages: seesImages(config.models, group.model) },
       policy: settings.policyFor(group),
       writersOfShared: settings.writersOfShared(group),
-      provenance: () => provenanceOf({ store, roleOf }, group, turn),
+      provenance: () => provenanceOf({ origins: store.origins, roleOf }, group, turn),
     });
   const prompts = createPrompts(context, { launcher, instructions, toolsOf });
   const hasRoom = roomForBlobs(context);

@@ -121,6 +121,44 @@ export function testApprovals(open: OpenStore): void {
     expect(await store.approvals.get("CCC")).toBeUndefined();
   });
 
+  test("a proposed change and what becomes of it survive a restart; whatever scope is given, it is allowed once", async () => {
+    const change = { diff: "+Be kind.", base: "abc" };
+    await using home = await openAsking(open, ask("AAA", { change }));
+
+    const allowed = await home.store.approvals.decide(answer("AAA", { scope: "always" }), silent);
+    await home.store.approvals.noteOutcome("AAA", "writing", [], 300);
+    await home.store.approvals.noteOutcome("AAA", "changed", [draft("It has changed.")], 300);
+
+    const { approvals, outbox } = await home.restart();
+    expect(allowed.approval).toMatchObject({ change, scope: "once", outcome: undefined });
+    expect(await approvals.get("AAA")).toMatchObject({ change, state: "allowed", scope: "once", outcome: "changed" });
+    expect(await approvals.grants({ now: 300 })).toEqual([]);
+    expect((await outbox.unsent(10)).map(({ text }) => text)).toContain("It has changed.");
+  });
+
+  test("what was decided long ago goes with retention, unless its turn still runs; what is allowed for good stays", async () => {
+    await using home = await openAsking(open, ask("AAA"), ask("BBB"), ask("CCC"), ask("DDD"));
+    const { approvals, retention, turns } = home.store;
+    await approvals.decide(answer("AAA", { scope: "always" }), silent);
+    await approvals.decide(answer("BBB", { scope: "day" }), silent);
+    await approvals.decide(answer("CCC", { scope: "session" }), silent);
+    const long = 100 + 1_000 * hourMs;
+    for (const code of ["AAA", "BBB", "CCC"]) await approvals.recorded(code);
+
+    const running = await retention.approvals(150, 100);
+    await turns.finish("t", { ...finished, at: 300 });
+    await approvals.recorded("DDD");
+    const young = await retention.approvals(150, 100);
+    const old = await retention.approvals(long, 100);
+    const again = await retention.approvals(long, 100);
+
+    const restarted = (await home.restart()).approvals;
+    expect([running, young, old, again]).toEqual([0, 0, 5, 0]);
+    expect(await restarted.list({ limit: 10 })).toEqual([]);
+    const kept = await restarted.grants({ now: 300 });
+    expect(kept.map(({ scope }) => scope).toSorted()).toEqual(["always", "session"]);
+  });
+
   test("a code that was used before opens nothing: neither its step nor its card is there", async () => {
     await using home = await openAsking(open, ask("AAA"));
 

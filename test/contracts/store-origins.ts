@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import type { Exposure, Origin } from "../../src/domain/origin.ts";
 import type { Store } from "../../src/stores/store.ts";
-import { byMessage, type OpenStore, restartableStore, step } from "./store-setup.ts";
+import { byMessage, type OpenStore, restartableStore, say, step } from "./store-setup.ts";
 
 function exposure(origins: readonly Origin[], folder: "reads" | "writes" | "none" = "none"): Exposure {
   return { origins, readsFolder: folder !== "none", writesFolder: folder === "writes" };
@@ -29,11 +29,57 @@ async function end(store: Store, turn: string): Promise<void> {
   await store.turns.finish(turn, { state: "done", at: 30, steps: [], outgoing: [] });
 }
 
+async function readBy(store: Store, turn: string): Promise<readonly Origin[]> {
+  return (await store.origins.provenance(turn)).origins;
+}
+
 const carried = async (store: Store, group = "family"): Promise<Origin[]> =>
   (await store.origins.ofFolder(group)).map(({ origin }) => origin);
 
 /** What turns have read, and where it goes from there. */
 export function testOrigins(open: OpenStore): void {
+  test("a turn knows who speaks in it, each once, also those who came while it worked, and what work it was begun for", async () => {
+    await using home = await restartableStore(open);
+    const { store } = home;
+    await begin(store, "one", ["member"]);
+    const said = async (id: string, sender: string): Promise<number> => {
+      const message = say(id, { sender: { id: sender, name: "A name" } });
+      return (await store.messages.insert(message, { group: "family", state: "waiting", at: 20 })).seq;
+    };
+    for (const [id, sender] of [
+      ["1", "ann"],
+      ["2", "bob"],
+      ["3", "ann"],
+    ] as const) {
+      const seq = await said(id, sender);
+      await store.turns.addStep("one", step("more", { messages: [seq], cursor: seq }));
+    }
+    await end(store, "one");
+    const session = (await store.turns.get("one"))?.session ?? "";
+    const work = {
+      id: "w",
+      session,
+      group: "family",
+      cause: "webhook",
+      dueAt: 20,
+      replyTo: { kind: "nowhere" },
+    } as const;
+    await store.work.add({ ...work, origin: "web", requester: "http:cy", text: "" }, 20);
+    const due = await store.work.due(session, 30);
+    await store.turns.begin(
+      { id: "two", session, group: "family", conversation: 1, cause: "webhook", replyTo: work.replyTo, at: 30 },
+      { ...step("do it"), takesWork: due?.seq ?? 0 },
+    );
+
+    const { senders, ...one } = await store.origins.provenance("one");
+    expect(senders.map(({ channel, id }) => `${channel}:${id}`).toSorted()).toEqual(["terminal:ann", "terminal:bob"]);
+    expect(one).toEqual({ work: undefined, origins: ["member"] });
+    expect(await store.origins.provenance("two")).toMatchObject({
+      senders: [],
+      work: { requester: "http:cy", origin: "web" },
+    });
+  });
+
   test("a turn has the origins of its words and of the turns before it in its conversation, also after a restart", async () => {
     await using home = await restartableStore(open);
     await begin(home.store, "one", ["member"]);
@@ -44,10 +90,10 @@ export function testOrigins(open: OpenStore): void {
     await begin(store, "two", ["owner"]);
     await begin(store, "beside", ["guest"], { session: "task" });
 
-    expect(await store.origins.ofTurn("two")).toEqual(["owner", "admin", "member", "web"]);
+    expect(await readBy(store, "two")).toEqual(["owner", "admin", "member", "web"]);
     expect((await store.turns.get("two"))?.origins).toEqual(["owner", "admin", "member", "web"]);
-    expect(await store.origins.ofTurn("beside")).toEqual(["guest"]);
-    await expect(store.origins.ofTurn("none")).rejects.toMatchObject({ code: "not_found" });
+    expect(await readBy(store, "beside")).toEqual(["guest"]);
+    await expect(store.origins.provenance("none")).rejects.toMatchObject({ code: "not_found" });
   });
 
   test("a new conversation has read nothing, until it reads from the folder what an earlier one left there", async () => {
@@ -58,11 +104,11 @@ export function testOrigins(open: OpenStore): void {
     await end(store, "one");
 
     await begin(store, "two", ["owner"], { conversation: 2 });
-    const before = await store.origins.ofTurn("two");
+    const before = await readBy(store, "two");
     await add(store, "two", exposure([], "reads"));
 
     expect(before).toEqual(["owner"]);
-    expect(await store.origins.ofTurn("two")).toEqual(["owner", "member", "web"]);
+    expect(await readBy(store, "two")).toEqual(["owner", "member", "web"]);
     expect(await store.origins.ofFolder("family")).toEqual([
       { origin: "member", since: expect.any(Number), turn: "one" },
       { origin: "web", since: expect.any(Number), turn: "one" },
@@ -92,7 +138,7 @@ export function testOrigins(open: OpenStore): void {
 
     await add(store, "ours", { ...exposure([], "writes"), alsoReads: ["work", "nobody"] });
 
-    expect(await store.origins.ofTurn("ours")).toEqual(["member", "guest", "web"]);
+    expect(await readBy(store, "ours")).toEqual(["member", "guest", "web"]);
     expect(await carried(store)).toEqual(["member", "guest", "web"]);
     expect(await carried(store, "work")).toEqual(["guest", "web"]);
   });
@@ -111,9 +157,7 @@ export function testOrigins(open: OpenStore): void {
     await store.origins.reach("family", "web", 60);
     await begin(store, "next", ["owner"]);
 
-    const read = await Promise.all(
-      ["old", "ended", "running", "foreign", "next"].map((id) => store.origins.ofTurn(id)),
-    );
+    const read = await Promise.all(["old", "ended", "running", "foreign", "next"].map((id) => readBy(store, id)));
     expect(read.map((origins) => origins.includes("web"))).toEqual([false, true, true, false, true]);
     expect(await store.origins.ofFolder("family")).toEqual([{ origin: "web", since: 50, turn: undefined }]);
     expect(await carried(store, "work")).toEqual([]);
@@ -158,7 +202,7 @@ export function testOrigins(open: OpenStore): void {
     expect(await carried(store)).toEqual(["member", "file"]);
     expect(await store.origins.clearFolder("family", undefined)).toEqual(["member", "file"]);
     expect(await carried(store)).toEqual([]);
-    expect(await store.origins.ofTurn("one")).toEqual(["member", "file", "web"]);
+    expect(await readBy(store, "one")).toEqual(["member", "file", "web"]);
   });
 
   test("an answer that goes to another session as work brings along what its turn has read", async () => {

@@ -125,6 +125,8 @@ export function testSessions(open: OpenStore): void {
       folders: [{ path: "/workspace/group", access: "rw" }],
       network: [],
     } as const;
+    expect(await home.store.sessions.get(session)).toMatchObject({ id: session });
+    expect(await home.store.sessions.get("none")).toBeUndefined();
     expect(await home.store.sessions.prompt(session)).toBeUndefined();
     await home.store.sessions.setPrompt(session, { conversation: 1, system: ["a", "b"], told });
 

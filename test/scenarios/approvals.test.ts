@@ -174,6 +174,7 @@ test("who has the role answers in the chat that was asked, with the code; nobody
   const byMember = await host.ask("family", `/approve ${asked.code}`);
   const elsewhere = await host.ask("other", `/approve ${asked.code}`, bob);
   const guessed = await host.ask("family", "/approve AAAAAA", bob);
+  const status = await host.ask("family", "/status");
   const unclear = await host.ask("family", `/approve ${asked.code} forever`, bob);
   const forwarded = { ...bob, id: "f", group: "family", text: `/approve ${asked.code}`, forwarded: true };
   expect((await host.post(forwarded)).status).toBe(202);
@@ -183,6 +184,7 @@ test("who has the role answers in the chat that was asked, with the code; nobody
   const again = await host.ask("family", `/deny ${asked.code} no`, bob);
 
   expect(asked.text).toContain(`Answer (admin or higher): /approve ${asked.code}`);
+  expect(status.text).toContain(`Waits for people to answer ${asked.code}.`);
   expect(byMember.text).toContain("is for admins to answer");
   expect([elsewhere.text, guessed.text]).toEqual(
     Array(2).fill("There is no such code here. Write: /approve CODE [once|session|day|always]"),

@@ -18,7 +18,7 @@ import type { EventData, Publish } from "../../src/events/event.ts";
 import { startControlServer } from "../../src/control/server.ts";
 import type { LoginEvent } from "../../src/channels/channel.ts";
 import { systemClock } from "../../src/lib/time/clock.ts";
-import { CodeTries } from "../../src/intake/chats/code-tries.ts";
+import { CodeTries } from "../../src/people/code-tries.ts";
 import { createPeopleView } from "../../src/wiring/people.ts";
 import { createAdmissions } from "../../src/intake/chats/admissions.ts";
 import { openGroupRegistry } from "../../src/intake/chats/group-registry.ts";
@@ -138,9 +138,11 @@ export async function startControlledHost(home: string): Promise<ControlledHost>
     approvalDesk: new ApprovalDesk({
       store: store.approvals,
       wake: () => Promise.resolve(),
+      carryOut: () => Promise.reject(new Error("nothing is proposed here")),
       deliver: () => outbox.wake(),
       publish: () => Promise.resolve(),
       clock: systemClock,
+      forwardClock: systemClock,
       logger: pino({ level: "silent" }),
     }),
     engine: () => Promise.resolve({ ok: true, detail: "docker 99" }),

@@ -1,7 +1,7 @@
 import { Option } from "commander";
 import type { Command } from "commander";
 
-import { wholeInput } from "../../approvals/card.ts";
+import { wholeCall, wholeInput } from "../../approvals/card.ts";
 import { type ApprovalScope, approvalScopes } from "../../domain/approval.ts";
 import { ownCommand } from "../../lib/process/own-command.ts";
 import { shorten } from "../../lib/text/visible.ts";
@@ -78,8 +78,11 @@ function addShowCommand(approvals: Command, context: CommandContext): void {
         ["used (UTC)", usedAt && formatTime(usedAt)],
         ["tool", approval.tool],
         ["sha256", approval.sha256],
+        ["outcome", approval.outcome],
       ]);
-      output.line(wholeInput(JSON.stringify(approval.input)));
+      const { diff } = approval;
+      const change = diff === undefined ? undefined : { diff, base: "" };
+      output.line(wholeCall({ input: JSON.stringify(approval.input), change }));
     },
   );
 }

@@ -127,6 +127,17 @@ export class HostileFolder implements AsyncDisposable {
     }
   }
 
+  /** Moves one of our own files here, over whatever has the name. False where that is a folder; otherwise it throws. */
+  async putOver(path: string, name: string): Promise<boolean> {
+    try {
+      renameSync(path, this.#entry(name));
+      return true;
+    } catch (error) {
+      if (errorCode(error) === "EISDIR") return false;
+      throw error;
+    }
+  }
+
   /** Reads a regular file with one link. Never rejects, never blocks on what is not a file. */
   async readFile(name: string | Buffer, options: HostileReadOptions): Promise<HostileReading> {
     if (!isEntryName(name)) return { ok: false, reason: "bad-name" };

@@ -3,9 +3,12 @@ import { existsSync, readFileSync } from "node:fs";
 import { chmod, mkdir, open, readdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 
+import { AppError } from "../../lib/app-error.ts";
 import type { HostileFolder } from "../../lib/files/open-hostile-file.ts";
 
 const draftEnd = ".new";
+/** Of a change that was allowed and is not in its place yet: it outlives the host. */
+const stagedEnd = ".staged";
 const readableByAll = 0o644;
 
 /**
@@ -53,6 +56,28 @@ export class FileCopies {
     } finally {
       await rm(draft, { force: true });
     }
+  }
+
+  /** Keeps a new content for `placeStaged`, also over restarts. */
+  async stage(key: string, bytes: Uint8Array): Promise<void> {
+    await rename(await this.#draft(bytes), this.pathOf(`${key}${stagedEnd}`));
+  }
+
+  /** Forgets it. */
+  async unstage(key: string): Promise<void> {
+    await this.remove(`${key}${stagedEnd}`);
+  }
+
+  /** Puts the staged file in the place of whatever has this name in somebody else's folder. False when it is there already. */
+  async placeStaged(key: string, folder: HostileFolder, name: string): Promise<boolean> {
+    const path = this.pathOf(`${key}${stagedEnd}`);
+    if (!existsSync(path)) return false;
+    if (!(await folder.putOver(path, name))) {
+      // A folder has the place.
+      await folder.moveTo(name, folder, `${name}.moved-${randomUUID()}`);
+      if (!(await folder.putOver(path, name))) throw new AppError("conflict", `${name} cannot be put in its place.`);
+    }
+    return true;
   }
 
   /** A complete file that is on the disk. */

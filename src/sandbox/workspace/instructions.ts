@@ -6,12 +6,13 @@ import type { Logger } from "pino";
 import type { InstructionsState } from "../../domain/group.ts";
 import { instructionsFile } from "../../domain/protected-file.ts";
 import type { InstructionText, ProtectedFile, ProtectedFileName } from "../../domain/protected-file.ts";
+import type { Actor } from "../../domain/actor.ts";
 import type { Publish } from "../../events/event.ts";
 import type { Clock } from "../../lib/time/clock.ts";
 import type { HostileRefusal } from "../../lib/files/open-hostile-file.ts";
 import type { Store } from "../../stores/store.ts";
 import { ProtectedFiles } from "./protected-files.ts";
-import type { RefusedChange } from "./protected-files.ts";
+import type { InstructionsChange, RefusedChange } from "./protected-files.ts";
 import { ownCommand } from "../../lib/process/own-command.ts";
 
 interface InstructionsOptions {
@@ -75,6 +76,48 @@ export class Instructions {
     }
     const said = [...texts].map(([file, text]) => ({ file, text }));
     return said.filter(({ text }) => text.trim() !== "");
+  }
+
+  /** The AGENTS.md that is in use, with the SHA-256 of its bytes. */
+  async current(group: string): Promise<{ readonly text: string; readonly sha256: string }> {
+    const file = (await this.#files.settle(group)).find(({ name }) => name === instructionsFile);
+    return { text: decode(file?.bytes), sha256: file?.sha256 ?? digest("") };
+  }
+
+  /** Puts a new AGENTS.md in the place of the one in use, once people have allowed it; `changed`: it is not a change of that one. */
+  async replace(
+    group: string,
+    {
+      content,
+      actor,
+      begin,
+      ...change
+    }: Omit<InstructionsChange, "bytes" | "begin"> & {
+      readonly content: string;
+      readonly actor: Actor;
+      readonly begin: () => Promise<void>;
+    },
+  ): Promise<"written" | "changed"> {
+    const { store, publish, clock } = this.#options;
+    const bytes = Buffer.from(content);
+    const after = { bytes: bytes.length, sha256: digest(content) };
+    const outcome = await this.#files.replace(group, {
+      ...change,
+      bytes,
+      begin: async (inUse) => {
+        const before = { bytes: inUse.length, sha256: digest(decode(inUse)) };
+        await publish({
+          type: "instructions.changed",
+          group,
+          actor,
+          data: { file: instructionsFile, ...after, before },
+        });
+        await begin();
+      },
+    });
+    if (outcome === "written")
+      await store.noteInstructions(group, instructionsFile, { ...after, changedAt: clock.now() });
+    return outcome;
   }
 
   /** Files that are gone say nothing any more. */

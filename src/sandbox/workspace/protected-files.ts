@@ -45,6 +45,18 @@ interface Look {
   readonly files: readonly SettledFile[];
 }
 
+/** New instructions for a group. */
+export interface InstructionsChange {
+  /** Names it where it is kept until it is in its place. */
+  readonly code: string;
+  readonly bytes: Buffer;
+  /** SHA-256 of the instructions that it is a change of. */
+  readonly base: string;
+  readonly isBegun: boolean;
+  /** Called before anything is changed; gets what is in use. */
+  readonly begin: (inUse: Buffer) => Promise<void>;
+}
+
 const maxBytes = 256 * 1024;
 
 /** A file changed twice within the clock's resolution looks the same after both; so only files older than this are known by their times. */
@@ -88,6 +100,39 @@ export class ProtectedFiles {
     const look = before.catch(() => undefined).then(() => this.#look(group));
     this.#looks.set(group, look);
     return look;
+  }
+
+  /**
+   * Puts new instructions in the place of those in use; `changed`: those are not what they are a change of. With `isBegun` it
+   * finishes what was begun before: what the operator has made of the file since then stays.
+   */
+  async replace(group: string, change: InstructionsChange): Promise<"written" | "changed"> {
+    const before = this.#looks.get(group) ?? this.#copiesOf(group).tidy();
+    const work = before.catch(() => undefined).then(() => this.#replace(group, change));
+    this.#looks.set(group, work);
+    return work;
+  }
+
+  async #replace(group: string, change: InstructionsChange): Promise<"written" | "changed"> {
+    const { code, bytes, base, isBegun, begin } = change;
+    this.#lastLooks.delete(group);
+    await using folder = await HostileFolder.open(join(this.#options.groups, group));
+    const copies = this.#copiesOf(group);
+    if (!isBegun) {
+      const inUse = (await this.#settleOne({ group, folder, copies }, instructionsFile)) ?? Buffer.alloc(0);
+      if (digest(inUse) !== base) {
+        await copies.unstage(code);
+        return "changed";
+      }
+      await copies.stage(code, bytes);
+      await begin(inUse);
+    }
+    const isPlaced = await copies.placeStaged(code, folder, instructionsFile);
+    // Of a file that was put there in an earlier life of the host and that an agent has replaced since, the copy is what counts.
+    const refuse = (stats: Stats): HostileRefusal | undefined => this.#distrust(stats);
+    const isUsed = !isPlaced && (await folder.readFile(instructionsFile, { maxBytes, refuse })).ok;
+    if (!isUsed) await copies.write(instructionsFile, bytes);
+    return "written";
   }
 
   /** This is asked for each call of the model, so the files are opened only when one of them has changed. */

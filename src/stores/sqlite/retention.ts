@@ -101,6 +101,25 @@ export class SqliteRetention implements RetentionStore {
     });
   }
 
+  approvals(before: number, limit: number): Promise<number> {
+    return this.#database.writeSoon(async (transaction) => {
+      const removals = [
+        sql`delete from approvals where code in (
+          select approvals.code from approvals join turns on turns.id = approvals.turn
+          where approvals.state <> 'open' and approvals.recorded = 1 and approvals.decided_at < ${before}
+            and turns.state <> 'running' limit ${limit})`,
+        sql`delete from grants where id in (
+          select grants.id from grants left join sessions on sessions.id = grants.session
+          where grants.scope <> 'always' and grants.at < ${before} and (
+            grants.expires_at < ${before} or grants.revoked_at < ${before}
+            or (grants.scope = 'session' and sessions.conversation is not grants.conversation)) limit ${limit})`,
+      ];
+      let removed = 0n;
+      for (const removal of removals) removed += (await removal.execute(transaction)).numAffectedRows ?? 0n;
+      return Number(removed);
+    });
+  }
+
   strangers(before: number, limit: number): Promise<number> {
     return this.#database.writeSoon(async (transaction) => {
       const { numAffectedRows = 0n } = await sql`

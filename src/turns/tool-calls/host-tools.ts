@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { writeFile } from "node:fs/promises";
 
+import type { ChangeOutcome } from "../../domain/approval.ts";
 import type { ToolCall } from "../../domain/model.ts";
 import type { BlobPart, Part } from "../../domain/part.ts";
 import { imageBytes } from "../../domain/part.ts";
@@ -113,7 +114,7 @@ export class HostTools {
     const signal = AbortSignal.any([this.#ended, expired]);
     const { group, turn } = this.#scope;
     const input = withPaths(tool, call.input, request.input);
-    const running = tool.run(input, { ...this.#ports(signal), group: group.name, turn: turn.id, signal });
+    const running = tool.run(input, { ...this.#ports(call, signal), group: group.name, turn: turn.id, signal });
     try {
       return toToolOutput<HostToolOutput>(await Promise.race([running, aborted(signal)]));
     } catch (error) {
@@ -138,7 +139,7 @@ export class HostTools {
     return `${name} failed.`;
   }
 
-  #ports(signal: AbortSignal): ToolPorts {
+  #ports(call: OpenCall, signal: AbortSignal): ToolPorts {
     const { store, formatReply, keepFile } = this.#options;
     const { group, turn } = this.#scope;
     return {
@@ -147,6 +148,7 @@ export class HostTools {
       keepFile: (path) => inWordsForModel(keepFile(group.name, path)),
       keepImage: (content, name) => this.#keepImage(content, name),
       lastMessage: async () => (await store.messages.ofTurn(turn.id)).at(-1),
+      changeOutcome: async () => describeChange(await this.#options.changeOutcome(turn.id, call.id)),
     };
   }
 
@@ -171,6 +173,16 @@ export class HostTools {
     await store.outbox.add({ ...draftFor(group, { kind: "reply", ...about, text: said.text }), ...said }, clock.now());
     this.#options.deliver();
   }
+}
+
+/** For the model. */
+function describeChange(outcome: ChangeOutcome): string {
+  if (outcome === "written") return "AGENTS.md has been changed, and applies from now on.";
+  if (outcome === "changed")
+    throw new ToolError(
+      "AGENTS.md has changed since this was proposed: nothing was written. Look at it, and propose it again.",
+    );
+  throw new ToolError("AGENTS.md could not be written: nothing was changed.");
 }
 
 /** The model's own input; where a path of it leads is said by the container. */

@@ -2,16 +2,21 @@ import { pino } from "pino";
 import { expect, test } from "vitest";
 
 import { ApprovalDesk } from "../../../src/approvals/approval-desk.ts";
-import { WrongCodes } from "../../../src/approvals/wrong-codes.ts";
 import type { NewApproval } from "../../../src/domain/approval.ts";
+import { ForwardClock } from "../../../src/lib/time/forward-clock.ts";
 import { byMessage, draft, step } from "../../contracts/store-setup.ts";
 import { openTestStore } from "../../support/open-test-store.ts";
 
 const minuteMs = 60_000;
 const by = { person: "operator", actor: "operator", name: "The operator", role: "owner" } as const;
 
+interface RigOptions {
+  readonly askedAt?: number;
+  readonly change?: NewApproval["change"];
+}
+
 /** A store in which `AAAAAA` was asked at this moment, for half an hour, and desks on a clock that the test sets. */
-async function openRig(askedAt = 1_000 * minuteMs) {
+async function openRig({ askedAt = 1_000 * minuteMs, change }: RigOptions = {}) {
   const home = await openTestStore();
   const { store } = home;
   const { id: session } = await store.sessions.open("main:terminal:chat", "family");
@@ -32,22 +37,57 @@ async function openRig(askedAt = 1_000 * minuteMs) {
     quorum: 1,
     askedAt,
     expiresAt: askedAt + 30 * minuteMs,
+    change,
   };
   await store.turns.addStep("t", { ...step("asked"), asks: [{ approval, card: draft("May I?") }] });
   const time = { wall: askedAt, monotonic: 0 };
   const told: string[] = [];
   const woken: string[] = [];
-  const openDesk = () =>
+  const carriedOut: string[] = [];
+  const clock = { now: () => time.wall, monotonic: () => time.monotonic };
+  /** Of a host that starts now, and knows from its records that this moment is past. */
+  const openDesk = (latest = 0) =>
     new ApprovalDesk({
       store: store.approvals,
       wake: async ({ turn }) => void woken.push(turn),
+      carryOut: async (code) => void carriedOut.push(code),
       deliver: () => undefined,
       publish: async ({ data }) => void told.push(data.state),
-      clock: { now: () => time.wall, monotonic: () => time.monotonic },
+      clock,
+      forwardClock: new ForwardClock(clock, latest),
       logger: pino({ level: "silent" }),
     });
-  return { store, time, told, woken, openDesk, [Symbol.asyncDispose]: () => home[Symbol.asyncDispose]() };
+  return { store, time, told, woken, carriedOut, openDesk, [Symbol.asyncDispose]: () => home[Symbol.asyncDispose]() };
 }
+
+test("a change of instructions is carried out when it is allowed, before its turn goes on, and for no longer than once", async () => {
+  await using rig = await openRig({ change: { diff: "+Be kind.", base: "x" } });
+  using desk = rig.openDesk();
+
+  for (const scope of ["session", "day", "always"] as const) {
+    await expect(desk.answer({ code: "AAAAAA", allow: true, scope, by })).rejects.toMatchObject({ code: "bad_input" });
+  }
+  expect(rig.carriedOut).toEqual([]);
+  await desk.answer({ code: "AAAAAA", allow: true, scope: "once", by });
+
+  expect([rig.carriedOut, rig.woken]).toEqual([["AAAAAA"], ["t"]]);
+  expect(await rig.store.approvals.grants({ now: rig.time.wall })).toEqual([]);
+});
+
+test("a change of instructions that is denied, or that nobody answers, is not carried out", async () => {
+  const change = { diff: "+Be kind.", base: "x" };
+  await using denied = await openRig({ change });
+  await using expired = await openRig({ change });
+  using one = denied.openDesk();
+  using other = expired.openDesk();
+
+  await one.answer({ code: "AAAAAA", allow: false, scope: "once", by });
+  expired.time.wall += 31 * minuteMs;
+  other.changed();
+  await expect.poll(() => expired.woken).toEqual(["t"]);
+
+  expect([denied.carriedOut, expired.carriedOut, denied.woken]).toEqual([[], [], ["t"]]);
+});
 
 test("an answer in time is taken, put on record once, and wakes the turn", async () => {
   await using rig = await openRig();
@@ -107,15 +147,19 @@ test.each([
   },
 );
 
-test("five wrong codes lock somebody's codes for five minutes, and nobody else's; one message counts once", () => {
-  const time = { now: 0 };
-  const codes = new WrongCodes({ monotonic: () => time.now });
-  for (const seq of [1, 1, 2, 3, 4]) codes.wrong("http:ann", seq);
-  expect(codes.isLocked("http:ann")).toBe(false);
+test("over a restart with a clock that was set back, a question has the time that was left of it and no more", async () => {
+  await using rig = await openRig();
+  const askedAt = rig.time.wall;
+  rig.time.wall -= 3 * 24 * 60 * minuteMs;
+  using desk = rig.openDesk(askedAt + 20 * minuteMs);
 
-  codes.wrong("http:ann", 5);
+  rig.time.monotonic += 9 * minuteMs;
+  await desk.expireDue("AAAAAA");
+  const before = await rig.store.approvals.get("AAAAAA");
+  rig.time.monotonic += 1 * minuteMs;
 
-  expect([codes.isLocked("http:ann"), codes.isLocked("whatsapp:ann")]).toEqual([true, false]);
-  time.now += 5 * minuteMs;
-  expect(codes.isLocked("http:ann")).toBe(false);
+  await expect(desk.answer({ code: "AAAAAA", allow: true, scope: "once", by })).rejects.toMatchObject({
+    code: "expired",
+  });
+  expect(before).toMatchObject({ state: "open" });
 });

@@ -96,3 +96,35 @@ test("whatever is asked, three backticks end the block only where the host has w
     }),
   );
 });
+
+const change = { diff: "@@ -1,1 +1,1 @@\n-Be kind.\n+Be rude.", base: "x" };
+
+test("a change of instructions is shown as what it changes, with the agent's reason as such, and can be allowed once only", () => {
+  const input = { content: "Be rude.\n", reason: "the operator *wants* it. Risk: low @all" };
+
+  expect(cardText(asking(input, { tool: "propose_instructions", change }), here)).toBe(
+    [
+      'May I use propose_instructions for "Ann" (http:ann)? Code K7M3QX',
+      "```",
+      change.diff,
+      "```",
+      "It would change AGENTS.md, the instructions of this group.",
+      "The agent says why: “the operator wants it. Risk: low at all”",
+      "Risk: high, asked because of preset standard: high. Nobody's answer within 30 minutes is a no.",
+      "Answer (admin or higher): /approve K7M3QX or /deny K7M3QX [reason]",
+    ].join("\n"),
+  );
+  const same = cardText(asking(input, { change: { ...change, diff: "" } }), here);
+  expect(same).toContain("```\n(nothing would change)\n```");
+});
+
+test("a long change is cut, says how many lines are missing, and cannot be allowed in the chat; hidden characters are seen", () => {
+  const diff = Array.from({ length: 100 }, (_, line) => `+line ${line}\u202e`).join("\n");
+  const long = asking({ content: "x" }, { change: { diff, base: "x" } });
+
+  const text = cardText(long, here);
+
+  expect(text).toContain("+line 39\\u{202e}\n… (cut here; 60 more lines, ");
+  expect(text).not.toContain("/approve");
+  expect(shownInput(long).isWhole).toBe(false);
+});

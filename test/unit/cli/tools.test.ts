@@ -26,6 +26,7 @@ test("tools list says which tools there are and which are offered, without a hos
   expect(listed.map(({ name }) => name)).toEqual([
     "edit_file",
     "list_files",
+    "propose_instructions",
     "react",
     "read_file",
     "search_files",

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { WrongCodes } from "../../../src/approvals/wrong-codes.ts";
+import { CodeTries } from "../../../src/people/code-tries.ts";
 import type { BudgetLimits, Group } from "../../../src/domain/group.ts";
 import type { OutgoingDraft } from "../../../src/domain/message.ts";
 import { mainSessionKey } from "../../../src/domain/session.ts";
@@ -42,7 +42,7 @@ async function openRig(): Promise<Rig> {
       answer: async () => ({ text: "" }),
       isRequest: async () => true,
       approvalOf: async () => undefined,
-      wrongCodes: new WrongCodes(systemClock),
+      codeTries: new CodeTries(store.requests, () => systemClock.now()),
       describe: async () => "",
       usageSums: (...query) => store.usage.sums(...query),
       budgetsOf: () => ({ group: budget(0.5), total: budget(5) }),

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { WrongCodes } from "../../../src/approvals/wrong-codes.ts";
+import { CodeTries } from "../../../src/people/code-tries.ts";
 import { createChatCommands } from "../../../src/commands/chat-commands.ts";
 import type { Role } from "../../../src/domain/role.ts";
 import { systemClock } from "../../../src/lib/time/clock.ts";
@@ -33,7 +33,7 @@ async function openRig({ main = false } = {}) {
       answer: async () => ({ text: "answered" }),
       isRequest: async () => true,
       approvalOf: async () => undefined,
-      wrongCodes: new WrongCodes(systemClock),
+      codeTries: new CodeTries(store.requests, () => systemClock.now()),
       describe: async () => "idle",
       usageSums: async () => [],
       budgetsOf: () => ({ group: noLimit, total: noLimit }),

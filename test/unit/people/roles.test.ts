@@ -19,7 +19,7 @@ function rolesOf({ people = [], members }: Said = {}) {
   });
 }
 
-const saidBy = (id: string) => ({ channel: "http", sender: { id, name: "An admin" } });
+const whoIs = (id: string) => ({ channel: "http", id });
 const plain = { name: "family", main: false };
 const main = { name: "main", main: true };
 const ann = (role?: Role): Person => ({ name: "ann", ids: ["http:ann", "whatsapp:1@lid"], role });
@@ -94,7 +94,7 @@ describe("the role of those who asked in a turn", () => {
     [["zoe", "eve", "ben"], "guest"],
     [[], "member"],
   ] as const)("of %j is %s", ([ids, expected]) => {
-    expect(askerRole(roleOf, plain, { messages: ids.map(saidBy) })).toBe(expected);
+    expect(askerRole(roleOf, plain, { senders: ids.map(whoIs) })).toBe(expected);
   });
 
   test.for([
@@ -104,15 +104,15 @@ describe("the role of those who asked in a turn", () => {
     [{ requester: undefined, origin: "owner" }, "owner"],
     [{ requester: undefined, origin: "web" }, "member"],
   ] as const)("of work %j is %s", ([work, expected]) => {
-    expect(askerRole(roleOf, plain, { messages: [], work })).toBe(expected);
+    expect(askerRole(roleOf, plain, { senders: [], work })).toBe(expected);
   });
 
   test("nobody raises it by speaking along", () => {
     const ids = fc.array(fc.constantFrom("ben", "zoe", "eve"), { minLength: 1 });
     fc.assert(
       fc.property(ids, fc.constantFrom("ben", "zoe", "eve"), (before, more) => {
-        const one = askerRole(roleOf, plain, { messages: before.map(saidBy) });
-        expect(isAtLeast(one, askerRole(roleOf, plain, { messages: [...before, more].map(saidBy) }))).toBe(true);
+        const one = askerRole(roleOf, plain, { senders: before.map(whoIs) });
+        expect(isAtLeast(one, askerRole(roleOf, plain, { senders: [...before, more].map(whoIs) }))).toBe(true);
       }),
     );
   });

@@ -30,6 +30,7 @@ test("tools are offered sorted by name, wherever they come from", () => {
 
 test("a tool that is denied whatever it is called with is not offered", () => {
   expect(namesFor({ policy: { rules: [{ name: "reading", tools: ["read_file"], action: "allow" }] } })).toEqual([
+    "propose_instructions",
     "read_file",
   ]);
 });
@@ -76,6 +77,7 @@ test("a tool gets what it says it needs, and nothing else", async () => {
     keepFile: async () => Promise.reject(new Error("not asked for")),
     keepImage: async () => Promise.reject(new Error("not asked for")),
     lastMessage: async () => undefined,
+    changeOutcome: async () => Promise.reject(new Error("not asked for")),
   };
 
   await tool.run({}, { ...ports, group: "family", turn: "t", signal: AbortSignal.abort() });

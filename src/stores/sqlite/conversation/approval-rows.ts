@@ -34,6 +34,7 @@ export async function insertApprovals(
     asks,
   }: { readonly turn: Row<"turns">; readonly step: number; readonly asks: NonNullable<NewStep["asks"]> },
 ): Promise<void> {
+  if (asks.length > 0) await transaction.updateTable("turns").set({ asked: 1 }).where("id", "=", turn.id).execute();
   for (const [position, { approval, card }] of asks.entries()) {
     const { seq } = await insertOutgoing(transaction, card, approval.askedAt);
     await transaction
@@ -63,6 +64,8 @@ export async function insertApprovals(
         expires_at: approval.expiresAt,
         state: "open",
         card: seq,
+        diff: approval.change?.diff ?? null,
+        base: approval.change?.base ?? null,
       })
       .execute();
   }
@@ -101,7 +104,7 @@ export async function answerApproval(transaction: Transaction<Tables>, answer: A
     await settle(transaction, found, { answer, state: "denied" });
     return { outcome: "denied", approval: await approvalOf(transaction, answer.code) };
   }
-  const { scope, isEnough } = await vote(transaction, found, answer);
+  const { scope, isEnough } = await vote(transaction, found, found.change ? { ...answer, scope: "once" } : answer);
   if (!isEnough) return { outcome: "counted", approval: await approvalOf(transaction, answer.code) };
   await settle(transaction, found, { answer, state: "allowed", scope });
   if (scope !== "once") await insertGrant(transaction, found, { answer, scope });
@@ -241,5 +244,7 @@ export function toApproval(row: Row<"approvals"> & { readonly votes: number }): 
     reason: row.reason ?? undefined,
     votes: row.votes,
     releasedAt: row.released_at ?? undefined,
+    change: row.diff === null || row.base === null ? undefined : { diff: row.diff, base: row.base },
+    outcome: row.outcome ?? undefined,
   };
 }

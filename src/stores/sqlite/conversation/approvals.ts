@@ -1,6 +1,6 @@
 import { sql } from "kysely";
 
-import type { Answered, Approval, ApprovalAnswer, Grant } from "../../../domain/approval.ts";
+import type { Answered, Approval, ApprovalAnswer, ChangeOutcome, Grant } from "../../../domain/approval.ts";
 import type { Lease } from "../../../domain/lease.ts";
 import type { OutgoingDraft } from "../../../domain/message.ts";
 import { clockSlackMs } from "../../../lib/time/clock.ts";
@@ -117,6 +117,13 @@ export class SqliteApprovals implements ApprovalStore {
       if (told.length === 0) return false;
       for (const draft of outgoing) await insertOutgoing(transaction, draft, at);
       return true;
+    });
+  }
+
+  async noteOutcome(code: string, outcome: ChangeOutcome, said: readonly OutgoingDraft[], at: number): Promise<void> {
+    await this.#database.write(async (transaction) => {
+      await transaction.updateTable("approvals").set({ outcome }).where("code", "=", code).execute();
+      for (const draft of said) await insertOutgoing(transaction, draft, at);
     });
   }
 

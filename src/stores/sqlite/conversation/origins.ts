@@ -3,7 +3,7 @@ import { type Kysely, sql, type Transaction } from "kysely";
 import { sortOrigins } from "../../../domain/origin.ts";
 import type { Exposure, FolderOrigin, Origin } from "../../../domain/origin.ts";
 import { AppError } from "../../../lib/app-error.ts";
-import type { OriginStore } from "../../origin-store.ts";
+import type { OriginStore, TurnProvenance } from "../../origin-store.ts";
 import type { Database } from "../database.ts";
 import { parseOrigins } from "../schema/json-columns.ts";
 import type { Row, Tables } from "../schema/tables.ts";
@@ -19,12 +19,27 @@ export class SqliteOrigins implements OriginStore {
     this.#database = database;
   }
 
-  async ofTurn(turn: string): Promise<readonly Origin[]> {
+  async provenance(turn: string): Promise<TurnProvenance> {
     const row = await this.#database.read((kysely) =>
-      kysely.selectFrom("turns").select("origins").where("id", "=", turn).executeTakeFirst(),
+      kysely
+        .selectFrom("turns")
+        .select("origins")
+        .select([
+          sql<string>`(select json_group_array(json_object('channel', channel, 'id', sender_id))
+            from (select distinct channel, sender_id from messages where messages.turn = turns.id))`.as("senders"),
+          sql<string | null>`(select json_object('requester', requester, 'origin', origin)
+            from work where work.turn = turns.id order by seq limit 1)`.as("work"),
+        ])
+        .where("id", "=", turn)
+        .executeTakeFirst(),
     );
     if (!row) throw new AppError("not_found", `There is no turn ${turn}.`);
-    return known(row.origins);
+    const work = row.work === null ? undefined : (JSON.parse(row.work) as { requester: string | null; origin: Origin });
+    return {
+      senders: JSON.parse(row.senders) as TurnProvenance["senders"],
+      work: work && { requester: work.requester ?? undefined, origin: work.origin },
+      origins: known(row.origins),
+    };
   }
 
   async ofFolder(group: string): Promise<readonly FolderOrigin[]> {

@@ -39,6 +39,13 @@ export class SqliteSessions implements SessionStore {
     return row && toSession(row);
   }
 
+  async get(id: string): Promise<Session | undefined> {
+    const row = await this.#database.read((kysely) =>
+      kysely.selectFrom("sessions").selectAll().where("id", "=", id).executeTakeFirst(),
+    );
+    return row && toSession(row);
+  }
+
   async list(): Promise<Session[]> {
     const rows = await this.#database.read((kysely) =>
       kysely.selectFrom("sessions").selectAll().orderBy("key").execute(),

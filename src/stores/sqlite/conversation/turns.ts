@@ -280,7 +280,7 @@ export async function finishTurn(
   });
   await settleMessages(transaction, { id });
   if (turn.cause !== "message") await settleWork(transaction, id);
-  await cancelApprovals(transaction, id, end.at);
+  if (turn.asked === 1) await cancelApprovals(transaction, id, end.at);
   const read = turn.origins === null ? undefined : parseOrigins(turn.origins);
   for (const work of end.work ?? []) await insertWork(transaction, { ...work, origins: read }, end.at);
   const outgoing = [];

@@ -1,7 +1,7 @@
 import type { Generated } from "kysely";
 
 import type { Actor } from "../../../domain/actor.ts";
-import type { Approval, ApprovalScope, ApprovalState, Grant } from "../../../domain/approval.ts";
+import type { Approval, ApprovalScope, ApprovalState, ChangeOutcome, Grant } from "../../../domain/approval.ts";
 import type { Role } from "../../../domain/role.ts";
 
 export interface ApprovalTable {
@@ -40,6 +40,9 @@ export interface ApprovalTable {
   readonly card: number;
   readonly told: Generated<number>;
   readonly recorded: Generated<number>;
+  readonly diff: string | null;
+  readonly base: string | null;
+  readonly outcome: ChangeOutcome | null;
 }
 
 export interface ApprovalVoteTable {

@@ -243,6 +243,16 @@ const instructionsByFile = [
 /* In which thread of its chat a message was said, or goes out. */
 const threads = [`alter table messages add column thread text`, `alter table outbox add column thread text`];
 
+/* What a call would change in a file of the operator's, of which bytes, and what became of it. Which turns have asked people: most have not, and end without a look at approvals. */
+const proposedChanges = [
+  `alter table approvals add column diff text`,
+  `alter table approvals add column base text`,
+  `alter table approvals add column outcome text
+     check (outcome in ('writing', 'written', 'changed', 'failed'))`,
+  `alter table turns add column asked integer not null default 0`,
+  `update turns set asked = 1 where id in (select turn from approvals)`,
+];
+
 /** Every migration by name; names sort in the order in which they run, and a name that was released is never changed. */
 export const migrations: Readonly<Record<string, Migration>> = {
   "0001-initial": { up: (database: Kysely<Tables>) => run(database, initialSchema) },
@@ -273,6 +283,7 @@ export const migrations: Readonly<Record<string, Migration>> = {
   "0030-group-settings-written": { up: (database: Kysely<Tables>) => run(database, groupSettingsWritten) },
   "0031-instructions-by-file": { up: (database: Kysely<Tables>) => run(database, instructionsByFile) },
   "0032-threads": { up: (database: Kysely<Tables>) => run(database, threads) },
+  "0034-proposed-changes": { up: (database: Kysely<Tables>) => run(database, proposedChanges) },
 };
 
 async function run(database: Kysely<Tables>, statements: readonly string[]): Promise<void> {

@@ -154,6 +154,8 @@ interface TurnTable {
   readonly cause: Cause;
   readonly reply_to: string;
   readonly origins: string | null;
+  /** It has put calls to people. */
+  readonly asked: Generated<number>;
 }
 
 interface FolderOriginTable {

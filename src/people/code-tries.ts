@@ -1,10 +1,13 @@
-import type { Store } from "../../stores/store.ts";
+import type { Store } from "../stores/store.ts";
 
 const lockMinutes = 5;
 const mostWrong = 5;
 const forgottenMs = 24 * 3_600_000;
 
-/** Wrong codes that were typed in a chat: after five of them none is taken there for five minutes, also over restarts. */
+/**
+ * Wrong codes that somebody typed, or that were typed in a chat: after five of them none is taken from there for five minutes, also over restarts
+ * and whatever becomes of the clock.
+ */
 export class CodeTries {
   readonly #store: Pick<Store["requests"], "tries" | "noteTry" | "forgetTries">;
   readonly #now: () => number;
@@ -15,12 +18,13 @@ export class CodeTries {
     this.#now = now;
   }
 
+  /** `place`: of whom or where they are counted. */
   async isLocked(place: string): Promise<boolean> {
     const tries = await this.#store.tries(place);
     return tries !== undefined && tries.wrong >= mostWrong && this.#now() < tries.at + lockMinutes * 60_000;
   }
 
-  /** Counts the code that was typed as this message, once. Is the chat locked by it? */
+  /** Counts the code that was typed as this message, once. Is the place locked by it? */
   async wrong(place: string, message: number): Promise<boolean> {
     const at = this.#now();
     const tries = await this.#store.tries(place);

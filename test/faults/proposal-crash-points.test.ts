@@ -1,0 +1,68 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+
+import { expect, test, vi } from "vitest";
+
+import { jsonLines } from "../support/crabpot.ts";
+import type { TestHost } from "../support/host.ts";
+import { startModelHost } from "../support/model-host.ts";
+import type { ModelScript } from "../support/model-servers/model-server.ts";
+
+/** What a change passes on its way from the answer to the file, and from there to the agent. */
+const points = [
+  "after:approvals.decide",
+  "before:record.approval-decided",
+  "before:record.instructions-changed",
+  "before:approvals.noteOutcome",
+  "after:approvals.noteOutcome",
+  "before:groups.noteInstructions#2",
+  "before:approvals.noteOutcome#2",
+  "after:approvals.noteOutcome#2",
+  "before:approvals.recorded",
+  "after:approvals.release",
+];
+
+const model: ModelScript = ({ toolOutputs }) =>
+  toolOutputs.length > 0
+    ? { text: `so: ${toolOutputs.at(-1)}` }
+    : { toolCalls: [{ name: "propose_instructions", input: { content: "Be brief.\n" } }] };
+
+async function openCode(host: TestHost): Promise<string | undefined> {
+  const [open] = jsonLines((await host.cli("approvals", "list", "--json")).stdout);
+  return open && String(open["code"]);
+}
+
+test("killed at each point from the answer to the file, the host writes what was allowed, all of it and once", async () => {
+  const groups = points.map((at, index) => ({ at, group: `group-${index}` }));
+  await using running = await startModelHost(model, {
+    groups: Object.fromEntries(groups.map(({ group }) => [group, {}])),
+    config: { sessions: { maxHot: 2 } },
+  });
+  const { host } = running;
+  await host.end("SIGTERM");
+  const missed: string[] = [];
+  const texts: string[] = [];
+
+  for (const { at, group } of groups) {
+    host.launch({ CRABPOT_CRASH_AT: at });
+    await host.isReadyWithin(60_000);
+    await host.say(group, "@crab do it");
+    await vi.waitUntil(() => openCode(host), { timeout: 60_000, interval: 100 });
+    await host.cli("approvals", "allow", (await openCode(host)) ?? "");
+    await vi.waitUntil(() => !host.isRunning, { timeout: 30_000, interval: 5 }).catch(() => missed.push(at));
+    await host.end("SIGKILL");
+    await host.boot();
+    const answers = async () =>
+      (await host.replies()).filter((reply) => reply.group === group && reply.text.startsWith("so: ")).length;
+    await expect.poll(answers, { timeout: 60_000, interval: 200 }).toBe(1);
+    texts.push(await readFile(join(host.home, "groups", group, "AGENTS.md"), "utf8"));
+    await host.end("SIGTERM");
+  }
+  await host.boot();
+  const asked = jsonLines((await host.cli("approvals", "list", "--all", "--json")).stdout);
+
+  expect(missed).toEqual([]);
+  expect(texts).toEqual(points.map(() => "Be brief.\n"));
+  expect(asked.map(({ outcome }) => outcome)).toEqual(points.map(() => "written"));
+  expect(await host.cli("audit", "verify")).toMatchObject({ code: 0 });
+}, 600_000);
