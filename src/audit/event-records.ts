@@ -32,6 +32,8 @@ export const auditRecords: { readonly [Type in EventType]: Audited<Type> } = {
   "operation.ended": "control-request",
   "http.refused": "http-refused",
   "message.received": "message-in",
+  "webhook.received": "webhook-in",
+  "webhook.refused": "webhook-refused",
   "access.refused": "access-refused",
   "command.given": "command",
   "intake.stopped": "intake-stopped",

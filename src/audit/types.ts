@@ -15,6 +15,8 @@ export type AuditType =
   // What people said and what became of it.
   | "message-in"
   | "command"
+  | "webhook-in"
+  | "webhook-refused"
   | "access-refused"
   | "pairing-request"
   | "person-paired"

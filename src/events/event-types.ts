@@ -18,6 +18,8 @@ export const eventTypes = {
   "operation.ended": "how a change that the operator asked for ended",
   "http.refused": "a request over HTTP was refused",
   "message.received": "a message of a group is stored, and what was decided about it",
+  "webhook.received": "a signed call of a webhook is stored, or was before",
+  "webhook.refused": "a call of a webhook was refused",
   "access.refused": "somebody wanted what they may not",
   "command.given": "a chat command, before it is carried out",
   "intake.stopped": "messages are no longer accepted",

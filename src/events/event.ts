@@ -90,6 +90,16 @@ export interface EventData {
     readonly attachments: number;
     readonly held?: string | undefined;
   };
+  /** `delivery` is the number that its sender gave it, `work` what it has caused. */
+  "webhook.received": {
+    readonly hook: string;
+    readonly work: string;
+    readonly delivery: string | undefined;
+    readonly bytes: number;
+    readonly duplicate: boolean;
+  };
+  /** `reason` in one word; `untold` ones of the same kind came before it. */
+  "webhook.refused": { readonly hook: string; readonly reason: string; readonly untold: number };
   /** What somebody wanted is not done; `rule` says why: a setting, or the role that a command needs. */
   "access.refused": {
     readonly rule: string;

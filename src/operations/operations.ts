@@ -14,6 +14,7 @@ import type { Action, Risk } from "../domain/policy.ts";
 import type { Role } from "../domain/role.ts";
 import type { Turn, TurnState, TurnTimes } from "../domain/turn.ts";
 import type { UsageBy, UsageSum } from "../domain/usage.ts";
+import type { Webhook } from "../domain/webhook.ts";
 import type { Work, WorkState } from "../domain/work.ts";
 import type { ApprovalView, GrantView } from "./approval-view.ts";
 
@@ -247,6 +248,23 @@ export interface NewOperatorWork {
   readonly silent: boolean;
 }
 
+/** A webhook as it is configured, without its secret. */
+export interface WebhookView extends Omit<Webhook, "secret"> {
+  /** Where it can be called from this machine; undefined: the gateway does not listen. */
+  readonly url: string | undefined;
+}
+
+/** What came of a call that the host has sent to itself. */
+export interface WebhookTest {
+  readonly hook: string;
+  readonly status: number;
+  /** Of the work. */
+  readonly id: string | undefined;
+  readonly duplicate: boolean | undefined;
+  /** Why it was refused. */
+  readonly error: string | undefined;
+}
+
 /** Work, its text shortened. */
 export type WorkView = Work;
 
@@ -342,6 +360,10 @@ export interface Operations {
   addWork(work: NewOperatorWork): Promise<WorkView>;
   /** Gives up work that no turn has taken. Returns its id. */
   dropWork(id: string): Promise<string>;
+  /** By name. */
+  listWebhooks(): Promise<readonly WebhookView[]>;
+  /** Calls a webhook with this body, signed, as a program outside does. Rejects with `not_found`, or `conflict` where the gateway does not listen. */
+  testWebhook(name: string, body: string): Promise<WebhookTest>;
   /** Calls that people are asked about, with `all` also decided ones, newest first; then what was allowed for longer. */
   listApprovals(filter: {
     readonly group?: string | undefined;

@@ -8,12 +8,12 @@ import type { RoleOf } from "./roles.ts";
 /** What a turn was begun for: the messages that it answers, or work that has another cause. */
 export interface Asked {
   readonly messages: readonly Pick<StoredMessage, "channel" | "sender">[];
-  readonly work?: Pick<Work, "requester" | "origin"> | undefined;
+  readonly work?: Pick<Work, "requester" | "origin" | "role"> | undefined;
 }
 
 /**
  * Whose rights a turn has: the least role among those who asked in it, so that nobody gets more by speaking along with
- * others. Of work that no message caused, the role of whoever made it. Where nobody is known, `member`.
+ * others. Of work that no message caused, the role that it has itself, or that of whoever made it. Where nobody is known, `member`.
  */
 export function askerRole(roleOf: RoleOf, group: Pick<Group, "name" | "main">, { messages, work }: Asked): Role {
   const asking = messages.map(({ channel, sender }) => roleOf(group, { channel, id: sender.id }));
@@ -24,8 +24,9 @@ export function askerRole(roleOf: RoleOf, group: Pick<Group, "name" | "main">, {
 function makerRole(
   roleOf: RoleOf,
   group: Pick<Group, "name" | "main">,
-  { requester, origin }: NonNullable<Asked["work"]>,
+  { requester, origin, role: most }: NonNullable<Asked["work"]>,
 ): Role {
+  if (most !== undefined) return most;
   if (requester !== undefined) {
     const who = parseMemberKey(requester);
     return who ? roleOf(group, who) : "guest";

@@ -144,6 +144,7 @@ const work: Record<keyof Store["work"], true> = {
   ofTurn: true,
   requeue: true,
   drop: true,
+  dueCount: true,
 };
 const approvals: Record<keyof Store["approvals"], true> = {
   get: true,

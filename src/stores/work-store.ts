@@ -6,10 +6,22 @@ export interface DueSession {
   readonly group: string;
 }
 
+/** Where work is, once it was given to the store. */
+export interface AddedWork {
+  readonly seq: number;
+  readonly id: string;
+  readonly duplicate: boolean;
+}
+
 /** Work that is not a waiting message, each stored once under its id and its `dedupe`. Turns take and settle it: see `TurnStore`. */
 export interface WorkStore {
-  /** Stores it; `duplicate`: work of this `dedupe` was there before, nothing was changed, `seq` is the old one's. */
-  add(work: NewWork, at: number): Promise<{ readonly seq: number; readonly duplicate: boolean }>;
+  /**
+   * Stores it; `duplicate`: work of this `dedupe` was there before, nothing was changed, `seq` and `id` are the old one's. With
+   * `uniqueForMs` the name may be used again when work of it is that old, and is the new one's then.
+   */
+  add(work: NewWork, at: number, options?: { readonly uniqueForMs?: number | undefined }): Promise<AddedWork>;
+  /** How much work of this cause waits in a group. */
+  dueCount(group: string, cause: NewWork["cause"]): Promise<number>;
   get(id: string): Promise<Work | undefined>;
   /** Ids that begin with this text, in order, at most `limit`. */
   idsBeginningWith(prefix: string, limit: number): Promise<string[]>;

@@ -16,6 +16,7 @@ import { Outbox } from "../delivery/outbox.ts";
 import { createQuotes } from "../delivery/quotes.ts";
 import { createReplyFormats } from "../delivery/reply-redaction.ts";
 import type { ReplyFormats } from "../delivery/reply-redaction.ts";
+import type { WebhookIntake } from "../hooks/webhook-intake.ts";
 import type { Readiness } from "../http/health.ts";
 import { ChatBook } from "../intake/chats/chat-book.ts";
 import { IntakeGuard } from "../intake/limits/intake-guard.ts";
@@ -42,6 +43,7 @@ import { openOutgoingFiles } from "./files.ts";
 import { openFoundation } from "./foundation.ts";
 import type { FoundationOptions } from "./foundation.ts";
 import { openGroups } from "./groups.ts";
+import { createWebhooks } from "./hooks.ts";
 import { createIntake } from "./intake.ts";
 import { createInterventions } from "./interventions.ts";
 import { createAnswers } from "./onboarding.ts";
@@ -88,7 +90,7 @@ const outboxDrainMs = 5_000;
  */
 export async function startHost(options: HostOptions, signal?: AbortSignal): Promise<Host> {
   await using stack = new AsyncDisposableStack();
-  const served: Served = { groups: undefined, desk: undefined, settings: undefined };
+  const served: Served = { groups: undefined, desk: undefined, settings: undefined, webhooks: undefined };
   const base = await openBase(options, stack, served);
   const { context, guard, entrances, registry, engine } = base;
   signal?.throwIfAborted();
@@ -131,6 +133,7 @@ export async function startHost(options: HostOptions, signal?: AbortSignal): Pro
   await interventions.afterAbsence(groups);
   signal?.throwIfAborted();
   const shared = { groups, ...work, outbox, interventions, entrances };
+  served.webhooks = createWebhooks(context, { groups, guard, dueWork: work.dueWork });
   const accept = await createIntake(context, stack, { ...shared, admissions, guard, pace, progress });
   const changing = { ...shared, ...opened, containers, chats, tell };
   const { reloader, settings } = openSettings(context, stack, options, changing);
@@ -152,6 +155,7 @@ interface Served {
   groups: GroupRegistry | undefined;
   desk: ApprovalDesk | undefined;
   settings: Settings | undefined;
+  webhooks: WebhookIntake | undefined;
 }
 
 /** State, proof, and the way in, as far as it can be had before anything else. */
@@ -168,7 +172,9 @@ async function openBase(options: HostOptions, stack: AsyncDisposableStack, serve
   const engine = openEngineLater(context, stack);
   const ready = (): Promise<Readiness> => readiness(engine, guard);
   const desk = (): ApprovalDesk | undefined => served.desk;
-  const entrances = await buildEntrances(context, stack, { console: options.console, groups, registry, ready, desk });
+  const webhooks = (): WebhookIntake | undefined => served.webhooks;
+  const asked = { groups, registry, ready, desk, webhooks };
+  const entrances = await buildEntrances(context, stack, { console: options.console, ...asked });
   return { context, guard, registry, engine, entrances };
 }
 

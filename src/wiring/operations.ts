@@ -1,6 +1,7 @@
 import { chatFault } from "../config/adapters.ts";
 import type { ConfigReloader } from "../config/changes/config-reloader.ts";
 import type { Outbox } from "../delivery/outbox.ts";
+import { signatureOf } from "../hooks/signature.ts";
 import { costOfReference } from "../models/capabilities.ts";
 import { createOperations } from "../operations/host-operations.ts";
 import type { EngineView, Operations } from "../operations/operations.ts";
@@ -16,6 +17,7 @@ import type { Approvals } from "./approvals.ts";
 import type { Containers } from "./containers.ts";
 import type { AppContext } from "./context.ts";
 import type { Entrances } from "./entrances.ts";
+import { webhooksOf } from "./hooks.ts";
 import { createPeopleView } from "./people.ts";
 import type { Settings } from "./settings.ts";
 import type { Interventions } from "./interventions.ts";
@@ -72,6 +74,7 @@ export function createHostOperations(context: AppContext, options: HostOperation
     outbox: options.outbox,
     admissions: options.admissions,
     approvalDesk: options.approvals.desk,
+    webhooks: { list: () => webhooksOf(config), url: () => entrances.gateway.url(), sign: signatureOf },
     channels: entrances.channels,
     isConfigured: (channel) => Object.hasOwn(config.channels, channel),
     chatFault: (channel, chat) => chatFault(context.adapters, channel, chat),

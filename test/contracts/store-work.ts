@@ -86,7 +86,7 @@ export function testWork(open: OpenStore): void {
     const again = await store.work.add(work("b", home.main, { dedupe: "task:12:100" }), 60);
 
     expect(first.duplicate).toBe(false);
-    expect(again).toEqual({ seq: first.seq, duplicate: true });
+    expect(again).toEqual({ seq: first.seq, id: "a", duplicate: true });
     expect(await store.work.get("b")).toBeUndefined();
     await expect(store.work.add(work("a", home.main), 70)).rejects.toMatchObject({ code: "conflict" });
     await expect(store.work.add(work("c", "no-session"), 70)).rejects.toMatchObject({ code: "not_found" });
@@ -225,5 +225,45 @@ export function testWork(open: OpenStore): void {
     await expect(store.sessions.archive(busy, 80)).rejects.toThrow("turn t runs in it");
     await expect(store.sessions.archive("nothing", 80)).rejects.toMatchObject({ code: "not_found" });
     expect(await store.sessions.find("main:terminal:nothing")).toBeUndefined();
+  });
+
+  test("a name that is taken for a while names the newer work afterwards, and the id of what has it is told", async () => {
+    await using home = await openHome(open);
+    const { store } = home;
+    const call = (id: string, at: number) =>
+      store.work.add(work(id, home.main, { dedupe: "hook-body:1" }), at, { uniqueForMs: 100 });
+
+    const added = [await call("a", 1_000), await call("b", 1_099), await call("c", 1_100), await call("d", 1_199)];
+    const forEver = await store.work.add(work("e", home.main, { dedupe: "hook-body:1" }), 9_000);
+
+    expect(added.map(({ id, duplicate }) => `${id} ${String(duplicate)}`)).toEqual([
+      "a false",
+      "a true",
+      "c false",
+      "c true",
+    ]);
+    expect(forEver).toMatchObject({ id: "c", duplicate: true });
+    expect((await store.work.list({ limit: 9 })).map(({ id, dedupe }) => [id, dedupe])).toEqual([
+      ["c", "hook-body:1"],
+      ["a", undefined],
+    ]);
+  });
+
+  test("what a program sent and the role of its turn are kept; what waits of one cause is counted", async () => {
+    await using home = await openHome(open);
+    const { store } = home;
+    await store.work.add(
+      work("call", home.main, { cause: "webhook", origin: "web", role: "guest", payload: "<b>" }),
+      50,
+    );
+    await store.work.add(work("taken", home.main, { cause: "webhook" }), 50);
+    await store.work.add(work("other", home.main), 50);
+    await take(store, "t", home.main, 2);
+
+    expect(await store.work.get("call")).toMatchObject({ role: "guest", payload: "<b>" });
+    expect(await store.work.get("other")).toMatchObject({ role: undefined, payload: undefined });
+    expect(await store.work.dueCount("family", "webhook")).toBe(1);
+    expect(await store.work.dueCount("family", "heartbeat")).toBe(0);
+    expect(await store.work.dueCount("work", "webhook")).toBe(0);
   });
 }

@@ -158,6 +158,7 @@ export async function startControlledHost(home: string): Promise<ControlledHost>
       showGroup: () => Promise.reject(new Error("there is no configuration")),
       setGroup: () => Promise.reject(new Error("there is no configuration")),
     },
+    webhooks: { list: () => [], url: () => undefined, sign: () => "" },
     stop: () => undefined,
     requeue: (turn) => store.messages.requeue(turn.id),
     publish: async () => undefined,

@@ -24,6 +24,8 @@ const auditTypes = {
   "control-request": true,
   "message-in": true,
   command: true,
+  "webhook-in": true,
+  "webhook-refused": true,
   "access-refused": true,
   "pairing-request": true,
   "person-paired": true,

@@ -3,6 +3,7 @@ import * as z from "zod";
 import { protectedByDefault } from "../../domain/group.ts";
 import type { ProviderSettings } from "../../models/define-provider.ts";
 import { type Adapters, channelsOfEveryHome, providersOfEveryHome } from "../adapters.ts";
+import { hooksSchema } from "./hooks.ts";
 import { events, groupLimits, intake, limits, store } from "./intake.ts";
 import { access, groupAccess, groupMembers, members, people } from "./people.ts";
 import { nameserverSchema, networkSchema, secretSchema } from "./network.ts";
@@ -202,7 +203,7 @@ const gateway = z
       .min(1)
       .optional()
       .meta({
-        description: "With one, programs that know it are let in over HTTP; without, nothing listens.",
+        description: "With one, programs that know it are let in over HTTP; without, nothing listens but for hooks.",
         examples: ["${CRABPOT_TOKEN}"],
       }),
   })
@@ -326,6 +327,7 @@ export function configSchema(adapters: Adapters) {
     people,
     members,
     access,
+    hooks: hooksSchema(name),
     gateway: gateway,
     sandbox: sandbox,
     sessions: sessions,

@@ -2,7 +2,7 @@ import { sql, type Transaction } from "kysely";
 
 import type { NewWork, Work } from "../../../domain/work.ts";
 import { AppError } from "../../../lib/app-error.ts";
-import type { DueSession, WorkStore } from "../../work-store.ts";
+import type { AddedWork, DueSession, WorkStore } from "../../work-store.ts";
 import { type Database } from "../database.ts";
 import { parseOrigins, parseReplyTarget } from "../schema/json-columns.ts";
 import type { Row, Tables } from "../schema/tables.ts";
@@ -17,8 +17,26 @@ export class SqliteWork implements WorkStore {
     this.#database = database;
   }
 
-  add(work: NewWork, at: number): Promise<{ seq: number; duplicate: boolean }> {
-    return this.#database.write((transaction) => insertWork(transaction, work, at));
+  add(work: NewWork, at: number, options: Parameters<WorkStore["add"]>[2] = {}): Promise<AddedWork> {
+    const { dedupe } = work;
+    const { uniqueForMs } = options;
+    return this.#database.write(async (transaction) => {
+      if (uniqueForMs !== undefined && dedupe !== undefined) await freeName(transaction, dedupe, at - uniqueForMs);
+      return await insertWork(transaction, work, at);
+    });
+  }
+
+  async dueCount(group: string, cause: NewWork["cause"]): Promise<number> {
+    const row = await this.#database.read((kysely) =>
+      kysely
+        .selectFrom("work")
+        .select((select) => select.fn.countAll<number>().as("count"))
+        .where("group_name", "=", group)
+        .where(isDue)
+        .where("cause", "=", cause)
+        .executeTakeFirstOrThrow(),
+    );
+    return row.count;
   }
 
   async get(id: string): Promise<Work | undefined> {
@@ -121,16 +139,23 @@ export class SqliteWork implements WorkStore {
   }
 }
 
+/** Work of this name that was made by then has it no longer. */
+async function freeName(transaction: Transaction<Tables>, dedupe: string, until: number): Promise<void> {
+  await transaction
+    .updateTable("work")
+    .set({ dedupe: null })
+    .where("dedupe", "=", dedupe)
+    .where("created_at", "<=", until)
+    .execute();
+}
+
 /** Inside the caller's transaction: with what causes the work. */
-export async function insertWork(
-  transaction: Transaction<Tables>,
-  work: NewWork,
-  at: number,
-): Promise<{ seq: number; duplicate: boolean }> {
-  const { dedupe = null, requester = null } = work;
+export async function insertWork(transaction: Transaction<Tables>, work: NewWork, at: number): Promise<AddedWork> {
+  const { id, dedupe = null, requester = null, role = null, payload = null } = work;
   if (dedupe !== null) {
-    const known = await transaction.selectFrom("work").select("seq").where("dedupe", "=", dedupe).executeTakeFirst();
-    if (known) return { seq: known.seq, duplicate: true };
+    const named = transaction.selectFrom("work").select(["seq", "id"]).where("dedupe", "=", dedupe);
+    const known = await named.executeTakeFirst();
+    if (known) return { ...known, duplicate: true };
   }
   const session = await transaction
     .selectFrom("sessions")
@@ -144,7 +169,7 @@ export async function insertWork(
   const row = await transaction
     .insertInto("work")
     .values({
-      id: work.id,
+      id,
       group_name: work.group,
       session: work.session,
       cause: work.cause,
@@ -155,6 +180,8 @@ export async function insertWork(
       origins: work.origins === undefined ? null : JSON.stringify(work.origins),
       requester,
       text: work.text,
+      role,
+      payload,
       state: "due",
       turn: null,
       reason: null,
@@ -164,7 +191,7 @@ export async function insertWork(
     .returning("seq")
     .executeTakeFirst();
   if (!row) throw new AppError("conflict", `There is other work of the id ${work.id}.`);
-  return { seq: row.seq, duplicate: false };
+  return { seq: row.seq, id, duplicate: false };
 }
 
 export async function takeWork(transaction: Transaction<Tables>, turn: Row<"turns">, seq: number): Promise<void> {
@@ -227,6 +254,8 @@ function toWork(row: Row<"work">): Work {
     origins: row.origins === null ? undefined : parseOrigins(row.origins),
     requester: row.requester ?? undefined,
     text: row.text,
+    role: row.role ?? undefined,
+    payload: row.payload ?? undefined,
     state: row.state,
     turn: row.turn ?? undefined,
     reason: row.reason ?? undefined,

@@ -243,6 +243,9 @@ const instructionsByFile = [
 /* In which thread of its chat a message was said, or goes out. */
 const threads = [`alter table messages add column thread text`, `alter table outbox add column thread text`];
 
+/* What a turn may do that another program began, and what that program sent. */
+const webhookWork = [`alter table work add column role text`, `alter table work add column payload text`];
+
 /** Every migration by name; names sort in the order in which they run, and a name that was released is never changed. */
 export const migrations: Readonly<Record<string, Migration>> = {
   "0001-initial": { up: (database: Kysely<Tables>) => run(database, initialSchema) },
@@ -273,6 +276,7 @@ export const migrations: Readonly<Record<string, Migration>> = {
   "0030-group-settings-written": { up: (database: Kysely<Tables>) => run(database, groupSettingsWritten) },
   "0031-instructions-by-file": { up: (database: Kysely<Tables>) => run(database, instructionsByFile) },
   "0032-threads": { up: (database: Kysely<Tables>) => run(database, threads) },
+  "0037-webhook-work": { up: (database: Kysely<Tables>) => run(database, webhookWork) },
 };
 
 async function run(database: Kysely<Tables>, statements: readonly string[]): Promise<void> {
