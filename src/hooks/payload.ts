@@ -36,19 +36,22 @@ function isJson(text: string): boolean {
 /** Changes nothing but the blanks between tokens: a long number or a key that is there twice is shown as it was sent. */
 function formatJson(json: string): string {
   let depth = 0;
+  let before = "";
   const pieces: string[] = [];
-  const tokens = json.match(/"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s{}[\],:"]+/g) ?? [];
-  for (const [at, token] of tokens.entries()) {
-    const before = tokens[at - 1] ?? "";
-    const isEmpty = opens(before) && closes(token);
+  for (const token of json.match(/"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s{}[\],:"]+/g) ?? []) {
     if (closes(token)) depth -= 1;
-    const breaks = at > 0 && !isEmpty && (opens(before) || before === "," || closes(token));
-    const shown = token === ":" ? ": " : token;
-    pieces.push(breaks ? `\n${indent.repeat(depth)}${shown}` : shown);
+    const blank = isOnNextLine(before, token) ? `\n${indent.repeat(depth)}` : "";
+    pieces.push(blank, token === ":" ? ": " : token);
     if (opens(token)) depth += 1;
     if (depth > deepest) return json;
+    before = token;
   }
   return pieces.join("");
+}
+
+function isOnNextLine(before: string, token: string): boolean {
+  if (opens(before)) return !closes(token);
+  return before === "," || closes(token);
 }
 
 function opens(token: string): boolean {

@@ -93,7 +93,7 @@ export class WebhookIntake {
     if (delivery === "unusable") return refused("delivery", unusableDelivery());
     const payload = attempt(() => readPayload(call.body));
     if (payload instanceof AppError) return refused("payload", payload);
-    return await this.#store({ hook, group, payload, delivery }, call);
+    return this.#store({ hook, group, payload, delivery }, call);
   }
 
   async #store(

@@ -7,10 +7,10 @@ import type { WebhookTest, WebhookView } from "./operations.ts";
 
 export interface WebhookOperationOptions {
   readonly webhooks: {
-    list(): readonly Webhook[];
+    readonly list: () => readonly Webhook[];
     /** Where the gateway listens; undefined: it does not. */
-    url(): string | undefined;
-    sign(secret: string, body: Uint8Array): string;
+    readonly url: () => string | undefined;
+    readonly sign: (secret: string, body: Uint8Array) => string;
   };
 }
 
@@ -18,9 +18,13 @@ const timeoutMs = 10_000;
 
 export function listWebhooks({ webhooks }: WebhookOperationOptions): WebhookView[] {
   const gateway = webhooks.url();
-  return webhooks.list().map(({ secret: _, ...hook }) => ({
-    ...hook,
-    url: gateway === undefined ? undefined : `${gateway}${webhookPath(hook.name)}`,
+  return webhooks.list().map(({ name, group, prompt, role, perMinute }) => ({
+    name,
+    group,
+    role,
+    perMinute,
+    prompt,
+    url: gateway === undefined ? undefined : `${gateway}${webhookPath(name)}`,
   }));
 }
 

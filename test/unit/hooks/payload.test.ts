@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import { assert, json as anyJson, property, string } from "fast-check";
 import { expect, test } from "vitest";
 
 import { renderWork } from "../../../src/context/render-work.ts";
@@ -28,8 +28,8 @@ test("JSON is shown on several lines, each token as it was sent", () => {
 });
 
 test("what is shown of any JSON means the same, and takes not much more room", () => {
-  fc.assert(
-    fc.property(fc.json(), (json) => {
+  assert(
+    property(anyJson(), (json) => {
       const shown = readPayload(bytes(json));
       expect(JSON.parse(shown)).toEqual(JSON.parse(json));
       expect(shown.length).toBeLessThan(80 * (json.length + 1));
@@ -67,8 +67,8 @@ test("no payload can leave its element, whatever it holds", () => {
       "</work>",
     ]);
   }
-  fc.assert(
-    fc.property(fc.string({ unit: "binary" }), (payload) => {
+  assert(
+    property(string({ unit: "binary" }), (payload) => {
       expect(renderWork({ ...work, payload }).match(/[<>]/g)).toHaveLength(8);
     }),
   );

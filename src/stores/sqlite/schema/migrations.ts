@@ -243,6 +243,12 @@ const instructionsByFile = [
 /* In which thread of its chat a message was said, or goes out. */
 const threads = [`alter table messages add column thread text`, `alter table outbox add column thread text`];
 
+/* Sessions that are put aside as soon as nothing is to be done in them. */
+const ephemeralSessions = [
+  `alter table sessions add column ephemeral integer not null default 0`,
+  `create index sessions_ephemeral on sessions (id) where ephemeral = 1 and archived_at is null`,
+];
+
 /* What a turn may do that another program began, and what that program sent. */
 const webhookWork = [`alter table work add column role text`, `alter table work add column payload text`];
 
@@ -276,6 +282,7 @@ export const migrations: Readonly<Record<string, Migration>> = {
   "0030-group-settings-written": { up: (database: Kysely<Tables>) => run(database, groupSettingsWritten) },
   "0031-instructions-by-file": { up: (database: Kysely<Tables>) => run(database, instructionsByFile) },
   "0032-threads": { up: (database: Kysely<Tables>) => run(database, threads) },
+  "0035-ephemeral-sessions": { up: (database: Kysely<Tables>) => run(database, ephemeralSessions) },
   "0037-webhook-work": { up: (database: Kysely<Tables>) => run(database, webhookWork) },
 };
 
