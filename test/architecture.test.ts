@@ -97,6 +97,7 @@ const allowed: Record<string, readonly string[]> = {
   "src/metrics": ["src/domain", ...interfaces],
   "src/operations": ["src/domain", "src/events", ...interfaces],
   "src/control": ["src/operations/operations.ts", ...interfaces],
+  "src/heartbeat": ["src/domain", ...interfaces],
   "src/hooks": ["src/domain", ...interfaces],
   "src/commands": [
     "src/domain",

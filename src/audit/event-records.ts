@@ -34,6 +34,8 @@ export const auditRecords: { readonly [Type in EventType]: Audited<Type> } = {
   "message.received": "message-in",
   "webhook.received": "webhook-in",
   "webhook.refused": "webhook-refused",
+  "heartbeat.begun": "heartbeat",
+  "heartbeat.skipped": "heartbeat",
   "access.refused": "access-refused",
   "command.given": "command",
   "intake.stopped": "intake-stopped",

@@ -17,6 +17,7 @@ export type AuditType =
   | "command"
   | "webhook-in"
   | "webhook-refused"
+  | "heartbeat"
   | "access-refused"
   | "pairing-request"
   | "person-paired"

@@ -20,6 +20,8 @@ export const eventTypes = {
   "message.received": "a message of a group is stored, and what was decided about it",
   "webhook.received": "a signed call of a webhook is stored, or was before",
   "webhook.refused": "a call of a webhook was refused",
+  "heartbeat.begun": "an agent is about to look by itself at what is due",
+  "heartbeat.skipped": "it does not, although its file says something",
   "access.refused": "somebody wanted what they may not",
   "command.given": "a chat command, before it is carried out",
   "intake.stopped": "messages are no longer accepted",

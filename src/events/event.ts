@@ -100,6 +100,10 @@ export interface EventData {
   };
   /** `reason` in one word; `untold` ones of the same kind came before it. */
   "webhook.refused": { readonly hook: string; readonly reason: string; readonly untold: number };
+  /** `due` is the moment of the beat, `work` what it causes. */
+  "heartbeat.begun": { readonly work: string; readonly due: number };
+  /** `reason` in one word: `budget`, `busy`, `file`, `hours`. */
+  "heartbeat.skipped": { readonly due: number; readonly reason: string };
   /** What somebody wanted is not done; `rule` says why: a setting, or the role that a command needs. */
   "access.refused": {
     readonly rule: string;

@@ -21,6 +21,8 @@ export interface Metrics {
   delivery(channel: string, outcome: string): void;
   /** Calls of webhooks, by what came of them. */
   webhook(outcome: string, count?: number): void;
+  /** Agents look by themselves, or do not for this reason. */
+  heartbeat(outcome: string): void;
   /** A decision about a way out, or the end of one with the bytes that it carried. */
   egress(verdict: string, bytes: { readonly up: number; readonly down: number }): void;
 }
@@ -102,6 +104,7 @@ export function createMetrics(registry: Registry): Metrics {
     },
     egress: countEgress(registers),
     webhook: countWebhooks(registers),
+    heartbeat: countHeartbeats(registers),
   };
 }
 
@@ -124,6 +127,16 @@ function countWebhooks(registers: Registry[]): Metrics["webhook"] {
     registers,
   });
   return (outcome, count = 1) => calls.inc({ outcome }, count);
+}
+
+function countHeartbeats(registers: Registry[]): Metrics["heartbeat"] {
+  const beats = new Counter({
+    name: "crabpot_heartbeats_total",
+    help: "Heartbeats of agents whose file says something: begun, or why they were skipped",
+    labelNames: ["outcome"],
+    registers,
+  });
+  return (outcome) => beats.inc({ outcome });
 }
 
 function countEgress(registers: Registry[]): Metrics["egress"] {

@@ -3,6 +3,7 @@ import type { ConfigDifferences, ConfigState, ReloadReport } from "../domain/con
 import type { Group, GroupChat, GroupFolder } from "../domain/group.ts";
 import type { Publish } from "../events/event.ts";
 import { readEvents } from "../events/read-events.ts";
+import type { NextHeartbeat } from "../domain/heartbeat.ts";
 import type { RefusedMount } from "../domain/mount.ts";
 import { type Origin, origins } from "../domain/origin.ts";
 import type { HotContainerView } from "../domain/session.ts";
@@ -73,6 +74,7 @@ export interface OperationOptions {
   readonly outbox: { retry(seqs: readonly number[]): Promise<number[]>; wake(): void };
   readonly admissions: RequestAnswers;
   readonly approvalDesk: ApprovalOperationOptions["approvalDesk"];
+  readonly nextHeartbeat: () => NextHeartbeat | undefined;
   readonly webhooks: WebhookOperationOptions["webhooks"];
   readonly channels: readonly OperableChannel[];
   /** Is the channel of this name configured, also if it does not run because nobody sits at it? */
@@ -165,6 +167,7 @@ async function status(options: OperationOptions): Promise<HostStatus> {
     refusedMounts: options.refusedMounts(),
     requests,
     approvals,
+    nextHeartbeat: options.nextHeartbeat() ?? null,
     containers: {
       hot: hot.length,
       busy: hot.filter((container) => container.state === "busy").length,

@@ -6,6 +6,7 @@ import type { ConfigDifferences, ConfigState, ReloadReport } from "../domain/con
 import type { Chat, Group, RequestState, Trigger } from "../domain/group.ts";
 import type { SettingEdit, SettingRecord } from "../domain/setting.ts";
 import type { ModelUsage, StopReason } from "../domain/model.ts";
+import type { NextHeartbeat } from "../domain/heartbeat.ts";
 import type { OutboxState, OutgoingMessage } from "../domain/message.ts";
 import type { ExecutionPointChange, RefusedMount } from "../domain/mount.ts";
 import type { HotContainerView, SessionKind } from "../domain/session.ts";
@@ -44,6 +45,8 @@ export interface HostStatus {
   readonly requests: number;
   /** Tool calls that wait for people's answers. */
   readonly approvals: number;
+  /** The next time that an agent looks by itself at what is due; null: none does. */
+  readonly nextHeartbeat: NextHeartbeat | null;
   /** `max` is null when memory alone says how many there may be. */
   readonly containers: { readonly hot: number; readonly busy: number; readonly max: number | null };
   readonly turns: { readonly running: number; readonly waitingGroups: number };

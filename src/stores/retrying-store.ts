@@ -148,6 +148,7 @@ const work: Record<keyof Store["work"], true> = {
   requeue: true,
   drop: true,
   dueCount: true,
+  isKnown: true,
 };
 const approvals: Record<keyof Store["approvals"], true> = {
   get: true,

@@ -27,6 +27,8 @@ export interface WorkStore {
    * `uniqueForMs` the name may be used again when work of it is that old, and is the new one's then.
    */
   add(work: NewWork, at: number, options?: { readonly uniqueForMs?: number | undefined }): Promise<AddedWork>;
+  /** Is there, or was there, work of this `dedupe`? */
+  isKnown(dedupe: string): Promise<boolean>;
   /** How much work of this cause waits in a group. */
   dueCount(group: string, cause: NewWork["cause"]): Promise<number>;
   get(id: string): Promise<Work | undefined>;

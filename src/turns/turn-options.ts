@@ -45,6 +45,8 @@ export interface TurnSettings extends Disposable {
   readonly agentName: string;
   readonly timeZone: LocalTime;
   readonly models: TurnModels;
+  /** The group as a session of this kind works for it, which may be with other models. */
+  readonly groupFor: (group: Group, kind: Session["kind"]) => Group;
   /** Can some model of this route call tools? */
   readonly callsTools: (route: string | undefined) => boolean;
   /** Places that a group's containers can reach, as `host:port`. */

@@ -58,7 +58,8 @@ export class TurnRunner {
     if (!held) throw new AppError("fenced", `Another host is working on session ${session.id}; checking again later.`);
     using lease = held;
     using settings = this.#options.settings();
-    const where = { group, session, place, lease: lease.lease, settings };
+    const served = settings.groupFor(group, session.kind);
+    const where = { group: served, session, place, lease: lease.lease, settings };
     const untilLost = AbortSignal.any([signal, lease.lost]);
     const unfinished = await this.#options.store.turns.runningIn(session.id);
     if (unfinished && (await this.#waitsForPeople(unfinished, where))) return false;

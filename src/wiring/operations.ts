@@ -1,6 +1,7 @@
 import { chatFault } from "../config/adapters.ts";
 import type { ConfigReloader } from "../config/changes/config-reloader.ts";
 import type { Outbox } from "../delivery/outbox.ts";
+import type { Heartbeats } from "../heartbeat/heartbeats.ts";
 import { signatureOf } from "../hooks/signature.ts";
 import { costOfReference } from "../models/capabilities.ts";
 import { createOperations } from "../operations/host-operations.ts";
@@ -35,6 +36,7 @@ export interface HostOperationOptions {
   readonly interventions: Pick<Interventions, "catchUp">;
   readonly chats: Pick<ChatBook, "registered">;
   readonly stop: () => void;
+  readonly heartbeats: Pick<Heartbeats, "next">;
   readonly settings: Settings;
   readonly admissions: Pick<Admissions, "approve" | "deny">;
   readonly approvals: Pick<Approvals, "desk">;
@@ -84,6 +86,7 @@ export function createHostOperations(context: AppContext, options: HostOperation
     intake: options.intake,
     config: options.reloader,
     settings: options.settings.operations,
+    nextHeartbeat: () => options.heartbeats.next(),
     stop: options.stop,
     requeue: async (turn) => {
       const count = (await store.messages.requeue(turn.id)) + (await store.work.requeue(turn.id));

@@ -305,6 +305,7 @@ export function testWork(open: OpenStore): void {
       "c true",
     ]);
     expect(forEver).toMatchObject({ id: "c", duplicate: true });
+    expect([await store.work.isKnown("hook-body:1"), await store.work.isKnown("hook-body:2")]).toEqual([true, false]);
     expect((await store.work.list({ limit: 9 })).map(({ id, dedupe }) => [id, dedupe])).toEqual([
       ["c", "hook-body:1"],
       ["a", undefined],

@@ -158,6 +158,7 @@ export async function startControlledHost(home: string): Promise<ControlledHost>
       showGroup: () => Promise.reject(new Error("there is no configuration")),
       setGroup: () => Promise.reject(new Error("there is no configuration")),
     },
+    nextHeartbeat: () => undefined,
     webhooks: { list: () => [], url: () => undefined, sign: () => "" },
     stop: () => undefined,
     requeue: (turn) => store.messages.requeue(turn.id),

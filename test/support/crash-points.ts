@@ -26,6 +26,7 @@ const auditTypes = {
   command: true,
   "webhook-in": true,
   "webhook-refused": true,
+  heartbeat: true,
   "access-refused": true,
   "pairing-request": true,
   "person-paired": true,

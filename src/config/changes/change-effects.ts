@@ -24,6 +24,7 @@ export const changeEffects = {
   members: "now",
   access: "now",
   hooks: "now",
+  heartbeat: "now",
   gateway: "restart",
   sandbox: {
     // The engine is asked at the start whether it has the runtime.

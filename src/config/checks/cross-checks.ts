@@ -9,6 +9,7 @@ import type { ConfigFault } from "../faults.ts";
 import { formatPath } from "../faults.ts";
 import type { Config } from "../schema/config.ts";
 import { checkPolicies } from "./policy-checks.ts";
+import { checkHeartbeats } from "./heartbeat-checks.ts";
 import { checkPeople } from "./people-checks.ts";
 import { timeZoneFault } from "./time-zone-name.ts";
 
@@ -20,6 +21,7 @@ export function crossCheck(config: Config, adapters: Adapters): ConfigFault[] {
     ...checkNetworks(config),
     ...checkGateway(config, adapters),
     ...checkHooks(config),
+    ...checkHeartbeats(config),
     ...checkPolicies(config, adapters),
     ...checkTimeZone(config),
     ...checkPeople(config, adapters),

@@ -3,6 +3,7 @@ import * as z from "zod";
 import { protectedByDefault } from "../../domain/group.ts";
 import type { ProviderSettings } from "../../models/define-provider.ts";
 import { type Adapters, channelsOfEveryHome, providersOfEveryHome } from "../adapters.ts";
+import { heartbeatSchemas } from "./heartbeat.ts";
 import { hooksSchema } from "./hooks.ts";
 import { events, groupLimits, intake, limits, store } from "./intake.ts";
 import { access, groupAccess, groupMembers, members, people } from "./people.ts";
@@ -86,6 +87,8 @@ const progress = z
   .prefault({})
   .describe("How chats are shown that the agent is at work, where the channel can.");
 
+const { heartbeat, groupHeartbeat } = heartbeatSchemas(name);
+
 const group = z.strictObject({
   channel: name,
   chat: z.string().min(1).max(256),
@@ -98,6 +101,7 @@ const group = z.strictObject({
   budget: budget.optional(),
   limits: groupLimits.optional(),
   progress: groupProgress.optional(),
+  heartbeat: groupHeartbeat,
   members: groupMembers,
   access: groupAccess,
   network: networkSchema.optional(),
@@ -328,6 +332,7 @@ export function configSchema(adapters: Adapters) {
     members,
     access,
     hooks: hooksSchema(name),
+    heartbeat,
     gateway: gateway,
     sandbox: sandbox,
     sessions: sessions,

@@ -26,6 +26,13 @@ export class SqliteWork implements WorkStore {
     });
   }
 
+  async isKnown(dedupe: string): Promise<boolean> {
+    const row = await this.#database.read((kysely) =>
+      kysely.selectFrom("work").select("seq").where("dedupe", "=", dedupe).executeTakeFirst(),
+    );
+    return row !== undefined;
+  }
+
   async dueCount(group: string, cause: NewWork["cause"]): Promise<number> {
     const row = await this.#database.read((kysely) =>
       kysely
