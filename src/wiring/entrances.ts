@@ -6,13 +6,13 @@ import { toError } from "../lib/app-error.ts";
 import { type ChannelResources, openChannels, type RunningChannels } from "./channels.ts";
 import type { ChatBook } from "../intake/chats/chat-book.ts";
 import type { AppContext } from "./context.ts";
-import { createGateway, type Gateway, type GatewayParts } from "./gateway.ts";
+import { createHttpEntrance, type HttpEntrance, type HttpEntranceOptions } from "./http-entrance.ts";
 
 /** Where people and programs get in: the channels and the server that HTTP comes through. */
 export interface Entrances extends RunningChannels {
   /** Puts a channel's new state on record. */
   readonly recordState: (channel: string, state: ChannelState) => void;
-  readonly gateway: Pick<Gateway, "url">;
+  readonly http: Pick<HttpEntrance, "url">;
 }
 
 /**
@@ -22,23 +22,23 @@ export interface Entrances extends RunningChannels {
 export async function buildEntrances(
   context: AppContext,
   stack: AsyncDisposableStack,
-  options: GatewayParts & {
+  options: HttpEntranceOptions & {
     readonly console: HostConsole | undefined;
     readonly groups: ChannelResources["groups"];
     readonly desk: ApprovalRouteOptions["desk"];
   },
 ): Promise<Entrances> {
-  const gateway = createGateway(context, stack, options);
-  if (gateway.routes) addApprovalRoutes(gateway.routes, { ...context, desk: options.desk });
+  const http = createHttpEntrance(context, stack, options);
+  if (http.routes) addApprovalRoutes(http.routes, { ...context, desk: options.desk });
   const recordState = createStateRecorder(context, stack);
-  const running = await openChannels(context, stack, { ...options, routes: gateway.routes });
-  await gateway.listen();
-  return { ...running, recordState, gateway };
+  const running = await openChannels(context, stack, { ...options, routes: http.routes });
+  await http.listen();
+  return { ...running, recordState, http };
 }
 
 /** Begins to take messages in. A channel that cannot be opened is retried automatically and touches no other. */
 export async function startChannels(
-  entrances: Omit<Entrances, "gateway">,
+  entrances: Omit<Entrances, "http">,
   options: {
     readonly accept: AcceptMessage;
     readonly outbox: Pick<Outbox, "wake" | "confirm">;

@@ -66,7 +66,7 @@ test("agents look by themselves, with the models that are meant for it, and say 
   const sessions = jsonLines((await host.cli("sessions", "list", "--json")).stdout);
   expect(sessions.map(({ key }) => key)).toContain("main:fake:home:heartbeat:beat");
   const events = jsonLines(
-    (await host.cli("events", "tail", "--last", "1000", "--type", "heartbeat.*", "--json")).stdout,
+    (await host.cli("events", "tail", "--after", "0", "--type", "heartbeat.*", "--json")).stdout,
   );
   expect(events.map(({ type }) => type)).toEqual(["heartbeat.begun", "heartbeat.begun"]);
 });

@@ -15,7 +15,7 @@ export function checkHeartbeats({ heartbeat, groups, models }: Config): ConfigFa
   const ofGroups = Object.entries(groups).flatMap(([name, { heartbeat: own }]) =>
     own === undefined || own === "off" ? [] : [{ path: ["groups", name, "heartbeat"], written: own }],
   );
-  const ofAll = heartbeat ? [{ path: ["heartbeat"], written: heartbeat }] : [];
+  const ofAll = heartbeat === "off" ? [] : [{ path: ["heartbeat"], written: heartbeat }];
   return [...ofAll, ...ofGroups].flatMap(({ path, written }) => check(path, written, routes));
 }
 

@@ -14,22 +14,28 @@ export function heartbeatSchemas(name: z.ZodString) {
     to: timeOfDay.optional().describe("Not after this; earlier than `from`: on the next day."),
     route: name.optional().describe("Which models are asked; left out: those of the group."),
   };
+  const off = z.literal("off");
+  const error = 'must be off or { everyMinutes: 30, from: "08:00", to: "22:00", route: main }';
   return {
     heartbeat: z
-      .strictObject({
-        everyMinutes: minutes.default(30).describe("How often, counted from `from` or from midnight."),
-        ...fields,
-      })
-      .optional()
+      .union(
+        [
+          off,
+          z.strictObject({
+            everyMinutes: minutes.default(30).describe("How often, counted from `from` or from midnight."),
+            ...fields,
+          }),
+        ],
+        { error },
+      )
+      .default("off")
       .meta({
-        description: "How often agents look by themselves at what HEARTBEAT.md of their group says; left out: never.",
+        description: "How often agents look by themselves at what HEARTBEAT.md of their group says; off: never.",
         examples: [{ everyMinutes: 30, from: "08:00", to: "22:00", route: "main" }],
       }),
-    /** What a group leaves out is as for everybody; `off`: never. */
+    /** What a group leaves out is as for everybody. */
     groupHeartbeat: z
-      .union([z.literal("off"), z.strictObject({ everyMinutes: minutes.optional(), ...fields })], {
-        error: 'must be off or { everyMinutes, from: "08:00", to: "22:00", route }',
-      })
+      .union([off, z.strictObject({ everyMinutes: minutes.optional(), ...fields })], { error })
       .optional(),
   };
 }

@@ -14,7 +14,6 @@ import { openTestStore } from "../../support/open-test-store.ts";
 import { someGroup } from "../../support/some-group.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
-const minuteMs = 60_000;
 const morning = Date.parse("2026-01-10T07:50:00Z");
 const daily = { everyMinutes: 30, from: "08:00", to: "22:00" };
 

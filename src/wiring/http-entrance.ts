@@ -10,7 +10,7 @@ import { createGatewayServer, type GatewayServer } from "../http/server.ts";
 import { toError } from "../lib/app-error.ts";
 import type { AppContext } from "./context.ts";
 
-export interface GatewayParts {
+export interface HttpEntranceOptions {
   readonly registry: Registry;
   readonly ready: () => Promise<Readiness>;
   /** Undefined while the host is starting. */
@@ -18,7 +18,7 @@ export interface GatewayParts {
 }
 
 /** The way in over HTTP. */
-export interface Gateway {
+export interface HttpEntrance {
   /** For those who come with the token; undefined where there is none. */
   readonly routes: FastifyInstance | undefined;
   /** Takes the port, if anybody may come. */
@@ -31,7 +31,11 @@ export interface Gateway {
  * The gateway listens where there is a token, and without one as soon as there are webhooks, which then are all that it
  * answers besides health checks.
  */
-export function createGateway(context: AppContext, stack: AsyncDisposableStack, parts: GatewayParts): Gateway {
+export function createHttpEntrance(
+  context: AppContext,
+  stack: AsyncDisposableStack,
+  parts: HttpEntranceOptions,
+): HttpEntrance {
   const { config, live, logger } = context;
   const late = stack.use(new AsyncDisposableStack());
   let url: string | undefined;
@@ -54,7 +58,7 @@ export function createGateway(context: AppContext, stack: AsyncDisposableStack, 
   return { routes, listen, url: () => url };
 }
 
-function createServer(context: AppContext, { registry, ready, webhooks }: GatewayParts): GatewayServer {
+function createServer(context: AppContext, { registry, ready, webhooks }: HttpEntranceOptions): GatewayServer {
   const { config, clock, logger } = context;
   const { host, port, token, names } = config.gateway;
   const server = createGatewayServer({
