@@ -12,7 +12,7 @@ import { createHttpEntrance, type HttpEntrance, type HttpEntranceOptions } from 
 export interface Entrances extends RunningChannels {
   /** Puts a channel's new state on record. */
   readonly recordState: (channel: string, state: ChannelState) => void;
-  readonly http: Pick<HttpEntrance, "url">;
+  readonly httpEntrance: Pick<HttpEntrance, "url">;
 }
 
 /**
@@ -33,12 +33,12 @@ export async function buildEntrances(
   const recordState = createStateRecorder(context, stack);
   const running = await openChannels(context, stack, { ...options, routes: http.routes });
   await http.listen();
-  return { ...running, recordState, http };
+  return { ...running, recordState, httpEntrance: http };
 }
 
 /** Begins to take messages in. A channel that cannot be opened is retried automatically and touches no other. */
 export async function startChannels(
-  entrances: Omit<Entrances, "http">,
+  entrances: Omit<Entrances, "httpEntrance">,
   options: {
     readonly accept: AcceptMessage;
     readonly outbox: Pick<Outbox, "wake" | "confirm">;

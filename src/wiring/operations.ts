@@ -76,7 +76,7 @@ export function createHostOperations(context: AppContext, options: HostOperation
     outbox: options.outbox,
     admissions: options.admissions,
     approvalDesk: options.approvals.desk,
-    webhooks: { list: () => webhooksOf(config), url: () => entrances.http.url(), sign: signatureOf },
+    webhooks: { list: () => webhooksOf(config), url: () => entrances.httpEntrance.url(), sign: signatureOf },
     channels: entrances.channels,
     isConfigured: (channel) => Object.hasOwn(config.channels, channel),
     chatFault: (channel, chat) => chatFault(context.adapters, channel, chat),
