@@ -24,7 +24,11 @@ export const residualRisks: readonly { readonly risk: string; readonly why: stri
     risk: "what is in a file (J2 to J4)",
     why: "the host looks at its first bytes only; programs in the container read it",
   },
-  { risk: "webhooks, web pages, web sockets (H2, I5, I7, I10, J1)", why: "there are none" },
+  { risk: "web pages, web sockets (I5, I7, I10)", why: "there are none" },
+  {
+    risk: "a call of a webhook that somebody has read, sent again under another delivery number",
+    why: "only the body is signed, as the platforms do it; who can read the calls has to be kept out by TLS",
+  },
   { risk: "schedules, shared memory and skills (B22, G5 to G7, L3)", why: "there are none" },
   {
     risk: "configuration that is reloaded while the host runs (K3)",

@@ -59,14 +59,23 @@ export type StageGroup =
   | "drowned"
   | "careful"
   | "ranked"
-  | "asking";
+  | "asking"
+  | "called";
 
 const replyMs = 90_000;
 
 /** Secrets that are planted where crabpot keeps secrets; to be seen nowhere else. */
 function plantCanaries() {
   const [injected, neighbour] = [canary(), canary()];
-  return { modelKey: canary(), token: canary(), environment: canary(), file: canary(), injected, neighbour } as const;
+  return {
+    webhook: canary(),
+    modelKey: canary(),
+    token: canary(),
+    environment: canary(),
+    file: canary(),
+    injected,
+    neighbour,
+  } as const;
 }
 
 function canary(): string {
@@ -272,9 +281,11 @@ function stageConfig(options: {
       busy: { ...httpGroup("busy"), limits: { turnsPerHour: 6 } },
       drowned: httpGroup("drowned"),
       locked: { ...httpGroup("locked"), policy: { tools: { shell: "deny" } } },
+      called: httpGroup("called"),
       ...judgedGroups(internet.port),
       ...echoGroups(canaries, internet.port),
     },
+    hooks: { calls: { group: "called", secret: canaries.webhook, perMinute: 6_000 } },
     models: {
       routes: { main: ["attacker/model"] },
       providers: { attacker: { kind: "openai", apiKey: canaries.modelKey, baseUrl: modelUrl } },

@@ -15,6 +15,9 @@ export type AuditType =
   // What people said and what became of it.
   | "message-in"
   | "command"
+  | "webhook-in"
+  | "webhook-refused"
+  | "heartbeat"
   | "access-refused"
   | "pairing-request"
   | "person-paired"

@@ -66,6 +66,10 @@ const entries: Readonly<Record<string, Entry>> = {
     summary: "give agents something to do",
     load: async () => (await import("./commands/work.ts")).addWorkCommand,
   },
+  hooks: {
+    summary: "webhooks of other programs",
+    load: async () => (await import("./commands/hooks.ts")).addHooksCommand,
+  },
   approvals: {
     summary: "answer for tool calls that wait for people",
     load: async () => (await import("./commands/approvals.ts")).addApprovalsCommand,

@@ -29,6 +29,8 @@ import type {
   StopView,
   TurnLine,
   TurnReport,
+  WebhookTest,
+  WebhookView,
   WorkView,
 } from "../operations/operations.ts";
 import { AppError, errorCode, isErrorCode, toError } from "../lib/app-error.ts";
@@ -204,6 +206,14 @@ export class ControlClient implements Readings {
 
   revokeApproval(id: string): Promise<GrantView> {
     return this.#ask("DELETE", `/approvals/${encodeURIComponent(id)}`);
+  }
+
+  listWebhooks(): Promise<WebhookView[]> {
+    return this.#ask("GET", "/hooks");
+  }
+
+  testWebhook(name: string, body: string): Promise<WebhookTest> {
+    return this.#ask("POST", `/hooks/${encodeURIComponent(name)}/test`, { text: body });
   }
 
   listChannels(): Promise<ChannelView[]> {

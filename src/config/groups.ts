@@ -102,6 +102,7 @@ export function groupInEffect(
     budget,
     limits: { ...paceLimits(loaded, group), maxSteps: maxSteps(config, group.name) },
     progress: { afterSeconds, reactions },
+    heartbeat: own.heartbeat ?? config.heartbeat,
     network: own.network ?? config.sandbox.network,
     secrets: own.secrets ?? {},
   };

@@ -12,6 +12,7 @@ const ownElements = [
   "forwarded",
   "host-note",
   "work",
+  "payload",
   "title",
   "member",
   "internal",

@@ -11,6 +11,7 @@ import { peopleRoutes } from "./people-routes.ts";
 import type { Operations } from "../operations/operations.ts";
 import { name, nothing, type Recordable, type Route, route } from "./route.ts";
 import { settingRoutes } from "./setting-routes.ts";
+import { webhookRoutes } from "./webhook-routes.ts";
 
 export interface RouteOptions {
   readonly operations: Operations;
@@ -30,6 +31,7 @@ const wholeText = 1_000_000;
 const routes: readonly Route<never>[] = [
   ...peopleRoutes,
   ...settingRoutes,
+  ...webhookRoutes,
   route({ method: "GET", path: "/status", operation: "status", parameters: nothing, run: (host) => host.status() }),
   route({
     method: "POST",

@@ -1,4 +1,5 @@
 import type { Origin } from "./origin.ts";
+import type { Role } from "./role.ts";
 
 /**
  * Why a turn begins: somebody spoke (`message`), a time has come (`schedule`, `heartbeat`), another program called
@@ -42,6 +43,10 @@ export interface NewWork {
   readonly requester?: string | undefined;
   /** What the agent is told; hostile unless the origin is the owner. */
   readonly text: string;
+  /** What its turn may do at most, where no member asked for it; undefined: what the origin says. */
+  readonly role?: Role | undefined;
+  /** What a program sent along: hostile, and shown as data. */
+  readonly payload?: string | undefined;
 }
 
 /** A row of work. `seq` is the order of making. */

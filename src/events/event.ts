@@ -91,6 +91,20 @@ export interface EventData {
     readonly attachments: number;
     readonly held?: string | undefined;
   };
+  /** `delivery` is the number that its sender gave it, `work` what it has caused. */
+  "webhook.received": {
+    readonly hook: string;
+    readonly work: string;
+    readonly delivery: string | undefined;
+    readonly bytes: number;
+    readonly duplicate: boolean;
+  };
+  /** `reason` in one word; `untold` ones of the same kind came before it. */
+  "webhook.refused": { readonly hook: string; readonly reason: string; readonly untold: number };
+  /** `due` is the moment of the beat, `work` what it causes. */
+  "heartbeat.begun": { readonly work: string; readonly due: number };
+  /** `reason` in one word: `budget`, `busy`, `file`, `hours`. */
+  "heartbeat.skipped": { readonly due: number; readonly reason: string };
   /** What somebody wanted is not done; `rule` says why: a setting, or the role that a command needs. */
   "access.refused": {
     readonly rule: string;
@@ -152,6 +166,8 @@ export interface EventData {
     readonly reason: string | undefined;
     readonly elapsedMs: number;
     readonly times: TurnTimes;
+    /** The agent had nothing to say in the chat. */
+    readonly silent?: true | undefined;
   };
   "model.requested": { readonly model: string; readonly attempt: number; readonly reservedTokens: number };
   "model.responded": {

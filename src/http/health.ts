@@ -6,8 +6,8 @@ export interface Readiness {
   readonly reasons: readonly string[];
 }
 
-/** Routes that need no token. */
-export const openRoutes: ReadonlySet<string> = new Set(["/health/live", "/health/ready"]);
+/** Routes that anybody may ask, whatever else. */
+export const healthRoutes: ReadonlySet<string> = new Set(["/health/live", "/health/ready"]);
 
 /** `live`: the process answers. `ready`: it can take messages and answer them. */
 export function addHealthRoutes(server: FastifyInstance, ready: () => Promise<Readiness>): void {

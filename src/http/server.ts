@@ -6,7 +6,7 @@ import type { Registry } from "prom-client";
 
 import { AppError, toError } from "../lib/app-error.ts";
 import type { Clock } from "../lib/time/clock.ts";
-import { addHealthRoutes, openRoutes, type Readiness } from "./health.ts";
+import { addHealthRoutes, healthRoutes, type Readiness } from "./health.ts";
 import { createRefusalReport, type HttpRefusal } from "./refusals.ts";
 import { createErrorHandler, errorBody } from "./errors.ts";
 import { type CheckLogin, createLoginCheck } from "./login.ts";
@@ -18,7 +18,10 @@ export interface GatewayOptions {
   readonly port: number;
   /** Names, in lower case, that requests may be for besides addresses, `localhost` and `host`. */
   readonly names?: readonly string[];
-  readonly token: string;
+  /** Without one nobody is let in but to health checks and `signedRoutes`. */
+  readonly token: string | undefined;
+  /** Routes whose requests carry a signature, which is judged where they lead. */
+  readonly signedRoutes?: readonly string[];
   readonly ready: () => Promise<Readiness>;
   readonly metrics: Registry;
   readonly clock: Clock;
@@ -27,7 +30,7 @@ export interface GatewayOptions {
   readonly onRefused?: (refusal: HttpRefusal) => void;
 }
 
-/** The host's HTTP server. Routes are added before `listen`; all of them ask for the token, those of `health` excepted. */
+/** The host's HTTP server. Routes are added before `listen`; all of them ask for the token, those of `health` and those that are signed excepted. */
 export interface GatewayServer extends AsyncDisposable {
   readonly routes: FastifyInstance;
   /** Resolves with the address in use. Throws `bad_input` when it cannot be had. */
@@ -54,7 +57,7 @@ const securityHeaders = {
   "x-frame-options": "DENY",
 } as const;
 
-/** There is no server without a token: whoever can reach the port could read every chat. */
+/** Nothing is open without a token: whoever can reach the port could read every chat. */
 export function createGatewayServer(options: GatewayOptions): GatewayServer {
   const routes = buildServer(options);
   return {
@@ -106,10 +109,7 @@ function buildServer(options: GatewayOptions): FastifyInstance {
   // Only JSON is taken, so that no form of a foreign page can be a request of ours.
   server.removeContentTypeParser("text/plain");
   const { host, names = [] } = options;
-  server.addHook(
-    "onRequest",
-    createGuard(createOriginCheck({ host, names }), createLoginCheck(options.token, options.clock)),
-  );
+  server.addHook("onRequest", createGuard(createOriginCheck({ host, names }), options));
   server.addHook("onResponse", async (request, reply) => {
     const { method, ip } = request;
     const route = request.routeOptions.url ?? "unknown";
@@ -130,16 +130,20 @@ function buildServer(options: GatewayOptions): FastifyInstance {
 /** All whose login is refused get the same answer, whatever was wrong and wherever they knocked. */
 function createGuard(
   checkOrigin: CheckOrigin,
-  check: CheckLogin,
+  { token, clock, signedRoutes = [] }: Pick<GatewayOptions, "token" | "clock" | "signedRoutes">,
 ): (request: FastifyRequest, reply: FastifyReply) => Promise<void> {
+  const check: CheckLogin = token === undefined ? () => ({ verdict: "refused" }) : createLoginCheck(token, clock);
+  const signed = new Set(signedRoutes);
   return async (request, reply) => {
     void reply.headers(securityHeaders);
-    if (openRoutes.has(request.routeOptions.url ?? "") && !hasSeveralHosts(request)) return;
+    const route = request.routeOptions.url ?? "";
+    if (healthRoutes.has(route) && !hasSeveralHosts(request)) return;
     const refused = checkOrigin(request);
     if (refused) {
       await reply.code(refused.status).send(errorBody(originCodes[refused.status], refused.message));
       return;
     }
+    if (signed.has(route)) return;
     const login = check(request.headers.authorization, request.ip, request.socket);
     if (login.verdict === "refused") {
       void reply.code(401).header("www-authenticate", "Bearer");

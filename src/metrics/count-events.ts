@@ -21,6 +21,10 @@ export function countEvents(metrics: Metrics): (event: HostEvent) => void {
     },
     "delivery.confirmed": countDelivery,
     "delivery.failed": countDelivery,
+    "webhook.received": ({ data: { duplicate } }) => metrics.webhook(duplicate ? "duplicate" : "stored"),
+    "webhook.refused": ({ data: { reason, untold } }) => metrics.webhook(reason, 1 + untold),
+    "heartbeat.begun": () => metrics.heartbeat("begun"),
+    "heartbeat.skipped": ({ data: { reason } }) => metrics.heartbeat(reason),
     "egress.judged": ({ data: { verdict, bytesUp = 0, bytesDown = 0 } }) =>
       metrics.egress(verdict, { up: bytesUp, down: bytesDown }),
   };

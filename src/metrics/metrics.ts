@@ -19,6 +19,10 @@ export interface Metrics {
   modelUsage(model: string, usage: ModelUsage): void;
   /** What came of an attempt to deliver a message. */
   delivery(channel: string, outcome: string): void;
+  /** Calls of webhooks, by what came of them. */
+  webhook(outcome: string, count?: number): void;
+  /** Agents look by themselves, or do not for this reason. */
+  heartbeat(outcome: string): void;
   /** A decision about a way out, or the end of one with the bytes that it carried. */
   egress(verdict: string, bytes: { readonly up: number; readonly down: number }): void;
 }
@@ -99,6 +103,8 @@ export function createMetrics(registry: Registry): Metrics {
       tokens.inc({ model, kind: "output" }, usage.outputTokens);
     },
     egress: countEgress(registers),
+    webhook: countWebhooks(registers),
+    heartbeat: countHeartbeats(registers),
   };
 }
 
@@ -111,6 +117,26 @@ function timePhases(registers: Registry[]): Metrics["turnPhase"] {
     registers,
   });
   return (phase, ms) => phases.observe({ phase }, ms / 1000);
+}
+
+function countWebhooks(registers: Registry[]): Metrics["webhook"] {
+  const calls = new Counter({
+    name: "crabpot_webhooks_total",
+    help: "Calls of webhooks: stored, duplicate, or why they were refused",
+    labelNames: ["outcome"],
+    registers,
+  });
+  return (outcome, count = 1) => calls.inc({ outcome }, count);
+}
+
+function countHeartbeats(registers: Registry[]): Metrics["heartbeat"] {
+  const beats = new Counter({
+    name: "crabpot_heartbeats_total",
+    help: "Heartbeats of agents whose file says something: begun, or why they were skipped",
+    labelNames: ["outcome"],
+    registers,
+  });
+  return (outcome) => beats.inc({ outcome });
 }
 
 function countEgress(registers: Registry[]): Metrics["egress"] {

@@ -3,6 +3,7 @@ import type { ConfigDifferences, ConfigState, ReloadReport } from "../domain/con
 import type { Group, GroupChat, GroupFolder } from "../domain/group.ts";
 import type { Publish } from "../events/event.ts";
 import { readEvents } from "../events/read-events.ts";
+import type { NextHeartbeat } from "../domain/heartbeat.ts";
 import type { RefusedMount } from "../domain/mount.ts";
 import { type Origin, origins } from "../domain/origin.ts";
 import type { HotContainerView } from "../domain/session.ts";
@@ -24,6 +25,7 @@ import {
 } from "./requests.ts";
 import { resolveId } from "./resolve-id.ts";
 import { listWaiting } from "./waiting.ts";
+import { listWebhooks, testWebhook, type WebhookOperationOptions } from "./webhooks.ts";
 import { addWork, dropWork } from "./work.ts";
 import type { ChannelView, EngineView, HostStatus, NewGroup, Operations } from "./operations.ts";
 import { ownCommand } from "../lib/process/own-command.ts";
@@ -72,6 +74,8 @@ export interface OperationOptions {
   readonly outbox: { retry(seqs: readonly number[]): Promise<number[]>; wake(): void };
   readonly admissions: RequestAnswers;
   readonly approvalDesk: ApprovalOperationOptions["approvalDesk"];
+  readonly nextHeartbeat: () => NextHeartbeat | undefined;
+  readonly webhooks: WebhookOperationOptions["webhooks"];
   readonly channels: readonly OperableChannel[];
   /** Is the channel of this name configured, also if it does not run because nobody sits at it? */
   readonly isConfigured: (channel: string) => boolean;
@@ -127,6 +131,8 @@ export function createOperations(options: OperationOptions): Operations {
     retryOutbox: (what) => retryOutbox(options, what),
     addWork: (work) => addWork(options, work),
     dropWork: (id) => dropWork(options, id),
+    listWebhooks: () => Promise.resolve(listWebhooks(options)),
+    testWebhook: (name, body) => testWebhook(options, name, body),
     answerApproval: (code, answer) => answerApproval(options, code, answer),
     revokeApproval: (id) => revokeApproval(options, id),
     listChannels: () => Promise.resolve(options.channels.map(viewChannel)),
@@ -161,6 +167,7 @@ async function status(options: OperationOptions): Promise<HostStatus> {
     refusedMounts: options.refusedMounts(),
     requests,
     approvals,
+    nextHeartbeat: options.nextHeartbeat() ?? null,
     containers: {
       hot: hot.length,
       busy: hot.filter((container) => container.state === "busy").length,

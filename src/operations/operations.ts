@@ -6,6 +6,7 @@ import type { ConfigDifferences, ConfigState, ReloadReport } from "../domain/con
 import type { Chat, Group, RequestState, Trigger } from "../domain/group.ts";
 import type { SettingEdit, SettingRecord } from "../domain/setting.ts";
 import type { ModelUsage, StopReason } from "../domain/model.ts";
+import type { NextHeartbeat } from "../domain/heartbeat.ts";
 import type { OutboxState, OutgoingMessage } from "../domain/message.ts";
 import type { ExecutionPointChange, RefusedMount } from "../domain/mount.ts";
 import type { HotContainerView, SessionKind } from "../domain/session.ts";
@@ -14,6 +15,7 @@ import type { Action, Risk } from "../domain/policy.ts";
 import type { Role } from "../domain/role.ts";
 import type { Turn, TurnState, TurnTimes } from "../domain/turn.ts";
 import type { UsageBy, UsageSum } from "../domain/usage.ts";
+import type { Webhook } from "../domain/webhook.ts";
 import type { Work, WorkState } from "../domain/work.ts";
 import type { ApprovalView, GrantView } from "./approval-view.ts";
 
@@ -43,6 +45,8 @@ export interface HostStatus {
   readonly requests: number;
   /** Tool calls that wait for people's answers. */
   readonly approvals: number;
+  /** The next time that an agent looks by itself at what is due; null: none does. */
+  readonly nextHeartbeat: NextHeartbeat | null;
   /** `max` is null when memory alone says how many there may be. */
   readonly containers: { readonly hot: number; readonly busy: number; readonly max: number | null };
   readonly turns: { readonly running: number; readonly waitingGroups: number };
@@ -192,6 +196,8 @@ export interface TurnReport {
   readonly usage: ModelUsage;
   /** What the turn has read, or its conversation before it; undefined: it was not kept at that time. */
   readonly origins: readonly Origin[] | undefined;
+  /** The agent answered that it had nothing to say in the chat. */
+  readonly silent?: true | undefined;
   /** Too old: its steps are not kept any more, nor what they used. */
   readonly pruned?: boolean | undefined;
 }
@@ -245,6 +251,23 @@ export interface NewOperatorWork {
   readonly session?: string | undefined;
   /** The answer goes nowhere. */
   readonly silent: boolean;
+}
+
+/** A webhook as it is configured, without its secret. */
+export interface WebhookView extends Omit<Webhook, "secret"> {
+  /** Where it can be called from this machine; undefined: the gateway does not listen. */
+  readonly url: string | undefined;
+}
+
+/** What came of a call that the host has sent to itself. */
+export interface WebhookTest {
+  readonly hook: string;
+  readonly status: number;
+  /** Of the work. */
+  readonly id: string | undefined;
+  readonly duplicate: boolean | undefined;
+  /** Why it was refused. */
+  readonly error: string | undefined;
 }
 
 /** Work, its text shortened. */
@@ -342,6 +365,10 @@ export interface Operations {
   addWork(work: NewOperatorWork): Promise<WorkView>;
   /** Gives up work that no turn has taken. Returns its id. */
   dropWork(id: string): Promise<string>;
+  /** By name. */
+  listWebhooks(): Promise<readonly WebhookView[]>;
+  /** Calls a webhook with this body, signed, as a program outside does. Rejects with `not_found`, or `conflict` where the gateway does not listen. */
+  testWebhook(name: string, body: string): Promise<WebhookTest>;
   /** Calls that people are asked about, with `all` also decided ones, newest first; then what was allowed for longer. */
   listApprovals(filter: {
     readonly group?: string | undefined;

@@ -7,7 +7,7 @@ import type { RoleOf } from "./roles.ts";
 /** What a turn was begun for: whoever said the messages that it answers, or work that has another cause. */
 export interface Asked {
   readonly senders: readonly Sender[];
-  readonly work?: Pick<Work, "requester" | "origin"> | undefined;
+  readonly work?: Pick<Work, "requester" | "origin" | "role"> | undefined;
 }
 
 interface Sender {
@@ -17,7 +17,7 @@ interface Sender {
 
 /**
  * Whose rights a turn has: the least role among those who asked in it, so that nobody gets more by speaking along with
- * others. Of work that no message caused, the role of whoever made it. Where nobody is known, `member`.
+ * others. Of work that no message caused, the role that it has itself, or that of whoever made it. Where nobody is known, `member`.
  */
 export function askerRole(roleOf: RoleOf, group: Pick<Group, "name" | "main">, { senders, work }: Asked): Role {
   const asking = senders.map((sender) => roleOf(group, sender));
@@ -28,8 +28,9 @@ export function askerRole(roleOf: RoleOf, group: Pick<Group, "name" | "main">, {
 function makerRole(
   roleOf: RoleOf,
   group: Pick<Group, "name" | "main">,
-  { requester, origin }: NonNullable<Asked["work"]>,
+  { requester, origin, role: most }: NonNullable<Asked["work"]>,
 ): Role {
+  if (most !== undefined) return most;
   if (requester !== undefined) {
     const who = parseMemberKey(requester);
     return who ? roleOf(group, who) : "guest";

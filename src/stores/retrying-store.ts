@@ -110,6 +110,8 @@ const sessions: Record<keyof Store["sessions"], true> = {
   get: true,
   list: true,
   archive: true,
+  archiveSettled: true,
+  renew: true,
   nextGeneration: true,
   setWindowStart: true,
   prompt: true,
@@ -136,6 +138,7 @@ const turns: Record<keyof Store["turns"], true> = {
 };
 const work: Record<keyof Store["work"], true> = {
   add: true,
+  addAside: true,
   get: true,
   idsBeginningWith: true,
   due: true,
@@ -144,6 +147,8 @@ const work: Record<keyof Store["work"], true> = {
   list: true,
   requeue: true,
   drop: true,
+  dueCount: true,
+  isKnown: true,
 };
 const approvals: Record<keyof Store["approvals"], true> = {
   get: true,

@@ -23,6 +23,8 @@ export function answerTo(
   const { kind, text, messages, elapsedMs, at } = answer;
   const { replyTo } = turn;
   if (replyTo.kind === "nowhere") return { outgoing: [], work: [] };
+  // Nobody has asked, so nobody waits: why a look by itself failed is in the list of turns.
+  if (turn.cause === "heartbeat" && kind === "notice") return { outgoing: [], work: [] };
   if (replyTo.kind === "session") {
     const work: NewWork = {
       id: `agent:${turn.id}`,

@@ -1,22 +1,18 @@
-import type { Registry } from "prom-client";
-
 import type { AcceptMessage, ChannelState } from "../channels/channel.ts";
 import type { HostConsole } from "../channels/define-channel.ts";
-import { addressActor } from "../domain/actor.ts";
 import type { Outbox } from "../delivery/outbox.ts";
-import type { Readiness } from "../http/health.ts";
-import type { HttpRefusal } from "../http/refusals.ts";
-import { createGatewayServer } from "../http/server.ts";
 import { addApprovalRoutes, type ApprovalRouteOptions } from "../operations/approval-routes.ts";
 import { toError } from "../lib/app-error.ts";
 import { type ChannelResources, openChannels, type RunningChannels } from "./channels.ts";
 import type { ChatBook } from "../intake/chats/chat-book.ts";
 import type { AppContext } from "./context.ts";
+import { createHttpEntrance, type HttpEntrance, type HttpEntranceOptions } from "./http-entrance.ts";
 
 /** Where people and programs get in: the channels and the server that HTTP comes through. */
 export interface Entrances extends RunningChannels {
   /** Puts a channel's new state on record. */
   readonly recordState: (channel: string, state: ChannelState) => void;
+  readonly httpEntrance: Pick<HttpEntrance, "url">;
 }
 
 /**
@@ -26,49 +22,23 @@ export interface Entrances extends RunningChannels {
 export async function buildEntrances(
   context: AppContext,
   stack: AsyncDisposableStack,
-  options: {
+  options: HttpEntranceOptions & {
     readonly console: HostConsole | undefined;
     readonly groups: ChannelResources["groups"];
-    readonly registry: Registry;
-    readonly ready: () => Promise<Readiness>;
     readonly desk: ApprovalRouteOptions["desk"];
   },
 ): Promise<Entrances> {
-  const { config, clock, logger } = context;
-  const { host, port, token, names } = config.gateway;
-  const server =
-    token === undefined
-      ? undefined
-      : stack.use(
-          createGatewayServer({
-            host,
-            port,
-            names,
-            token,
-            ready: options.ready,
-            metrics: options.registry,
-            clock,
-            logger,
-            onRefused: (refusal) => recordRefusal(context, refusal),
-          }),
-        );
-  if (server) addApprovalRoutes(server.routes, { ...context, desk: options.desk });
+  const http = createHttpEntrance(context, stack, options);
+  if (http.routes) addApprovalRoutes(http.routes, { ...context, desk: options.desk });
   const recordState = createStateRecorder(context, stack);
-  const running = await openChannels(context, stack, { ...options, routes: server?.routes });
-  const address = await server?.listen();
-  if (address) logger.info({ host: address.host, port: address.port }, "the gateway listens");
-  return { ...running, recordState };
-}
-
-function recordRefusal({ publish, logger }: AppContext, refusal: HttpRefusal): void {
-  publish({ type: "http.refused", actor: addressActor(refusal.address), data: { ...refusal } }).catch(
-    (error: unknown) => logger.error({ error }, "a refused request could not be recorded"),
-  );
+  const running = await openChannels(context, stack, { ...options, routes: http.routes });
+  await http.listen();
+  return { ...running, recordState, httpEntrance: http };
 }
 
 /** Begins to take messages in. A channel that cannot be opened is retried automatically and touches no other. */
 export async function startChannels(
-  entrances: Entrances,
+  entrances: Omit<Entrances, "httpEntrance">,
   options: {
     readonly accept: AcceptMessage;
     readonly outbox: Pick<Outbox, "wake" | "confirm">;

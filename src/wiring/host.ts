@@ -16,6 +16,7 @@ import { Outbox } from "../delivery/outbox.ts";
 import { createQuotes } from "../delivery/quotes.ts";
 import { createReplyFormats } from "../delivery/reply-redaction.ts";
 import type { ReplyFormats } from "../delivery/reply-redaction.ts";
+import type { WebhookIntake } from "../hooks/webhook-intake.ts";
 import type { Readiness } from "../http/health.ts";
 import { ChatBook } from "../intake/chats/chat-book.ts";
 import { IntakeGuard } from "../intake/limits/intake-guard.ts";
@@ -30,11 +31,16 @@ import type { ContainerEngine } from "../sandbox/engine/engine.ts";
 import { Retention } from "../stores/retention.ts";
 import { RetryingStore } from "../stores/retrying-store.ts";
 import { ToolRegistry } from "../tools/registry.ts";
+import type { TurnRunner } from "../turns/turn-runner.ts";
 import { messagesPerStep } from "../turns/steps/turn-intake.ts";
+import { createCapabilities } from "./capabilities.ts";
+import type { Capabilities } from "./capabilities.ts";
 import { openContainers, openEngineLater, reviewMounts } from "./containers.ts";
+import type { Containers } from "./containers.ts";
 import type { ChannelResources } from "./channels.ts";
 import type { AppContext } from "./context.ts";
 import { createApprovals } from "./approvals.ts";
+import type { Approvals } from "./approvals.ts";
 import { buildEntrances, startChannels } from "./entrances.ts";
 import type { Entrances } from "./entrances.ts";
 import { openEngineWait } from "./engine-wait.ts";
@@ -42,6 +48,8 @@ import { openOutgoingFiles } from "./files.ts";
 import { openFoundation } from "./foundation.ts";
 import type { FoundationOptions } from "./foundation.ts";
 import { openGroups } from "./groups.ts";
+import { createHeartbeats } from "./heartbeats.ts";
+import { createWebhooks } from "./hooks.ts";
 import { createIntake } from "./intake.ts";
 import { createInterventions } from "./interventions.ts";
 import { createAnswers } from "./onboarding.ts";
@@ -88,7 +96,7 @@ const outboxDrainMs = 5_000;
  */
 export async function startHost(options: HostOptions, signal?: AbortSignal): Promise<Host> {
   await using stack = new AsyncDisposableStack();
-  const served: Served = { groups: undefined, desk: undefined, settings: undefined };
+  const served: Served = { groups: undefined, desk: undefined, settings: undefined, webhooks: undefined };
   const base = await openBase(options, stack, served);
   const { context, guard, entrances, registry, engine } = base;
   signal?.throwIfAborted();
@@ -104,35 +112,29 @@ export async function startHost(options: HostOptions, signal?: AbortSignal): Pro
   stack.defer(() => retrying.giveUp());
   await reviewMounts(context, containers.launcher);
   signal?.throwIfAborted();
-  const files = stack.use(await openOutgoingFiles(context));
   const pace = createPace(context);
   const progress = stack.use(createProgress(context, { entrances, outbox }));
   const approvals = createApprovals(context, stack, { ...containers, queue: () => work.queue, deliver });
   served.desk = approvals.desk;
-  const runner = createTurns(patient, containers, {
-    ...approvals.forTurns,
-    pace,
-    progress,
-    deliver,
-    providers: openProviderSet(context, stack),
-    workAdded: () => work.dueWork.changed(),
-    keepFile: (group, path) => files.keep(group, path),
-    tools: toolsOf(context),
-    untilWritable: (until) => guard.untilWritable(until),
-    ...createWords(context, { tell, groups }),
-  });
+  const workAdded = (): void => work.dueWork.changed();
+  const capabilities = createCapabilities(patient, stack, { pool: containers.pool, workAdded });
+  const working = { ...containers, approvals, capabilities, pace, progress, deliver, guard, tell, groups };
+  const runner = await openRunner(context, stack, { ...working, patient });
   const chats = stack.use(new ChatBook(context, groups));
   const admissions = createAnswers(context, { ...opened, chats });
-  const commanded = { ...containers, runner, outbox, pace, admissions, approvals, settings: () => served.settings };
-  const interventions = createInterventions(context, commanded);
+  const commandable = { ...containers, ...capabilities, runner, outbox, pace, admissions, approvals };
+  const interventions = createInterventions(context, { ...commandable, settings: () => served.settings });
   const signs = stack.use(createSigns(groups, entrances));
+  await capabilities.resume();
   const engineWait = stack.use(await openEngineWait(context, { groups, containers, mayWait: !options.console }));
   const work: WorkQueue = createWork(context, stack, { groups, runner, interventions, signs, engineWait });
   await interventions.afterAbsence(groups);
   signal?.throwIfAborted();
   const shared = { groups, ...work, outbox, interventions, entrances };
+  const heartbeats = createHeartbeats(patient, stack, { groups, sideSessions: capabilities.sideSessions });
+  served.webhooks = createWebhooks(context, { groups, guard, dueWork: work.dueWork });
   const accept = await createIntake(context, stack, { ...shared, admissions, guard, pace, progress });
-  const changing = { ...shared, ...opened, containers, chats, tell };
+  const changing = { ...shared, ...opened, containers, chats, tell, heartbeats };
   const { reloader, settings } = openSettings(context, stack, options, changing);
   served.settings = settings;
   const stopAsked = Promise.withResolvers<void>();
@@ -147,11 +149,42 @@ export async function startHost(options: HostOptions, signal?: AbortSignal): Pro
   return running(stack.move(), { guard, entrances, work, outbox, retrying, reloader, stopAsked: stopAsked.promise });
 }
 
+/** What works on turns, with `patient`: trouble of the machine is waited for. */
+async function openRunner(
+  context: AppContext,
+  stack: AsyncDisposableStack,
+  options: Containers &
+    Pick<Parameters<typeof createTurns>[2], "pace" | "progress" | "deliver"> & {
+      readonly approvals: Approvals;
+      readonly capabilities: Capabilities;
+      readonly guard: IntakeGuard;
+      readonly tell: TellOperator;
+      readonly groups: GroupRegistry;
+      readonly patient: AppContext;
+    },
+): Promise<TurnRunner> {
+  const { approvals, capabilities, pace, progress, deliver, guard, patient } = options;
+  const files = stack.use(await openOutgoingFiles(context));
+  return createTurns(patient, options, {
+    ...approvals.forTurns,
+    ...capabilities.forTurns,
+    pace,
+    progress,
+    deliver,
+    providers: openProviderSet(context, stack),
+    keepFile: (group, path) => files.keep(group, path),
+    tools: toolsOf(context),
+    untilWritable: (until) => guard.untilWritable(until),
+    ...createWords(context, options),
+  });
+}
+
 /** What the way in and chat commands lead to, as soon as it is there. */
 interface Served {
   groups: GroupRegistry | undefined;
   desk: ApprovalDesk | undefined;
   settings: Settings | undefined;
+  webhooks: WebhookIntake | undefined;
 }
 
 /** State, proof, and the way in, as far as it can be had before anything else. */
@@ -168,7 +201,9 @@ async function openBase(options: HostOptions, stack: AsyncDisposableStack, serve
   const engine = openEngineLater(context, stack);
   const ready = (): Promise<Readiness> => readiness(engine, guard);
   const desk = (): ApprovalDesk | undefined => served.desk;
-  const entrances = await buildEntrances(context, stack, { console: options.console, groups, registry, ready, desk });
+  const webhooks = (): WebhookIntake | undefined => served.webhooks;
+  const asked = { groups, registry, ready, desk, webhooks };
+  const entrances = await buildEntrances(context, stack, { console: options.console, ...asked });
   return { context, guard, registry, engine, entrances };
 }
 

@@ -1,6 +1,8 @@
 import { chatFault } from "../config/adapters.ts";
 import type { ConfigReloader } from "../config/changes/config-reloader.ts";
 import type { Outbox } from "../delivery/outbox.ts";
+import type { Heartbeats } from "../heartbeat/heartbeats.ts";
+import { signatureOf } from "../hooks/signature.ts";
 import { costOfReference } from "../models/capabilities.ts";
 import { createOperations } from "../operations/host-operations.ts";
 import type { EngineView, Operations } from "../operations/operations.ts";
@@ -16,6 +18,7 @@ import type { Approvals } from "./approvals.ts";
 import type { Containers } from "./containers.ts";
 import type { AppContext } from "./context.ts";
 import type { Entrances } from "./entrances.ts";
+import { webhooksOf } from "./hooks.ts";
 import { createPeopleView } from "./people.ts";
 import type { Settings } from "./settings.ts";
 import type { Interventions } from "./interventions.ts";
@@ -33,6 +36,7 @@ export interface HostOperationOptions {
   readonly interventions: Pick<Interventions, "catchUp">;
   readonly chats: Pick<ChatBook, "registered">;
   readonly stop: () => void;
+  readonly heartbeats: Pick<Heartbeats, "next">;
   readonly settings: Settings;
   readonly admissions: Pick<Admissions, "approve" | "deny">;
   readonly approvals: Pick<Approvals, "desk">;
@@ -72,6 +76,7 @@ export function createHostOperations(context: AppContext, options: HostOperation
     outbox: options.outbox,
     admissions: options.admissions,
     approvalDesk: options.approvals.desk,
+    webhooks: { list: () => webhooksOf(config), url: () => entrances.httpEntrance.url(), sign: signatureOf },
     channels: entrances.channels,
     isConfigured: (channel) => Object.hasOwn(config.channels, channel),
     chatFault: (channel, chat) => chatFault(context.adapters, channel, chat),
@@ -81,6 +86,7 @@ export function createHostOperations(context: AppContext, options: HostOperation
     intake: options.intake,
     config: options.reloader,
     settings: options.settings.operations,
+    nextHeartbeat: () => options.heartbeats.next(),
     stop: options.stop,
     requeue: async (turn) => {
       const count = (await store.messages.requeue(turn.id)) + (await store.work.requeue(turn.id));

@@ -1,4 +1,5 @@
 import { maxSteps, networkOf, writersOfShared } from "../config/groups.ts";
+import { heartbeatOf } from "../config/heartbeat.ts";
 import { policyOf } from "../config/policy.ts";
 import type { Config } from "../config/schema/config.ts";
 import { LocalTime } from "../context/time-zone.ts";
@@ -40,6 +41,10 @@ export function createTurnSettings(context: AppContext, providers: ProviderSet):
       agentName: config.assistant.name,
       timeZone: timeZone(config.timezone),
       models: createModels(context, config, held.byName),
+      groupFor: (group, kind) => {
+        const route = kind === "heartbeat" ? heartbeatOf(config, group.name)?.route : undefined;
+        return route === undefined ? group : { ...group, model: route };
+      },
       callsTools: (route) => callsTools(config.models, route),
       networkFor: (group) => networkOf(config, group.name).allow,
       policyFor: (group) => policyOf(config, group.name),

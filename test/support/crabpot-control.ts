@@ -160,6 +160,8 @@ export async function startControlledHost(home: string): Promise<ControlledHost>
       showGroup: () => Promise.reject(new Error("there is no configuration")),
       setGroup: () => Promise.reject(new Error("there is no configuration")),
     },
+    nextHeartbeat: () => undefined,
+    webhooks: { list: () => [], url: () => undefined, sign: () => "" },
     stop: () => undefined,
     requeue: (turn) => store.messages.requeue(turn.id),
     publish: async () => undefined,

@@ -12,7 +12,7 @@ import { withBuiltInAdapters } from "../../src/config/adapters.ts";
 import { readEnvironment } from "../../src/config/environment.ts";
 import { prepareHome } from "../../src/config/home/home.ts";
 import { loadConfig } from "../../src/config/loading/load.ts";
-import { systemClock } from "../../src/lib/time/clock.ts";
+import { type Clock, systemClock } from "../../src/lib/time/clock.ts";
 import { Redaction } from "../../src/lib/secrets/redaction.ts";
 import { FakeChannel } from "../fakes/fake-channel.ts";
 import { noteEngine } from "./made-by-tests.ts";
@@ -21,13 +21,15 @@ import { crabpot, newHome, type CommandResult } from "./crabpot.ts";
 /** A whole host in the test's own process, with a channel `fake` on which strangers turn up; its chat `home` is the main group. */
 export interface EmbeddedHost extends AsyncDisposable {
   readonly channel: FakeChannel;
+  readonly home: string;
   cli(...args: string[]): Promise<CommandResult>;
   end(): Promise<void>;
   /** Files below the home that hold this text. */
   find(text: string): Promise<string[]>;
 }
 
-export async function openEmbeddedHost(config: object = {}): Promise<EmbeddedHost> {
+/** `clock`: one that the test sets. */
+export async function openEmbeddedHost(config: object = {}, clock: Clock = systemClock): Promise<EmbeddedHost> {
   await using stack = new AsyncDisposableStack();
   const place = stack.use(await newHome({ "config.yaml": stringify({ channels: { fake: {} }, ...config }) }));
   const environment = readEnvironment({ ...process.env, CRABPOT_HOME: place.home });
@@ -47,7 +49,7 @@ export async function openEmbeddedHost(config: object = {}): Promise<EmbeddedHos
       home,
       loaded: await loadConfig(home.paths.config, environment.variables, adapters),
       version: "test",
-      clock: systemClock,
+      clock,
       logger: pino({ level: "silent" }),
       redaction: new Redaction(),
       console: undefined,
@@ -58,6 +60,7 @@ export async function openEmbeddedHost(config: object = {}): Promise<EmbeddedHos
   const owned = stack.move();
   return {
     channel,
+    home: place.home,
     cli,
     end: async () => {
       await app[Symbol.asyncDispose]();

@@ -53,6 +53,12 @@ function describeStatus(status: HostStatus): [string, string | number | undefine
         ? `${status.approvals} tool calls wait for an answer: ${ownCommand("approvals list")}`
         : undefined,
     ],
+    [
+      "heartbeat",
+      status.nextHeartbeat
+        ? `next of group ${status.nextHeartbeat.group} at ${formatTime(status.nextHeartbeat.at)} UTC`
+        : undefined,
+    ],
     ["containers", `${containers.hot} hot, ${containers.busy} busy, ${describeMost(containers.max)}`],
     ["turns", `${turns.running} running, ${turns.waitingGroups} groups waiting`],
     ["waiting", describeWaiting(waiting)],

@@ -23,6 +23,8 @@ export const changeEffects = {
   people: "now",
   members: "now",
   access: "now",
+  hooks: "now",
+  heartbeat: "now",
   gateway: "restart",
   sandbox: {
     // The engine is asked at the start whether it has the runtime.

@@ -9,7 +9,7 @@ export interface ConfiguredSecret {
   /** Where it stands: `gateway.token`. */
   readonly path: string;
   readonly value: string;
-  readonly use: "gateway" | "group" | "provider" | "channel";
+  readonly use: "gateway" | "hook" | "group" | "provider" | "channel";
   /** Whose requests it is added to; undefined when it is the host's alone. */
   readonly group: string | undefined;
 }
@@ -23,6 +23,7 @@ export function secretsOf(config: Config, adapters: Adapters): ConfiguredSecret[
     if (value !== "") found.push({ path: formatPath(path), value, use, group });
   };
   add("gateway", ["gateway", "token"], config.gateway.token ?? "");
+  for (const [name, { secret }] of Object.entries(config.hooks)) add("hook", ["hooks", name, "secret"], secret);
   for (const [group, { secrets }] of Object.entries(config.groups)) {
     for (const [name, { value }] of Object.entries(secrets))
       add("group", ["groups", group, "secrets", name], value, group);

@@ -3,6 +3,8 @@ import * as z from "zod";
 import { protectedByDefault } from "../../domain/group.ts";
 import type { ProviderSettings } from "../../models/define-provider.ts";
 import { type Adapters, channelsOfEveryHome, providersOfEveryHome } from "../adapters.ts";
+import { heartbeatSchemas } from "./heartbeat.ts";
+import { hooksSchema } from "./hooks.ts";
 import { events, groupLimits, intake, limits, store } from "./intake.ts";
 import { access, groupAccess, groupMembers, members, people } from "./people.ts";
 import { nameserverSchema, networkSchema, secretSchema } from "./network.ts";
@@ -85,6 +87,8 @@ const progress = z
   .prefault({})
   .describe("How chats are shown that the agent is at work, where the channel can.");
 
+const { heartbeat, groupHeartbeat } = heartbeatSchemas(name);
+
 const group = z.strictObject({
   channel: name,
   chat: z.string().min(1).max(256),
@@ -97,6 +101,7 @@ const group = z.strictObject({
   budget: budget.optional(),
   limits: groupLimits.optional(),
   progress: groupProgress.optional(),
+  heartbeat: groupHeartbeat,
   members: groupMembers,
   access: groupAccess,
   network: networkSchema.optional(),
@@ -202,7 +207,7 @@ const gateway = z
       .min(1)
       .optional()
       .meta({
-        description: "With one, programs that know it are let in over HTTP; without, nothing listens.",
+        description: "With one, programs that know it are let in over HTTP; without, nothing listens but for hooks.",
         examples: ["${CRABPOT_TOKEN}"],
       }),
   })
@@ -326,6 +331,8 @@ export function configSchema(adapters: Adapters) {
     people,
     members,
     access,
+    hooks: hooksSchema(name),
+    heartbeat,
     gateway: gateway,
     sandbox: sandbox,
     sessions: sessions,

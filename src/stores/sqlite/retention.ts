@@ -62,7 +62,7 @@ export class SqliteRetention implements RetentionStore {
     return this.#database.writeSoon(async (transaction) => {
       const rows = await transaction
         .selectFrom("work")
-        .select(["seq", "state", "created_at as at", sql<number>`text <> ''`.as("hasText")])
+        .select(["seq", "state", "created_at as at", sql<number>`text <> '' or payload is not null`.as("hasText")])
         .where("seq", ">", window.after)
         .orderBy("seq")
         .limit(window.limit)
@@ -72,7 +72,7 @@ export class SqliteRetention implements RetentionStore {
       );
       const { numUpdatedRows } = await transaction
         .updateTable("work")
-        .set({ text: "" })
+        .set({ text: "", payload: null })
         .where(isAmong(over.map(({ seq }) => seq)))
         .executeTakeFirstOrThrow();
       return { pruned: Number(numUpdatedRows), next: nextAfter(rows, window) };

@@ -20,6 +20,13 @@ export async function checkConfiguration(context: CommandContext): Promise<Check
     const detail = `gateway.token has only ${config.gateway.token.length} characters.`;
     results.push(warning("config", detail, "Set it in config.yaml to what this prints: openssl rand -hex 24"));
   }
+  for (const [name, { secret }] of Object.entries(config.hooks)) {
+    if (secret.length >= shortToken) continue;
+    const detail = `hooks.${name}.secret has only ${secret.length} characters.`;
+    results.push(
+      warning("config", detail, "Set it, there and at the other program, to what this prints: openssl rand -hex 32"),
+    );
+  }
   for (const channel of check.loaded.adapters.channels) {
     if (!Object.hasOwn(config.channels, channel.name)) continue;
     const remarks = channel.remarks?.(config.channels[channel.name]) ?? [];

@@ -1,15 +1,15 @@
-import { sql, type Transaction } from "kysely";
+import type { Transaction } from "kysely";
 
+import { sideSessionKey, type SideSession } from "../../../domain/session.ts";
 import type { NewWork, Work } from "../../../domain/work.ts";
 import { AppError } from "../../../lib/app-error.ts";
-import type { DueSession, WorkStore } from "../../work-store.ts";
+import type { AddedWork, DueSession, WorkStore } from "../../work-store.ts";
 import { type Database } from "../database.ts";
 import { parseOrigins, parseReplyTarget } from "../schema/json-columns.ts";
 import type { Row, Tables } from "../schema/tables.ts";
 import { statement } from "../statement.ts";
-
-// A literal, so that SQLite sees that the partial indexes apply.
-export const isDue = sql<boolean>`work.state = 'due'`;
+import { isDue } from "./is-due.ts";
+import { opened, openSession, reviveSession } from "./sessions.ts";
 
 const selectDue = statement((kysely, { session, now }: { readonly session: string; readonly now: number }) =>
   kysely
@@ -30,8 +30,41 @@ export class SqliteWork implements WorkStore {
     this.#database = database;
   }
 
-  add(work: NewWork, at: number): Promise<{ seq: number; duplicate: boolean }> {
-    return this.#database.write((transaction) => insertWork(transaction, work, at));
+  add(work: NewWork, at: number, options: Parameters<WorkStore["add"]>[2] = {}): Promise<AddedWork> {
+    const { dedupe } = work;
+    const { uniqueForMs } = options;
+    return this.#database.write(async (transaction) => {
+      if (uniqueForMs !== undefined && dedupe !== undefined) await freeName(transaction, dedupe, at - uniqueForMs);
+      return insertWork(transaction, work, at);
+    });
+  }
+
+  async isKnown(dedupe: string): Promise<boolean> {
+    const row = await this.#database.read((kysely) =>
+      kysely.selectFrom("work").select("seq").where("dedupe", "=", dedupe).executeTakeFirst(),
+    );
+    return row !== undefined;
+  }
+
+  async dueCount(group: string, cause: NewWork["cause"]): Promise<number> {
+    const row = await this.#database.read((kysely) =>
+      kysely
+        .selectFrom("work")
+        .select((select) => select.fn.countAll<number>().as("count"))
+        .where("group_name", "=", group)
+        .where(isDue)
+        .where("cause", "=", cause)
+        .executeTakeFirstOrThrow(),
+    );
+    return row.count;
+  }
+
+  addAside(
+    work: Omit<NewWork, "group" | "session">,
+    side: SideSession,
+    at: number,
+  ): Promise<AddedWork & { session: string }> {
+    return this.#database.write((transaction) => insertWorkAside(transaction, work, side, at));
   }
 
   async get(id: string): Promise<Work | undefined> {
@@ -116,30 +149,35 @@ export class SqliteWork implements WorkStore {
   }
 }
 
+/** Work of this name that was made by then has it no longer. */
+async function freeName(transaction: Transaction<Tables>, dedupe: string, until: number): Promise<void> {
+  await transaction
+    .updateTable("work")
+    .set({ dedupe: null })
+    .where("dedupe", "=", dedupe)
+    .where("created_at", "<=", until)
+    .execute();
+}
+
 /** Inside the caller's transaction: with what causes the work. */
-export async function insertWork(
-  transaction: Transaction<Tables>,
-  work: NewWork,
-  at: number,
-): Promise<{ seq: number; duplicate: boolean }> {
-  const { dedupe = null, requester = null } = work;
-  if (dedupe !== null) {
-    const known = await transaction.selectFrom("work").select("seq").where("dedupe", "=", dedupe).executeTakeFirst();
-    if (known) return { seq: known.seq, duplicate: true };
-  }
+export async function insertWork(transaction: Transaction<Tables>, work: NewWork, at: number): Promise<AddedWork> {
+  const { id, dedupe = null, requester = null, role = null, payload = null } = work;
+  const known = await duplicateOf(transaction, work);
+  if (known) return { seq: known.seq, id: known.id, duplicate: true };
   const session = await transaction
     .selectFrom("sessions")
-    .select("archived_at")
+    .select(["archived_at", "ephemeral"])
     .where("id", "=", work.session)
     .executeTakeFirst();
   if (!session)
     throw new AppError("not_found", `Work ${work.id} cannot be stored: there is no session ${work.session}.`);
-  if (session.archived_at !== null)
+  if (session.archived_at !== null && session.ephemeral === 1) await reviveSession(transaction, work.session);
+  else if (session.archived_at !== null)
     throw new AppError("conflict", `Work ${work.id} cannot be stored: session ${work.session} was archived.`);
   const row = await transaction
     .insertInto("work")
     .values({
-      id: work.id,
+      id,
       group_name: work.group,
       session: work.session,
       cause: work.cause,
@@ -150,6 +188,8 @@ export async function insertWork(
       origins: work.origins === undefined ? null : JSON.stringify(work.origins),
       requester,
       text: work.text,
+      role,
+      payload,
       state: "due",
       turn: null,
       reason: null,
@@ -159,7 +199,33 @@ export async function insertWork(
     .returning("seq")
     .executeTakeFirst();
   if (!row) throw new AppError("conflict", `There is other work of the id ${work.id}.`);
-  return { seq: row.seq, duplicate: false };
+  return { seq: row.seq, id, duplicate: false };
+}
+
+/** The same, in a session beside the group's main one, which is opened with it. */
+export async function insertWorkAside(
+  transaction: Transaction<Tables>,
+  work: Omit<NewWork, "group" | "session">,
+  { group, ...side }: SideSession,
+  at: number,
+): Promise<AddedWork & { session: string }> {
+  const known = await duplicateOf(transaction, work);
+  if (known) return { seq: known.seq, id: known.id, duplicate: true, session: known.session };
+  const row = await openSession(transaction, sideSessionKey(group, side), { group: group.name, ...side });
+  const { id: session } = opened(row, side.kind);
+  return { ...(await insertWork(transaction, { ...work, group: group.name, session }, at)), session };
+}
+
+async function duplicateOf(
+  transaction: Transaction<Tables>,
+  { dedupe }: Pick<NewWork, "dedupe">,
+): Promise<Pick<Row<"work">, "seq" | "id" | "session"> | undefined> {
+  if (dedupe === undefined) return undefined;
+  return transaction
+    .selectFrom("work")
+    .select(["seq", "id", "session"])
+    .where("dedupe", "=", dedupe)
+    .executeTakeFirst();
 }
 
 export async function takeWork(transaction: Transaction<Tables>, turn: Row<"turns">, seq: number): Promise<void> {
@@ -222,6 +288,8 @@ function toWork(row: Row<"work">): Work {
     origins: row.origins === null ? undefined : parseOrigins(row.origins),
     requester: row.requester ?? undefined,
     text: row.text,
+    role: row.role ?? undefined,
+    payload: row.payload ?? undefined,
     state: row.state,
     turn: row.turn ?? undefined,
     reason: row.reason ?? undefined,

@@ -253,6 +253,15 @@ const proposedChanges = [
   `update turns set asked = 1 where id in (select turn from approvals)`,
 ];
 
+/* Sessions that are put aside as soon as nothing is to be done in them. */
+const ephemeralSessions = [
+  `alter table sessions add column ephemeral integer not null default 0`,
+  `create index sessions_ephemeral on sessions (id) where ephemeral = 1 and archived_at is null`,
+];
+
+/* What a turn may do that another program began, and what that program sent. */
+const webhookWork = [`alter table work add column role text`, `alter table work add column payload text`];
+
 /** Every migration by name; names sort in the order in which they run, and a name that was released is never changed. */
 export const migrations: Readonly<Record<string, Migration>> = {
   "0001-initial": { up: (database: Kysely<Tables>) => run(database, initialSchema) },
@@ -284,6 +293,8 @@ export const migrations: Readonly<Record<string, Migration>> = {
   "0031-instructions-by-file": { up: (database: Kysely<Tables>) => run(database, instructionsByFile) },
   "0032-threads": { up: (database: Kysely<Tables>) => run(database, threads) },
   "0034-proposed-changes": { up: (database: Kysely<Tables>) => run(database, proposedChanges) },
+  "0035-ephemeral-sessions": { up: (database: Kysely<Tables>) => run(database, ephemeralSessions) },
+  "0037-webhook-work": { up: (database: Kysely<Tables>) => run(database, webhookWork) },
 };
 
 async function run(database: Kysely<Tables>, statements: readonly string[]): Promise<void> {

@@ -6,6 +6,7 @@ import type { ProtectedFileName } from "../../../domain/protected-file.ts";
 import type { SessionKind } from "../../../domain/session.ts";
 import type { TurnState } from "../../../domain/turn.ts";
 import type { Origin } from "../../../domain/origin.ts";
+import type { Role } from "../../../domain/role.ts";
 import type { Cause, NewWork, WorkState } from "../../../domain/work.ts";
 import type { ApprovalTable, ApprovalVoteTable, GrantTable } from "./approval-tables.ts";
 
@@ -128,6 +129,7 @@ interface SessionTable {
   readonly kind: Generated<SessionKind>;
   readonly parent: string | null;
   readonly archived_at: number | null;
+  readonly ephemeral: Generated<number>;
   readonly lease_owner: string | null;
   readonly lease_generation: Generated<number>;
   readonly lease_expires_at: Generated<number>;
@@ -178,6 +180,8 @@ interface WorkTable {
   readonly origins: string | null;
   readonly requester: string | null;
   readonly text: string;
+  readonly role: Role | null;
+  readonly payload: string | null;
   readonly state: WorkState;
   readonly turn: string | null;
   readonly reason: string | null;

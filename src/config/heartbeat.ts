@@ -1,0 +1,14 @@
+import type { HeartbeatSettings } from "../domain/heartbeat.ts";
+import { entryOf } from "./groups.ts";
+import type { Config } from "./schema/config.ts";
+
+const defaultMinutes = 30;
+
+/** How often the agent of this group looks by itself; undefined: never. What the group leaves out is as for everybody. */
+export function heartbeatOf(config: Pick<Config, "groups" | "heartbeat">, name: string): HeartbeatSettings | undefined {
+  const own = entryOf(config, name)?.heartbeat;
+  const shared = config.heartbeat === "off" ? undefined : config.heartbeat;
+  if (own === "off" || (own === undefined && shared === undefined)) return undefined;
+  const everyMinutes = own?.everyMinutes ?? shared?.everyMinutes ?? defaultMinutes;
+  return { ...shared, ...own, everyMinutes };
+}

@@ -1,0 +1,41 @@
+import * as z from "zod";
+
+const timeOfDay = z.string().regex(/^([01]\d|2[0-3]):[0-5]\d$/, 'a time of day in quotes, such as "08:00"');
+const minutes = z
+  .number()
+  .int()
+  .min(1)
+  .max(24 * 60);
+
+/** `name`: what routes are called. */
+export function heartbeatSchemas(name: z.ZodString) {
+  const fields = {
+    from: timeOfDay.optional().describe("Not before this, by the clocks of `timezone`; goes with `to`."),
+    to: timeOfDay.optional().describe("Not after this; earlier than `from`: on the next day."),
+    route: name.optional().describe("Which models are asked; left out: those of the group."),
+  };
+  const off = z.literal("off");
+  const error = 'must be off or { everyMinutes: 30, from: "08:00", to: "22:00", route: main }';
+  return {
+    heartbeat: z
+      .union(
+        [
+          off,
+          z.strictObject({
+            everyMinutes: minutes.default(30).describe("How often, counted from `from` or from midnight."),
+            ...fields,
+          }),
+        ],
+        { error },
+      )
+      .default("off")
+      .meta({
+        description: "How often agents look by themselves at what HEARTBEAT.md of their group says; off: never.",
+        examples: [{ everyMinutes: 30, from: "08:00", to: "22:00", route: "main" }],
+      }),
+    /** What a group leaves out is as for everybody. */
+    groupHeartbeat: z
+      .union([off, z.strictObject({ everyMinutes: minutes.optional(), ...fields })], { error })
+      .optional(),
+  };
+}

@@ -1,0 +1,93 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+
+import { expect, test, vi } from "vitest";
+
+import { systemClock } from "../../src/lib/time/clock.ts";
+import { crashAtVariable } from "../support/crash-points.ts";
+import { jsonLines } from "../support/crabpot.ts";
+import { openEmbeddedHost } from "../support/embedded-host.ts";
+import { modelKey, startModelHost } from "../support/model-host.ts";
+import { startOpenAiServer } from "../support/model-servers/openai.ts";
+
+const isBeat = (text: string): boolean => text.includes('<work cause="heartbeat" from="file">');
+
+test("agents look by themselves, with the models that are meant for it, and say only what is worth saying", async () => {
+  const asked: { model: string; texts: string[] }[] = [];
+  await using model = await startOpenAiServer((request) => {
+    asked.push({ model: request.model, texts: request.messages.map(({ text }) => text) });
+    return { text: request.lastText.includes("water") ? "The plants need water." : "`NO_REPLY`" };
+  });
+  const time = { aheadMs: 0 };
+  const clock = { ...systemClock, now: () => systemClock.now() + time.aheadMs };
+  await using host = await openEmbeddedHost(
+    {
+      models: {
+        routes: { main: ["gpt/dear"], cheap: ["gpt/cheap"] },
+        providers: { gpt: { kind: "openai", apiKey: modelKey, baseUrl: model.url } },
+      },
+      heartbeat: { everyMinutes: 30, route: "cheap" },
+    },
+    clock,
+  );
+  const file = join(host.home, "groups", "office", "HEARTBEAT.md");
+  const status = async () => jsonLines((await host.cli("status", "--json")).stdout)[0]?.["nextHeartbeat"];
+  let groups = 0;
+  /** The next moment has come, and the host looks at once, as it does for each new group. */
+  const beat = async () => {
+    const { at } = (await status()) as { at: number };
+    time.aheadMs += at - clock.now();
+    groups += 1;
+    await host.cli("groups", "add", `other-${groups}`, "--channel", "fake", "--chat", `other-${groups}`);
+  };
+  const beats = async () => {
+    const turns = jsonLines((await host.cli("turns", "list", "--group", "office", "--json")).stdout);
+    return turns.filter(({ cause }) => cause === "heartbeat").map(({ state }) => state);
+  };
+  await expect.poll(status).not.toBeNull();
+
+  await writeFile(file, "# Nothing yet\n");
+  await beat();
+  await expect.poll(async () => ((await status()) as { at: number }).at).toBeGreaterThan(clock.now());
+  const none = [await beats(), asked.length];
+  await writeFile(file, "- look at the plants: do they need water?");
+  await beat();
+  await expect.poll(() => host.channel.heard("home")).toEqual(["The plants need water."]);
+  await writeFile(file, "- look at the sky");
+  await beat();
+  await expect.poll(beats, { timeout: 60_000 }).toEqual(["done", "done"]);
+
+  expect(none).toEqual([[], 0]);
+  expect(asked.map((request) => request.model)).toEqual(["cheap", "cheap"]);
+  // Each beat is a conversation of its own.
+  expect(asked.map(({ texts }) => texts.filter(isBeat).length)).toEqual([1, 1]);
+  expect(asked[1]?.texts.join("\n")).not.toContain("plants");
+  expect(host.channel.heard("home")).toEqual(["The plants need water."]);
+  const sessions = jsonLines((await host.cli("sessions", "list", "--json")).stdout);
+  expect(sessions.map(({ key }) => key)).toContain("main:fake:home:heartbeat:beat");
+  const events = jsonLines(
+    (await host.cli("events", "tail", "--after", "0", "--type", "heartbeat.*", "--json")).stdout,
+  );
+  expect(events.map(({ type }) => type)).toEqual(["heartbeat.begun", "heartbeat.begun"]);
+});
+
+test("killed after a beat was stored, the host looks once for it", async () => {
+  await using running = await startModelHost(({ lastText }) => ({ text: isBeat(lastText) ? "looked" : "hello" }), {
+    groups: { family: { heartbeat: { everyMinutes: 1 } } },
+  });
+  const { host } = running;
+  await host.end("SIGTERM");
+  await writeFile(join(host.home, "groups", "family", "HEARTBEAT.md"), "look");
+  host.launch({ [crashAtVariable]: "after:work.addAside" });
+  await vi.waitUntil(() => !host.isRunning, { timeout: 120_000, interval: 5 });
+  // Only what is stored is done after this.
+  await host.changeConfig({ groups: { family: { channel: "http", chat: "family" } } });
+
+  await host.boot();
+
+  await expect
+    .poll(async () => (await host.replies()).map(({ text }) => text), { timeout: 60_000 })
+    .toEqual(["looked"]);
+  const work = jsonLines((await host.cli("work", "list", "--json")).stdout);
+  expect(work).toMatchObject([{ cause: "heartbeat", state: "settled" }]);
+}, 300_000);

@@ -1,0 +1,67 @@
+import { expect, test } from "vitest";
+
+import { builtInAdapters } from "../../../src/config/adapters.ts";
+import { configuredGroups, groupInEffect } from "../../../src/config/groups.ts";
+import { heartbeatOf } from "../../../src/config/heartbeat.ts";
+import { checkConfigText, describeFault } from "../../../src/config/loading/load.ts";
+
+const group = "groups: { main: { channel: terminal, chat: main, trigger: always, main: true } }";
+
+/** What is wrong with this configuration; nothing: it can be used. */
+function faults(text: string): string[] {
+  const check = checkConfigText(text, {}, builtInAdapters);
+  return check.ok ? [] : check.faults.map(describeFault);
+}
+
+test.each([
+  ["hooks: { a: { group: man, secret: long-enough } }", 'hooks.a.group: there is no group "man"; did you mean main?'],
+  ["hooks: { a: { group: main, secret: short } }", "hooks.a.secret"],
+  ["hooks: { a: { group: main } }", "hooks.a.secret"],
+  ["hooks: { a: { group: main, secret: long-enough, role: admin } }", "hooks.a.role"],
+  ["hooks: { a: { group: main, secret: long-enough, key: x } }", "hooks.a"],
+  ["hooks: { a/b: { group: main, secret: long-enough } }", "hooks"],
+  ["hooks: { a: { group: main, secret: $HOOK_SECRET } }", "hooks.a.secret: is the text $HOOK_SECRET, not the variable"],
+  ['heartbeat: { from: "08:00" }', "heartbeat.to: is missing; from and to go together"],
+  ['heartbeat: { to: "08:00" }', "heartbeat.from: is missing; from and to go together"],
+  ['heartbeat: { from: "08:00", to: "08:00" }', "heartbeat.to: is the same as from"],
+  ['heartbeat: { from: "8:00", to: "24:00" }', "heartbeat"],
+  ["heartbeat: { everyMinutes: 0 }", "heartbeat"],
+  ["heartbeat: { everyMinutes: 1441 }", "heartbeat"],
+  ["heartbeat: on", "heartbeat"],
+  ["heartbeat: { route: man }", 'heartbeat.route: there is no route "man"; did you mean main?'],
+])("%s is refused", (text, told) => {
+  expect(faults(`${group}\n${text}`).join("\n")).toContain(told);
+});
+
+test("a group's heartbeat is as for everybody but for what it says itself", () => {
+  const text = `
+heartbeat: { from: "08:00", to: "22:00", route: main }
+groups:
+  plain: { channel: terminal, chat: a }
+  often: { channel: terminal, chat: b, heartbeat: { everyMinutes: 5 } }
+  night: { channel: terminal, chat: c, heartbeat: { from: "22:00", to: "06:00" } }
+  never: { channel: terminal, chat: d, heartbeat: off }
+`;
+  const check = checkConfigText(text, {}, builtInAdapters);
+  if (!check.ok) throw new Error(check.faults.map(describeFault).join());
+  const { config } = check.loaded;
+
+  const day = { from: "08:00", to: "22:00", route: "main" };
+  expect(heartbeatOf(config, "plain")).toEqual({ everyMinutes: 30, ...day });
+  expect(heartbeatOf(config, "often")).toEqual({ everyMinutes: 5, ...day });
+  expect(heartbeatOf(config, "night")).toEqual({ everyMinutes: 30, from: "22:00", to: "06:00", route: "main" });
+  expect(heartbeatOf(config, "never")).toBeUndefined();
+  expect(heartbeatOf({ ...config, heartbeat: "off" }, "plain")).toBeUndefined();
+  expect(heartbeatOf({ ...config, heartbeat: "off" }, "often")).toEqual({ everyMinutes: 5 });
+  const [plain] = configuredGroups(config);
+  expect(plain && groupInEffect(check.loaded, plain)["heartbeat"]).toEqual({ everyMinutes: 30, ...day });
+});
+
+test("a hook's secret is known as one, so that no log shows it; without a token hooks alone may be reached from outside", () => {
+  const hooks = "hooks: { a: { group: main, secret: hook-secret-1 } }";
+  const check = checkConfigText(`${group}\n${hooks}`, {}, builtInAdapters);
+
+  expect(check.ok && check.loaded.secrets).toEqual(["hook-secret-1"]);
+  expect(faults(`${group}\n${hooks}\ngateway: { host: 0.0.0.0 }`)).toEqual([]);
+  expect(faults(`${group}\ngateway: { host: 0.0.0.0 }`)).toHaveLength(1);
+});
