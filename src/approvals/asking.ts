@@ -20,6 +20,8 @@ export interface AskingOptions {
   readonly askerOf: (group: Group, turn: string) => Promise<Asker>;
   /** Does somebody in the group's chat have this role? */
   readonly isThere: (group: Group, role: Role) => Promise<boolean> | boolean;
+  /** Can cards on this channel be answered by a thumb? */
+  readonly byThumb: (channel: string) => boolean;
   readonly randomBelow: (limit: number) => number;
   readonly clock: Pick<Clock, "now">;
 }
@@ -63,7 +65,7 @@ export function createAsk(options: AskingOptions): Ask {
     };
     const canAnswerHere = await options.isThere(group, approvers);
     const { name, channel, chat } = group;
-    const text = cardText(approval, { minutes, canAnswerHere });
+    const text = cardText(approval, { minutes, canAnswerHere, byThumb: options.byThumb(channel) });
     return { approval, card: noticeIn({ group: name, channel, chat, turn }, text) };
   };
 }

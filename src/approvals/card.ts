@@ -34,11 +34,16 @@ export function shownInput({ input, sha256 }: Pick<NewApproval, "input" | "sha25
   return { text: `${beginning}\n… (cut here; ${text.length} characters in all, SHA-256 ${sha256})`, isWhole };
 }
 
-/** What asks the people of a chat. `canAnswerHere`: somebody there has the role for it. */
-export function cardText(
-  approval: NewApproval,
-  { minutes, canAnswerHere }: { readonly minutes: number; readonly canAnswerHere: boolean },
-): string {
+export interface CardOptions {
+  readonly minutes: number;
+  /** Somebody in the chat has the role for it. */
+  readonly canAnswerHere: boolean;
+  /** The channel tells who reacts to what. */
+  readonly byThumb: boolean;
+}
+
+/** What asks the people of a chat. */
+export function cardText(approval: NewApproval, { minutes, ...where }: CardOptions): string {
   const { code, tool, risk, rule, quorum, approvers, asker } = approval;
   const { text, isWhole } = shownInput(approval);
   const many = quorum > 1 ? ` ${quorum} different people have to allow it.` : "";
@@ -49,7 +54,7 @@ export function cardText(
     text,
     "```",
     `Risk: ${risk}, asked because of ${plainSentence(rule)}.${many} Nobody's answer within ${inMinutes(minutes)} is a no.`,
-    howToAnswer({ code, approvers, isWhole, canAnswerHere }),
+    howToAnswer({ code, approvers, isWhole, ...where }),
   ].join("\n");
 }
 
@@ -58,15 +63,16 @@ function howToAnswer({
   approvers,
   isWhole,
   canAnswerHere,
-}: Pick<Approval, "code" | "approvers"> & { readonly isWhole: boolean; readonly canAnswerHere: boolean }): string {
+  byThumb,
+}: Pick<Approval, "code" | "approvers"> & Omit<CardOptions, "minutes"> & { readonly isWhole: boolean }): string {
   const deny = `/deny ${code} [reason]`;
   if (!canAnswerHere) {
     return `Nobody here may answer (it takes the role ${approvers}); the operator can: ${ownCommand(`approvals show ${code}`)}`;
   }
   if (!isWhole) {
-    return `It is too long to be allowed here: the operator can look at all of it with ${ownCommand(`approvals show ${code}`)} and allow it there. Here: ${deny}`;
+    return `It is too long to be allowed here: the operator can look at all of it with ${ownCommand(`approvals show ${code}`)} and allow it there. Here: ${deny}${byThumb ? ", or react with 👎" : ""}`;
   }
-  return `Answer (${approvers} or higher): /approve ${code} [once|session|day|always] or ${deny}`;
+  return `Answer (${approvers} or higher): /approve ${code} [once|session|day|always] or ${deny}${byThumb ? ", or react with 👍 (once) or 👎" : ""}`;
 }
 
 /** `30 minutes`, `one minute`, `40 seconds`. */

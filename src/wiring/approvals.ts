@@ -1,7 +1,9 @@
 import { randomInt } from "node:crypto";
 
 import { ApprovalDesk } from "../approvals/approval-desk.ts";
+import { type AnswerByReaction, createAnswerByReaction } from "../approvals/answer-by-reaction.ts";
 import { createAsk } from "../approvals/asking.ts";
+import { hasTrait } from "../config/adapters.ts";
 import { configuredPeople, membersOf } from "../config/people.ts";
 import type { Asker } from "../domain/approval.ts";
 import type { Group } from "../domain/group.ts";
@@ -13,6 +15,7 @@ import type { AppContext } from "./context.ts";
 
 export interface Approvals {
   readonly desk: ApprovalDesk;
+  readonly answerByReaction: AnswerByReaction;
   readonly forTurns: Pick<TurnOptions, "askPeople" | "asked">;
 }
 
@@ -43,10 +46,19 @@ export function createApprovals(
     settings: () => config.approvals,
     askerOf: (group, turn) => askerOf(context, group, turn),
     isThere: (group, role) => isThere(context, group, role),
+    byThumb: (channel) => hasTrait(context, channel, "hearsReactions"),
     randomBelow: randomInt,
     clock,
   });
-  return { desk, forTurns: { askPeople, asked: () => desk.changed() } };
+  const answerByReaction = createAnswerByReaction({
+    store: store.approvals,
+    desk,
+    standingOf: (group, who) => context.roles.standingOf(group, who),
+    publish,
+    deliver: options.deliver,
+    clock,
+  });
+  return { desk, answerByReaction, forTurns: { askPeople, asked: () => desk.changed() } };
 }
 
 /** Of those whose messages the turn answers, one with the least role. */

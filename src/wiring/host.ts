@@ -131,7 +131,7 @@ export async function startHost(options: HostOptions, signal?: AbortSignal): Pro
   await interventions.afterAbsence(groups);
   signal?.throwIfAborted();
   const shared = { groups, ...work, outbox, interventions, entrances };
-  const accept = await createIntake(context, stack, { ...shared, admissions, guard, pace, progress });
+  const taking = await createIntake(context, stack, { ...shared, admissions, approvals, guard, pace, progress });
   const changing = { ...shared, ...opened, containers, chats, tell };
   const { reloader, settings } = openSettings(context, stack, options, changing);
   served.settings = settings;
@@ -141,7 +141,7 @@ export async function startHost(options: HostOptions, signal?: AbortSignal): Pro
   stack.use(createRetention(context));
   addGauges(registry, gaugeSources(context, { guard, containers, work, entrances }));
   openIntake(guard, stack);
-  await startChannels(entrances, { accept, outbox, chats, alert: createAlert(tell) });
+  await startChannels(entrances, { ...taking, outbox, chats, alert: createAlert(tell) });
   await resume(context, groups, { ...work, ...approvals });
   outbox.wake();
   return running(stack.move(), { guard, entrances, work, outbox, retrying, reloader, stopAsked: stopAsked.promise });

@@ -42,7 +42,7 @@ async function openRig(askedAt = 1_000 * minuteMs) {
       store: store.approvals,
       wake: async ({ turn }) => void woken.push(turn),
       deliver: () => undefined,
-      publish: async ({ data }) => void told.push(data.state),
+      publish: async (event) => void told.push(event.type === "approval.decided" ? event.data.state : event.data.way),
       clock: { now: () => time.wall, monotonic: () => time.monotonic },
       logger: pino({ level: "silent" }),
     });
@@ -65,7 +65,7 @@ test("an answer in time is taken, put on record once, and wakes the turn", async
   await expect(desk.answer({ code: "BBBBBB", allow: false, scope: "once", by })).rejects.toMatchObject({
     code: "not_found",
   });
-  expect([rig.told, rig.woken]).toEqual([["allowed"], ["t"]]);
+  expect([rig.told, rig.woken]).toEqual([["operator", "allowed"], ["t"]]);
 });
 
 test.each([

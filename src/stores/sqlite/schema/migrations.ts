@@ -243,6 +243,18 @@ const instructionsByFile = [
 /* In which thread of its chat a message was said, or goes out. */
 const threads = [`alter table messages add column thread text`, `alter table outbox add column thread text`];
 
+/* The last reaction of each person to what asks, so that one that comes again counts once and a refusal is said once. */
+const cardReactions = [
+  `create table card_reactions (
+     code text not null references approvals (code) on delete cascade,
+     person text not null,
+     id text not null,
+     refused integer not null,
+     at integer not null,
+     primary key (code, person)
+   ) strict, without rowid`,
+];
+
 /** Every migration by name; names sort in the order in which they run, and a name that was released is never changed. */
 export const migrations: Readonly<Record<string, Migration>> = {
   "0001-initial": { up: (database: Kysely<Tables>) => run(database, initialSchema) },
@@ -273,6 +285,7 @@ export const migrations: Readonly<Record<string, Migration>> = {
   "0030-group-settings-written": { up: (database: Kysely<Tables>) => run(database, groupSettingsWritten) },
   "0031-instructions-by-file": { up: (database: Kysely<Tables>) => run(database, instructionsByFile) },
   "0032-threads": { up: (database: Kysely<Tables>) => run(database, threads) },
+  "0033-card-reactions": { up: (database: Kysely<Tables>) => run(database, cardReactions) },
 };
 
 async function run(database: Kysely<Tables>, statements: readonly string[]): Promise<void> {
