@@ -1,79 +1,13 @@
-import { randomUUID } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
 
 import { expect, test } from "vitest";
 
-import type { AcceptMessage, Channel, Receipt, TakeReaction } from "../../src/channels/channel.ts";
-import type { IncomingMessage, IncomingReaction, OutgoingMessage, Sender } from "../../src/domain/message.ts";
+import type { Receipt } from "../../src/channels/channel.ts";
+import type { IncomingMessage } from "../../src/domain/message.ts";
+import { testReactions } from "./channel-reactions.ts";
+import { type ChannelDriver, collect, type ContractTraits, reply, spoken, start } from "./channel-setup.ts";
 
-/** Something that a member says, as the other side of a channel sends it. */
-interface Spoken {
-  readonly group: string;
-  readonly member: string;
-  readonly text: string;
-  /** Channels whose peers number their messages use it. */
-  readonly id: string;
-  /** With the trait `threads`. */
-  readonly thread?: string;
-}
-
-/** An emoji that a member puts on what was sent under this number. */
-export interface Reacting {
-  readonly group: string;
-  readonly member: string;
-  readonly seq: number;
-  readonly emoji: string;
-  readonly id: string;
-}
-
-/** Drives the other end of the channel under test. */
-export interface ChannelDriver extends AsyncDisposable {
-  /** Not started. */
-  readonly channel: Channel;
-  /** As what the channel knows this group and this member. */
-  chat(group: string): string;
-  sender(member: string): Sender;
-  /** Sends these one after another and resolves when the channel has told the peer about the last one: received, or not. */
-  say(spoken: readonly Spoken[]): Promise<readonly boolean[]>;
-  /** Puts a reply where the peer can find it, if that is not `send` alone. */
-  offer?(message: OutgoingMessage): void;
-  /** Texts that the peer has got in the group `main`, in order. */
-  heard(): Promise<readonly string[]>;
-  /** With the trait `threads`: where each of them stood. */
-  heardIn?(): Promise<readonly (string | undefined)[]>;
-  /** With the trait `quotes`: the id of the message that each of them quotes. */
-  heardQuoting?(): Promise<readonly (string | undefined)[]>;
-  /** With the trait `keeps`: calls this before a message is on disk, which waits for it. */
-  beforeKept?(hook: () => Promise<void>): void;
-  /** With the trait `hearsReactions`: a member puts an emoji on a message of the host's (none: takes it back); true when told "received". */
-  react?(reaction: Reacting): Promise<boolean>;
-  /** With the trait `connected`: cuts the connection, without a word. */
-  cut?(): Promise<void>;
-}
-
-/** What a channel is like, as far as its peer notices; absent: no. */
-export interface ContractTraits {
-  /** The peer numbers its messages and may send one again. */
-  readonly numbered?: boolean;
-  /** It keeps a message itself, tells the peer "received", and only then hands it over. */
-  readonly keeps?: boolean;
-  /** It offers a message again that the host has no room for at the moment: the peer need not. */
-  readonly offersAgain?: boolean;
-  /** Messages can quote others. */
-  readonly quotes?: boolean;
-  /** Its chats have threads. */
-  readonly threads?: boolean;
-  /** Members can put an emoji on what the host has said. */
-  readonly hearsReactions?: boolean;
-  /** It is connected to something, and connects again when that is lost. */
-  readonly connected?: boolean;
-}
-
-/** For channels on which groups and members are known by the names that people use. */
-export const byName: Pick<ChannelDriver, "chat" | "sender"> = {
-  chat: (group) => group,
-  sender: (member) => ({ id: member, name: member }),
-};
+export { byName, type ChannelDriver, reply } from "./channel-setup.ts";
 
 /** What every channel promises to the rest of the host. */
 export function testChannel(open: () => Promise<ChannelDriver>, traits: ContractTraits): void {
@@ -246,111 +180,6 @@ function testReplies(open: () => Promise<ChannelDriver>, traits: ContractTraits)
   });
 }
 
-function testReactions(open: () => Promise<ChannelDriver>, traits: ContractTraits): void {
-  const runs = test.runIf(traits.hearsReactions);
-
-  runs(
-    "a reaction to a message of the host's is handed over with its number, its emoji and who it is from",
-    async () => {
-      await using driver = await open();
-      const reactions = await collectReactions(driver);
-      await sendTwo(driver);
-
-      await driver.react?.({ group: "main", member: "anna", seq: 2, emoji: "👍🏽", id: "r1" });
-      await driver.react?.({ group: "main", member: "you", seq: 1, emoji: "👎", id: "r2" });
-      await driver.react?.({ group: "main", member: "anna", seq: 2, emoji: "", id: "r3" });
-      await expect.poll(() => reactions.length).toBe(3);
-
-      const chat = driver.chat("main");
-      const { name } = driver.channel;
-      expect(reactions.map(({ id: _id, ...reaction }) => reaction)).toEqual([
-        { channel: name, chat, sender: driver.sender("anna"), seq: 2, emoji: "👍🏽" },
-        { channel: name, chat, sender: driver.sender("you"), seq: 1, emoji: "👎" },
-        { channel: name, chat, sender: driver.sender("anna"), seq: 2, emoji: "" },
-      ]);
-      expect(new Set(reactions.map(({ id }) => id)).size).toBe(3);
-      expect(reactions.messages).toEqual([]);
-    },
-  );
-
-  runs("a peer is told that its reaction was received only after the host has taken it", async () => {
-    await using driver = await open();
-    const events: string[] = [];
-    const store = async (): Promise<void> => {
-      for (let turn = 0; turn < 500; turn += 1) await setImmediate();
-      events.push("stored");
-    };
-    await collectReactions(driver, async () => {
-      if (!traits.keeps) await store();
-      return { outcome: "stored", duplicate: false };
-    });
-    await sendTwo(driver);
-    driver.beforeKept?.(store);
-
-    const told = await driver.react?.({ group: "main", member: "anna", seq: 1, emoji: "👍", id: "r1" });
-    events.push("told");
-
-    expect(told).toBe(true);
-    expect(events).toEqual(["stored", "told"]);
-  });
-
-  runs("its end waits for a reaction that is being taken", async () => {
-    await using driver = await open();
-    const events: string[] = [];
-    const begun = Promise.withResolvers<void>();
-    const gate = Promise.withResolvers<void>();
-    await collectReactions(driver, async () => {
-      begun.resolve();
-      await gate.promise;
-      events.push("stored");
-      return { outcome: "stored", duplicate: false };
-    });
-    await sendTwo(driver);
-    const reacting = driver.react?.({ group: "main", member: "anna", seq: 1, emoji: "👍", id: "r1" });
-    await begun.promise;
-
-    const ending = driver.channel[Symbol.asyncDispose]().then(() => events.push("ended"));
-    for (let turn = 0; turn < 100; turn += 1) await setImmediate();
-    gate.resolve();
-    await Promise.all([ending, reacting]);
-
-    expect(events).toEqual(["stored", "ended"]);
-  });
-}
-
-/** Two messages that can be reacted to. */
-async function sendTwo(driver: ChannelDriver): Promise<void> {
-  for (const seq of [1, 2]) {
-    const message = reply(seq, `message ${seq}`, { chat: driver.chat("main") });
-    driver.offer?.(message);
-    await driver.channel.send(message, AbortSignal.timeout(60_000));
-  }
-  await expect.poll(() => driver.heard()).toEqual(["message 1", "message 2"]);
-}
-
-/** Starts the channel; what the host is told of reactions, and of messages beside them. */
-async function collectReactions(
-  driver: ChannelDriver,
-  take: TakeReaction = async () => ({ outcome: "stored", duplicate: false }),
-): Promise<IncomingReaction[] & { readonly messages: readonly IncomingMessage[] }> {
-  const messages: IncomingMessage[] = [];
-  const reactions: IncomingReaction[] = [];
-  const accept: AcceptMessage = async (message) => {
-    messages.push(message);
-    return { outcome: "stored", duplicate: false };
-  };
-  await driver.channel.start(accept, {
-    changed: () => undefined,
-    delivered: () => undefined,
-    reacted: (reaction) => {
-      reactions.push(reaction);
-      return take(reaction);
-    },
-  });
-  await expect.poll(() => driver.channel.state().state).toBe("open");
-  return Object.assign(reactions, { messages });
-}
-
 function testEnd(open: () => Promise<ChannelDriver>): void {
   test("its state is open while it runs and closed after its end, when messages are no longer accepted", async () => {
     await using driver = await open();
@@ -387,41 +216,4 @@ function testEnd(open: () => Promise<ChannelDriver>): void {
 
     expect(events).toEqual(["stored", "ended"]);
   });
-}
-
-function spoken(text: string): Spoken {
-  return { group: "main", member: "you", text, id: randomUUID() };
-}
-
-async function start({ channel }: ChannelDriver, accept: AcceptMessage): Promise<void> {
-  await channel.start(accept);
-  await expect.poll(() => channel.state().state).toBe("open");
-}
-
-/** Starts the channel with a host that takes everything. */
-async function collect(driver: ChannelDriver): Promise<IncomingMessage[]> {
-  const accepted: IncomingMessage[] = [];
-  await start(driver, async (message) => {
-    accepted.push(message);
-    return { outcome: "stored", duplicate: false };
-  });
-  return accepted;
-}
-
-export function reply(seq: number, text: string, more: Partial<OutgoingMessage> = {}): OutgoingMessage {
-  return {
-    seq,
-    group: "main",
-    channel: "any",
-    chat: "main",
-    kind: "reply",
-    text,
-    inReplyTo: ["said-1"],
-    turn: "turn-1",
-    elapsedMs: 12.34,
-    state: "sending",
-    attempts: 1,
-    createdAt: 0,
-    ...more,
-  };
 }
