@@ -136,7 +136,7 @@ export class WhatsAppConnection implements Connection {
     });
   }
 
-  #calls(): Omit<HostCalls, "heartbeat"> {
+  #calls(): Omit<HostCalls, "heartbeat" | "crashed"> {
     const { keys, sent, recent, directory } = this.#state;
     return {
       qr: async () => undefined,

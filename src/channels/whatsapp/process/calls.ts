@@ -76,6 +76,8 @@ export interface WorkerCalls {
 /** What the host does for its worker. */
 export interface HostCalls {
   heartbeat(nothing: undefined): Promise<void>;
+  /** It is about to end because of an error of this kind at this place of the code; no data. */
+  crashed(place: string): Promise<void>;
   qr(code: string): Promise<void>;
   pairingCode(code: string): Promise<void>;
   opened(account: Account): Promise<void>;
