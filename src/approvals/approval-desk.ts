@@ -1,6 +1,6 @@
 import type { Logger } from "pino";
 
-import type { Answered, Approval, ApprovalAnswer } from "../domain/approval.ts";
+import type { AnswerWay, Answered, Approval, ApprovalAnswer } from "../domain/approval.ts";
 import type { Publish } from "../events/event.ts";
 import { AppError, toError } from "../lib/app-error.ts";
 import { type Clock, clockSlackMs } from "../lib/time/clock.ts";
@@ -18,7 +18,7 @@ export interface ApprovalDeskOptions {
   /** Sees that a change which people have allowed is written. Rejects only for what may work later. */
   readonly carryOut: (code: string) => Promise<unknown>;
   readonly deliver: () => void;
-  readonly publish: Publish<"approval.decided">;
+  readonly publish: Publish<"approval.answered" | "approval.decided">;
   readonly clock: Pick<Clock, "now">;
   /** For times that have to be over some day: must never go back. */
   readonly forwardClock: Pick<Clock, "now">;
@@ -49,8 +49,10 @@ export class ApprovalDesk implements Disposable {
    * Takes an answer that is not a command of a chat; the chat is told. AppErrors: `not_found` for an unknown code, `conflict` for one
    * that was answered before or whose turn has ended, `expired` for one whose time is over.
    */
-  async answer(answer: Omit<ApprovalAnswer, "at">): Promise<Approval> {
+  async answer(answer: Omit<ApprovalAnswer, "at">, way: AnswerWay = "operator"): Promise<Approval> {
     await this.expireDue(answer.code);
+    const asked = await this.#options.store.get(answer.code);
+    if (asked?.state === "open") await this.announce(asked, answer, way);
     const at = this.#options.clock.now();
     await this.#refuseLonger(answer);
     const { outcome, approval } = await this.#options.store.decide({ ...answer, at }, (answered) => tell(answered));
@@ -61,6 +63,16 @@ export class ApprovalDesk implements Disposable {
     if (after?.outcome === "changed" || after?.outcome === "failed")
       throw new AppError("conflict", describeOutcome(after, after.outcome));
     return after ?? approval;
+  }
+
+  /** Puts on record that somebody answers, which comes before the answer counts. */
+  async announce(
+    { code, call, tool, sha256, group, session, turn }: Approval,
+    { allow, scope, by }: Omit<ApprovalAnswer, "at">,
+    way: AnswerWay,
+  ): Promise<void> {
+    const data = { code, call, tool, sha256, way, allow, scope: allow ? scope : undefined, role: by.role };
+    await this.#options.publish({ type: "approval.answered", group, session, turn, actor: by.actor, data });
   }
 
   /** Ends it if its time is over, which the store alone cannot know when the clock was set back. */
@@ -142,8 +154,8 @@ export class ApprovalDesk implements Disposable {
   }
 }
 
-function tell({ outcome, approval }: Answered) {
-  return outcome === "settled" ? [] : [noticeIn(approval, describeDecision(approval))];
+function tell({ outcome, again, approval }: Answered) {
+  return outcome === "settled" || again === true ? [] : [noticeIn(approval, describeDecision(approval))];
 }
 
 /** Why an answer had no effect. */

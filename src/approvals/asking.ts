@@ -22,6 +22,8 @@ export interface AskingOptions {
   readonly isThere: (group: Group, role: Role) => Promise<boolean> | boolean;
   /** What the call would change in the group's instructions; undefined for a call that proposes nothing. */
   readonly changeOf: (group: Group, call: ToolCall) => Promise<ProposedChange | undefined>;
+  /** Can cards on this channel be answered by a thumb? */
+  readonly byThumb: (channel: string) => boolean;
   readonly randomBelow: (limit: number) => number;
   readonly clock: Pick<Clock, "now">;
 }
@@ -70,7 +72,7 @@ export function createAsk(options: AskingOptions): Ask {
     };
     const canAnswerHere = await options.isThere(group, approvers);
     const { name, channel, chat } = group;
-    const text = cardText(approval, { minutes, canAnswerHere });
+    const text = cardText(approval, { minutes, canAnswerHere, byThumb: options.byThumb(channel) });
     return { approval, card: noticeIn({ group: name, channel, chat, turn }, text) };
   };
 }

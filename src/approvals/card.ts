@@ -44,11 +44,16 @@ export function shownInput({ input, sha256, change }: Pick<NewApproval, "input" 
   return { text: `${beginning}\n… (cut here; ${more}${text.length} characters in all, SHA-256 ${sha256})`, isWhole };
 }
 
-/** What asks the people of a chat. `canAnswerHere`: somebody there has the role for it. */
-export function cardText(
-  approval: NewApproval,
-  { minutes, canAnswerHere }: { readonly minutes: number; readonly canAnswerHere: boolean },
-): string {
+export interface CardOptions {
+  readonly minutes: number;
+  /** Somebody in the chat has the role for it. */
+  readonly canAnswerHere: boolean;
+  /** The channel tells who reacts to what. */
+  readonly byThumb: boolean;
+}
+
+/** What asks the people of a chat. */
+export function cardText(approval: NewApproval, { minutes, ...where }: CardOptions): string {
   const { code, tool, risk, rule, quorum, approvers, asker, change } = approval;
   const { text, isWhole } = shownInput(approval);
   const many = quorum > 1 ? ` ${quorum} different people have to allow it.` : "";
@@ -60,7 +65,7 @@ export function cardText(
     "```",
     ...(change ? whyChange(approval.input) : []),
     `Risk: ${risk}, asked because of ${plainSentence(rule)}.${many} Nobody's answer within ${inMinutes(minutes)} is a no.`,
-    howToAnswer({ code, approvers, change, isWhole, canAnswerHere }),
+    howToAnswer({ code, approvers, change, isWhole, ...where }),
   ].join("\n");
 }
 
@@ -70,19 +75,19 @@ function howToAnswer({
   change,
   isWhole,
   canAnswerHere,
-}: Pick<Approval, "code" | "approvers" | "change"> & {
-  readonly isWhole: boolean;
-  readonly canAnswerHere: boolean;
-}): string {
+  byThumb,
+}: Pick<Approval, "code" | "approvers" | "change"> &
+  Omit<CardOptions, "minutes"> & { readonly isWhole: boolean }): string {
   const deny = `/deny ${code} [reason]`;
   if (!canAnswerHere) {
     return `Nobody here may answer (it takes the role ${approvers}); the operator can: ${ownCommand(`approvals show ${code}`)}`;
   }
   if (!isWhole) {
-    return `It is too long to be allowed here: the operator can look at all of it with ${ownCommand(`approvals show ${code}`)} and allow it there. Here: ${deny}`;
+    return `It is too long to be allowed here: the operator can look at all of it with ${ownCommand(`approvals show ${code}`)} and allow it there. Here: ${deny}${byThumb ? ", or react with 👎" : ""}`;
   }
   const scopes = change ? "" : " [once|session|day|always]";
-  return `Answer (${approvers} or higher): /approve ${code}${scopes} or ${deny}`;
+  const thumbs = byThumb ? ", or react with 👍 (once) or 👎" : "";
+  return `Answer (${approvers} or higher): /approve ${code}${scopes} or ${deny}${thumbs}`;
 }
 
 /** What the agent says about its proposal: words of whoever wrote to it, maybe. */

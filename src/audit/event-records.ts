@@ -58,6 +58,7 @@ export const auditRecords: { readonly [Type in EventType]: Audited<Type> } = {
   "tool.called": "tool-call",
   "tool.denied": "tool-denied",
   "approval.asked": "approval-asked",
+  "approval.answered": "approval-answered",
   "approval.decided": "approval-decided",
   "approval.used": "approval-used",
   "tool.returned": "tool-result",

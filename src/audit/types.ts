@@ -41,6 +41,7 @@ export type AuditType =
   | "origins-cleared"
   | "tool-result"
   | "approval-asked"
+  | "approval-answered"
   | "approval-decided"
   | "approval-used"
   | "mailbox-violation"

@@ -1,5 +1,6 @@
 import type {
   IncomingMessage,
+  IncomingReaction,
   OutgoingMessage,
   OutgoingReaction,
   ProgressLine,
@@ -46,6 +47,12 @@ export type IntakeState =
 export type AcceptMessage = (message: IncomingMessage) => Promise<Receipt>;
 
 /**
+ * Decides about a reaction to a message of the host's. Nothing comes of most of them, and none is kept as a message; what comes of one
+ * comes once, and is on disk before this resolves. The receipt is read as that of a message; rejects only when the store failed.
+ */
+export type TakeReaction = (reaction: IncomingReaction) => Promise<Receipt>;
+
+/**
  * `connecting` (also while waiting for the next try), `open`, `degraded` (works partly), `conflict` (another session uses
  * the account), `logged-out` (has to be linked again), `closed` (ended or refused). `detail` says why.
  */
@@ -85,6 +92,8 @@ export interface ChannelEvents {
   delivered(seq: number): void;
   /** The platform told something of a chat. */
   chatChanged?(facts: ChatFacts): void;
+  /** With the trait `hearsReactions`: a member put an emoji on a message of the host's, or took it back. Unlike the others, it may reject. */
+  reacted?: TakeReaction | undefined;
 }
 
 /** What a platform knows of a message that may have been sent before. */
@@ -176,6 +185,8 @@ export interface Connection extends AsyncDisposable, Outlet {
 /** What a connection is made with. */
 export interface ConnectionHost {
   readonly accept: AcceptMessage;
+  /** Undefined: nobody wants to know of reactions. */
+  readonly reacted?: TakeReaction | undefined;
   /** Something that is no message has come: the platform is alive. */
   heard(): void;
   delivered(seq: number): void;

@@ -14,6 +14,8 @@ import type { Channel, Connector } from "./channel.ts";
 export interface ChannelTraits {
   /** An emoji can be put on a message. */
   readonly reactions?: boolean | undefined;
+  /** It tells which of the host's messages a member has put an emoji on: see `ChannelEvents.reacted`. */
+  readonly hearsReactions?: boolean | undefined;
   /** What stands in a chat can be changed: while the agent works, one line says what it does. */
   readonly edits?: boolean | undefined;
   /** A message can quote one of a member's, which people expect where others have come in between: see `OutgoingMessage.quote`. */

@@ -2,7 +2,7 @@ import { once } from "node:events";
 
 import type { Logger } from "pino";
 
-import type { IncomingMessage, OutgoingMessage, OutgoingReaction, ProgressLine, Sign } from "../domain/message.ts";
+import type { OutgoingMessage, OutgoingReaction, ProgressLine, Sign } from "../domain/message.ts";
 import { AppError, toError } from "../lib/app-error.ts";
 import { type AcceptMessage, type Channel, type ChannelEvents, type ChannelState, SendError } from "./channel.ts";
 import type { Connection, ConnectionHost, Connector, Found, LoginEvent, LoginOptions, Receipt } from "./channel.ts";
@@ -262,8 +262,14 @@ export class SupervisedChannel implements Channel {
     return {
       accept: async (message) => {
         heard();
-        return this.#take(message);
+        return this.#take(() => this.#accept?.(message));
       },
+      reacted:
+        this.#events?.reacted &&
+        (async (reaction) => {
+          heard();
+          return this.#take(() => this.#events?.reacted?.(reaction));
+        }),
       heard,
       delivered: (seq) => {
         heard();
@@ -281,11 +287,11 @@ export class SupervisedChannel implements Channel {
     };
   }
 
-  async #take(message: IncomingMessage): Promise<Receipt> {
-    if (!this.#accept || this.#stop.signal.aborted) {
+  async #take(offer: () => Promise<Receipt> | undefined): Promise<Receipt> {
+    const accepting = this.#stop.signal.aborted ? undefined : offer();
+    if (!accepting) {
       return { outcome: "refused", reason: "the host is stopping", retryAfterS: closingRetryAfterS, stopped: true };
     }
-    const accepting = this.#accept(message);
     this.#accepting.add(accepting);
     try {
       return await accepting;

@@ -13,6 +13,7 @@ export function unconnected(channel: Channel): Connector {
       await channel.start(host.accept, {
         delivered: (seq) => host.delivered(seq),
         chatChanged: (facts) => host.chatChanged?.(facts),
+        reacted: host.reacted,
         changed: ({ state, detail }) => {
           if (state === "closed") ended.resolve(new ConnectionEnd("closed", detail ?? "it has ended"));
           else host.degraded(state === "open" ? undefined : (detail ?? state));

@@ -1,12 +1,9 @@
-import { shownInput } from "../approvals/card.ts";
+import { deciderOf, lengthFault, roleFault } from "../approvals/answer-rules.ts";
 import { settledError } from "../approvals/approval-desk.ts";
 import { describeDecision, onceOnly } from "../approvals/words.ts";
-import { memberActor } from "../domain/actor.ts";
 import { type Approval, type ApprovalAnswer, approvalScopes } from "../domain/approval.ts";
 import { memberKey } from "../domain/person.ts";
 import { isAtLeast } from "../domain/role.ts";
-import { ownCommand } from "../lib/process/own-command.ts";
-import { quotedName } from "../lib/text/plain-words.ts";
 import type { CommandOutcome, CommandServices, GivenCommand } from "./command.ts";
 
 /** Longest reason that is kept; more is cut. */
@@ -36,10 +33,8 @@ function answerApproval(given: GivenCommand, approval: Approval): CommandOutcome
   const { command, message } = pending;
   const { code, approvers } = approval;
   if (approval.state !== "open") return { text: settledError(approval).message };
-  if (!isAtLeast(asker.role, approvers)) {
-    return { text: `${code} is for ${approvers}s to answer, and you are a ${asker.role} here: /whoami says why.` };
-  }
-  const fault = command === "approve" ? faultOf(given, approval) : undefined;
+  const fault =
+    roleFault(approval, asker.role, approvers) ?? (command === "approve" ? faultOf(given, approval) : undefined);
   if (fault !== undefined) return { text: fault };
   const words = wordsOf(given).slice(1);
   const answer: Omit<ApprovalAnswer, "at"> = {
@@ -47,18 +42,10 @@ function answerApproval(given: GivenCommand, approval: Approval): CommandOutcome
     allow: command === "approve",
     scope: approvalScopes.find((scope) => scope === words[0]?.toLowerCase()) ?? "once",
     reason: command === "deny" && words.length > 0 ? words.join(" ").slice(0, reasonChars).toWellFormed() : undefined,
-    by: {
-      person:
-        asker.person === undefined
-          ? memberKey({ channel: message.channel, id: message.sender.id })
-          : `person:${asker.person}`,
-      actor: memberActor(message.sender.id),
-      name: quotedName(message.sender.name),
-      role: asker.role,
-    },
+    by: deciderOf({ channel: message.channel, sender: message.sender, ...asker }),
   };
   return {
-    answers: answer,
+    answers: { answer, to: approval },
     text: ({ answered }) => {
       if (!answered) return "Nothing was decided.";
       const { outcome, approval: now } = answered;
@@ -73,8 +60,7 @@ function faultOf(given: GivenCommand, approval: Approval): string | undefined {
   const isScope = approvalScopes.some((known) => known === scope.toLowerCase());
   if (!isScope || more.length > 0) return `Write: ${usage(given)}`;
   if (approval.change && scope.toLowerCase() !== "once") return onceOnly(approval.code);
-  if (shownInput(approval).isWhole) return undefined;
-  return `${approval.code} is too long to be shown here, so it is not allowed here: ${ownCommand(`approvals show ${approval.code}`)}`;
+  return lengthFault(approval);
 }
 
 function usage({ pending }: GivenCommand): string {

@@ -1,3 +1,4 @@
+import type { AnswerWay, Approval, ApprovalAnswer } from "../domain/approval.ts";
 import type { Group } from "../domain/group.ts";
 import type { OutgoingDraft } from "../domain/message.ts";
 import type { StepBody, Turn } from "../domain/turn.ts";
@@ -15,6 +16,8 @@ export interface ChatCommandOptions {
   readonly services: CommandServices;
   /** Puts on record that the command is going to be carried out. */
   readonly announce: (group: Group, pending: PendingCommand) => Promise<void>;
+  /** Puts on record that somebody answers what was asked. */
+  readonly announceAnswer: (approval: Approval, answer: Omit<ApprovalAnswer, "at">, way: AnswerWay) => Promise<void>;
   /** Puts on record that it is not, because its sender may not. */
   readonly refused: (group: Group, pending: PendingCommand, needed: Role) => Promise<void>;
   /** The store has ended this turn: whoever works on it has to let go. */
@@ -43,13 +46,14 @@ export function createChatCommands(options: ChatCommandOptions): RunChatCommands
       const reason = stoppedBy(pending.message.sender);
       const outcome = await outcomeOf(options, group, pending);
       const { text, stops = false, choose, renews, settles, answers, outgoing = [] } = outcome;
+      if (answers) await options.announceAnswer(answers.to, answers.answer, wayOf(pending));
       const done = await interventions.carryOut(pending.message.seq, {
         at,
         stops,
         choose,
         renews,
         settles,
-        answers: answers && { ...answers, at },
+        answers: answers && { ...answers.answer, at },
         tell: (ended, found): SetAsideWords => {
           const said = typeof text === "string" ? text : text(ended, found);
           return {
@@ -66,6 +70,11 @@ export function createChatCommands(options: ChatCommandOptions): RunChatCommands
       options.deliver();
     }
   };
+}
+
+/** Whoever writes no command has said one word to the card. */
+function wayOf({ message: { text } }: PendingCommand): AnswerWay {
+  return /(?:^|\s)\//.test(text) ? "command" : "reply";
 }
 
 /** A command may have been stored by a version that knew others, and its sender may have had another role. */

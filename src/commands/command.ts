@@ -49,7 +49,7 @@ export interface CommandOutcome {
   /** A request of a chat that is answered with it. */
   readonly settles?: RequestSettlement | undefined;
   /** A tool call that is decided with it. */
-  readonly answers?: Omit<ApprovalAnswer, "at"> | undefined;
+  readonly answers?: { readonly to: Approval; readonly answer: Omit<ApprovalAnswer, "at"> } | undefined;
 }
 
 /** What somebody wants a group to have. */

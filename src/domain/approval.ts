@@ -102,6 +102,20 @@ export interface Approval extends NewApproval {
   readonly outcome?: ChangeOutcome | undefined;
 }
 
+/** How an answer came: as a command with the code, as a reply of one word, as a reaction to the card, or from the operator. */
+export type AnswerWay = "command" | "reply" | "reaction" | "operator";
+
+/** The last reaction of somebody to a card, as far as anything came of it. */
+export interface CardReaction {
+  readonly code: string;
+  /** Who it is, as `Decider.person`. */
+  readonly person: string;
+  /** What the channel calls it, with its name. */
+  readonly id: string;
+  /** It was no answer, and this was said. */
+  readonly refused: boolean;
+}
+
 /** An answer that somebody gives. */
 export interface ApprovalAnswer {
   readonly code: string;
@@ -110,6 +124,8 @@ export interface ApprovalAnswer {
   readonly reason?: string | undefined;
   readonly by: Decider;
   readonly at: number;
+  /** The id of the reaction that it is, which is noted with it. */
+  readonly reaction?: string | undefined;
 }
 
 /**
@@ -118,6 +134,8 @@ export interface ApprovalAnswer {
  */
 export interface Answered {
   readonly outcome: "allowed" | "denied" | "counted" | "settled";
+  /** `counted` before: the same person had allowed it already. */
+  readonly again?: boolean | undefined;
   /** As it is now. */
   readonly approval: Approval;
 }

@@ -11,6 +11,8 @@ export interface Quote {
   readonly text?: string | undefined;
   /** The channel knows that the quoted message is the agent's own. */
   readonly toAgent?: boolean | undefined;
+  /** Its number in the outbox, where the channel knows which of the host's messages it is. */
+  readonly seq?: number | undefined;
 }
 
 export type AttachmentKind = "image" | "audio" | "video" | "document";
@@ -67,6 +69,18 @@ export interface IncomingMessage {
   readonly forwarded?: boolean | undefined;
   /** Where in the chat it was said, by the channel's id; absent: in no thread. */
   readonly thread?: string | undefined;
+}
+
+/** An emoji that a member puts on a message of the host's. The emoji is hostile text; `(channel, chat, sender.id, id)` names it. */
+export interface IncomingReaction {
+  readonly channel: string;
+  readonly chat: string;
+  readonly id: string;
+  readonly sender: Sender;
+  /** The message that it is about, by its number in the outbox. */
+  readonly seq: number;
+  /** Empty: what was put there before is taken back. */
+  readonly emoji: string;
 }
 
 /**

@@ -45,6 +45,7 @@ export const eventTypes = {
   "tool.called": "the model calls a tool, before the agent gets the call",
   "tool.denied": "a call that may not run",
   "approval.asked": "people are asked about a call, before they are",
+  "approval.answered": "somebody answers, before the answer counts",
   "approval.decided": "what they decided, or that nobody did in time",
   "approval.used": "a call is about to run because people allowed it",
   "tool.returned": "a tool's result has arrived, before the model sees it",

@@ -210,6 +210,17 @@ export interface EventData {
     readonly quorum: number;
     readonly expiresAt: number;
   };
+  /** Somebody answers, before the answer counts: how, and what. */
+  "approval.answered": {
+    readonly code: string;
+    readonly call: string;
+    readonly tool: string;
+    readonly sha256: string;
+    readonly way: string;
+    readonly allow: boolean;
+    readonly scope: string | undefined;
+    readonly role: string;
+  };
   /** How it ended: `allowed`, `denied`, `expired` or `cancelled`. The reason that was given stays out. */
   "approval.decided": {
     readonly code: string;

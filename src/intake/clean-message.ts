@@ -27,6 +27,7 @@ function cleanQuote(quote: Quote): Quote {
     author: quote.author === undefined ? undefined : cut(clean(quote.author), nameChars),
     text: quote.text === undefined ? undefined : cut(clean(quote.text), quoteChars),
     toAgent: quote.toAgent,
+    seq: quote.seq,
   };
 }
 

@@ -1,4 +1,12 @@
-import type { Answered, Approval, ApprovalAnswer, ApprovalState, ChangeOutcome, Grant } from "../domain/approval.ts";
+import type {
+  Answered,
+  Approval,
+  ApprovalAnswer,
+  ApprovalState,
+  CardReaction,
+  ChangeOutcome,
+  Grant,
+} from "../domain/approval.ts";
 import type { Lease } from "../domain/lease.ts";
 import type { OutgoingDraft } from "../domain/message.ts";
 
@@ -37,6 +45,16 @@ export interface ApprovalStore {
    * runs inside the transaction: it must not wait or throw. AppError `not_found` for an unknown code.
    */
   decide(answer: ApprovalAnswer, tell: (answered: Answered) => readonly OutgoingDraft[]): Promise<Answered>;
+  /** The last reaction of this person to the card of which anything came. */
+  reactionOf(code: string, person: string): Promise<CardReaction | undefined>;
+  /**
+   * Notes that somebody's reaction is no answer, and says so: once for each person, and to the first so many of them. False when
+   * nothing was said.
+   */
+  refuseReaction(
+    reaction: Omit<CardReaction, "refused">,
+    refusal: { readonly at: number; readonly most: number; readonly outgoing: readonly OutgoingDraft[] },
+  ): Promise<boolean>;
   /** Ends an open one that nobody has answered, with what is said about it. False when it is not open any more. */
   expire(code: string, at: number, outgoing: readonly OutgoingDraft[]): Promise<boolean>;
   /**

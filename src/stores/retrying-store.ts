@@ -159,6 +159,8 @@ const approvals: Record<keyof Store["approvals"], true> = {
   open: true,
   openCount: true,
   decide: true,
+  reactionOf: true,
+  refuseReaction: true,
   expire: true,
   release: true,
   tellWaiting: true,

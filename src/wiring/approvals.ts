@@ -2,7 +2,9 @@ import { randomInt } from "node:crypto";
 
 import { ApprovalDesk } from "../approvals/approval-desk.ts";
 import { ProposedChanges } from "../approvals/proposed-changes.ts";
+import { type AnswerByReaction, createAnswerByReaction } from "../approvals/answer-by-reaction.ts";
 import { createAsk } from "../approvals/asking.ts";
+import { hasTrait } from "../config/adapters.ts";
 import { configuredPeople, membersOf } from "../config/people.ts";
 import type { Asker, ProposedChange } from "../domain/approval.ts";
 import type { Group } from "../domain/group.ts";
@@ -18,6 +20,7 @@ import type { AppContext } from "./context.ts";
 
 export interface Approvals {
   readonly desk: ApprovalDesk;
+  readonly answerByReaction: AnswerByReaction;
   readonly forTurns: Pick<TurnOptions, "askPeople" | "asked" | "changeOutcome">;
 }
 
@@ -63,11 +66,20 @@ export function createApprovals(
     askerOf: (group, turn) => askerOf(context, group, turn),
     isThere: (group, role) => isThere(context, group, role),
     changeOf: (group, call) => changeOf(instructions, group, call),
+    byThumb: (channel) => hasTrait(context, channel, "hearsReactions"),
     randomBelow: randomInt,
     clock: forwardClock,
   });
   const changeOutcome = (turn: string, call: string) => changes.outcomeOf(turn, call);
-  return { desk, forTurns: { askPeople, asked: () => desk.changed(), changeOutcome } };
+  const answerByReaction = createAnswerByReaction({
+    store: store.approvals,
+    desk,
+    standingOf: (group, who) => context.roles.standingOf(group, who),
+    publish,
+    deliver: options.deliver,
+    clock,
+  });
+  return { desk, answerByReaction, forTurns: { askPeople, asked: () => desk.changed(), changeOutcome } };
 }
 
 /** What a call of the tool that proposes instructions would change in those that are in use. */

@@ -1,4 +1,4 @@
-import type { AcceptMessage, ChannelState } from "../channels/channel.ts";
+import type { AcceptMessage, ChannelState, TakeReaction } from "../channels/channel.ts";
 import type { HostConsole } from "../channels/define-channel.ts";
 import type { Outbox } from "../delivery/outbox.ts";
 import { addApprovalRoutes, type ApprovalRouteOptions } from "../operations/approval-routes.ts";
@@ -41,16 +41,18 @@ export async function startChannels(
   entrances: Omit<Entrances, "httpEntrance">,
   options: {
     readonly accept: AcceptMessage;
+    readonly reacted: TakeReaction;
     readonly outbox: Pick<Outbox, "wake" | "confirm">;
     readonly chats: Pick<ChatBook, "changed">;
     /** A channel cannot help itself any more. */
     readonly alert?: (channel: string, reason: string) => void;
   },
 ): Promise<void> {
-  const { accept, outbox, chats, alert } = options;
+  const { accept, reacted, outbox, chats, alert } = options;
   for (const channel of entrances.channels) {
     const { name } = channel;
     await channel.start(accept, {
+      reacted,
       delivered: (seq) => outbox.confirm(name, seq),
       chatChanged: (facts) => chats.changed(name, facts),
       needsOperator: (reason) => alert?.(name, reason),

@@ -133,7 +133,7 @@ export async function startHost(options: HostOptions, signal?: AbortSignal): Pro
   const shared = { groups, ...work, outbox, interventions, entrances };
   const heartbeats = createHeartbeats(patient, stack, { groups, sideSessions: capabilities.sideSessions });
   served.webhooks = createWebhooks(context, { groups, guard, dueWork: work.dueWork });
-  const accept = await createIntake(context, stack, { ...shared, admissions, guard, pace, progress });
+  const taking = await createIntake(context, stack, { ...shared, admissions, approvals, guard, pace, progress });
   const changing = { ...shared, ...opened, containers, chats, tell, heartbeats };
   const { reloader, settings } = openSettings(context, stack, options, changing);
   served.settings = settings;
@@ -143,7 +143,7 @@ export async function startHost(options: HostOptions, signal?: AbortSignal): Pro
   stack.use(createRetention(context));
   addGauges(registry, gaugeSources(context, { guard, containers, work, entrances }));
   openIntake(guard, stack);
-  await startChannels(entrances, { accept, outbox, chats, alert: createAlert(tell) });
+  await startChannels(entrances, { ...taking, outbox, chats, alert: createAlert(tell) });
   await resume(context, groups, { ...work, ...approvals });
   outbox.wake();
   return running(stack.move(), { guard, entrances, work, outbox, retrying, reloader, stopAsked: stopAsked.promise });

@@ -1,4 +1,4 @@
-import type { AcceptMessage, IntakeState } from "../channels/channel.ts";
+import type { AcceptMessage, IntakeState, Receipt, TakeReaction } from "../channels/channel.ts";
 import { catchUpMinutes } from "../config/groups.ts";
 import type { Progress } from "../delivery/progress.ts";
 import type { Group } from "../domain/group.ts";
@@ -12,6 +12,8 @@ import type { Admissions } from "../intake/chats/admissions.ts";
 import type { GroupRegistry } from "../intake/chats/group-registry.ts";
 import { type DayBudget, type RouterLimits, routerLimits } from "../intake/limits/limits.ts";
 import { createRouter } from "../intake/router.ts";
+import { createTakeReaction } from "../intake/take-reaction.ts";
+import type { Approvals } from "./approvals.ts";
 import type { TurnPace } from "../intake/limits/turn-pace.ts";
 import type { AppContext } from "./context.ts";
 import type { Entrances } from "./entrances.ts";
@@ -30,9 +32,16 @@ export interface IntakeOptions {
   readonly guard: IntakeGuard;
   readonly interventions: Interventions;
   readonly admissions: Pick<Admissions, "nameFor">;
+  readonly approvals: Pick<Approvals, "answerByReaction">;
   readonly entrances: Entrances;
   readonly pace: TurnPace;
   readonly progress: Progress;
+}
+
+/** What channels hand over to. */
+export interface Taking {
+  readonly accept: AcceptMessage;
+  readonly reacted: TakeReaction;
 }
 
 const commandRetryMs = 2_000;
@@ -44,7 +53,7 @@ export async function createIntake(
   context: AppContext,
   stack: AsyncDisposableStack,
   options: IntakeOptions,
-): Promise<AcceptMessage> {
+): Promise<Taking> {
   const { config, store, clock, publish, metrics } = context;
   const { groups, outbox, guard } = options;
   const inbox = stack.use(await openInbox(context));
@@ -77,24 +86,39 @@ export async function createIntake(
     clock,
     publish,
   });
-  const acceptOrStop: AcceptMessage = async (message) => {
-    try {
-      return await accept(message);
-    } catch (error) {
-      if (!isPassing(error)) throw error;
-      const isStopping = error instanceof AppError && error.code === "intake_stopped";
-      if (!isStopping) guard.failed(error);
-      const state = isStopping ? whileStopping : guard.state();
-      const { code, reason } = state.open ? whileOpen : state;
-      return { outcome: "refused", code, reason, retryAfterS: routerLimits.retryAfterS, stopped: true };
-    }
-  };
-  return async (message) => {
-    const receipt = await acceptOrStop(message);
+  const acceptAndCount: AcceptMessage = async (message) => {
+    const receipt = await orStopped(guard, () => accept(message));
     // Not an event: what a flood is refused must not fill the store.
     metrics.messageIn(message.channel, receipt);
     return receipt;
   };
+  return { accept: acceptAndCount, reacted: createReactions(context, options) };
+}
+
+/** The same for reactions, of which few come to anything. */
+function createReactions(context: AppContext, { groups, guard, approvals }: IntakeOptions): TakeReaction {
+  const take = createTakeReaction({
+    registry: groups,
+    intake: () => guard.state(),
+    retryAfterS: routerLimits.retryAfterS,
+    access: createAccessOf(context),
+    answer: approvals.answerByReaction,
+  });
+  return (reaction) => orStopped(guard, () => take(reaction));
+}
+
+/** Trouble of the machine is a refusal, and closes the intake. */
+async function orStopped(guard: IntakeGuard, take: () => Promise<Receipt>): Promise<Receipt> {
+  try {
+    return await take();
+  } catch (error) {
+    if (!isPassing(error)) throw error;
+    const isStopping = error instanceof AppError && error.code === "intake_stopped";
+    if (!isStopping) guard.failed(error);
+    const state = isStopping ? whileStopping : guard.state();
+    const { code, reason } = state.open ? whileOpen : state;
+    return { outcome: "refused", code, reason, retryAfterS: routerLimits.retryAfterS, stopped: true };
+  }
 }
 
 /** Chats become groups by themselves where a channel says so. */

@@ -69,6 +69,7 @@ export function createInterventions(context: AppContext, options: InterventionOp
   const carryOut = createChatCommands({
     store,
     announce: (group, pending) => announce(context, group, pending),
+    announceAnswer: (...answered) => options.approvals.desk.announce(...answered),
     refused: (group, pending, needed) => refused(context, group, pending, needed),
     turnEnded,
     conversationEnded: (group) => endOldContainer(context, options, group),

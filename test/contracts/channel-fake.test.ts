@@ -18,12 +18,15 @@ describe("the fake channel of the scenarios", () => {
           }
           return told;
         },
+        async react({ group, member, ...more }) {
+          return (await channel.putEmoji(group, { ...more, sender: member })).outcome === "stored";
+        },
         heard: async () => channel.heard("main"),
         heardQuoting: async () => channel.heardAs("main").map(({ quote }) => quote?.id),
         heardIn: async () => channel.heardAs("main").map(({ thread }) => thread),
         [Symbol.asyncDispose]: () => channel[Symbol.asyncDispose](),
       };
     },
-    { numbered: true, threads: true, quotes: true },
+    { numbered: true, threads: true, quotes: true, hearsReactions: true },
   );
 });

@@ -18,12 +18,16 @@ describe("the http channel", () => {
           }
           return told;
         },
+        async react({ group, member, ...more }) {
+          const { status } = await rig.post({ ...more, group, sender: { id: member, name: member } }, "reactions");
+          return status === 202;
+        },
         offer: (message) => rig.offer(message),
         heard: async () => (await rig.replies()).replies.map(({ text }) => text),
         heardIn: async () => (await rig.replies()).replies.map(({ thread }) => thread ?? undefined),
         [Symbol.asyncDispose]: () => rig[Symbol.asyncDispose](),
       };
     },
-    { numbered: true, threads: true },
+    { numbered: true, threads: true, hearsReactions: true },
   );
 });

@@ -43,6 +43,12 @@ async function openWhatsApp(): Promise<ChannelDriver> {
       }
       return Promise.all(said.map(received));
     },
+    async react({ group: where, member: who, seq, emoji }) {
+      const own = [...(await you.inbox())].filter(({ content }) => content.kind === "text")[seq - 1]?.id ?? "";
+      const id = await member(who).say(group(where), emoji, { reactTo: own });
+      await expect.poll(async () => (await received(id)) || channel.state().state === "closed").toBe(true);
+      return received(id);
+    },
     heard: () => you.texts(group("main")),
     heardQuoting: async () => (await you.inbox()).map(({ content }) => content.about),
     cut: async () => {
@@ -77,5 +83,5 @@ function find<Item>(items: readonly Item[], isWanted: (item: Item) => boolean): 
 }
 
 describe("the WhatsApp channel", () => {
-  testChannel(openWhatsApp, { keeps: true, offersAgain: true, connected: true, quotes: true });
+  testChannel(openWhatsApp, { keeps: true, offersAgain: true, connected: true, quotes: true, hearsReactions: true });
 });

@@ -205,6 +205,45 @@ export function testApprovals(open: OpenStore): void {
     expect(second.approval.scope).toBe("session");
   });
 
+  test("a reaction that answers is known again, also one of somebody who was refused before; it counts as a person", async () => {
+    await using home = await openAsking(open, ask("AAA", { quorum: 2 }), ask("BBB"));
+    const { approvals } = home.store;
+    const refused = { code: "AAA", person: "terminal:bob", id: "r1" };
+
+    await approvals.refuseReaction(refused, { at: 150, most: 9, outgoing: [] });
+    const first = await approvals.decide(answer("AAA", { reaction: "r2" }), silent);
+    const again = await approvals.decide(answer("AAA", { reaction: "r3" }), silent);
+    const store = await home.restart();
+
+    expect([first.again, again.again]).toEqual([false, true]);
+    expect([first, again].map(({ outcome, approval }) => `${outcome} ${approval.votes}`)).toEqual([
+      "counted 1",
+      "counted 1",
+    ]);
+    expect(await store.approvals.reactionOf("AAA", "terminal:bob")).toEqual({ ...refused, id: "r3", refused: false });
+    expect(await store.approvals.reactionOf("AAA", "terminal:ann")).toBeUndefined();
+    expect(await store.approvals.reactionOf("BBB", "terminal:bob")).toBeUndefined();
+  });
+
+  test("a reaction that is refused is said once for a person and a card, and to so many people only", async () => {
+    await using home = await openAsking(open, ask("AAA"), ask("BBB"));
+    const refuse = (code: string, person: string, id: string) =>
+      home.store.approvals.refuseReaction(
+        { code, person, id },
+        { at: 150, most: 2, outgoing: [draft(`${person} ${code}`)] },
+      );
+
+    const said = [];
+    for (const person of ["ann", "ann", "bob", "cy"]) said.push(await refuse("AAA", person, `of ${person}`));
+    said.push(await refuse("BBB", "ann", "r"));
+    const store = await home.restart();
+
+    expect(said).toEqual([true, false, true, false, true]);
+    expect((await store.outbox.unsent(10)).map(({ text }) => text).slice(2)).toEqual(["ann AAA", "bob AAA", "ann BBB"]);
+    expect(await store.approvals.reactionOf("AAA", "cy")).toMatchObject({ refused: true, id: "of cy" });
+    expect(await store.approvals.get("AAA")).toMatchObject({ state: "open", votes: 0 });
+  });
+
   test("who answers when the time is over is too late; nobody's silence allows anything", async () => {
     await using home = await openAsking(open, ask("AAA"), ask("BBB"));
     const { approvals } = home.store;

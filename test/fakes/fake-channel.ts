@@ -7,11 +7,13 @@ import type {
   ChatFacts,
   Receipt,
 } from "../../src/channels/channel.ts";
-import type { IncomingMessage, OutgoingMessage } from "../../src/domain/message.ts";
+import type { IncomingMessage, IncomingReaction, OutgoingMessage } from "../../src/domain/message.ts";
 
 export type Said = Partial<Omit<IncomingMessage, "channel" | "chat" | "text" | "sender">> & {
   readonly sender?: string;
 };
+
+export type Reacted = Pick<IncomingReaction, "id" | "seq" | "emoji"> & { readonly sender: string };
 
 /** A channel whose people are the test: `say` as a member of a chat, see what was `heard` there. */
 export class FakeChannel implements Channel {
@@ -49,7 +51,18 @@ export class FakeChannel implements Channel {
     this.#said += 1;
     const { sender = "anna", id = `said-${this.#said}`, mention = false, ...more } = said;
     const from = { id: sender, name: sender };
-    const accepting = this.#accept({ ...more, channel: this.name, chat, id, sender: from, text, mention });
+    return this.#whileOpen(this.#accept({ ...more, channel: this.name, chat, id, sender: from, text, mention }));
+  }
+
+  /** Puts an emoji on what the host has said in a chat. */
+  async putEmoji(chat: string, { sender, ...reaction }: Reacted): Promise<Receipt> {
+    const from = { id: sender, name: sender };
+    const taking = this.#accept && this.#events?.reacted?.({ ...reaction, channel: this.name, chat, sender: from });
+    if (!taking) return { outcome: "refused", reason: "the channel is closed", retryAfterS: 1, stopped: true };
+    return this.#whileOpen(taking);
+  }
+
+  async #whileOpen(accepting: Promise<Receipt>): Promise<Receipt> {
     this.#accepting.add(accepting);
     try {
       return await accepting;

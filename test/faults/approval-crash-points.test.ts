@@ -15,6 +15,7 @@ const asking = [
 ];
 /** and from the answer to the command; behind the last two of them nobody knows whether it has run. */
 const answered = [
+  "before:record.approval-answered",
   "before:approvals.decide",
   "after:approvals.decide",
   "before:record.approval-decided",

@@ -48,6 +48,7 @@ const auditTypes = {
   "tool-denied": true,
   "tool-result": true,
   "approval-asked": true,
+  "approval-answered": true,
   "approval-decided": true,
   "approval-used": true,
   "origins-cleared": true,

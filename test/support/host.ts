@@ -208,6 +208,15 @@ export class TestHost implements AsyncDisposable {
     });
   }
 
+  /** Posts a member's reaction to a reply. */
+  async react(body: unknown): Promise<Response> {
+    return fetch(`${this.url}/v1/channels/http/reactions`, {
+      method: "POST",
+      headers: this.headers,
+      body: JSON.stringify(body),
+    });
+  }
+
   async get(path: string, headers: Record<string, string> = {}): Promise<Response> {
     return fetch(`${this.url}${path}`, { headers: { authorization: `Bearer ${token}`, ...headers } });
   }

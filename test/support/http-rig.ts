@@ -33,7 +33,8 @@ export interface HttpRig extends AsyncDisposable {
   offer(message: OutgoingMessage): void;
   /** How often the channel has looked for replies. */
   reads(): number;
-  post(body: unknown): Promise<Answer>;
+  /** To the route for messages, or to another one of the channel. */
+  post(body: unknown, route?: "reactions"): Promise<Answer>;
   fetch(path: string, init?: RequestInit): Promise<Answer>;
   replies(query?: string): Promise<Replies>;
 }
@@ -79,8 +80,8 @@ export async function openHttpRig(): Promise<HttpRig> {
     offer(message) {
       if (!outbox.some(({ seq }) => seq === message.seq)) outbox.push(message);
     },
-    post: (body) =>
-      request("/v1/channels/http/messages", {
+    post: (body, route: "messages" | "reactions" = "messages") =>
+      request(`/v1/channels/http/${route}`, {
         method: "POST",
         headers: { "content-type": "application/json" },
         body: typeof body === "string" ? body : JSON.stringify(body),

@@ -2,13 +2,20 @@ import { readFile } from "node:fs/promises";
 import { Writable } from "node:stream";
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
 
-import type { AcceptMessage, ChatFacts, ChannelState, LoginEvent } from "../../src/channels/channel.ts";
+import type {
+  AcceptMessage,
+  ChannelState,
+  ChatFacts,
+  LoginEvent,
+  Receipt,
+  TakeReaction,
+} from "../../src/channels/channel.ts";
 import { SupervisedChannel } from "../../src/channels/supervisor.ts";
 import { supervisorLimits, type SupervisorLimits } from "../../src/channels/supervisor.ts";
 import { WhatsAppConnector } from "../../src/channels/whatsapp/connection/connector.ts";
 import type { WhatsAppOptions } from "../../src/channels/whatsapp/connection/connection.ts";
 import type { WhatsAppSettings } from "../../src/channels/whatsapp/settings.ts";
-import type { IncomingMessage, OutgoingMessage } from "../../src/domain/message.ts";
+import type { IncomingMessage, IncomingReaction, OutgoingMessage } from "../../src/domain/message.ts";
 import { systemClock } from "../../src/lib/time/clock.ts";
 import { createLogger } from "../../src/lib/process/logger.ts";
 import { sleep } from "../../src/lib/time/sleep.ts";
@@ -21,6 +28,8 @@ export interface WhatsAppRigOptions {
   readonly supervisor?: Partial<SupervisorLimits>;
   readonly worker?: WhatsAppOptions["limits"];
   readonly accept?: AcceptMessage;
+  /** What the host says to reactions. */
+  readonly react?: TakeReaction;
   /** Gives the channel another store than the one that there is. */
   readonly around?: (store: ChannelStateStore) => ChannelStateStore;
 }
@@ -31,6 +40,8 @@ export class WhatsAppRig implements AsyncDisposable {
   readonly store: Store;
   /** What the host has taken, each message once. */
   readonly accepted: IncomingMessage[] = [];
+  /** What it was told of reactions. */
+  readonly reactions: IncomingReaction[] = [];
   readonly states: ChannelState[] = [];
   readonly alarms: string[] = [];
   readonly delivered: number[] = [];
@@ -75,7 +86,7 @@ export class WhatsAppRig implements AsyncDisposable {
 
   /** Makes the channel (again), as a host does that starts. */
   async start(more: WhatsAppRigOptions = {}): Promise<void> {
-    const { accept } = { ...this.#options, ...more };
+    const { accept, react } = { ...this.#options, ...more };
     this.channel = this.create(more);
     await this.channel.start(
       async (message) => {
@@ -85,6 +96,11 @@ export class WhatsAppRig implements AsyncDisposable {
         return receipt;
       },
       {
+        reacted: async (reaction) => {
+          const receipt = await (react ?? takeAll)(reaction);
+          if (receipt.outcome !== "refused") this.reactions.push(reaction);
+          return receipt;
+        },
         changed: (state) => this.states.push(state),
         delivered: (seq) => this.delivered.push(seq),
         chatChanged: (facts) => this.chats.push(facts),
@@ -164,7 +180,7 @@ export class WhatsAppRig implements AsyncDisposable {
 }
 
 const unchanged = (store: ChannelStateStore): ChannelStateStore => store;
-const takeAll: AcceptMessage = async () => ({ outcome: "stored", duplicate: false });
+const takeAll = async (): Promise<Receipt> => ({ outcome: "stored", duplicate: false });
 
 /** A message on its way out to a chat. */
 export function outgoing(

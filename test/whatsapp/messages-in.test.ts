@@ -67,7 +67,7 @@ test("what was forwarded says so, with text or with a file, and nothing else doe
   expect([own, text, file, mention].map(({ forwarded }) => forwarded ?? false)).toEqual([false, true, true, false]);
 });
 
-test("what is no text comes as text that says what it is, and what says nothing does not come", async () => {
+test("what is no text comes as text that says what it is; what says nothing, and reactions, do not come", async () => {
   await using rig = await WhatsAppRig.linked();
   const { ann, group } = await rig.family();
   const said = await ann.say(group, "first");
@@ -91,9 +91,6 @@ test("what is no text comes as text that says what it is, and what says nothing 
 
   expect(rig.accepted.map(({ text }) => text)).toEqual([
     "first",
-    `[reacted with 👍 to the message ${said}]`,
-    "[reacted with 🎉 to a message of yours]",
-    `[took back the reaction to the message ${said}]`,
     `[edited the message ${said}, which says now:] first, but better`,
     `[deleted the message ${said}]`,
     "[shared the contact Carl, +49 151 1]",

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 
-import type { OutgoingMessage, Sign } from "../../domain/message.ts";
+import type { IncomingMessage, OutgoingMessage, Sign } from "../../domain/message.ts";
 import { AppError } from "../../lib/app-error.ts";
 import type { Clock } from "../../lib/time/clock.ts";
 import type { AcceptMessage, Channel, ChannelEvents, ChannelState, Receipt } from "../channel.ts";
@@ -9,7 +9,13 @@ import { Arrivals } from "./arrivals.ts";
 import { asAttachment } from "./attachments.ts";
 import { addPostRoute } from "./large-bodies.ts";
 import { asReply, type FileRequest, filesPath, sendFile } from "./replies.ts";
-import { type MessageBody, parseMessageBody, parseRepliesQuery, type RepliesQuery } from "./requests.ts";
+import {
+  type MessageBody,
+  parseMessageBody,
+  parseReactionBody,
+  parseRepliesQuery,
+  type RepliesQuery,
+} from "./requests.ts";
 
 export interface HttpOptions {
   /** Where the routes are added; it has not begun to listen yet, and whoever gets through it may do everything here. */
@@ -44,6 +50,7 @@ export class HttpChannel implements Channel {
     this.#options = options;
     this.#state = { state: "connecting", since: options.clock.now() };
     addPostRoute(options.routes, "/v1/channels/http/messages", (request, reply) => this.#onMessage(request, reply));
+    options.routes.post("/v1/channels/http/reactions", (request, reply) => this.#onReaction(request, reply));
     options.routes.get("/v1/channels/http/replies", (request, reply) => this.#onReplies(request, reply));
     options.routes.get<FileRequest>(`${filesPath}:seq`, async (request, reply) =>
       sendFile(reply, await this.#replyOf(request.params.seq)),
@@ -99,18 +106,31 @@ export class HttpChannel implements Channel {
   async #onMessage(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
     const body = parseMessageBody(request.body);
     if (!body.ok) return refuse(reply, 400, { code: "bad_input", message: body.message, path: body.path });
-    return answer(reply, body.value, await this.#handOver(body.value));
+    const receipt = await this.#handOver(() => this.#accept?.(this.#asMessage(body.value)));
+    return answer(reply, { ...body.value, what: "message" }, receipt);
   }
 
-  async #handOver(body: MessageBody): Promise<Receipt> {
-    if (!this.#accept) {
+  async #onReaction(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+    const body = parseReactionBody(request.body);
+    if (!body.ok) return refuse(reply, 400, { code: "bad_input", message: body.message, path: body.path });
+    const { group: chat, ...said } = body.value;
+    const reaction = { ...said, channel: this.name, chat };
+    const receipt = await this.#handOver(() => this.#accept && this.#events?.reacted?.(reaction));
+    return answer(reply, { ...body.value, what: "reaction" }, receipt);
+  }
+
+  #asMessage(body: MessageBody): IncomingMessage {
+    const { id, group, sender, text, mention, forwarded, thread, replyTo: quote } = body;
+    const attachments = body.attachments.length > 0 ? body.attachments.map(asAttachment) : undefined;
+    return { channel: this.name, chat: group, id, sender, text, mention, forwarded, thread, quote, attachments };
+  }
+
+  async #handOver(offer: () => Promise<Receipt> | undefined): Promise<Receipt> {
+    const accepting = offer();
+    if (!accepting) {
       const reason = this.#arrivals.closed ? "the host is stopping" : "the host is starting";
       return { outcome: "refused", reason, retryAfterS: closedRetryAfterS, stopped: true };
     }
-    const { id, group, sender, text, mention, forwarded, thread, replyTo: quote } = body;
-    const attachments = body.attachments.length > 0 ? body.attachments.map(asAttachment) : undefined;
-    const said = { channel: this.name, chat: group, id, sender, text, mention, forwarded, thread, quote, attachments };
-    const accepting = this.#accept(said);
     this.#accepting.add(accepting);
     try {
       return await accepting;
@@ -140,15 +160,23 @@ export class HttpChannel implements Channel {
   }
 }
 
-function answer(reply: FastifyReply, { id, group }: MessageBody, receipt: Receipt): FastifyReply {
+interface Posted extends Pick<MessageBody, "id" | "group"> {
+  readonly what: "message" | "reaction";
+}
+
+function answer(reply: FastifyReply, { id, group, what }: Posted, receipt: Receipt): FastifyReply {
   if (receipt.outcome === "stored") return reply.code(202).send({ id, duplicate: receipt.duplicate });
-  if (receipt.outcome === "refused") return answerRefused(reply, receipt);
+  if (receipt.outcome === "refused") return answerRefused(reply, what, receipt);
   return refuse(reply, 404, { code: "not_found", message: `There is no group "${group}" on the http channel.` });
 }
 
-function answerRefused(reply: FastifyReply, receipt: Extract<Receipt, { outcome: "refused" }>): FastifyReply {
+function answerRefused(
+  reply: FastifyReply,
+  what: Posted["what"],
+  receipt: Extract<Receipt, { outcome: "refused" }>,
+): FastifyReply {
   const { code: why, reason, retryAfterS, stopped } = receipt;
-  const message = `The message was rejected: ${reason}.`;
+  const message = `The ${what} was rejected: ${reason}.`;
   if (!stopped && retryAfterS === 0) return refuse(reply, 413, { code: "too_large", message, reason: why });
   void reply.header("retry-after", Math.ceil(retryAfterS));
   if (stopped) return refuse(reply, 503, { code: "intake_stopped", message, reason: why });

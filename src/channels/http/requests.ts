@@ -35,6 +35,15 @@ const messageBody = z
     message: "must not be empty without attachments",
   });
 
+/** `POST …/reactions`. `seq` is what `GET …/replies` says; an empty emoji takes back what was there. */
+const reactionBody = z.strictObject({
+  id: reference,
+  group: reference,
+  sender: z.strictObject({ id: reference, name }),
+  seq: z.int("must be the seq of a reply").min(1).max(999_999_999_999_999),
+  emoji: z.string().max(64),
+});
+
 const longestWaitS = 60;
 
 /** `GET …/replies`. A longer wait than a minute is cut to one. */
@@ -52,6 +61,7 @@ const repliesQuery = z.strictObject({
 });
 
 export type MessageBody = z.infer<typeof messageBody>;
+export type ReactionBody = z.infer<typeof reactionBody>;
 export type RepliesQuery = z.infer<typeof repliesQuery>;
 
 /** What was asked, or where and why it cannot be understood. */
@@ -61,6 +71,10 @@ export type Parsed<T> =
 
 export function parseMessageBody(body: unknown): Parsed<MessageBody> {
   return parse(messageBody, body, "body");
+}
+
+export function parseReactionBody(body: unknown): Parsed<ReactionBody> {
+  return parse(reactionBody, body, "body");
 }
 
 export function parseRepliesQuery(query: unknown): Parsed<RepliesQuery> {

@@ -41,6 +41,8 @@ export interface Arrival {
       }
     | undefined;
   readonly media: readonly MediaReference[];
+  /** It is an emoji on a message of ours, or (empty) takes one back, and says nothing else. */
+  readonly reaction?: { readonly message: string; readonly emoji: string } | undefined;
   /** Passed on from another chat. */
   readonly forwarded?: boolean | undefined;
   /** Milliseconds since 1970. */

@@ -10,7 +10,7 @@ const chatId = /^\d+(?:-\d+)?@(?:g\.us|lid|s\.whatsapp\.net)$/;
 export const whatsapp = defineChannel({
   name: "whatsapp",
   config: whatsAppSettings,
-  traits: { reactions: true, edits: true, quotes: true, onboards: true },
+  traits: { reactions: true, hearsReactions: true, edits: true, quotes: true, onboards: true },
   variables: workerVariables,
   remarks: ({ webSocketUrl }) =>
     webSocketUrl === undefined

@@ -1,38 +1,48 @@
-import type { IncomingMessage } from "../../domain/message.ts";
+import type { IncomingMessage, Quote } from "../../domain/message.ts";
 import type { Store } from "../../stores/store.ts";
 import type { SaidCommand } from "./command.ts";
 import { withoutLeadingMention } from "./mention.ts";
 
-/** Exact words, alone in a message. */
+/** What a whole message says. It goes as far as `once`. */
 const commands: Readonly<Record<string, "approve" | "deny">> = {
   yes: "approve",
   ok: "approve",
   approve: "approve",
+  allow: "approve",
+  "allow once": "approve",
   no: "deny",
   deny: "deny",
 };
 
+export interface AnswerInReplyOptions {
+  readonly assistantName: string;
+  readonly store: {
+    readonly approvals: Pick<Store["approvals"], "ofCard">;
+    readonly outbox: Pick<Store["outbox"], "isOwn">;
+  };
+}
+
 /**
- * The command that a reply of one word to a question of the host's stands for, where the channel says by its number which message is
- * replied to. Undefined for everything else: neither what a quote says nor what was forwarded is anybody's answer.
+ * The command that a reply of one word to a question of the host's stands for, where the channel says which message of
+ * the host's is replied to. Undefined for everything else: neither what a quote says nor what was forwarded is anybody's answer.
  */
 export async function answerInReply(
-  {
-    assistantName,
-    store,
-  }: {
-    readonly assistantName: string;
-    readonly store: {
-      readonly approvals: Pick<Store["approvals"], "ofCard">;
-      readonly outbox: Pick<Store["outbox"], "isOwn">;
-    };
-  },
+  { assistantName, store }: AnswerInReplyOptions,
   { channel, chat, text, quote, forwarded }: IncomingMessage,
 ): Promise<SaidCommand | undefined> {
   const word = withoutLeadingMention(text, assistantName).toLowerCase();
   const command = Object.hasOwn(commands, word) ? commands[word] : undefined;
-  if (!command || forwarded === true || !quote || !/^[1-9]\d{0,14}$/.test(quote.id)) return undefined;
-  const approval = await store.approvals.ofCard(Number(quote.id));
+  const seq = command && forwarded !== true ? seqOf(quote) : undefined;
+  if (!command || !quote || seq === undefined) return undefined;
+  const approval = await store.approvals.ofCard(seq);
   if (approval?.channel !== channel || approval.chat !== chat) return undefined;
-  return (await store.outbox.isOwn(channel, chat, quote.id)) ? { command, argument: approval.code } : undefined;
+  // A member's message may be called by a number, too.
+  const isOwn = quote.seq !== undefined || (await store.outbox.isOwn(channel, chat, quote.id));
+  return isOwn ? { command, argument: approval.code } : undefined;
+}
+
+/** The number in the outbox of what is quoted, as far as the channel knows that it may be there. */
+function seqOf(quote: Quote | undefined): number | undefined {
+  if (!quote || quote.toAgent === false) return undefined;
+  return quote.seq ?? (/^[1-9]\d{0,14}$/.test(quote.id) ? Number(quote.id) : undefined);
 }

@@ -52,7 +52,7 @@ async function openRig({ askedAt = 1_000 * minuteMs, change }: RigOptions = {}) 
       wake: async ({ turn }) => void woken.push(turn),
       carryOut: async (code) => void carriedOut.push(code),
       deliver: () => undefined,
-      publish: async ({ data }) => void told.push(data.state),
+      publish: async (event) => void told.push(event.type === "approval.decided" ? event.data.state : event.data.way),
       clock,
       forwardClock: new ForwardClock(clock, latest),
       logger: pino({ level: "silent" }),
@@ -105,7 +105,7 @@ test("an answer in time is taken, put on record once, and wakes the turn", async
   await expect(desk.answer({ code: "BBBBBB", allow: false, scope: "once", by })).rejects.toMatchObject({
     code: "not_found",
   });
-  expect([rig.told, rig.woken]).toEqual([["allowed"], ["t"]]);
+  expect([rig.told, rig.woken]).toEqual([["operator", "allowed"], ["t"]]);
 });
 
 test.each([

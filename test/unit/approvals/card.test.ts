@@ -22,7 +22,7 @@ function asking(input: unknown, more: Partial<NewApproval> = {}): NewApproval {
   };
 }
 
-const here = { minutes: 30, canAnswerHere: true };
+const here = { minutes: 30, canAnswerHere: true, byThumb: false };
 
 test("a card says who asks for what, exactly, why, for how long, and how to answer", () => {
   expect(cardText(asking({ command: "git push\n--force" }), here)).toBe(

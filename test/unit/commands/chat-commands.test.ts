@@ -52,6 +52,7 @@ async function openRig(): Promise<Rig> {
       mountsOf: async () => [],
     },
     announce: async () => undefined,
+    announceAnswer: async () => undefined,
     refused: async () => undefined,
     turnEnded: async () => undefined,
     conversationEnded: async () => undefined,

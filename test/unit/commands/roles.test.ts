@@ -43,6 +43,7 @@ async function openRig({ main = false } = {}) {
       mountsOf: async () => [],
     },
     announce: async () => undefined,
+    announceAnswer: async () => undefined,
     refused: async (_group, { command }, needed) => void refusals.push(`${command} needs ${needed}`),
     turnEnded: async () => undefined,
     conversationEnded: async () => undefined,

@@ -41,6 +41,7 @@ test("a channel that cannot be opened or hangs touches no other, is tried again,
   const entrances = { channels, inputEnded: Promise.resolve(), recordState };
   await startChannels(entrances, {
     accept: async () => ({ outcome: "unknown-chat" }),
+    reacted: async () => ({ outcome: "unknown-chat" }),
     outbox,
     chats: { changed: () => undefined },
   });

@@ -125,6 +125,8 @@ export class WhatsAppConnection implements Connection {
       wait,
       logger,
       accept: this.#host.accept,
+      reacted: this.#host.reacted,
+      seqOf: (id) => this.#state.sent.seqOf(id),
       account: () => this.#account,
       directory: this.#state.directory,
       journal: this.#state.journal,
@@ -134,14 +136,14 @@ export class WhatsAppConnection implements Connection {
     });
   }
 
-  #calls(): Omit<HostCalls, "heartbeat"> {
+  #calls(): Omit<HostCalls, "heartbeat" | "crashed"> {
     const { keys, sent, recent, directory } = this.#state;
     return {
       qr: async () => undefined,
       pairingCode: async () => undefined,
       opened: async (account) => this.#open(account),
       ended: async (report) => this.#ended(report),
-      arrived: (arrival: Arrival) => this.#intake.keep(arrival),
+      arrived: (arrival) => this.#arrived(arrival),
       isOwn: async (id) => sent.has(id),
       delivered: async (ids) => {
         for (const seq of ids.map((id) => recent.takeSeq(id)))
@@ -152,9 +154,16 @@ export class WhatsAppConnection implements Connection {
       readKeys: (names) => keys.read(names),
       applyKeys: (changes) => keys.apply(changes),
       sentBody: (id) => sent.body(id),
-      keepSent: ({ id, body }) => sent.keep(id, body),
+      keepSent: (kept) => sent.keep(kept),
       log: async ({ level, text }) => this.#options.logger[level]({ channel: this.#options.channel }, text),
     };
+  }
+
+  /** Most reactions are to nothing that matters: they cost no more than this look. */
+  async #arrived(arrival: Arrival): Promise<void> {
+    const { reaction } = arrival;
+    if (reaction && this.#state.sent.seqOf(reaction.message) === undefined) return;
+    await this.#intake.keep(arrival);
   }
 
   #open(account: Account): void {

@@ -44,7 +44,7 @@ function callsFor(
   events: Events,
   { keys }: AccountState,
   { logger }: WhatsAppConnectionOptions,
-): Omit<HostCalls, "heartbeat"> {
+): Omit<HostCalls, "heartbeat" | "crashed"> {
   return {
     qr: async (qr) => events.add({ qr }),
     pairingCode: async (pairingCode) => events.add({ pairingCode }),

@@ -1,11 +1,11 @@
 import type { Logger } from "pino";
 
-import type { IncomingAttachment, IncomingMessage } from "../../../domain/message.ts";
+import type { IncomingAttachment, IncomingMessage, Quote, Sender } from "../../../domain/message.ts";
 import { toError } from "../../../lib/app-error.ts";
 import { backoffMs } from "../../../lib/time/backoff.ts";
 import type { Sleep } from "../../../lib/time/sleep.ts";
 import type { ChannelStateStore } from "../../../stores/store.ts";
-import type { AcceptMessage } from "../../channel.ts";
+import type { AcceptMessage, Receipt, TakeReaction } from "../../channel.ts";
 import {
   type Account,
   type Arrival,
@@ -21,6 +21,9 @@ export interface IntakeOptions {
   readonly channel: string;
   readonly assistantName: () => string;
   readonly accept: AcceptMessage;
+  readonly reacted?: TakeReaction | undefined;
+  /** The number in the outbox of a message of ours. */
+  readonly seqOf: (id: string) => number | undefined;
   readonly account: () => Account | undefined;
   readonly directory: Directory;
   readonly journal: { readonly store: ChannelStateStore; readonly space: string };
@@ -123,29 +126,56 @@ export class Intake implements AsyncDisposable {
   /** When to offer it again; undefined when the host has decided about it. */
   async #offer(arrival: Arrival): Promise<number | undefined> {
     const { directory, accept, taken } = this.#options;
+    const { reaction } = arrival;
     await directory.learnFrom(arrival);
-    const receipt = await accept(await this.#toMessage(arrival));
-    if (receipt.outcome === "stored") taken(arrival);
+    const receipt = reaction ? await this.#react(arrival, reaction) : await accept(await this.#toMessage(arrival));
+    if (receipt.outcome === "stored" && !reaction) taken(arrival);
     if (receipt.outcome !== "refused" || receipt.retryAfterS === 0 || receipt.lasting === true) return undefined;
     return receipt.retryAfterS * 1_000;
   }
 
+  async #react(arrival: Arrival, { message, emoji }: NonNullable<Arrival["reaction"]>): Promise<Receipt> {
+    const { channel, seqOf, reacted } = this.#options;
+    const { chat, id } = arrival;
+    const seq = seqOf(message);
+    if (seq === undefined || !reacted) return { outcome: "unknown-chat" };
+    return reacted({ channel, chat, id, sender: this.#senderOf(arrival), seq, emoji });
+  }
+
+  #senderOf({ sender, senderName, senderAlias }: Arrival): Sender {
+    return {
+      id: sender,
+      name: senderName ?? this.#options.directory.nameOf(sender) ?? displayOf(senderAlias ?? sender),
+    };
+  }
+
+  /** Only of our own message: somebody else may have given theirs the same id. */
+  #quoteOf(quote: NonNullable<Arrival["quote"]>): Quote {
+    const { id, author, toAgent } = quote;
+    const seq = toAgent ? this.#options.seqOf(id) : undefined;
+    return {
+      ...quote,
+      author: author === undefined ? undefined : this.#nameOf(author),
+      ...(seq !== undefined && { seq }),
+    };
+  }
+
   async #toMessage(arrival: Arrival): Promise<IncomingMessage> {
     const { channel, directory } = this.#options;
-    const { chat, id, sender, quote } = arrival;
+    const { chat, id, quote } = arrival;
     const group = isGroupChat(chat) ? (directory.group(chat) ?? (await this.#options.group(chat))) : undefined;
-    const name = arrival.senderName ?? directory.nameOf(sender) ?? displayOf(arrival.senderAlias ?? sender);
+    const sender = this.#senderOf(arrival);
     return {
       channel,
       chat,
       id,
-      sender: { id: sender, name },
+      sender,
       text: this.#withNames(arrival.text, arrival.mentions),
       mention: arrival.toAgent,
       direct: !isGroupChat(chat),
-      quote: quote && { ...quote, author: quote.author === undefined ? undefined : this.#nameOf(quote.author) },
+      quote: quote && this.#quoteOf(quote),
       attachments: arrival.media.map((media) => this.#toAttachment(media)),
-      chatTitle: isGroupChat(chat) ? group?.title : name,
+      chatTitle: isGroupChat(chat) ? group?.title : sender.name,
       sentAt: arrival.sentAt,
       forwarded: arrival.forwarded,
     };

@@ -96,7 +96,8 @@ export class WhatsAppOutlet {
       const id = this.#idOf(message.seq, index);
       if (sent.isAccepted(id)) continue;
       if (index === contents.length - 1) recent.noteSent(id, message.seq);
-      await this.#sendOne({ chat: message.chat, id, content: this.#withMentions(message, content) }, signal);
+      const { chat, seq } = message;
+      await this.#sendOne({ chat, id, seq, content: this.#withMentions(message, content) }, signal);
     }
   }
 

@@ -4,11 +4,17 @@ import type { ChannelStateStore } from "../../../stores/store.ts";
 /** Members who cannot read a message ask for it again within minutes; a day is plenty. */
 const keptMs = 24 * 3_600_000;
 const keptMessages = 5_000;
+/** When, and what is known of it; then its number, if it has one, and then the message. */
 const header = 9;
+const numberBytes = 8;
+const acceptedBit = 1;
+const numberedBit = 2;
 
 interface Known {
   readonly at: number;
   isAccepted: boolean;
+  /** The number in the outbox of what it is, or is a part of. */
+  readonly seq?: number | undefined;
 }
 
 /** What we sent in the last day, by id: to know our own messages, to send a message again as it was, and not to send it twice. */
@@ -27,9 +33,9 @@ export class Sent {
 
   static async load(store: ChannelStateStore, space: string, clock: Pick<Clock, "now">): Promise<Sent> {
     const sent = new Sent(store, space, clock);
-    const entries = [...(await store.list(space))].map(([id, value]) => ({ id, ...readHeader(value) }));
-    for (const { id, at, isAccepted } of entries.toSorted((one, other) => one.at - other.at)) {
-      sent.#known.set(id, { at, isAccepted });
+    const entries = [...(await store.list(space))].map(([id, value]) => ({ id, known: readHeader(value) }));
+    for (const { id, known } of entries.toSorted((one, other) => one.known.at - other.known.at)) {
+      sent.#known.set(id, known);
     }
     return sent;
   }
@@ -42,13 +48,18 @@ export class Sent {
     return this.#known.get(id)?.isAccepted ?? false;
   }
 
-  async body(id: string): Promise<Uint8Array | undefined> {
-    if (!this.#known.has(id)) return undefined;
-    return (await this.#store.read(this.#space, [id])).get(id)?.subarray(header);
+  /** Which message of the outbox it is, or is a part of. It is known from before it was sent for the first time. */
+  seqOf(id: string): number | undefined {
+    return this.#known.get(id)?.seq;
   }
 
-  async keep(id: string, body: Uint8Array): Promise<void> {
-    const known: Known = { at: this.#clock.now(), isAccepted: false };
+  async body(id: string): Promise<Uint8Array | undefined> {
+    const known = this.#known.get(id);
+    return known && (await this.#store.read(this.#space, [id])).get(id)?.subarray(headerOf(known));
+  }
+
+  async keep({ id, seq, body }: { id: string; seq?: number | undefined; body: Uint8Array }): Promise<void> {
+    const known: Known = { at: this.#clock.now(), isAccepted: false, seq };
     this.#known.delete(id);
     this.#known.set(id, known);
     const changes = new Map<string, Uint8Array | null>([[id, write(known, body)]]);
@@ -75,15 +86,25 @@ export class Sent {
   }
 }
 
-function write({ at, isAccepted }: Known, body: Uint8Array): Uint8Array {
-  const bytes = Buffer.alloc(header + body.length);
+function write(known: Known, body: Uint8Array): Uint8Array {
+  const { at, isAccepted, seq } = known;
+  const start = headerOf(known);
+  const bytes = Buffer.alloc(start + body.length);
   bytes.writeDoubleBE(at, 0);
-  bytes[header - 1] = isAccepted ? 1 : 0;
-  bytes.set(body, header);
+  bytes[header - 1] = (isAccepted ? acceptedBit : 0) | (seq === undefined ? 0 : numberedBit);
+  if (seq !== undefined) bytes.writeDoubleBE(seq, header);
+  bytes.set(body, start);
   return bytes;
 }
 
+function headerOf({ seq }: Pick<Known, "seq">): number {
+  return seq === undefined ? header : header + numberBytes;
+}
+
+/** Entries of earlier versions have no number. */
 function readHeader(value: Uint8Array): Known {
   const bytes = Buffer.from(value.buffer, value.byteOffset, value.byteLength);
-  return { at: bytes.readDoubleBE(0), isAccepted: bytes[header - 1] === 1 };
+  const bits = bytes[header - 1] ?? 0;
+  const seq = (bits & numberedBit) === 0 ? undefined : bytes.readDoubleBE(header);
+  return { at: bytes.readDoubleBE(0), isAccepted: (bits & acceptedBit) !== 0, seq };
 }

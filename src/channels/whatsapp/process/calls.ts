@@ -24,6 +24,8 @@ export interface SendOrder {
   readonly chat: string;
   /** Our own; the same one is never shown twice. */
   readonly id: string;
+  /** The number in the outbox of what it is, or is a part of; absent: it is nothing that stays. */
+  readonly seq?: number | undefined;
   readonly content:
     | {
         readonly kind: "text";
@@ -74,6 +76,8 @@ export interface WorkerCalls {
 /** What the host does for its worker. */
 export interface HostCalls {
   heartbeat(nothing: undefined): Promise<void>;
+  /** It is about to end because of an error of this kind at this place of the code; no data. */
+  crashed(place: string): Promise<void>;
   qr(code: string): Promise<void>;
   pairingCode(code: string): Promise<void>;
   opened(account: Account): Promise<void>;
@@ -87,7 +91,7 @@ export interface HostCalls {
   readKeys(keys: readonly string[]): Promise<ReadonlyMap<string, Uint8Array>>;
   applyKeys(changes: ReadonlyMap<string, Uint8Array | null>): Promise<void>;
   sentBody(id: string): Promise<Uint8Array | undefined>;
-  keepSent(sent: { readonly id: string; readonly body: Uint8Array }): Promise<void>;
+  keepSent(sent: { readonly id: string; readonly seq?: number | undefined; readonly body: Uint8Array }): Promise<void>;
   /** Something the operator may want to know; constant words of the code, no data. */
   log(entry: { readonly level: "debug" | "warn"; readonly text: string }): Promise<void>;
 }

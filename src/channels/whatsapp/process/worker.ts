@@ -37,18 +37,21 @@ function post(message: object): boolean {
   return process.connected;
 }
 
-function failed(thrown: unknown): void {
+/** What kind of error was thrown, and where; it is logged. */
+function failed(thrown: unknown): string {
   const { name, stack = "" } = thrown instanceof Error ? thrown : new Error("no error was thrown");
   // Not its message: that may hold what it failed with.
   const place = /\(?([^()\s]+:\d+:\d+)\)?$/m.exec(stack)?.[1] ?? "an unknown place";
-  host.tell("log", { level: "warn", text: `${name} at ${place.replace(/^.*\/(?=[^/]+\/[^/]+$)/, "")}` });
+  const text = `${name} at ${place.replace(/^.*\/(?=[^/]+\/[^/]+$)/, "")}`;
+  host.tell("log", { level: "warn", text });
+  return text;
 }
 
 process.on("message", (message) => host.receive(message));
 process.on("disconnect", () => process.exit(0));
-process.on("unhandledRejection", failed);
+process.on("unhandledRejection", (error) => void failed(error));
 process.on("uncaughtException", (error) => {
-  failed(error);
+  host.tell("crashed", failed(error));
   process.exit(1);
 });
 setInterval(() => host.tell("heartbeat", undefined), heartbeatMs);

@@ -10,12 +10,12 @@ export interface Content {
 }
 
 type Message = proto.IMessage;
+type IsOwn = (key: proto.IMessageKey) => boolean;
 
 /** `message`: without its wrappers. `isOwn`: is the message that a key names one of the agent's? */
-export function readContent(message: Message, isOwn: (key: proto.IMessageKey) => boolean): Content | undefined {
+export function readContent(message: Message, isOwn: IsOwn): Content | undefined {
   const said = readSaid(message) ?? readMedia(message) ?? readShared(message);
   if (said) return said;
-  if (message.reactionMessage) return readReaction(message.reactionMessage, isOwn);
   return message.protocolMessage ? readChange(message.protocolMessage, isOwn) : undefined;
 }
 
@@ -101,15 +101,6 @@ function describeContact({ displayName, vcard }: proto.Message.IContactMessage):
 
 function coordinates(latitude: number | null | undefined, longitude: number | null | undefined): string {
   return `${(latitude ?? 0).toFixed(5)} ${(longitude ?? 0).toFixed(5)}`;
-}
-
-type IsOwn = (key: proto.IMessageKey) => boolean;
-
-function readReaction({ text, key }: proto.Message.IReactionMessage, isOwn: IsOwn): Content | undefined {
-  if (!key) return undefined;
-  // The library has turned this key round to our point of view; keys of edits and deletions are as their author wrote them.
-  const which = nameMessage(key, (named) => named.fromMe === true || isOwn(named));
-  return { text: text ? `[reacted with ${text} to ${which}]` : `[took back the reaction to ${which}]`, media: [] };
 }
 
 function readChange(change: proto.Message.IProtocolMessage, isOwn: IsOwn): Content | undefined {

@@ -11,7 +11,7 @@ export interface SendingOptions {
   /** What was sent under an id before. */
   readonly body: (id: string) => Promise<Uint8Array | undefined>;
   /** Resolves when it is on disk: members who cannot read a message ask for it again. */
-  readonly keep: (id: string, body: Uint8Array) => Promise<void>;
+  readonly keep: (order: Pick<SendOrder, "id" | "seq">, body: Uint8Array) => Promise<void>;
   /** Aborts when the connection has ended. */
   readonly over: AbortSignal;
 }
@@ -88,7 +88,7 @@ export class Sending {
       ...(ephemeralExpiration !== undefined && { ephemeralExpiration }),
     });
     if (!message) throw new Error("there is nothing to send");
-    await this.#options.keep(order.id, proto.Message.encode(message).finish());
+    await this.#options.keep(order, proto.Message.encode(message).finish());
     return message;
   }
 

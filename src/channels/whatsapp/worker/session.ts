@@ -66,7 +66,7 @@ export class WhatsAppSession {
       socket: this.#socket,
       groups: this.#groups,
       body: (id) => host.call("sentBody", id),
-      keep: (id, body) => host.call("keepSent", { id, body }),
+      keep: ({ id, seq }, body) => host.call("keepSent", { id, seq, body }),
       over: this.#over.signal,
     });
   }

@@ -36,12 +36,32 @@ export async function translate(message: WAMessage, options: Translation): Promi
     toAgent: !place.isGroup || mentions.some((person) => isSame(options.me, person)),
     quote: readQuote(context, options.me),
     media: content.media,
+    reaction: content.reaction,
     forwarded: isForwarded(context),
     sentAt: Number(message.messageTimestamp ?? 0) * 1000 || undefined,
   };
 }
 
-function readSaid(message: WAMessage, me: Account): Content | undefined {
+/** Longer than any emoji. */
+const emojiChars = 64;
+
+/**
+ * A reaction to a message of ours; undefined for one to a message of anybody else, whose id may be the same. The library has turned
+ * the key round to our point of view.
+ */
+function readReaction({ message }: WAMessage): Arrival["reaction"] {
+  const { key, text } = normalizeMessageContent(message)?.reactionMessage ?? {};
+  if (key?.fromMe !== true || !key.id) return undefined;
+  return { message: key.id, emoji: (text ?? "").slice(0, emojiChars).toWellFormed() };
+}
+
+interface Said extends Content {
+  readonly reaction?: Arrival["reaction"];
+}
+
+function readSaid(message: WAMessage, me: Account): Said | undefined {
+  const reaction = readReaction(message);
+  if (reaction) return { text: "", media: [], reaction };
   const inner = normalizeMessageContent(message.message);
   const content = inner && readContent(inner, (other) => isOwnKey(other, me));
   return content && (content.text !== "" || content.media.length > 0) ? content : undefined;

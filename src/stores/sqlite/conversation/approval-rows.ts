@@ -7,6 +7,7 @@ import {
   type Approval,
   type ApprovalAnswer,
   approvalScopes,
+  type CardReaction,
   type Grant,
 } from "../../../domain/approval.ts";
 import { AppError } from "../../../lib/app-error.ts";
@@ -96,6 +97,7 @@ export async function hasUnreleased(transaction: Transaction<Tables>, turn: stri
 /** As `ApprovalStore.decide`, inside the caller's transaction. */
 export async function answerApproval(transaction: Transaction<Tables>, answer: ApprovalAnswer): Promise<Answered> {
   const found = await approvalOf(transaction, answer.code);
+  if (answer.reaction !== undefined) await noteReaction(transaction, answer, answer.reaction);
   if (found.state === "open" && answer.at >= found.expiresAt) await expireApproval(transaction, found, answer.at);
   if (found.state !== "open" || answer.at >= found.expiresAt) {
     return { outcome: "settled", approval: await approvalOf(transaction, answer.code) };
@@ -104,8 +106,9 @@ export async function answerApproval(transaction: Transaction<Tables>, answer: A
     await settle(transaction, found, { answer, state: "denied" });
     return { outcome: "denied", approval: await approvalOf(transaction, answer.code) };
   }
-  const { scope, isEnough } = await vote(transaction, found, found.change ? { ...answer, scope: "once" } : answer);
-  if (!isEnough) return { outcome: "counted", approval: await approvalOf(transaction, answer.code) };
+  const given = found.change ? { ...answer, scope: "once" as const } : answer;
+  const { scope, isEnough, isNew } = await vote(transaction, found, given);
+  if (!isEnough) return { outcome: "counted", again: !isNew, approval: await approvalOf(transaction, answer.code) };
   await settle(transaction, found, { answer, state: "allowed", scope });
   if (scope !== "once") await insertGrant(transaction, found, { answer, scope });
   return { outcome: "allowed", approval: await approvalOf(transaction, answer.code) };
@@ -116,15 +119,49 @@ async function vote(
   transaction: Transaction<Tables>,
   { code, quorum }: Approval,
   { by, scope, at }: ApprovalAnswer,
-): Promise<{ readonly scope: ApprovalAnswer["scope"]; readonly isEnough: boolean }> {
-  await transaction
+): Promise<{ readonly scope: ApprovalAnswer["scope"]; readonly isEnough: boolean; readonly isNew: boolean }> {
+  const given = await transaction
     .insertInto("approval_votes")
     .values({ code, person: by.person, scope, at })
     .onConflict((conflict) => conflict.doNothing())
-    .execute();
+    .returning("code")
+    .executeTakeFirst();
   const all = await transaction.selectFrom("approval_votes").select("scope").where("code", "=", code).execute();
-  const narrowest = approvalScopes.find((one) => all.some((given) => given.scope === one)) ?? "once";
-  return { scope: narrowest, isEnough: all.length >= quorum };
+  const narrowest = approvalScopes.find((one) => all.some((each) => each.scope === one)) ?? "once";
+  return { scope: narrowest, isEnough: all.length >= quorum, isNew: given !== undefined };
+}
+
+async function noteReaction(
+  transaction: Transaction<Tables>,
+  { code, by: { person }, at }: ApprovalAnswer,
+  id: string,
+): Promise<void> {
+  await transaction
+    .insertInto("card_reactions")
+    .values({ code, person, id, refused: 0, at })
+    .onConflict((conflict) => conflict.columns(["code", "person"]).doUpdateSet({ id, refused: 0, at }))
+    .execute();
+}
+
+/** As `ApprovalStore.refuseReaction`, inside the caller's transaction: is there something to say? */
+export async function insertRefusedReaction(
+  transaction: Transaction<Tables>,
+  { code, person, id }: Omit<CardReaction, "refused">,
+  { at, most }: { readonly at: number; readonly most: number },
+): Promise<boolean> {
+  const inserted = await transaction
+    .insertInto("card_reactions")
+    .values({ code, person, id, refused: 1, at })
+    .onConflict((conflict) => conflict.doNothing())
+    .returning("code")
+    .executeTakeFirst();
+  const { count } = await transaction
+    .selectFrom("card_reactions")
+    .select((select) => select.fn.countAll<number>().as("count"))
+    .where("code", "=", code)
+    .where("refused", "=", 1)
+    .executeTakeFirstOrThrow();
+  return inserted !== undefined && count <= most;
 }
 
 async function settle(

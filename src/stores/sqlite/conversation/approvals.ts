@@ -1,13 +1,27 @@
 import { sql } from "kysely";
 
-import type { Answered, Approval, ApprovalAnswer, ChangeOutcome, Grant } from "../../../domain/approval.ts";
+import type {
+  Answered,
+  Approval,
+  ApprovalAnswer,
+  CardReaction,
+  ChangeOutcome,
+  Grant,
+} from "../../../domain/approval.ts";
 import type { Lease } from "../../../domain/lease.ts";
 import type { OutgoingDraft } from "../../../domain/message.ts";
 import { clockSlackMs } from "../../../lib/time/clock.ts";
 import type { ApprovalStore, GrantedCall } from "../../approval-store.ts";
 import type { Database } from "../database.ts";
 import type { Row } from "../schema/tables.ts";
-import { answerApproval, expireApproval, isOpen, selectApprovals, toApproval } from "./approval-rows.ts";
+import {
+  answerApproval,
+  expireApproval,
+  insertRefusedReaction,
+  isOpen,
+  selectApprovals,
+  toApproval,
+} from "./approval-rows.ts";
 import { insertOutgoing } from "./outbox.ts";
 import { runningTurn } from "./turns.ts";
 
@@ -79,6 +93,29 @@ export class SqliteApprovals implements ApprovalStore {
       const answered = await answerApproval(transaction, answer);
       for (const draft of tell(answered)) await insertOutgoing(transaction, draft, answer.at);
       return answered;
+    });
+  }
+
+  async reactionOf(code: string, person: string): Promise<CardReaction | undefined> {
+    const row = await this.#database.read((kysely) =>
+      kysely
+        .selectFrom("card_reactions")
+        .select(["id", "refused"])
+        .where("code", "=", code)
+        .where("person", "=", person)
+        .executeTakeFirst(),
+    );
+    return row && { code, person, id: row.id, refused: row.refused === 1 };
+  }
+
+  refuseReaction(
+    reaction: Omit<CardReaction, "refused">,
+    { at, most, outgoing }: Parameters<ApprovalStore["refuseReaction"]>[1],
+  ): Promise<boolean> {
+    return this.#database.write(async (transaction) => {
+      if (!(await insertRefusedReaction(transaction, reaction, { at, most }))) return false;
+      for (const draft of outgoing) await insertOutgoing(transaction, draft, at);
+      return true;
     });
   }
 

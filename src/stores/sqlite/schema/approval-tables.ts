@@ -52,6 +52,15 @@ export interface ApprovalVoteTable {
   readonly at: number;
 }
 
+/** The last reaction of each person to a card, as far as anything came of it. */
+export interface CardReactionTable {
+  readonly code: string;
+  readonly person: string;
+  readonly id: string;
+  readonly refused: number;
+  readonly at: number;
+}
+
 export interface GrantTable {
   readonly id: string;
   readonly code: string;

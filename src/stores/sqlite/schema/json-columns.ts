@@ -62,6 +62,7 @@ const stepBody: z.ZodType<StepBody> = z.union([
 ]);
 
 const quote: z.ZodType<Quote> = z.strictObject({
+  seq: z.number().optional(),
   id: z.string(),
   author: z.string().optional(),
   text: z.string().optional(),

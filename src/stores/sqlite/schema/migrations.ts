@@ -262,6 +262,18 @@ const ephemeralSessions = [
 /* What a turn may do that another program began, and what that program sent. */
 const webhookWork = [`alter table work add column role text`, `alter table work add column payload text`];
 
+/* The last reaction of each person to what asks, so that one that comes again counts once and a refusal is said once. */
+const cardReactions = [
+  `create table card_reactions (
+     code text not null references approvals (code) on delete cascade,
+     person text not null,
+     id text not null,
+     refused integer not null,
+     at integer not null,
+     primary key (code, person)
+   ) strict, without rowid`,
+];
+
 /** Every migration by name; names sort in the order in which they run, and a name that was released is never changed. */
 export const migrations: Readonly<Record<string, Migration>> = {
   "0001-initial": { up: (database: Kysely<Tables>) => run(database, initialSchema) },
@@ -295,6 +307,7 @@ export const migrations: Readonly<Record<string, Migration>> = {
   "0034-proposed-changes": { up: (database: Kysely<Tables>) => run(database, proposedChanges) },
   "0035-ephemeral-sessions": { up: (database: Kysely<Tables>) => run(database, ephemeralSessions) },
   "0037-webhook-work": { up: (database: Kysely<Tables>) => run(database, webhookWork) },
+  "0033-card-reactions": { up: (database: Kysely<Tables>) => run(database, cardReactions) },
 };
 
 async function run(database: Kysely<Tables>, statements: readonly string[]): Promise<void> {

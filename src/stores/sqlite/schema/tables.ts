@@ -8,7 +8,7 @@ import type { TurnState } from "../../../domain/turn.ts";
 import type { Origin } from "../../../domain/origin.ts";
 import type { Role } from "../../../domain/role.ts";
 import type { Cause, NewWork, WorkState } from "../../../domain/work.ts";
-import type { ApprovalTable, ApprovalVoteTable, GrantTable } from "./approval-tables.ts";
+import type { ApprovalTable, ApprovalVoteTable, CardReactionTable, GrantTable } from "./approval-tables.ts";
 
 interface MessageTable {
   readonly seq: Generated<number>;
@@ -343,6 +343,7 @@ export interface Tables {
   readonly blob_references: BlobReferenceTable;
   readonly approvals: ApprovalTable;
   readonly approval_votes: ApprovalVoteTable;
+  readonly card_reactions: CardReactionTable;
   readonly grants: GrantTable;
   readonly outbox: OutboxTable;
   readonly channel_state: ChannelStateTable;

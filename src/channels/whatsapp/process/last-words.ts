@@ -1,0 +1,41 @@
+import { shorten, visible } from "../../../lib/text/visible.ts";
+
+const keptChars = 8_192;
+const toldChars = 300;
+/** Shorter values of variables stand in many texts by chance. */
+const secretChars = 6;
+
+/** Node's and V8's own words for an end; others are a stack, or what was printed before. */
+const wordsOfAnEnd = /^(?:FATAL ERROR|[A-Za-z]*Error(?: \[\w+\])?|\S*node): ./;
+/** What V8 says when it gives up: no word in it comes from the program. */
+const wordsOfV8 = /^FATAL ERROR: [\w :.,()'-]+$/;
+
+/** The end of what a process prints, to say why it died without passing on what it knew. */
+export class LastWords {
+  readonly #variables: readonly string[];
+  #tail = "";
+  /** The process holds keys from here on, and its library prints them. */
+  holdsKeys = false;
+
+  /** `variables`: values that must not be told. */
+  constructor(variables: readonly string[]) {
+    this.#variables = variables.filter((value) => value.length >= secretChars);
+  }
+
+  hear(chunk: Buffer): void {
+    this.#tail = (this.#tail + chunk.toString("utf8")).slice(-keptChars);
+  }
+
+  /** In one line of at most 300 characters; undefined where there is nothing that may be told. */
+  tell(): string | undefined {
+    const lines = this.#tail.split(/\r?\n/).map((line) => line.trim());
+    const said = this.holdsKeys
+      ? lines.findLast((line) => wordsOfV8.test(line))
+      : (lines.findLast((line) => wordsOfAnEnd.test(line)) ?? lines.findLast((line) => line !== ""));
+    return said === undefined || said === "" ? undefined : shorten(visible(this.#withoutVariables(said)), toldChars);
+  }
+
+  #withoutVariables(text: string): string {
+    return this.#variables.reduce((rest, value) => rest.replaceAll(value, "…"), text);
+  }
+}

@@ -1,0 +1,103 @@
+import { expect, test, vi } from "vitest";
+
+import { jsonLines } from "../support/crabpot.ts";
+import type { ModelScript } from "../support/model-servers/model-server.ts";
+import { AppRig } from "../support/whatsapp/app-rig.ts";
+import type { FakeUser } from "../support/whatsapp/fake-whatsapp.ts";
+
+// Several starts of the host in one test.
+vi.setConfig({ testTimeout: 600_000 });
+
+const code = /Code ([0-9A-Z]{6})/;
+const config = {
+  policy: { tools: { shell: "ask" } },
+  progress: { afterSeconds: 0, reactions: false },
+  people: { bob: { ids: ["whatsapp:90000000000012@lid"], role: "admin" } },
+};
+
+/** Each message is a command to run. */
+const model: ModelScript = ({ messages, toolOutputs }) => {
+  const last = messages.at(-1);
+  if (last?.role === "tool") return { text: `so: ${toolOutputs.at(-1)?.split("\n")[0]}` };
+  const [, command = "true"] = /run ([^<\n]*)/.exec(last?.text ?? "") ?? [];
+  return { toolCalls: [{ name: "shell", input: { command } }] };
+};
+
+/** Runs one command, and says what came of it. */
+const once: ModelScript = ({ toolOutputs: [result] }) =>
+  result === undefined
+    ? { toolCalls: [{ name: "shell", input: { command: "echo done" } }] }
+    : { text: `so: ${result.split("\n")[0]}` };
+
+/** The card with this command, as a phone shows it. */
+async function cardOf(reader: FakeUser, command: string): Promise<{ readonly id: string; readonly code: string }> {
+  const find = async () =>
+    (await reader.inbox()).filter(({ content: { text } }) => code.test(text) && text.includes(command));
+  await expect.poll(async () => (await find()).length, { timeout: 60_000 }).toBe(1);
+  const [found] = await find();
+  return { id: found?.id ?? "", code: code.exec(found?.content.text ?? "")?.[1] ?? "" };
+}
+
+test("on WhatsApp a thumb on the card, or a word that quotes it, of somebody who may, is an answer to this very card", async () => {
+  await using rig = await AppRig.start(model, { config });
+  const { ann, bob, family, host } = rig;
+  const states = async () => {
+    const { stdout } = await host.cli("approvals", "list", "--all", "--json");
+    return new Map(jsonLines(stdout).map((row) => [String(row["code"]), String(row["state"])]));
+  };
+  const said = async (reader: FakeUser, text: string) => (await reader.texts(family)).filter((heard) => heard === text);
+
+  await ann.say(family, "@crab run echo one");
+  const one = await cardOf(bob, "echo one");
+  await ann.say(family, "👍", { reactTo: one.id });
+  await ann.say(family, "👎", { reactTo: one.id });
+  await ann.say(family, "yes", { quote: one.id });
+  await expect
+    .poll(
+      async () =>
+        (await said(bob, `${one.code} is for admins to answer, and you are a member here: /whoami says why.`)).length,
+    )
+    .toBe(2);
+  expect([...(await states())]).toEqual([[one.code, "open"]]);
+  await bob.say(family, "👍🏻", { reactTo: one.id });
+  await expect.poll(() => said(ann, "so: one")).toHaveLength(1);
+
+  await ann.say(family, "@crab run echo two");
+  const two = await cardOf(bob, "echo two");
+  // The old card is over, whatever is put on it.
+  await bob.say(family, "👍", { reactTo: one.id });
+  await bob.say(family, "Allow once", { quote: two.id });
+  await expect.poll(() => said(ann, "so: two")).toHaveLength(1);
+
+  await ann.say(family, "@crab run echo three");
+  const three = await cardOf(bob, "echo three");
+  await bob.say(family, "👎🏽", { reactTo: three.id });
+  await expect.poll(async () => (await states()).get(three.code)).toBe("denied");
+
+  const ended = await states();
+  expect([one, two, three].map(({ code: asked }) => ended.get(asked))).toEqual(["allowed", "allowed", "denied"]);
+  const events = await host.cli("events", "tail", "--after", "0", "--type", "approval.answered", "--json");
+  expect(jsonLines(events.stdout).map(({ data }) => (data as { way: string }).way)).toEqual([
+    "reaction",
+    "reply",
+    "reaction",
+  ]);
+  expect(rig.model.requests.some(({ lastText }) => lastText.includes("reacted"))).toBe(false);
+});
+
+test("killed while nobody knows whether the card was sent, the host knows its card when somebody has answered it meanwhile", async () => {
+  await using rig = await AppRig.start(once, { config });
+  const { ann, bob, family, host, whatsapp } = rig;
+  await whatsapp.fault({ message: "withhold", messageCount: 1 });
+  await ann.say(family, "@crab do it");
+  const card = await cardOf(bob, "echo done");
+  await host.end("SIGKILL");
+  await bob.say(family, "👍", { reactTo: card.id });
+
+  await host.boot();
+
+  await expect.poll(async () => (await ann.texts(family)).join("\n"), { timeout: 60_000 }).toContain("so: done");
+  expect((await bob.inbox()).filter(({ content }) => code.test(content.text))).toHaveLength(1);
+  const texts = await bob.texts(family);
+  expect(texts.filter((text) => text === `"Bob" has allowed shell (${card.code}) once.`)).toHaveLength(1);
+});
