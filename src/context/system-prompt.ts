@@ -1,5 +1,5 @@
 import type { Access } from "../domain/group.ts";
-import { type InstructionText, instructionsFile } from "../domain/protected-file.ts";
+import { agentsSetting, type InstructionText, instructionsFile } from "../domain/protected-file.ts";
 import { escapeAttribute } from "../lib/text/markup.ts";
 import { withoutOwnElements } from "./own-elements.ts";
 import type { LocalTime } from "./time-zone.ts";
@@ -72,11 +72,24 @@ function networkRule(network: readonly string[]): string {
 
 function instructions({ instructions: texts }: PromptFacts): string {
   if (texts.length === 0) return "";
-  const files = listed(texts.map(({ file }) => file));
+  const isOfAgent = ({ file }: InstructionText): boolean => file === agentsSetting;
+  const [ofAgent, ofGroup] = [texts.filter(isOfAgent), texts.filter((text) => !isOfAgent(text))];
+  const files = listed(ofGroup.map(({ file }) => file));
   return [
-    "# What this group wants from you",
-    `From the group's ${files}, which only the operator can change:`,
-    instructionElements(texts),
+    ...(ofAgent.length === 0
+      ? []
+      : [
+          "# What you are for",
+          "In all of your groups, which only the operator can change:",
+          instructionElements(ofAgent),
+        ]),
+    ...(ofGroup.length === 0
+      ? []
+      : [
+          "# What this group wants from you",
+          `From the group's ${files}, which only the operator can change:`,
+          instructionElements(ofGroup),
+        ]),
   ].join("\n");
 }
 
@@ -86,10 +99,10 @@ export function instructionElements(texts: readonly InstructionText[]): string {
 }
 
 function instructionElement({ file, text }: InstructionText): string {
-  const isMain = file === instructionsFile;
+  const isMain = file === instructionsFile || file === agentsSetting;
   const { head, omitted } = cutEnd(text.toWellFormed(), isMain ? maxInstructionChars : maxPersonaChars);
   const note = omitted > 0 ? `\n[${omitted} characters were left out here; the whole text is in ${file}]` : "";
-  const tag = isMain ? "<instructions>" : `<instructions file="${file}">`;
+  const tag = file === instructionsFile ? "<instructions>" : `<instructions file="${file}">`;
   return `${tag}\n${withoutOwnElements(head).trim()}${note}\n</instructions>`;
 }
 

@@ -9,9 +9,12 @@ export const protectedFileNames = [instructionsFile, "SOUL.md", "USER.md", "IDEN
 
 export type ProtectedFileName = (typeof protectedFileNames)[number];
 
+/** Where an agent's own instructions come from, which it has in all of its groups: what the configuration says of it. */
+export const agentsSetting = "config.yaml: agents";
+
 /** What one of them says, which is more than blanks. */
 export interface InstructionText {
-  readonly file: ProtectedFileName;
+  readonly file: ProtectedFileName | typeof agentsSetting;
   readonly text: string;
 }
 

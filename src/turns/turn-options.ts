@@ -42,6 +42,8 @@ export interface TurnModels {
 /** What a turn keeps from its beginning to its end, whatever becomes of the configuration meanwhile. Disposed when the turn has ended. */
 export interface TurnSettings extends Disposable {
   readonly agentName: string;
+  /** What the operator wants of this agent in all of its groups. */
+  readonly agentInstructions: string | undefined;
   readonly timeZone: LocalTime;
   readonly models: TurnModels;
   /** Can some model of this route call tools? */
@@ -70,6 +72,8 @@ export interface TurnScope {
   readonly place: Place;
   readonly lease: Lease;
   readonly settings: TurnSettings;
+  /** What is said in the chat goes to this session: not where it is beside the group's main one, or one of an agent that the group had before. */
+  readonly hearsChat: boolean;
   /** Of a turn that has just begun, what its messages said; undefined when resuming. */
   readonly firstStep?: Step;
 }
@@ -127,8 +131,10 @@ export interface TurnOptions {
   readonly estimateTokens: (step: Step["body"]) => number;
   /** What the turn may call, by what its conversation was offered. */
   readonly toolsOf: (scope: TurnScope) => Promise<TurnTools>;
-  /** Those that hold now, for a turn that begins or is gone on with. */
-  readonly settings: () => TurnSettings;
+  /** Those that hold now in this group, for a turn that begins or is gone on with. */
+  readonly settings: (group: Group) => TurnSettings;
+  /** The group as it is with the agent of this id. */
+  readonly asAgent: (group: Group, agent: string) => Group;
   /** The answer as it goes to the chat; empty when there is nothing to send. */
   readonly formatReply: (text: string, scope: TurnScope) => string;
   /** The same for words of the host's own, such as why a turn failed. */

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 
+import { groupWithAgent } from "../config/agents.ts";
 import { estimateStepTokens } from "../context/tokens.ts";
 import { createMessageIds } from "../context/message-ids.ts";
 import { renderMessages } from "../context/render-messages.ts";
@@ -76,6 +77,7 @@ export function createTurns(
     estimateTokens: estimateStepTokens,
     toolsOf,
     settings: createTurnSettings(context, providers),
+    asAgent: (group, agent) => groupWithAgent(context.live.current, group, agent),
     ...work,
     publish: context.publish,
     fingerprint: context.fingerprint,
