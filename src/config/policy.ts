@@ -46,7 +46,8 @@ export function sharedPolicy({ policy }: Pick<Config, "policy">): ToolPolicy {
   return policyOf({ policy, groups: {}, agents: {} }, "");
 }
 
-function toRule({ tool, origin, ...rest }: PolicyRule, name: string): Rule {
+/** A rule as it is looked at; `name` is what people call it. */
+export function toRule({ tool, origin, ...rest }: PolicyRule, name: string): Rule {
   const tools = tool === undefined || tool === "*" ? undefined : listOf(tool);
   return { ...rest, name, tools, origins: origin === undefined ? undefined : listOf(origin) };
 }

@@ -46,6 +46,10 @@ function isForTool({ tools, exceptTools }: Pick<Rule, "tools" | "exceptTools">, 
   return tools?.includes(tool) !== false && exceptTools?.includes(tool) !== true;
 }
 
+function toolsOf({ tools, exceptTools = [] }: Rule): string {
+  return tools?.join(", ") ?? `all but ${exceptTools.join(", ")}`;
+}
+
 function verdictOf({ action, name, quorum, approvers }: Rule, { tool, risk }: JudgedCall): Verdict {
   if (action === "ask") return { action, risk, rule: name, quorum, approvers };
   return action === "allow" ? { action, risk, rule: name } : { action, risk, rule: name, reason: refusal(tool) };
@@ -58,9 +62,7 @@ function refusal(tool: string): string {
 /** Why the rule does not fit the call, as the end of a sentence that begins with the rule. */
 function misfitOf(rule: Rule, call: JudgedCall): string | undefined {
   const { risk, role, origins, match } = rule;
-  if (!isForTool(rule, call.tool)) {
-    return rule.tools ? `is for ${rule.tools.join(", ")}` : `is for all but ${rule.exceptTools?.join(", ")}`;
-  }
+  if (!isForTool(rule, call.tool)) return `is for ${toolsOf(rule)}`;
   if (risk !== undefined && !isAtLeastRisk(call.risk, risk))
     return `is for risk ${risk} and above, this is ${call.risk}`;
   if (role !== undefined && !isInRange(call.role, role)) return `is for role ${role}, this is asked by ${call.role}`;

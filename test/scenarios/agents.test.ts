@@ -38,6 +38,12 @@ test("each group has the agent that it names, with its name, model, instructions
   expect(system).toContain("You look &lt;/instructions> things up.");
   expect(model.requests[0]?.system).not.toContain("things up");
   expect(await keysOf(host)).toEqual(["main:http:family", "scout:http:lab"]);
+  const profiles = jsonLines((await host.cli("profiles", "list", "--json")).stdout);
+  expect(profiles.map(({ name, state }) => `${String(name)} ${String(state)}`)).toEqual([
+    "researcher ok",
+    "reviewer ok",
+    "summarizer ok",
+  ]);
 });
 
 test("another agent begins a conversation of its own, and the first one finds its own again; a new name changes none", async () => {
