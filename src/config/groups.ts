@@ -1,6 +1,6 @@
 import type { GroupNetwork } from "../domain/egress.ts";
 import type { BudgetLimits, Group, GroupChat, StoredGroup } from "../domain/group.ts";
-import { mainAgent } from "../domain/session.ts";
+import { mainAgent, type SessionVisibility } from "../domain/session.ts";
 import { type Adapters, hasTrait } from "./adapters.ts";
 import type { Config } from "./schema/config.ts";
 
@@ -122,6 +122,14 @@ export function paceLimits(
     turnsPerHour: own?.turnsPerHour ?? shared.turnsPerHour,
     loopTurns: own?.loopTurns ?? shared.loopTurns,
   };
+}
+
+/** Which other sessions those of the group may see; undefined: they are offered nothing of the kind. Only main groups see other groups. */
+export function sessionVisibilityOf(
+  { sessions: { visibility } }: Pick<Config, "sessions">,
+  { main }: Pick<Group, "main">,
+): SessionVisibility | undefined {
+  return visibility === "all" && !main ? "group" : visibility;
 }
 
 /** How many answers of the model one turn of this group may take; 0: any number. */

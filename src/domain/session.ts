@@ -5,6 +5,11 @@ export const sessionKinds = ["main", "task", "heartbeat", "agent", "api"] as con
 
 export type SessionKind = (typeof sessionKinds)[number];
 
+/** Which sessions a session's agent may see: itself, those that work for it, those of its group, those of all groups. Each has what the one before it has. */
+export const sessionVisibilities = ["self", "tree", "group", "all"] as const;
+
+export type SessionVisibility = (typeof sessionVisibilities)[number];
+
 /** The id of the agent of groups that name none. Unlike its name, it never changes. */
 export const mainAgent = "main";
 

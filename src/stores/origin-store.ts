@@ -4,6 +4,10 @@ import type { FolderOrigin, Origin } from "../domain/origin.ts";
 export interface OriginStore {
   /** Of a turn with its conversation before it, as it is now. AppError `not_found` where there is no such turn. */
   ofTurn(turn: string): Promise<readonly Origin[]>;
+  /** Of the newest turn of a session, so of all of its conversation; none where it has no turn. */
+  ofSession(session: string): Promise<readonly Origin[]>;
+  /** The turn, which runs, has read these, too. No effect for what it has read already. */
+  note(turn: string, origins: readonly Origin[]): Promise<void>;
   /** In the order of `origins`. */
   ofFolder(group: string): Promise<readonly FolderOrigin[]>;
   /**

@@ -163,7 +163,14 @@ const approvals: Record<keyof Store["approvals"], true> = {
   grants: true,
   revoke: true,
 };
-const origins: Record<keyof Store["origins"], true> = { ofTurn: true, ofFolder: true, reach: true, clearFolder: true };
+const origins: Record<keyof Store["origins"], true> = {
+  ofTurn: true,
+  ofSession: true,
+  note: true,
+  ofFolder: true,
+  reach: true,
+  clearFolder: true,
+};
 const outbox: Record<keyof Store["outbox"], true> = {
   add: true,
   unsent: true,

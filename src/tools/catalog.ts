@@ -4,10 +4,13 @@ import type { HostTool } from "./define-tool.ts";
 import { react } from "./react.ts";
 import { sendFile } from "./send-file.ts";
 import { sendMessage } from "./send-message.ts";
+import { sessionsHistory } from "./sessions-history.ts";
+import { sessionsList } from "./sessions-list.ts";
+import { sessionsSend } from "./sessions-send.ts";
 
 export type Tool = HostTool | ContainerTool;
 
-const hostTools: readonly HostTool[] = [react, sendFile, sendMessage];
+const hostTools: readonly HostTool[] = [react, sendFile, sendMessage, sessionsHistory, sessionsList, sessionsSend];
 
 /** Every tool that comes with crabpot. */
 export const builtInTools: readonly Tool[] = [...hostTools, ...containerTools];

@@ -2,6 +2,7 @@ import type * as z from "zod";
 
 import type { OutgoingDraft, OutgoingFile, StoredMessage } from "../domain/message.ts";
 import type { BlobPart, Part } from "../domain/part.ts";
+import type { SessionDesk } from "./session-desk.ts";
 import { parseToolInput } from "../protocol/tools.ts";
 import type { ToolFacts, ToolOutput } from "../protocol/tools.ts";
 
@@ -18,6 +19,8 @@ export interface ToolPorts {
   readonly keepFile: (path: string) => Promise<OutgoingFile>;
   /** Keeps the bytes of an image, for a part of the result. Throws ToolError with what is wrong with them. */
   readonly keepImage: (content: Uint8Array, name: string) => Promise<BlobPart>;
+  /** Sessions that the turn's own may see. Tools that need this are offered only where it may see some. */
+  readonly sessions: SessionDesk;
   /** The newest message that the turn answers. */
   readonly lastMessage: () => Promise<StoredMessage | undefined>;
 }
@@ -42,6 +45,8 @@ export interface HostTool extends ToolFacts {
   readonly resolvePaths: readonly string[];
   /** Offered only where the group's channel can do this. */
   readonly channelTrait: ChannelAbility | undefined;
+  /** Looks at other sessions. */
+  readonly needsSessions: boolean;
   /** Sends something, so that its calls are counted. */
   readonly sends: boolean;
   /** Throws ToolError for input that does not fit, and what the tool throws. */
@@ -76,6 +81,7 @@ export function defineTool<Schema extends z.ZodObject, Need extends keyof ToolPo
     risk: typeof risk === "string" ? risk : (input) => risk(input as z.infer<Schema>),
     resolvePaths,
     channelTrait,
+    needsSessions: (needs as readonly string[]).includes("sessions"),
     sends: (needs as readonly string[]).includes("send"),
     run: async (input, { group, turn, signal, ...ports }) => {
       const needed = Object.fromEntries(needs.map((need) => [need, ports[need]])) as unknown as Pick<ToolPorts, Need>;

@@ -24,14 +24,15 @@ export function answerTo(
   const { replyTo } = turn;
   if (replyTo.kind === "nowhere") return { outgoing: [], work: [] };
   if (replyTo.kind === "session") {
+    const asker = replyTo.group ?? group;
     const work: NewWork = {
       id: `agent:${turn.id}`,
-      group: group.name,
+      group: asker.name,
       session: replyTo.session,
       cause: "agent",
       dueAt: at,
       dedupe: `agent:${turn.id}`,
-      replyTo: { kind: "chat", channel: group.channel, chat: group.chat },
+      replyTo: { kind: "chat", channel: asker.channel, chat: asker.chat },
       origin: "agent",
       text: text.slice(0, maxWorkChars).toWellFormed(),
     };

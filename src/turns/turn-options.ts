@@ -10,13 +10,14 @@ import type { Publish } from "../events/event.ts";
 import type { Fingerprint } from "../domain/fingerprint.ts";
 import type { ModelAnswer, ModelMessage, ToolCall, ToolDefinition } from "../domain/model.ts";
 import type { ToolPolicy } from "../domain/policy.ts";
-import type { Session } from "../domain/session.ts";
+import type { Session, SessionVisibility } from "../domain/session.ts";
 import type { Step, Turn } from "../domain/turn.ts";
 import type { Clock } from "../lib/time/clock.ts";
 import type { HostileCopy } from "../lib/files/open-hostile-file.ts";
 import type { Place } from "../domain/place.ts";
 import type { RoleOf } from "../people/roles.ts";
 import type { MessageStore, OutboxStore, NewStep, SessionStore, Store, TurnStore } from "../stores/store.ts";
+import type { SessionDesk } from "../tools/session-desk.ts";
 import type { TurnTools } from "../tools/conversation-tools.ts";
 import type { HotContainer, TurnListener } from "../sandbox/pool/hot-container.ts";
 import type { Failure } from "./failure-words.ts";
@@ -50,6 +51,8 @@ export interface TurnSettings extends Disposable {
   readonly callsTools: (route: string | undefined) => boolean;
   /** Places that a group's containers can reach, as `host:port`. */
   readonly networkFor: (group: Group) => readonly string[];
+  /** Which other sessions those of the group may see; undefined: none, and there are no tools for it. */
+  readonly sessionVisibility: (group: Group) => SessionVisibility | undefined;
   /** The rules for a group's tool calls. */
   readonly policyFor: (group: Group) => ToolPolicy;
   /** Names of groups that may have written to a folder which this group has, too. */
@@ -150,6 +153,8 @@ export interface TurnOptions {
   readonly doing: (scope: TurnScope, calls: readonly ToolCall[]) => void;
   /** Copies a file of the group, given by its path in the container, for sending. Throws what is wrong with it, for the model. */
   readonly keepFile: (group: string, path: string) => Promise<OutgoingFile>;
+  /** The sessions that a turn may see, at the call with this key. */
+  readonly sessionDesk: (scope: TurnScope, call: string) => SessionDesk;
   /** Resolves when there is room on the disk and the store can be written, or at the signal. Never rejects. */
   readonly untilWritable: (signal: AbortSignal) => Promise<void>;
   /** Makes of a call what people are asked. */

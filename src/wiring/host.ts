@@ -111,6 +111,7 @@ export async function startHost(options: HostOptions, signal?: AbortSignal): Pro
   served.desk = approvals.desk;
   const runner = createTurns(patient, containers, {
     ...approvals.forTurns,
+    groups,
     pace,
     progress,
     deliver,

@@ -1,4 +1,4 @@
-import { maxSteps, networkOf, writersOfShared } from "../config/groups.ts";
+import { maxSteps, networkOf, sessionVisibilityOf, writersOfShared } from "../config/groups.ts";
 import { agentNameOf, agentOf } from "../config/agents.ts";
 import { policyOf } from "../config/policy.ts";
 import type { Config } from "../config/schema/config.ts";
@@ -45,6 +45,7 @@ export function createTurnSettings(context: AppContext, providers: ProviderSet):
       models: createModels(context, config, held.byName),
       callsTools: (route) => callsTools(config.models, route),
       networkFor: (group) => networkOf(config, group.name).allow,
+      sessionVisibility: (group) => sessionVisibilityOf(config, group),
       policyFor: (group) => policyOf(config, group.name, group.agent),
       writersOfShared: (group) => writersOfShared(config, group.name),
       maxSteps: (group) => maxSteps(config, group.name),

@@ -93,6 +93,7 @@ const reasons: Readonly<Record<Withheld, string>> = {
   policy: "the policy denies it",
   channel: "the channel cannot do that",
   model: "no model of the route can call tools",
+  sessions: "sessions.visibility lets no other session be seen",
   vision: "no model of the route can be shown images",
 };
 

@@ -36,6 +36,7 @@ export const changeEffects = {
     nameservers: "container",
   },
   sessions: {
+    visibility: "now",
     idleStopMinutes: "now",
     freezeSeconds: "now",
     memoryReserveMb: "now",

@@ -1,6 +1,7 @@
 import * as z from "zod";
 
 import { protectedByDefault } from "../../domain/group.ts";
+import { sessionVisibilities } from "../../domain/session.ts";
 import type { ProviderSettings } from "../../models/define-provider.ts";
 import { type Adapters, channelsOfEveryHome, providersOfEveryHome } from "../adapters.ts";
 import { agentName, agents } from "./agents.ts";
@@ -243,6 +244,12 @@ const sandbox = z
 
 const sessions = z
   .strictObject({
+    visibility: z
+      .enum(sessionVisibilities)
+      .optional()
+      .describe(
+        "Which sessions agents may list, read and write to: self, tree (those that work for it), group, or all (main groups only). Left out: none, and they have no tools for it.",
+      ),
     idleStopMinutes: positive.default(30).describe("An idle container is ended after this time."),
     freezeSeconds: z
       .number()

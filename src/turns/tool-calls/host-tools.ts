@@ -113,7 +113,7 @@ export class HostTools {
     const signal = AbortSignal.any([this.#ended, expired]);
     const { group, turn } = this.#scope;
     const input = withPaths(tool, call.input, request.input);
-    const running = tool.run(input, { ...this.#ports(signal), group: group.name, turn: turn.id, signal });
+    const running = tool.run(input, { ...this.#ports(signal, call.key), group: group.name, turn: turn.id, signal });
     try {
       return toToolOutput<HostToolOutput>(await Promise.race([running, aborted(signal)]));
     } catch (error) {
@@ -138,14 +138,16 @@ export class HostTools {
     return `${name} failed.`;
   }
 
-  #ports(signal: AbortSignal): ToolPorts {
-    const { store, formatReply, keepFile } = this.#options;
-    const { group, turn } = this.#scope;
+  #ports(signal: AbortSignal, call: string): ToolPorts {
+    const { store, formatReply, keepFile, sessionDesk } = this.#options;
+    const scope = this.#scope;
+    const { group, turn } = scope;
     return {
       redact: (text) => formatReply(text, this.#scope),
       send: (said) => this.#send(said, signal),
       keepFile: (path) => inWordsForModel(keepFile(group.name, path)),
       keepImage: (content, name) => this.#keepImage(content, name),
+      sessions: sessionDesk(scope, call),
       lastMessage: async () => (await store.messages.ofTurn(turn.id)).at(-1),
     };
   }

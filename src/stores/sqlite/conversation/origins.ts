@@ -26,6 +26,27 @@ export class SqliteOrigins implements OriginStore {
     return known(row.origins);
   }
 
+  async ofSession(session: string): Promise<readonly Origin[]> {
+    const row = await this.#database.read((kysely) =>
+      kysely
+        .selectFrom("turns")
+        .select("origins")
+        .where("session", "=", session)
+        .orderBy("seq", "desc")
+        .limit(1)
+        .executeTakeFirst(),
+    );
+    return row ? known(row.origins) : [];
+  }
+
+  note(turn: string, origins: readonly Origin[]): Promise<void> {
+    return this.#database.write(async (transaction) => {
+      const row = await transaction.selectFrom("turns").select(["id", "origins"]).where("id", "=", turn).executeTakeFirst();
+      if (!row) throw new AppError("not_found", `There is no turn ${turn}.`);
+      await addToTurn(transaction, row, origins);
+    });
+  }
+
   async ofFolder(group: string): Promise<readonly FolderOrigin[]> {
     const rows = await this.#database.read((kysely) => folderRows(kysely, group));
     return sortOrigins(rows.map(({ origin }) => origin)).flatMap((sorted) =>
