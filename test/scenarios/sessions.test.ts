@@ -127,5 +127,7 @@ test("agents of one group that have been there speak to each other by name of th
 
   expect(listed.text).toContain('agent="main"');
   expect(listed.text).toMatch(/agent="scout" kind="main" yours="yes"/);
-  await expect.poll(async () => (await host.replies()).map(({ text }) => text)).toContain("done: done: what did you hear");
+  await expect
+    .poll(async () => (await host.replies()).map(({ text }) => text))
+    .toContain("done: done: what did you hear");
 });

@@ -14,7 +14,17 @@ const groups: readonly Group[] = [family, lab];
 function sessionOf(group: Group, id: string, more: Partial<Session> = {}): Session {
   const kind = more.kind ?? (more.parent === undefined ? "main" : "agent");
   const key = kind === "main" ? mainSessionKey(group) : sideSessionKey(group, { kind, id });
-  return { id, key, kind, group: group.name, conversation: 1, generation: 0, contextCursor: 0, windowStart: 0, ...more };
+  return {
+    id,
+    key,
+    kind,
+    group: group.name,
+    conversation: 1,
+    generation: 0,
+    contextCursor: 0,
+    windowStart: 0,
+    ...more,
+  };
 }
 
 const own = sessionOf(family, "own");

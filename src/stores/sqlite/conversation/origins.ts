@@ -41,7 +41,11 @@ export class SqliteOrigins implements OriginStore {
 
   note(turn: string, origins: readonly Origin[]): Promise<void> {
     return this.#database.write(async (transaction) => {
-      const row = await transaction.selectFrom("turns").select(["id", "origins"]).where("id", "=", turn).executeTakeFirst();
+      const row = await transaction
+        .selectFrom("turns")
+        .select(["id", "origins"])
+        .where("id", "=", turn)
+        .executeTakeFirst();
       if (!row) throw new AppError("not_found", `There is no turn ${turn}.`);
       await addToTurn(transaction, row, origins);
     });
