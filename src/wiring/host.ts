@@ -111,9 +111,7 @@ export async function startHost(options: HostOptions, signal?: AbortSignal): Pro
   served.desk = approvals.desk;
   const runner = createTurns(patient, containers, {
     ...approvals.forTurns,
-    groups,
-    pace,
-    progress,
+    ...{ groups, pace, progress },
     deliver,
     providers: openProviderSet(context, stack),
     workAdded: () => work.dueWork.changed(),

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 
 import { sessionVisibilityOf } from "../../../src/config/groups.ts";
 import type { Group } from "../../../src/domain/group.ts";
-import { mainSessionKey, type Session, sessionVisibilities, sideSessionKey } from "../../../src/domain/session.ts";
+import { mainSessionKey, type Session, type SessionVisibility, sideSessionKey } from "../../../src/domain/session.ts";
 import { visibleSessions } from "../../../src/turns/sessions/visible-sessions.ts";
 import { someGroup } from "../../support/some-group.ts";
 
@@ -35,7 +35,7 @@ const scout = sessionOf({ ...family, agent: "scout" }, "scout");
 const other = sessionOf(lab, "other");
 const all = [own, child, grandchild, task, scout, other];
 
-function seen(visibility: (typeof sessionVisibilities)[number], viewer = own): string[] {
+function seen(visibility: SessionVisibility, viewer = own): string[] {
   return visibleSessions({ session: viewer, visibility }, all, groups).map(({ id }) => id);
 }
 
@@ -65,9 +65,9 @@ test("parents that lead in a circle end", () => {
 });
 
 test("only main groups see other groups", () => {
-  const of = (main: boolean) => sessionVisibilityOf({ sessions: { visibility: "all" } } as never, { main });
+  const config = { sessions: { visibility: "all" } } as never;
 
-  expect([of(true), of(false)]).toEqual(["all", "group"]);
+  expect([true, false].map((main) => sessionVisibilityOf(config, { main }))).toEqual(["all", "group"]);
 });
 
 test("whatever sessions there are, no visibility but all shows another group's", () => {
