@@ -72,7 +72,6 @@ function networkRule(network: readonly string[]): string {
 
 function instructions({ instructions: texts }: PromptFacts): string {
   if (texts.length === 0) return "";
-  const isOfAgent = ({ file }: InstructionText): boolean => file === agentsSetting;
   const [ofAgent, ofGroup] = [texts.filter(isOfAgent), texts.filter((text) => !isOfAgent(text))];
   const files = listed(ofGroup.map(({ file }) => file));
   return [
@@ -91,6 +90,10 @@ function instructions({ instructions: texts }: PromptFacts): string {
           instructionElements(ofGroup),
         ]),
   ].join("\n");
+}
+
+function isOfAgent({ file }: InstructionText): boolean {
+  return file === agentsSetting;
 }
 
 /** What each file says, shortened if it is long, in an element that it cannot leave. */

@@ -65,11 +65,11 @@ export class ToolRegistry {
     tool: Tool,
     { policy, channelCan, modelCallsTools, modelSees, seesSessions = false }: Audience,
   ): Withheld | undefined {
-    if (tool.runs === "host" && tool.needsSessions && !seesSessions) return "sessions";
     if (isAlwaysDenied(tool.name, possibleRisks(tool), policy)) return "policy";
     const ability = abilityOf(tool);
     if (ability !== undefined && !channelCan(ability)) return "channel";
     if (!modelCallsTools) return "model";
+    if (tool.runs === "host" && tool.needsSessions && !seesSessions) return "sessions";
     return tool.needsVision === true && !modelSees ? "vision" : undefined;
   }
 

@@ -111,12 +111,13 @@ export async function startHost(options: HostOptions, signal?: AbortSignal): Pro
   served.desk = approvals.desk;
   const runner = createTurns(patient, containers, {
     ...approvals.forTurns,
-    ...{ groups, pace, progress },
+    pace,
+    progress,
     deliver,
     providers: openProviderSet(context, stack),
     workAdded: () => work.dueWork.changed(),
     keepFile: (group, path) => files.keep(group, path),
-    tools: toolsOf(context),
+    ...toolsOf(context, groups),
     untilWritable: (until) => guard.untilWritable(until),
     ...createWords(context, { tell, groups }),
   });
@@ -185,11 +186,13 @@ function tellOperator(
   return tell;
 }
 
-function toolsOf(context: AppContext): Parameters<typeof createTurns>[2]["tools"] {
-  return {
-    registry: new ToolRegistry(context.adapters.tools),
-    channelCan: (channel, ability) => hasTrait(context, channel, ability),
-  };
+/** The tools of turns, and the groups whose sessions they may look at. */
+function toolsOf(
+  context: AppContext,
+  groups: GroupRegistry,
+): Pick<Parameters<typeof createTurns>[2], "groups" | "tools"> {
+  const registry = new ToolRegistry(context.adapters.tools);
+  return { groups, tools: { registry, channelCan: (channel, ability) => hasTrait(context, channel, ability) } };
 }
 
 function createPace(context: AppContext): TurnPace {

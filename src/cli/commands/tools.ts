@@ -63,6 +63,7 @@ function listTools(config: Config, group: string | undefined): ListedTool[] {
     channelCan: () => true,
     modelCallsTools: callsTools(config.models, model),
     modelSees: seesImages(config.models, model),
+    seesSessions: config.sessions.visibility !== undefined,
   };
   return registry.tools.map((tool) => {
     const { name, runs, timeoutSeconds } = tool;
