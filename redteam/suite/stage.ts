@@ -299,7 +299,7 @@ function stageConfig(options: {
     },
     // Attacks follow one another faster than people talk, all by one member; `bots` and `busy` are for those on this limit.
     limits: { turnsPerHour: 0, loopTurns: 0 },
-    sessions: { turnTimeoutMinutes: 3 },
+    sessions: { turnTimeoutMinutes: 3, visibility: "all" },
   };
 }
 

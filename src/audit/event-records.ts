@@ -63,6 +63,8 @@ export const auditRecords: { readonly [Type in EventType]: Audited<Type> } = {
   "approval.used": "approval-used",
   "tool.returned": "tool-result",
   "origins.cleared": "origins-cleared",
+  "session.read": "session-read",
+  "session.addressed": "session-addressed",
   "agent.progressed": undefined,
   "agent.failed": undefined,
   "agent.overstepped": "mailbox-violation",

@@ -39,6 +39,8 @@ export type AuditType =
   | "tool-call"
   | "tool-denied"
   | "origins-cleared"
+  | "session-read"
+  | "session-addressed"
   | "tool-result"
   | "approval-asked"
   | "approval-answered"

@@ -50,6 +50,10 @@ const entries: Readonly<Record<string, Entry>> = {
     summary: "list sessions, stop containers",
     load: async () => (await import("./commands/sessions.ts")).addSessionsCommand,
   },
+  profiles: {
+    summary: "profiles of agents",
+    load: async () => (await import("./commands/profiles.ts")).addProfilesCommand,
+  },
   tools: {
     summary: "which tools agents have",
     load: async () => (await import("./commands/tools.ts")).addToolsCommand,

@@ -93,7 +93,7 @@ async function outcomeOf(
     return { text: `/${command.name} is for ${command.needs}s, and you are a ${asker.role} here: /whoami says why.` };
   }
   const commands = all.filter(({ needs }) => isAtLeast(asker.role, needs));
-  return command.run({ group, pending, asker, commands }, services);
+  return command.run({ group, pending, asker, commands, agentName: services.agentNameOf(group) }, services);
 }
 
 /** Answers the command, what was dropped with it, and the turns that were ended and would have said something here. */

@@ -32,6 +32,8 @@ export interface GivenCommand {
   readonly asker: Standing;
   /** All that the asker may give there. */
   readonly commands: readonly ChatCommand[];
+  /** What the group's agent is called. */
+  readonly agentName: string;
 }
 
 /** What is going to happen, all at once. */
@@ -78,7 +80,7 @@ export interface ChatMount {
 
 /** What commands are carried out with. */
 export interface CommandServices {
-  readonly assistantName: string;
+  agentNameOf(group: Group): string;
   readonly roles: Pick<Roles, "standingOf" | "keysOf">;
   /** The group's main session. */
   readonly sessionOf: (group: Group) => Promise<{ readonly id: string }>;

@@ -7,7 +7,7 @@ export const help: ChatCommand = {
   name: "help",
   help: "this list",
   needs: "guest",
-  run: async ({ group, pending: { argument }, commands }, { assistantName }) => {
+  run: async ({ group, pending: { argument }, commands, agentName }) => {
     if (argument !== undefined) return { text: describeSlip(argument, commands) };
     const lines = commands.map(({ name, takes, help: does }) =>
       takes === undefined ? `/${name}: ${does}` : `/${name} ${takes}: ${does}`,
@@ -15,7 +15,7 @@ export const help: ChatCommand = {
     const addressed =
       group.main || group.trigger === "always"
         ? "Whatever else you write here is for me."
-        : `Whatever else you want from me, begin with @${assistantName}.`;
+        : `Whatever else you want from me, begin with @${agentName}.`;
     return { text: [...lines, addressed].join("\n") };
   },
 };

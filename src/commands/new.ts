@@ -9,9 +9,9 @@ export const newConversation: ChatCommand = {
   name: "new",
   help: "begins a new conversation; I forget what was said, files are kept",
   needs: "member",
-  run: async ({ group, pending }, { sessionOf, assistantName }) => ({
+  run: async ({ group, pending, agentName }, { sessionOf }) => ({
     stops: true,
     renews: (await sessionOf(group)).id,
-    text: (found) => `${describeSetAside(found, pending.message.sender, assistantName)} ${begun}`.trim(),
+    text: (found) => `${describeSetAside(found, pending.message.sender, agentName)} ${begun}`.trim(),
   }),
 };

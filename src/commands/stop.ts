@@ -12,8 +12,8 @@ export const stop: ChatCommand = {
   name: "stop",
   help: "ends what I am working on for you, and drops what waits",
   needs: "guest",
-  run: async ({ pending: { message }, asker }, { assistantName, roles }) => {
-    const describe = (ended: SetAside): string => describeSetAside(ended, message.sender, assistantName);
+  run: async ({ pending: { message }, asker, agentName }, { roles }) => {
+    const describe = (ended: SetAside): string => describeSetAside(ended, message.sender, agentName);
     if (isAtLeast(asker.role, "admin")) {
       return { stops: true, text: (ended) => describe(ended) || "There is nothing to stop." };
     }
@@ -25,7 +25,7 @@ export const stop: ChatCommand = {
       text: (ended, found) => {
         if (ended.turns.length > 0 || found.turns.length === 0) return describe(ended) || "There is nothing to stop.";
         const { waiting } = ended;
-        return waiting.length === 0 ? refusal : `${refusal} ${describeDropped(waiting, assistantName)}`;
+        return waiting.length === 0 ? refusal : `${refusal} ${describeDropped(waiting, agentName)}`;
       },
     } satisfies CommandOutcome;
   },

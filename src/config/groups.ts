@@ -1,5 +1,6 @@
 import type { GroupNetwork } from "../domain/egress.ts";
 import type { BudgetLimits, Group, GroupChat, StoredGroup } from "../domain/group.ts";
+import { mainAgent, type SessionVisibility } from "../domain/session.ts";
 import { type Adapters, hasTrait } from "./adapters.ts";
 import type { Config } from "./schema/config.ts";
 
@@ -28,11 +29,11 @@ export function storedGroup(config: Config, { name, channel, chat, settings }: S
 }
 
 type GroupEntry = Pick<Group, "trigger" | "main" | "mounts"> &
-  Partial<Pick<Config["groups"][string], "model" | "policy" | "budget">>;
+  Partial<Pick<Config["groups"][string], "agent" | "model" | "policy" | "budget">>;
 
 function groupOf(config: Config, group: GroupEntry & GroupChat, origin: Group["origin"]): Group {
   const shared = groupDefaults(config);
-  const { name, channel, chat, trigger, main, mounts, model } = group;
+  const { name, channel, chat, trigger, main, mounts, agent = mainAgent } = group;
   return {
     name,
     channel,
@@ -40,7 +41,8 @@ function groupOf(config: Config, group: GroupEntry & GroupChat, origin: Group["o
     trigger,
     main,
     mounts,
-    model,
+    agent: agent === mainAgent ? undefined : agent,
+    model: group.model ?? (Object.hasOwn(config.agents, agent) ? config.agents[agent]?.route : undefined),
     budget: {
       tokensPerDay: group.budget?.tokensPerDay ?? shared.budget.tokensPerDay,
       usdPerDay: group.budget?.usdPerDay ?? shared.budget.usdPerDay,
@@ -94,6 +96,7 @@ export function groupInEffect(
     trigger,
     main,
     mounts,
+    agent: group.agent ?? mainAgent,
     model: group.model ?? config.models.default,
     catchUpMinutes: catchUpMinutes(config, group.name),
     policy: own.policy ?? config.policy,
@@ -120,6 +123,14 @@ export function paceLimits(
     turnsPerHour: own?.turnsPerHour ?? shared.turnsPerHour,
     loopTurns: own?.loopTurns ?? shared.loopTurns,
   };
+}
+
+/** Which other sessions those of the group may see; undefined: they are offered nothing of the kind. Only main groups see other groups. */
+export function sessionVisibilityOf(
+  { sessions: { visibility } }: Pick<Config, "sessions">,
+  { main }: Pick<Group, "main">,
+): SessionVisibility | undefined {
+  return visibility === "all" && !main ? "group" : visibility;
 }
 
 /** How many answers of the model one turn of this group may take; 0: any number. */

@@ -1,4 +1,5 @@
 import type { Rule, ToolPolicy } from "../domain/policy.ts";
+import { rulesOfAgent } from "./agents.ts";
 import { entryOf } from "./groups.ts";
 import type { Config } from "./schema/config.ts";
 import type { GroupPolicySettings, PolicyRule, PolicySettings } from "./schema/policy.ts";
@@ -16,15 +17,21 @@ const presetByDefault = "open";
 /**
  * The rules for this group in the order in which they count: its own rules, those for everybody, then names of tools, its own
  * before those for everybody; last what holds for all others, by the group's `default` or `preset`, or else by those for everybody.
- * A group that is not in `config.yaml` has those for everybody alone.
+ * A group that is not in `config.yaml` has those for everybody alone. Before all of them comes what the agent may not: `agent` is its id
+ * where it is not the one that the group has now.
  */
-export function policyOf(config: Pick<Config, "policy" | "groups">, name: string): ToolPolicy {
+export function policyOf(
+  config: Pick<Config, "policy" | "groups" | "agents">,
+  name: string,
+  agent = entryOf(config, name)?.agent,
+): ToolPolicy {
   const group = entryOf(config, name)?.policy;
   const shared = config.policy;
   const ofGroup = ` of group ${name}`;
   const own = group && fallback(group, ofGroup);
   return {
     rules: [
+      ...rulesOfAgent(config, agent),
       ...(group?.rules ?? []).map((rule, index) => toRule(rule, `rules[${index}]${ofGroup}`)),
       ...shared.rules.map((rule, index) => toRule(rule, `rules[${index}]`)),
       ...(group ? byName(group, ofGroup) : []),
@@ -36,10 +43,11 @@ export function policyOf(config: Pick<Config, "policy" | "groups">, name: string
 
 /** For everybody: of groups that say nothing of their own. */
 export function sharedPolicy({ policy }: Pick<Config, "policy">): ToolPolicy {
-  return policyOf({ policy, groups: {} }, "");
+  return policyOf({ policy, groups: {}, agents: {} }, "");
 }
 
-function toRule({ tool, origin, ...rest }: PolicyRule, name: string): Rule {
+/** A rule as it is looked at; `name` is what people call it. */
+export function toRule({ tool, origin, ...rest }: PolicyRule, name: string): Rule {
   const tools = tool === undefined || tool === "*" ? undefined : listOf(tool);
   return { ...rest, name, tools, origins: origin === undefined ? undefined : listOf(origin) };
 }

@@ -1,5 +1,5 @@
 import type { Access } from "../domain/group.ts";
-import { instructionChars, type InstructionText, instructionsFile } from "../domain/protected-file.ts";
+import { instructionChars, type InstructionText, instructionsFile, agentsSetting } from "../domain/protected-file.ts";
 import { silentAnswer } from "../domain/silence.ts";
 import { escapeAttribute } from "../lib/text/markup.ts";
 import { withoutOwnElements } from "./own-elements.ts";
@@ -72,12 +72,28 @@ function networkRule(network: readonly string[]): string {
 
 function instructions({ instructions: texts }: PromptFacts): string {
   if (texts.length === 0) return "";
-  const files = listed(texts.map(({ file }) => file));
+  const [ofAgent, ofGroup] = [texts.filter(isOfAgent), texts.filter((text) => !isOfAgent(text))];
+  const files = listed(ofGroup.map(({ file }) => file));
   return [
-    "# What this group wants from you",
-    `From the group's ${files}, which only the operator can change:`,
-    instructionElements(texts),
+    ...(ofAgent.length === 0
+      ? []
+      : [
+          "# What you are for",
+          "In all of your groups, which only the operator can change:",
+          instructionElements(ofAgent),
+        ]),
+    ...(ofGroup.length === 0
+      ? []
+      : [
+          "# What this group wants from you",
+          `From the group's ${files}, which only the operator can change:`,
+          instructionElements(ofGroup),
+        ]),
   ].join("\n");
+}
+
+function isOfAgent({ file }: InstructionText): boolean {
+  return file === agentsSetting;
 }
 
 /** What each file says, shortened if it is long, in an element that it cannot leave. */
@@ -86,10 +102,10 @@ export function instructionElements(texts: readonly InstructionText[]): string {
 }
 
 function instructionElement({ file, text }: InstructionText): string {
-  const isMain = file === instructionsFile;
+  const isMain = file === instructionsFile || file === agentsSetting;
   const { head, omitted } = cutEnd(text.toWellFormed(), isMain ? instructionChars : maxPersonaChars);
   const note = omitted > 0 ? `\n[${omitted} characters were left out here; the whole text is in ${file}]` : "";
-  const tag = isMain ? "<instructions>" : `<instructions file="${file}">`;
+  const tag = file === instructionsFile ? "<instructions>" : `<instructions file="${file}">`;
   return `${tag}\n${withoutOwnElements(head).trim()}${note}\n</instructions>`;
 }
 

@@ -38,6 +38,8 @@ export interface Group {
   /** The owner's own group: needs no mention. */
   readonly main: boolean;
   readonly mounts: readonly MountRequest[];
+  /** Id of its agent; `undefined` = the one that every home has. */
+  readonly agent?: string | undefined;
   /** Route of models; `undefined` = the default route. */
   readonly model: string | undefined;
   readonly budget: BudgetLimits;

@@ -35,6 +35,8 @@ export interface Rule {
   readonly name: string;
   /** Names of tools; undefined: all. */
   readonly tools?: readonly string[] | undefined;
+  /** Any tool but these. */
+  readonly exceptTools?: readonly string[] | undefined;
   /** This risk and above. */
   readonly risk?: Risk | undefined;
   /** Of who asks: the least role of those whose messages the turn answers. */

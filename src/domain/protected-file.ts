@@ -12,9 +12,12 @@ export type ProtectedFileName = (typeof protectedFileNames)[number];
 /** So much of AGENTS.md is shown to the model, and may be proposed for it. */
 export const instructionChars = 32_000;
 
+/** Where an agent's own instructions come from, which it has in all of its groups: what the configuration says of it. */
+export const agentsSetting = "config.yaml: agents";
+
 /** What one of them says, which is more than blanks. */
 export interface InstructionText {
-  readonly file: ProtectedFileName;
+  readonly file: ProtectedFileName | typeof agentsSetting;
   readonly text: string;
 }
 

@@ -1,16 +1,29 @@
-import type { GroupChat } from "./group.ts";
+import type { Group, GroupChat } from "./group.ts";
 
 /** `main`: a group's own, in which its chat is answered. The others are beside it: each is for one kind of work. */
 export const sessionKinds = ["main", "task", "heartbeat", "agent", "api"] as const;
 
 export type SessionKind = (typeof sessionKinds)[number];
 
-/** The id of the agent that every group has. Unlike its name, it never changes. */
-const agentId = "main";
+/** Which sessions a session's agent may see: itself, those that work for it, those of its group, those of all groups. Each has what the one before it has. */
+export const sessionVisibilities = ["self", "tree", "group", "all"] as const;
 
-/** Key of a group's main session: `agent:channel:peer`. */
-export function mainSessionKey({ channel, chat }: Pick<GroupChat, "channel" | "chat">): string {
-  return `${agentId}:${channel}:${chat}`;
+export type SessionVisibility = (typeof sessionVisibilities)[number];
+
+/** The id of the agent of groups that name none. Unlike its name, it never changes. */
+export const mainAgent = "main";
+
+/** A chat, and the agent that it has. */
+type AgentPlace = Pick<Group, "channel" | "chat" | "agent">;
+
+/** Key of a group's main session: `agent:channel:peer`. With another agent it is another session. */
+export function mainSessionKey({ agent = mainAgent, channel, chat }: AgentPlace): string {
+  return `${agent}:${channel}:${chat}`;
+}
+
+/** The id of the agent whose session has this key. */
+export function agentOfSession({ key }: Pick<Session, "key">): string {
+  return key.slice(0, key.indexOf(":"));
 }
 
 /** A session beside a group's main one, as it is asked for. */
@@ -25,17 +38,14 @@ export interface SideSession {
 }
 
 /** Key of a session beside the group's main one: `agent:channel:peer:kind:id`. */
-export function sideSessionKey(
-  group: Pick<GroupChat, "channel" | "chat">,
-  { kind, id }: Pick<SideSession, "kind" | "id">,
-): string {
+export function sideSessionKey(group: AgentPlace, { kind, id }: Pick<SideSession, "kind" | "id">): string {
   return `${mainSessionKey(group)}:${kind}:${id}`;
 }
 
-/** Does the session belong to the chat that the group is now? */
+/** Does the session belong to the chat that the group is now? The agent may be one that the group had before: it ends its work. */
 export function isSessionOf(session: Pick<Session, "key" | "kind" | "group">, group: GroupChat): boolean {
   if (session.group !== group.name) return false;
-  const main = mainSessionKey(group);
+  const main = mainSessionKey({ ...group, agent: agentOfSession(session) });
   return session.kind === "main" ? session.key === main : session.key.startsWith(`${main}:${session.kind}:`);
 }
 

@@ -1,3 +1,4 @@
+import type { GroupChat } from "./group.ts";
 import type { Origin } from "./origin.ts";
 import type { Role } from "./role.ts";
 
@@ -13,7 +14,12 @@ export type Cause = (typeof causes)[number];
 /** Where the answer of a turn goes: into a chat (and a thread of it), to another session as work for it, or nowhere, as when a program reads it. */
 export type ReplyTarget =
   | { readonly kind: "chat"; readonly channel: string; readonly chat: string; readonly thread?: string | undefined }
-  | { readonly kind: "session"; readonly session: string }
+  | {
+      readonly kind: "session";
+      readonly session: string;
+      /** Whose it is, where that is another group than the turn's. */
+      readonly group?: GroupChat | undefined;
+    }
   | { readonly kind: "nowhere" };
 
 /** `due` (from `dueAt` on) → `taken` by a running turn → `settled` with it. `dropped`: given up, for the `reason`. */

@@ -49,6 +49,10 @@ export interface EventData {
     readonly kernel: string;
     readonly findings: readonly string[];
   };
+  /** `of`: id of the session that was read. */
+  "session.read": { readonly of: string; readonly entries: number };
+  /** `to`: id of the session that gets the work. */
+  "session.addressed": { readonly to: string; readonly work: string; readonly chars: number };
   /** Counts of what was removed. */
   "store.pruned": {
     readonly messages: number;

@@ -35,6 +35,8 @@ export interface RouterOptions {
     readonly outbox: Pick<Store["outbox"], "isOwn">;
   };
   readonly assistantName: string;
+  /** What this group's agent is called; left out: as the assistant. */
+  readonly agentNameOf?: ((group: Group) => string) | undefined;
   readonly intake: () => IntakeState;
   /** Makes a group of a chat that has none, where that is wanted, or says why it cannot. */
   readonly autoRegister?: ((message: IncomingMessage) => Promise<Group | Receipt | undefined>) | undefined;
@@ -253,7 +255,8 @@ async function decide(options: RouterOptions, group: Group, message: IncomingMes
 async function readWish(options: RouterOptions, group: Group, message: IncomingMessage): Promise<Decision> {
   const said = commandOf(options, group, message) ?? (await options.answerInReply?.(message));
   if (said) return { state: "handled", rule: "command", ...said };
-  const { assistantName, store } = options;
+  const { store } = options;
+  const assistantName = nameIn(options, group);
   const isOwn: AddressOptions["isOwn"] = (channel, chat, reference) => store.outbox.isOwn(channel, chat, reference);
   const rule = await addressRule({ assistantName, isOwn }, group, message);
   return { state: rule === "unaddressed" ? "context" : "waiting", rule, command: undefined };
@@ -261,11 +264,15 @@ async function readWish(options: RouterOptions, group: Group, message: IncomingM
 
 /** What was forwarded is somebody else's command. */
 function commandOf(
-  { assistantName, commandsOf }: RouterOptions,
+  options: RouterOptions,
   group: Group,
   { text, forwarded }: IncomingMessage,
 ): SaidCommand | undefined {
-  return forwarded === true ? undefined : parseCommand(text, assistantName, commandsOf(group));
+  return forwarded === true ? undefined : parseCommand(text, nameIn(options, group), options.commandsOf(group));
+}
+
+function nameIn({ assistantName, agentNameOf }: RouterOptions, group: Group): string {
+  return agentNameOf?.(group) ?? assistantName;
 }
 
 /** Puts the decision, the chat and the member on record, all at once. */

@@ -168,6 +168,10 @@ export interface SessionView {
   readonly session: string;
   readonly key: string;
   readonly kind: SessionKind;
+  /** Id of its agent. */
+  readonly agent: string;
+  /** Id of the session that it works for. */
+  readonly parent: string | undefined;
   readonly group: string;
   readonly conversation: number;
   readonly generation: number;

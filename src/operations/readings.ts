@@ -2,7 +2,7 @@ import { type Chat, type Group, type GroupFolder, unknownGroup } from "../domain
 import type { Sender, StoredMessage } from "../domain/message.ts";
 import type { ModelUsage } from "../domain/model.ts";
 import type { Role } from "../domain/role.ts";
-import type { HotContainerView } from "../domain/session.ts";
+import { agentOfSession, type HotContainerView } from "../domain/session.ts";
 import type { Step, Turn } from "../domain/turn.ts";
 import { AppError } from "../lib/app-error.ts";
 import type { Clock } from "../lib/time/clock.ts";
@@ -123,6 +123,8 @@ async function listSessions(options: ReadingOptions): Promise<SessionView[]> {
         session: session.id,
         key: session.key,
         kind: session.kind,
+        agent: agentOfSession(session),
+        parent: session.parent,
         group: session.group,
         conversation: session.conversation,
         generation: session.generation,

@@ -32,14 +32,22 @@ export function judgeCall(
 /** Is there nothing that this tool could be called with, by whomever and whatever was read before, that would not be denied? */
 export function isAlwaysDenied(tool: string, possible: readonly Risk[], { rules }: ToolPolicy): boolean {
   let open = possible;
-  for (const { tools, risk = "low", role, origins, match, action } of rules) {
-    if (tools !== undefined && !tools.includes(tool)) continue;
+  for (const { tools, exceptTools, risk = "low", role, origins, match, action } of rules) {
+    if (!isForTool({ tools, exceptTools }, tool)) continue;
     if (!open.some((one) => isAtLeastRisk(one, risk))) continue;
     if (action !== "deny") return false;
     const isCertain = role === undefined && origins === undefined && match === undefined;
     if (isCertain) open = open.filter((one) => !isAtLeastRisk(one, risk));
   }
   return true;
+}
+
+function isForTool({ tools, exceptTools }: Pick<Rule, "tools" | "exceptTools">, tool: string): boolean {
+  return tools?.includes(tool) !== false && exceptTools?.includes(tool) !== true;
+}
+
+function toolsOf({ tools, exceptTools = [] }: Rule): string {
+  return tools?.join(", ") ?? `all but ${exceptTools.join(", ")}`;
 }
 
 function verdictOf({ action, name, quorum, approvers }: Rule, { tool, risk }: JudgedCall): Verdict {
@@ -52,8 +60,9 @@ function refusal(tool: string): string {
 }
 
 /** Why the rule does not fit the call, as the end of a sentence that begins with the rule. */
-function misfitOf({ tools, risk, role, origins, match }: Rule, call: JudgedCall): string | undefined {
-  if (tools !== undefined && !tools.includes(call.tool)) return `is for ${tools.join(", ")}`;
+function misfitOf(rule: Rule, call: JudgedCall): string | undefined {
+  const { risk, role, origins, match } = rule;
+  if (!isForTool(rule, call.tool)) return `is for ${toolsOf(rule)}`;
   if (risk !== undefined && !isAtLeastRisk(call.risk, risk))
     return `is for risk ${risk} and above, this is ${call.risk}`;
   if (role !== undefined && !isInRange(call.role, role)) return `is for role ${role}, this is asked by ${call.role}`;

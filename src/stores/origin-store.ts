@@ -1,11 +1,12 @@
 import type { FolderOrigin, Origin } from "../domain/origin.ts";
+import type { Work } from "../domain/work.ts";
 
 /** Who asks in a turn, and what it has read, as it is now. */
 export interface TurnProvenance {
   /** Senders of the messages that it answers, each once. */
   readonly senders: readonly { readonly channel: string; readonly id: string }[];
   /** What it was begun for, where that is no message. */
-  readonly work: { readonly requester: string | undefined; readonly origin: Origin } | undefined;
+  readonly work: Pick<Work, "requester" | "origin" | "role"> | undefined;
   readonly origins: readonly Origin[];
 }
 
@@ -13,6 +14,10 @@ export interface TurnProvenance {
 export interface OriginStore {
   /** Of a turn with its conversation before it. AppError `not_found` where there is no such turn. */
   provenance(turn: string): Promise<TurnProvenance>;
+  /** Of the newest turn of a session, so of all of its conversation; none where it has no turn. */
+  ofSession(session: string): Promise<readonly Origin[]>;
+  /** The turn, which runs, has read these, too. No effect for what it has read already. */
+  note(turn: string, origins: readonly Origin[]): Promise<void>;
   /** In the order of `origins`. */
   ofFolder(group: string): Promise<readonly FolderOrigin[]>;
   /**

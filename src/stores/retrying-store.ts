@@ -145,6 +145,7 @@ const work: Record<keyof Store["work"], true> = {
   dueSessions: true,
   nextDueAt: true,
   list: true,
+  ofTurn: true,
   requeue: true,
   drop: true,
   dueCount: true,
@@ -173,6 +174,8 @@ const approvals: Record<keyof Store["approvals"], true> = {
 };
 const origins: Record<keyof Store["origins"], true> = {
   provenance: true,
+  ofSession: true,
+  note: true,
   ofFolder: true,
   reach: true,
   clearFolder: true,

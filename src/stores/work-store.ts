@@ -46,6 +46,8 @@ export interface WorkStore {
     readonly state?: WorkState | undefined;
     readonly limit: number;
   }): Promise<Work[]>;
+  /** What this turn was begun for; undefined for a turn that messages began. */
+  ofTurn(turn: string): Promise<Work | undefined>;
   /** Puts the work of a failed turn back to `due`. Returns how much. */
   requeue(turn: string): Promise<number>;
   /** Gives up work that no turn has taken. False, and no effect, when it is not due any more. */

@@ -5,10 +5,21 @@ import { proposeInstructions } from "./propose-instructions.ts";
 import { react } from "./react.ts";
 import { sendFile } from "./send-file.ts";
 import { sendMessage } from "./send-message.ts";
+import { sessionsHistory } from "./sessions-history.ts";
+import { sessionsList } from "./sessions-list.ts";
+import { sessionsSend } from "./sessions-send.ts";
 
 export type Tool = HostTool | ContainerTool;
 
-const hostTools: readonly HostTool[] = [proposeInstructions, react, sendFile, sendMessage];
+const hostTools: readonly HostTool[] = [
+  proposeInstructions,
+  react,
+  sendFile,
+  sendMessage,
+  sessionsHistory,
+  sessionsList,
+  sessionsSend,
+];
 
 /** Every tool that comes with crabpot. */
 export const builtInTools: readonly Tool[] = [...hostTools, ...containerTools];

@@ -37,6 +37,8 @@ export interface TurnTools {
 export interface TurnCircumstances {
   /** What some model of the turn's route can do. */
   readonly can: { readonly callTools: boolean; readonly seeImages: boolean };
+  /** May its session see others? */
+  readonly seesSessions?: boolean | undefined;
   readonly policy: ToolPolicy;
   readonly provenance: () => Promise<Provenance>;
   /** Groups that may have written to a folder which this group has, too. */
@@ -65,7 +67,7 @@ export class ConversationTools {
   async of(
     group: Group,
     turn: { readonly session: string; readonly conversation: number },
-    { can, policy, provenance, writersOfShared }: TurnCircumstances,
+    { can, seesSessions, policy, provenance, writersOfShared }: TurnCircumstances,
   ): Promise<TurnTools> {
     const { registry, channelCan } = this.#options;
     const audience: Audience = {
@@ -73,6 +75,7 @@ export class ConversationTools {
       channelCan: (ability) => channelCan(group.channel, ability),
       modelCallsTools: can.callTools,
       modelSees: can.seeImages,
+      seesSessions,
     };
     const offered = await this.#offered(turn, audience);
     const names = offered.map(({ name }) => name);

@@ -2,6 +2,7 @@ import type * as z from "zod";
 
 import type { OutgoingDraft, OutgoingFile, StoredMessage } from "../domain/message.ts";
 import type { BlobPart, Part } from "../domain/part.ts";
+import type { SessionDesk } from "./session-desk.ts";
 import { parseToolInput } from "../protocol/tools.ts";
 import type { ToolFacts, ToolOutput } from "../protocol/tools.ts";
 
@@ -22,6 +23,8 @@ export interface ToolPorts extends CapabilityPorts {
   readonly keepFile: (path: string) => Promise<OutgoingFile>;
   /** Keeps the bytes of an image, for a part of the result. Throws ToolError with what is wrong with them. */
   readonly keepImage: (content: Uint8Array, name: string) => Promise<BlobPart>;
+  /** Sessions that the turn's own may see. Tools that need this are offered only where it may see some. */
+  readonly sessions: SessionDesk;
   /** The newest message that the turn answers. */
   readonly lastMessage: () => Promise<StoredMessage | undefined>;
   /** What has become of the change of a file that this call proposed. Throws ToolError where nothing was changed. */
@@ -50,6 +53,8 @@ export interface HostTool extends ToolFacts {
   readonly channelTrait: ChannelAbility | undefined;
   /** People decide about each call of it, unless a rule denies it. */
   readonly asksAlways: boolean;
+  /** Looks at other sessions. */
+  readonly needsSessions: boolean;
   /** Sends something, so that its calls are counted. */
   readonly sends: boolean;
   /** Throws ToolError for input that does not fit, and what the tool throws. */
@@ -86,6 +91,7 @@ export function defineTool<Schema extends z.ZodObject, Need extends keyof ToolPo
     resolvePaths,
     channelTrait,
     asksAlways: definition.asksAlways === true,
+    needsSessions: (needs as readonly string[]).includes("sessions"),
     sends: (needs as readonly string[]).includes("send"),
     run: async (input, { group, turn, signal, ...ports }) => {
       const needed = Object.fromEntries(needs.map((need) => [need, ports[need]])) as unknown as Pick<ToolPorts, Need>;

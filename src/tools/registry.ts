@@ -20,10 +20,12 @@ export interface Audience {
   readonly modelCallsTools: boolean;
   /** Some model of the group's route can be shown images. */
   readonly modelSees: boolean;
+  /** The group's sessions may see others. */
+  readonly seesSessions?: boolean | undefined;
 }
 
-/** Why a tool is not for somebody: the policy denies whatever it is called with; the channel or the models cannot, or cannot see. */
-export type Withheld = "policy" | "channel" | "model" | "vision";
+/** Why a tool is not for somebody: the policy denies whatever it is called with; the channel or the models cannot, or cannot see; there are no other sessions to see. */
+export type Withheld = "policy" | "channel" | "model" | "vision" | "sessions";
 
 /** What the channel must be able to do for this tool; undefined: nothing special. */
 export function abilityOf(tool: Tool): ChannelAbility | undefined {
@@ -70,11 +72,15 @@ export class ToolRegistry {
   }
 
   /** Why the audience does not get this tool; undefined when it does. */
-  withheld(tool: Tool, { policy, channelCan, modelCallsTools, modelSees }: Audience): Withheld | undefined {
+  withheld(
+    tool: Tool,
+    { policy, channelCan, modelCallsTools, modelSees, seesSessions = false }: Audience,
+  ): Withheld | undefined {
     if (isAlwaysDenied(tool.name, possibleRisks(tool), policyFor(tool, policy))) return "policy";
     const ability = abilityOf(tool);
     if (ability !== undefined && !channelCan(ability)) return "channel";
     if (!modelCallsTools) return "model";
+    if (tool.runs === "host" && tool.needsSessions && !seesSessions) return "sessions";
     return tool.needsVision === true && !modelSees ? "vision" : undefined;
   }
 

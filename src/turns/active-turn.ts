@@ -328,10 +328,10 @@ export class ActiveTurn implements TurnListener {
    * that was said goes into a turn whose answer goes elsewhere than to those who spoke.
    */
   async #steer(): Promise<void> {
-    const { group, session, settings, turn } = this.#scope;
+    const { group, session, settings, turn, hearsChat } = this.#scope;
     const change = await this.#options.changeSince(this.#scope);
     if (change) await this.#steps.add(change);
-    if (session.kind !== "main" || turn.replyTo.kind !== "chat") return;
+    if (!hearsChat || turn.replyTo.kind !== "chat") return;
     const { sessions } = this.#options.store;
     const intake = await collectIntake(this.#options, settings, group, () => sessions.open(session.key, group.name));
     if (intake) await this.#steps.add(intake.step);

@@ -26,14 +26,15 @@ export function answerTo(
   // Nobody has asked, so nobody waits: why a look by itself failed is in the list of turns.
   if (turn.cause === "heartbeat" && kind === "notice") return { outgoing: [], work: [] };
   if (replyTo.kind === "session") {
+    const asker = replyTo.group ?? group;
     const work: NewWork = {
       id: `agent:${turn.id}`,
-      group: group.name,
+      group: asker.name,
       session: replyTo.session,
       cause: "agent",
       dueAt: at,
       dedupe: `agent:${turn.id}`,
-      replyTo: { kind: "chat", channel: group.channel, chat: group.chat },
+      replyTo: { kind: "chat", channel: asker.channel, chat: asker.chat },
       origin: "agent",
       text: text.slice(0, maxWorkChars).toWellFormed(),
     };

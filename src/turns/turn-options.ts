@@ -11,13 +11,14 @@ import type { Publish } from "../events/event.ts";
 import type { Fingerprint } from "../domain/fingerprint.ts";
 import type { ModelAnswer, ModelMessage, ToolCall, ToolDefinition } from "../domain/model.ts";
 import type { ToolPolicy } from "../domain/policy.ts";
-import type { Session } from "../domain/session.ts";
+import type { Session, SessionVisibility } from "../domain/session.ts";
 import type { Step, Turn } from "../domain/turn.ts";
 import type { Clock } from "../lib/time/clock.ts";
 import type { HostileCopy } from "../lib/files/open-hostile-file.ts";
 import type { Place } from "../domain/place.ts";
 import type { RoleOf } from "../people/roles.ts";
 import type { MessageStore, OutboxStore, NewStep, SessionStore, Store, TurnStore } from "../stores/store.ts";
+import type { SessionDesk } from "../tools/session-desk.ts";
 import type { TurnTools } from "../tools/conversation-tools.ts";
 import type { CapabilityPorts } from "../tools/define-tool.ts";
 import type { HotContainer, TurnListener } from "../sandbox/pool/hot-container.ts";
@@ -44,6 +45,8 @@ export interface TurnModels {
 /** What a turn keeps from its beginning to its end, whatever becomes of the configuration meanwhile. Disposed when the turn has ended. */
 export interface TurnSettings extends Disposable {
   readonly agentName: string;
+  /** What the operator wants of this agent in all of its groups. */
+  readonly agentInstructions: string | undefined;
   readonly timeZone: LocalTime;
   readonly models: TurnModels;
   /** The group as a session of this kind works for it, which may be with other models. */
@@ -52,6 +55,8 @@ export interface TurnSettings extends Disposable {
   readonly callsTools: (route: string | undefined) => boolean;
   /** Places that a group's containers can reach, as `host:port`. */
   readonly networkFor: (group: Group) => readonly string[];
+  /** Which other sessions those of the group may see; undefined: none, and there are no tools for it. */
+  readonly sessionVisibility: (group: Group) => SessionVisibility | undefined;
   /** The rules for a group's tool calls. */
   readonly policyFor: (group: Group) => ToolPolicy;
   /** Names of groups that may have written to a folder which this group has, too. */
@@ -74,6 +79,8 @@ export interface TurnScope {
   readonly place: Place;
   readonly lease: Lease;
   readonly settings: TurnSettings;
+  /** What is said in the chat goes to this session: not where it is beside the group's main one, or one of an agent that the group had before. */
+  readonly hearsChat: boolean;
   /** Of a turn that has just begun, what its messages said; undefined when resuming. */
   readonly firstStep?: Step;
 }
@@ -131,8 +138,10 @@ export interface TurnOptions {
   readonly estimateTokens: (step: Step["body"]) => number;
   /** What the turn may call, by what its conversation was offered. */
   readonly toolsOf: (scope: TurnScope) => Promise<TurnTools>;
-  /** Those that hold now, for a turn that begins or is gone on with. */
-  readonly settings: () => TurnSettings;
+  /** Those that hold now in this group, for a turn that begins or is gone on with. */
+  readonly settings: (group: Group) => TurnSettings;
+  /** The group as it is with the agent of this id. */
+  readonly asAgent: (group: Group, agent: string) => Group;
   /** The answer as it goes to the chat; empty when there is nothing to send. */
   readonly formatReply: (text: string, scope: TurnScope) => string;
   /** The same for words of the host's own, such as why a turn failed. */
@@ -150,6 +159,8 @@ export interface TurnOptions {
   readonly portsOf: (scope: TurnScope, signal: AbortSignal) => CapabilityPorts;
   /** Copies a file of the group, given by its path in the container, for sending. Throws what is wrong with it, for the model. */
   readonly keepFile: (group: string, path: string) => Promise<OutgoingFile>;
+  /** The sessions that a turn may see, at the call with this key. */
+  readonly sessionDesk: (scope: TurnScope, call: string) => SessionDesk;
   /** Resolves when there is room on the disk and the store can be written, or at the signal. Never rejects. */
   readonly untilWritable: (signal: AbortSignal) => Promise<void>;
   /** Makes of a call what people are asked. */

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 
 import type { Group } from "../domain/group.ts";
 import type { StoredMessage } from "../domain/message.ts";
-import { isSessionOf, mainSessionKey, type Session } from "../domain/session.ts";
+import { isSessionOf, mainSessionKey, type Session, agentOfSession } from "../domain/session.ts";
 import { isSilent } from "../domain/silence.ts";
 import type { Turn } from "../domain/turn.ts";
 import type { Cause, ReplyTarget } from "../domain/work.ts";
@@ -32,7 +32,7 @@ const engineBackoff = { firstMs: 500, longestMs: 15_000 };
 type Left = "left" | "parked";
 
 /** Where a turn is worked on. */
-type Where = Pick<TurnScope, "group" | "session" | "place" | "lease" | "settings">;
+type Where = Pick<TurnScope, "group" | "session" | "place" | "lease" | "settings" | "hearsChat">;
 
 /** Runs turns: at most one per session at a time, which the queue sees to. */
 export class TurnRunner {
@@ -41,6 +41,8 @@ export class TurnRunner {
   readonly #active = new Map<string, ActiveTurn>();
   /** Turns from their first work until their end is on record; true: they were ended in the store meanwhile. */
   readonly #working = new Map<string, boolean>();
+  /** By group, the session that its messages go to: where the group gets another agent meanwhile, that one's session comes after it. */
+  readonly #hearing = new Map<string, string>();
 
   constructor(options: TurnOptions) {
     this.#options = options;
@@ -54,12 +56,15 @@ export class TurnRunner {
   ): Promise<boolean> {
     const session = await this.#sessionOf(group, key);
     if (!session) return false;
+    using hearing = this.#hear(group, session);
     const held = await this.#options.leases.hold(session.id);
     if (!held) throw new AppError("fenced", `Another host is working on session ${session.id}; checking again later.`);
     using lease = held;
-    using settings = this.#options.settings();
-    const served = settings.groupFor(group, session.kind);
-    const where = { group: served, session, place, lease: lease.lease, settings };
+    const ofAgent = this.#options.asAgent(group, agentOfSession(session));
+    using settings = this.#options.settings(ofAgent);
+    const served = settings.groupFor(ofAgent, session.kind);
+    const { hearsChat } = hearing;
+    const where = { group: served, session, place, lease: lease.lease, settings, hearsChat };
     const untilLost = AbortSignal.any([signal, lease.lost]);
     const unfinished = await this.#options.store.turns.runningIn(session.id);
     if (unfinished && (await this.#waitsForPeople(unfinished, where))) return false;
@@ -68,15 +73,27 @@ export class TurnRunner {
       const messages = await this.#options.store.messages.ofTurn(unfinished.id);
       if ((await this.#workOn(scope, messages, untilLost)) === "parked") return false;
     } else if ((await this.#begin(where, untilLost)) !== "left") return false;
-    return await this.#hasMore(group, session);
+    return await this.#hasMore(where);
+  }
+
+  /** Messages of a chat go to one session at a time, so that no two agents answer the same one. */
+  #hear(group: Group, { id, key }: Session): Disposable & { readonly hearsChat: boolean } {
+    const hearsChat = key === mainSessionKey(group) && !this.#hearing.has(group.name);
+    if (hearsChat) this.#hearing.set(group.name, id);
+    return {
+      hearsChat,
+      [Symbol.dispose]: () => {
+        if (hearsChat) this.#hearing.delete(group.name);
+      },
+    };
   }
 
   /** Who speaks meanwhile is told so, once. */
-  async #waitsForPeople(turn: Turn, { group, session }: Where): Promise<boolean> {
+  async #waitsForPeople(turn: Turn, { group, hearsChat }: Where): Promise<boolean> {
     const { store, clock, deliver } = this.#options;
     const open = (await store.approvals.ofTurn(turn.id)).filter(({ state }) => state === "open");
     if (open.length === 0) return false;
-    if (session.kind !== "main" || (await store.messages.waitingCount(group)) === 0) return true;
+    if (!hearsChat || (await store.messages.waitingCount(group)) === 0) return true;
     const codes = open.map(({ code }) => code).join(", ");
     const text = `I go on when ${codes} has been answered, and look at what you wrote then. /stop ends it.`;
     const notice = draftFor(group, { kind: "notice", text, inReplyTo: [], turn: turn.id });
@@ -92,9 +109,9 @@ export class TurnRunner {
     return session && isSessionOf(session, group) && session.archivedAt === undefined ? session : undefined;
   }
 
-  async #hasMore(group: Group, { id, kind }: Session): Promise<boolean> {
+  async #hasMore({ group, session: { id }, hearsChat }: Where): Promise<boolean> {
     const { messages, work } = this.#options.store;
-    if (kind === "main" && (await messages.waitingCount(group)) > 0) return true;
+    if (hearsChat && (await messages.waitingCount(group)) > 0) return true;
     return (await work.due(id, this.#options.clock.now())) !== undefined;
   }
 
@@ -138,10 +155,9 @@ export class TurnRunner {
   }
 
   /** The oldest of what is due in the session; of a message and other work of the same moment, the message. */
-  async #due({ group, session, settings }: Where): Promise<DueWork | undefined> {
+  async #due({ group, session, settings, hearsChat }: Where): Promise<DueWork | undefined> {
     const work = await this.#options.store.work.due(session.id, this.#options.clock.now());
-    const intake =
-      session.kind === "main" ? await collectIntake(this.#options, settings, group, () => session) : undefined;
+    const intake = hearsChat ? await collectIntake(this.#options, settings, group, () => session) : undefined;
     const since = intake?.waiting[0]?.receivedAt ?? Infinity;
     if (intake && (!work || since <= work.dueAt)) {
       return { cause: "message", replyTo: chatOf(group), since, step: intake.step, messages: intake.waiting };

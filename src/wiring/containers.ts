@@ -1,7 +1,7 @@
 import { readFile, statfs } from "node:fs/promises";
 import { join } from "node:path";
 
-import { ensureGlobalFolder, ensureGroupFolder } from "../config/home/group-folders.ts";
+import { ensureGlobalFolder, ensureGroupFolder, ensureProfilesFolder } from "../config/home/group-folders.ts";
 import { configuredGroups } from "../config/groups.ts";
 import { findAgentImage } from "../sandbox/images/agent-image.ts";
 import { openEngine } from "../sandbox/engine/catalog.ts";
@@ -66,6 +66,7 @@ export async function openContainers(
     return findImage(engine, environment.checkout);
   });
   await ensureGlobalFolder(home.paths.global, environment.checkout);
+  await ensureProfilesFolder(home.paths.agents, environment.checkout);
   const { clock, logger, publish, store } = context;
   const egress = stack.use(createEgress(context, options.egress));
   const instructions = new Instructions({

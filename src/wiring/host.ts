@@ -173,7 +173,7 @@ async function openRunner(
     deliver,
     providers: openProviderSet(context, stack),
     keepFile: (group, path) => files.keep(group, path),
-    tools: toolsOf(context),
+    ...toolsOf(context, options.groups),
     untilWritable: (until) => guard.untilWritable(until),
     ...createWords(context, options),
   });
@@ -221,11 +221,13 @@ function tellOperator(
   return tell;
 }
 
-function toolsOf(context: AppContext): Parameters<typeof createTurns>[2]["tools"] {
-  return {
-    registry: new ToolRegistry(context.adapters.tools),
-    channelCan: (channel, ability) => hasTrait(context, channel, ability),
-  };
+/** The tools of turns, and the groups whose sessions they may look at. */
+function toolsOf(
+  context: AppContext,
+  groups: GroupRegistry,
+): Pick<Parameters<typeof createTurns>[2], "groups" | "tools"> {
+  const registry = new ToolRegistry(context.adapters.tools);
+  return { groups, tools: { registry, channelCan: (channel, ability) => hasTrait(context, channel, ability) } };
 }
 
 function createPace(context: AppContext): TurnPace {

@@ -1,4 +1,5 @@
 import type { AcceptMessage, IntakeState, Receipt, TakeReaction } from "../channels/channel.ts";
+import { agentNameOf } from "../config/agents.ts";
 import { catchUpMinutes } from "../config/groups.ts";
 import type { Progress } from "../delivery/progress.ts";
 import type { Group } from "../domain/group.ts";
@@ -64,6 +65,7 @@ export async function createIntake(
     get assistantName() {
       return config.assistant.name;
     },
+    agentNameOf: ({ agent }) => agentNameOf(config, agent),
     intake: () => guard.state(),
     autoRegister: createRegistration(context, options),
     onStranger: createStrangers(context, options),
@@ -74,7 +76,10 @@ export async function createIntake(
     received: (group, message) => options.progress.received(group, message),
     lateMs: (group) => catchUpMinutes(config, group) * 60_000,
     commandsOf,
-    answerInReply: (message) => answerInReply({ store, assistantName: config.assistant.name }, message),
+    answerInReply: (message) => {
+      const agent = groups.find(message.channel, message.chat)?.agent;
+      return answerInReply({ store, assistantName: agentNameOf(config, agent) }, message);
+    },
     runCommands: (group) => runCommands(options, timers, group),
     notify: async (draft) => {
       await store.outbox.add(draft, clock.now());

@@ -1,5 +1,6 @@
 import { CodeTries } from "../people/code-tries.ts";
 import { estimateStepTokens } from "../context/tokens.ts";
+import { agentNameOf } from "../config/agents.ts";
 import { catchUpMinutes } from "../config/groups.ts";
 import type { Outbox } from "../delivery/outbox.ts";
 import { memberActor } from "../domain/actor.ts";
@@ -126,9 +127,7 @@ export function createInterventions(context: AppContext, options: InterventionOp
 function commandServices(context: AppContext, options: InterventionOptions): CommandServices {
   const { config, store, roles } = context;
   return {
-    get assistantName() {
-      return config.assistant.name;
-    },
+    agentNameOf: ({ agent }) => agentNameOf(config, agent),
     roles,
     sessionOf: (group) => store.sessions.open(mainSessionKey(group), group.name),
     describe: (group) => describe(context, options, group),
@@ -194,7 +193,7 @@ async function describe(
   const hot = pool.list().find((container) => container.group === group.name);
   const resting = pace.resting(group.name);
   return describeForChat({
-    assistantName: config.assistant.name,
+    assistantName: agentNameOf(config, group.agent),
     models: config.models.routes[group.model ?? config.models.default] ?? [],
     waiting: await store.messages.waitingCount(group),
     active: runner.isActive(group.name),

@@ -1,5 +1,5 @@
 import type { SignsOfLife } from "../delivery/signs-of-life.ts";
-import { isSessionOf, mainSessionKey } from "../domain/session.ts";
+import { agentOfSession, isSessionOf, mainSessionKey } from "../domain/session.ts";
 import type { GroupRegistry } from "../intake/chats/group-registry.ts";
 import { toError } from "../lib/app-error.ts";
 import { Timers } from "../lib/time/timers.ts";
@@ -50,6 +50,10 @@ export function createWork(
         if (signal.aborted || !group) return;
         await interventions.giveUpLate(group);
         if (await runner.run({ group, key: queued.session }, signal, place)) queue.wake(queued);
+        // The group has got another agent meanwhile, whose messages may have waited for this turn.
+        const now = groups.byName(queued.group);
+        if (now && agentOfSession({ key: queued.session }) !== agentOfSession({ key: mainSessionKey(now) }))
+          queue.wake(mainSessionOf(now));
       },
       onError: (queued, error) => {
         logger.error({ error: toError(error), ...queued }, "a turn could not be run; retrying");

@@ -1,5 +1,6 @@
-import { maxSteps, networkOf, writersOfShared } from "../config/groups.ts";
+import { maxSteps, networkOf, writersOfShared, sessionVisibilityOf } from "../config/groups.ts";
 import { heartbeatOf } from "../config/heartbeat.ts";
+import { agentNameOf, agentOf } from "../config/agents.ts";
 import { policyOf } from "../config/policy.ts";
 import type { Config } from "../config/schema/config.ts";
 import { LocalTime } from "../context/time-zone.ts";
@@ -11,7 +12,8 @@ import { ProviderSet } from "../models/provider-set.ts";
 import { openLateProvider } from "../models/catalog.ts";
 import { sleep } from "../lib/time/sleep.ts";
 import { toError } from "../lib/app-error.ts";
-import type { TurnSettings } from "../turns/turn-options.ts";
+import { mainAgent } from "../domain/session.ts";
+import type { TurnOptions } from "../turns/turn-options.ts";
 import type { AppContext } from "./context.ts";
 
 /** The providers of the configuration, which follow its changes. */
@@ -31,14 +33,15 @@ export function openProviderSet({ live, adapters, logger }: AppContext, stack: A
 }
 
 /** What turns get that begin now. */
-export function createTurnSettings(context: AppContext, providers: ProviderSet): () => TurnSettings {
+export function createTurnSettings(context: AppContext, providers: ProviderSet): TurnOptions["settings"] {
   const timeZone = rememberLast((zone) => new LocalTime(zone));
-  return () => {
+  return ({ agent = mainAgent }) => {
     const config = context.live.current;
     const held = providers.hold();
     const { sessions } = config;
     return {
-      agentName: config.assistant.name,
+      agentName: agentNameOf(config, agent),
+      agentInstructions: agentOf(config, agent)?.instructions,
       timeZone: timeZone(config.timezone),
       models: createModels(context, config, held.byName),
       groupFor: (group, kind) => {
@@ -47,7 +50,8 @@ export function createTurnSettings(context: AppContext, providers: ProviderSet):
       },
       callsTools: (route) => callsTools(config.models, route),
       networkFor: (group) => networkOf(config, group.name).allow,
-      policyFor: (group) => policyOf(config, group.name),
+      sessionVisibility: (group) => sessionVisibilityOf(config, group),
+      policyFor: (group) => policyOf(config, group.name, group.agent),
       writersOfShared: (group) => writersOfShared(config, group.name),
       maxSteps: (group) => maxSteps(config, group.name),
       turnTimeoutMs: sessions.turnTimeoutMinutes * 60_000,

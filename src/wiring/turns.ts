@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 
+import { groupWithAgent } from "../config/agents.ts";
 import { estimateStepTokens } from "../context/tokens.ts";
 import { createMessageIds } from "../context/message-ids.ts";
 import { renderMessages } from "../context/render-messages.ts";
@@ -7,12 +8,14 @@ import { keepImage } from "../blobs/keep-image.ts";
 import { keepMemberImages } from "../blobs/member-images.ts";
 import { seesImages } from "../models/capabilities.ts";
 import type { ProviderSet } from "../models/provider-set.ts";
+import type { GroupRegistry } from "../intake/chats/group-registry.ts";
 import type { TurnPace } from "../intake/limits/turn-pace.ts";
 import type { Progress } from "../delivery/progress.ts";
 import { describeActivity } from "../tools/activity.ts";
 import { ConversationTools } from "../tools/conversation-tools.ts";
 import type { ConversationToolsOptions } from "../tools/conversation-tools.ts";
 import { createAskModel } from "../turns/conversation/ask-model.ts";
+import { createSessionDesk } from "../turns/sessions/session-desk.ts";
 import { ConversationPrompts, type PromptSources } from "../turns/conversation/conversation-prompts.ts";
 import { SessionLeases } from "../turns/session-leases.ts";
 import { TurnRunner } from "../turns/turn-runner.ts";
@@ -46,12 +49,13 @@ type TurnWork = Pick<
   readonly providers: ProviderSet;
   /** A turn of this session has ended. */
   readonly turnEndedIn: (session: Session) => void;
+  readonly groups: Pick<GroupRegistry, "list">;
 };
 
 export function createTurns(
   context: AppContext,
   { launcher, pool, mounts, instructions }: Containers,
-  { pace, progress, tools, providers, turnEndedIn, ...work }: TurnWork,
+  { pace, progress, tools, providers, groups, turnEndedIn, ...work }: TurnWork,
 ): TurnRunner {
   const { config, store, clock, logger } = context;
   const idOf = createMessageIds(context.fingerprint);
@@ -60,12 +64,14 @@ export function createTurns(
   const toolsOf: TurnOptions["toolsOf"] = ({ group, turn, settings }) =>
     conversationTools.of(group, turn, {
       can: { callTools: settings.callsTools(group.model), seeImages: seesImages(config.models, group.model) },
+      seesSessions: settings.sessionVisibility(group) !== undefined,
       policy: settings.policyFor(group),
       writersOfShared: settings.writersOfShared(group),
       provenance: () => provenanceOf({ origins: store.origins, roleOf }, group, turn),
     });
   const prompts = createPrompts(context, { launcher, instructions, toolsOf });
   const hasRoom = roomForBlobs(context);
+  const deskOptions = { ...context, roleOf, groups: () => groups.list(), workAdded: work.workAdded };
   const leases = new SessionLeases({ leases: store.leases, owner: randomUUID(), clock, logger });
   return new TurnRunner({
     store,
@@ -81,6 +87,8 @@ export function createTurns(
     estimateTokens: estimateStepTokens,
     toolsOf,
     settings: createTurnSettings(context, providers),
+    sessionDesk: (scope, call) => createSessionDesk(deskOptions, scope, call),
+    asAgent: (group, agent) => groupWithAgent(context.live.current, group, agent),
     ...work,
     publish: context.publish,
     fingerprint: context.fingerprint,

@@ -116,6 +116,25 @@ export function testOrigins(open: OpenStore): void {
     expect(await carried(store, "work")).toEqual([]);
   });
 
+  test("what a turn reads of another session is noted of it, once, and a session has the origins of its newest turn", async () => {
+    await using home = await restartableStore(open);
+    const { store } = home;
+    const other = await begin(store, "other", ["guest"], { session: "task" });
+    await add(store, "other", exposure(["web"]));
+    await begin(store, "reader", ["owner"]);
+
+    const read = await store.origins.ofSession(other);
+    await store.origins.note("reader", ["agent", ...read]);
+    await store.origins.note("reader", ["agent", ...read]);
+    await home.restart();
+
+    expect(read).toEqual(["guest", "web"]);
+    expect((await home.store.origins.provenance("reader")).origins).toEqual(["owner", "guest", "web", "agent"]);
+    expect((await home.store.origins.provenance("other")).origins).toEqual(["guest", "web"]);
+    expect(await home.store.origins.ofSession("none")).toEqual([]);
+    await expect(home.store.origins.note("none", ["web"])).rejects.toThrow("There is no turn none");
+  });
+
   test("reading alone leaves nothing in the folder, and writing leaves all that the turn has read by then", async () => {
     await using home = await restartableStore(open);
     const { store } = home;

@@ -52,6 +52,8 @@ const auditTypes = {
   "approval-decided": true,
   "approval-used": true,
   "origins-cleared": true,
+  "session-read": true,
+  "session-addressed": true,
   "mailbox-violation": true,
   "file-refused": true,
   "http-refused": true,

@@ -13,7 +13,9 @@ export function addSessionsCommand(program: Command, context: CommandContext): v
       [
         { title: "session", of: (session) => session.session },
         { title: "group", of: (session) => session.group },
+        { title: "agent", of: (session) => session.agent },
         { title: "kind", of: (session) => session.kind },
+        { title: "parent", of: (session) => session.parent },
         { title: "container", of: (session) => session.container?.state ?? "none" },
         { title: "name", of: (session) => session.container?.name },
         { title: "last used (UTC)", of: (session) => formatTime(session.container?.lastUsedAt) },

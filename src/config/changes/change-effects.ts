@@ -12,6 +12,7 @@ type EffectsOf<Section> = { readonly [Key in keyof Section]-?: Effect };
 /** Every setting has to be here, as a whole section or key by key: the compiler and a test see to it. */
 export const changeEffects = {
   assistant: "now",
+  agents: "now",
   timezone: "now",
   models: "now",
   budgets: "now",
@@ -37,6 +38,7 @@ export const changeEffects = {
     nameservers: "container",
   },
   sessions: {
+    visibility: "now",
     idleStopMinutes: "now",
     freezeSeconds: "now",
     memoryReserveMb: "now",

@@ -9,6 +9,7 @@ import { type Adapters, hasTrait } from "../adapters.ts";
 import type { ConfigFault } from "../faults.ts";
 import { formatPath } from "../faults.ts";
 import { configuredGroups } from "../groups.ts";
+import { agentNameOf } from "../agents.ts";
 import { policyOf } from "../policy.ts";
 import type { Config } from "../schema/config.ts";
 
@@ -48,7 +49,7 @@ export function checkBudgets(
   return { faults: [...faults.values()], warnings: [...warnings.values()] };
 }
 
-type BudgetedGroup = Pick<Group, "name" | "channel" | "model">;
+type BudgetedGroup = Pick<Group, "name" | "channel" | "agent" | "model">;
 
 /** Where none is configured, what one would be that is added at run time. */
 function groupsOf(config: Config): BudgetedGroup[] {
@@ -80,7 +81,7 @@ function shortestPrompt(
     modelSees: seesImages(config.models, group.model),
   });
   const system = systemPrompt({
-    agentName: config.assistant.name,
+    agentName: agentNameOf(config, group.agent),
     group: group.name,
     folders: [],
     instructions: [],

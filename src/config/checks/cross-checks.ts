@@ -2,7 +2,6 @@ import type { GroupNetwork, InjectedSecret } from "../../domain/egress.ts";
 import { groupNameFault } from "../../domain/group.ts";
 import { networkOf } from "../groups.ts";
 import { isHeaderValue, notHeaderValue } from "../../lib/text/header-value.ts";
-import { nearest } from "../../lib/text/nearest.ts";
 import { project, shortestForm } from "../../lib/secrets/secret-forms.ts";
 import { type Adapters, chatFault } from "../adapters.ts";
 import type { ConfigFault } from "../faults.ts";
@@ -10,6 +9,8 @@ import { formatPath } from "../faults.ts";
 import type { Config } from "../schema/config.ts";
 import { checkPolicies } from "./policy-checks.ts";
 import { checkHeartbeats } from "./heartbeat-checks.ts";
+import { checkAgents } from "./agent-checks.ts";
+import { missing } from "./missing.ts";
 import { checkPeople } from "./people-checks.ts";
 import { timeZoneFault } from "./time-zone-name.ts";
 
@@ -17,6 +18,7 @@ import { timeZoneFault } from "./time-zone-name.ts";
 export function crossCheck(config: Config, adapters: Adapters): ConfigFault[] {
   return [
     ...checkModels(config),
+    ...checkAgents(config, adapters),
     ...checkGroups(config, adapters),
     ...checkNetworks(config),
     ...checkGateway(config, adapters),
@@ -149,10 +151,4 @@ function checkGateway({ gateway, channels, hooks }: Config, adapters: Adapters):
 /** Does this address stay on the machine? */
 function isLoopback(host: string): boolean {
   return host === "localhost" || host === "::1" || /^127(\.\d{1,3}){3}$/.test(host);
-}
-
-function missing(path: readonly PropertyKey[], noun: string, name: string, known: readonly string[]): ConfigFault {
-  const near = nearest(name, known);
-  const hint = near === undefined ? `there are: ${known.join(", ")}` : `did you mean ${near}?`;
-  return { path: formatPath(path), detail: `there is no ${noun} "${name}"; ${hint}` };
 }

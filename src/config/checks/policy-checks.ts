@@ -58,7 +58,8 @@ function checkFallback({ path, policy }: Written): ConfigFault[] {
   return [{ path: formatPath([...path, "preset"]), detail }];
 }
 
-function unknownTool(path: readonly PropertyKey[], name: string, tools: readonly string[]): ConfigFault[] {
+/** A name that no tool has, and which one was meant. */
+export function unknownTool(path: readonly PropertyKey[], name: string, tools: readonly string[]): ConfigFault[] {
   if (tools.includes(name)) return [];
   const near = usualName(name, tools) ?? nearest(name, tools);
   const hint = near === undefined ? `there are: ${tools.join(", ")}` : `did you mean ${near}?`;

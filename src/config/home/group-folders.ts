@@ -40,6 +40,11 @@ export async function ensureGlobalFolder(global: string, checkout: string): Prom
   await copyOnce(join(checkout, "groups", "global"), global, (copy) => setModes(copy, { folder: 0o755, file: 0o644 }));
 }
 
+/** `<home>/agents`, the operator's profiles, copied from the checkout's `agents` if it is not there yet. No container sees it. */
+export async function ensureProfilesFolder(agents: string, checkout: string): Promise<void> {
+  await copyOnce(join(checkout, "agents"), agents, (copy) => setModes(copy, { folder: 0o700, file: 0o600 }));
+}
+
 /** Made beside its place and renamed, so that nobody sees half a folder, also not after a crash. */
 async function copyOnce(source: string, target: string, finish: (copy: string) => Promise<void>): Promise<void> {
   if ((await lstat(target).catch(() => undefined)) !== undefined) {

@@ -15,6 +15,8 @@ export interface HomePaths {
   readonly groups: string;
   /** Shown read-only to every agent. */
   readonly global: string;
+  /** Profiles of agents. */
+  readonly agents: string;
   readonly audit: string;
   readonly keys: string;
   /** Sockets of the groups that have a way out. */
@@ -44,6 +46,7 @@ export function homePaths(root: string): HomePaths {
     sessions: join(root, "sessions"),
     groups: join(root, "groups"),
     global: join(root, "global"),
+    agents: join(root, "agents"),
     audit: join(root, "audit"),
     keys: join(root, "keys"),
     egress: join(root, "egress"),

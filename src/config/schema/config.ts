@@ -1,10 +1,12 @@
 import * as z from "zod";
 
 import { protectedByDefault } from "../../domain/group.ts";
+import { sessionVisibilities } from "../../domain/session.ts";
 import type { ProviderSettings } from "../../models/define-provider.ts";
 import { type Adapters, channelsOfEveryHome, providersOfEveryHome } from "../adapters.ts";
 import { heartbeatSchemas } from "./heartbeat.ts";
 import { hooksSchema } from "./hooks.ts";
+import { agentName, agents } from "./agents.ts";
 import { events, groupLimits, intake, limits, store } from "./intake.ts";
 import { access, groupAccess, groupMembers, members, people } from "./people.ts";
 import { nameserverSchema, networkSchema, secretSchema } from "./network.ts";
@@ -95,6 +97,7 @@ const group = z.strictObject({
   trigger: z.enum(["mention", "always"]).default("mention"),
   main: z.boolean().default(false),
   mounts: z.array(mount).max(32).default([]),
+  agent: name.optional(),
   model: name.optional(),
   catchUpMinutes: minutes.optional(),
   policy: groupPolicy.optional(),
@@ -246,6 +249,12 @@ const sandbox = z
 
 const sessions = z
   .strictObject({
+    visibility: z
+      .enum(sessionVisibilities)
+      .optional()
+      .describe(
+        "Which sessions agents may list, read and write to: self, tree (those that work for it), group, or all (main groups only). Left out: none, and they have no tools for it.",
+      ),
     idleStopMinutes: positive.default(30).describe("An idle container is ended after this time."),
     freezeSeconds: z
       .number()
@@ -303,14 +312,11 @@ export function configSchema(adapters: Adapters) {
   return z.strictObject({
     assistant: z
       .strictObject({
-        name: z
-          .string()
-          .regex(/^[\p{L}\p{N}][\p{L}\p{N}._-]{0,63}$/u)
-          .default("crab")
-          .describe("People write @ and this name to address the agent."),
+        name: agentName.default("crab").describe("People write @ and this name to address the agent."),
       })
       .prefault({})
       .describe("What agents are called."),
+    agents,
     timezone: z.string().default("UTC").describe("IANA zone in which the agent is told times."),
     models: modelsOf(adapters).prefault({}).describe("Which models answer, and with which keys."),
     budgets,

@@ -12,7 +12,8 @@ const roleRange = z.templateLiteral(
   "a role, or one behind <, <=, > or >=: admin, <admin, >=admin",
 ) as unknown as z.ZodType<RoleRange, RoleRange>;
 
-const rule = z.strictObject({
+/** One rule of a policy. */
+export const rule = z.strictObject({
   tool: z
     .union([toolName, z.array(toolName).min(1).max(64)])
     .optional()

@@ -5,7 +5,7 @@ import { describeChanges } from "../../context/changes.ts";
 import { systemPrompt } from "../../context/system-prompt.ts";
 import type { ConversationPrompt, ToldFacts } from "../../domain/conversation.ts";
 import type { Access, Chat, Group } from "../../domain/group.ts";
-import { type InstructionText, instructionsFile } from "../../domain/protected-file.ts";
+import { agentsSetting, type InstructionText, instructionsFile } from "../../domain/protected-file.ts";
 import type { Session } from "../../domain/session.ts";
 import type { StepBody } from "../../domain/turn.ts";
 import type { TurnTools } from "../../tools/conversation-tools.ts";
@@ -106,8 +106,11 @@ export class ConversationPrompts {
     instructions: readonly InstructionText[];
   }> {
     const { instructionsOf, foldersOf, chatOf } = this.#sources;
-    const { agentName, timeZone, networkFor } = settings;
-    const [instructions, chat] = await Promise.all([instructionsOf(group, session), chatOf(group)]);
+    const { agentName, agentInstructions, timeZone, networkFor } = settings;
+    const [ofGroup, chat] = await Promise.all([instructionsOf(group, session), chatOf(group)]);
+    const ofAgent: readonly InstructionText[] =
+      agentInstructions === undefined ? [] : [{ file: agentsSetting, text: agentInstructions }];
+    const instructions = [...ofAgent, ...ofGroup];
     const told = {
       agentName,
       timeZone: timeZone.zone,

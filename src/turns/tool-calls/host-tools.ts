@@ -140,14 +140,16 @@ export class HostTools {
   }
 
   #ports(call: OpenCall, signal: AbortSignal): ToolPorts {
-    const { store, formatReply, keepFile } = this.#options;
-    const { group, turn } = this.#scope;
+    const { store, formatReply, keepFile, sessionDesk } = this.#options;
+    const scope = this.#scope;
+    const { group, turn } = scope;
     return {
       ...this.#options.portsOf(this.#scope, signal),
       redact: (text) => formatReply(text, this.#scope),
       send: (said) => this.#send(said, signal),
       keepFile: (path) => inWordsForModel(keepFile(group.name, path)),
       keepImage: (content, name) => this.#keepImage(content, name),
+      sessions: sessionDesk(scope, call.key),
       lastMessage: async () => (await store.messages.ofTurn(turn.id)).at(-1),
       changeOutcome: async () => describeChange(await this.#options.changeOutcome(turn.id, call.id)),
     };

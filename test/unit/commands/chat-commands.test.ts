@@ -36,7 +36,7 @@ async function openRig(): Promise<Rig> {
   const run = createChatCommands({
     store,
     services: {
-      assistantName: "crab",
+      agentNameOf: () => "crab",
       roles: createRoles({ people: () => [], membersOf: () => undefined, isOperatorOnly: () => true }),
       sessionOf: (group) => store.sessions.open(mainSessionKey(group), group.name),
       answer: async () => ({ text: "" }),

@@ -23,7 +23,7 @@ async function openRig({ main = false } = {}) {
   const run = createChatCommands({
     store,
     services: {
-      assistantName: "crab",
+      agentNameOf: () => "crab",
       roles: createRoles({
         people: () => people,
         membersOf: () => ({ place: "groups.family.members", default: "member", byKey }),

@@ -57,7 +57,10 @@ async function ask(store: Store, group: Group, limits: Partial<BudgetLimits> = {
   } as const;
   const pending = { command: "usage", argument: undefined, message: { ...message, quote: undefined, turn: undefined } };
   const asker = { role: "member", why: "", person: undefined } as const;
-  const { text } = await usage.run({ group, pending, asker, commands: [] }, services as CommandServices);
+  const { text } = await usage.run(
+    { group, pending, asker, commands: [], agentName: "crab" },
+    services as CommandServices,
+  );
   return String(text);
 }
 

@@ -7,6 +7,7 @@ import { checkByAttacks } from "./attacks.ts";
 import { checkEngine } from "./engine.ts";
 import { checkGroupFolders, checkHost } from "./host.ts";
 import { checkMounts } from "./mounts.ts";
+import { checkAgentProfiles } from "./profiles.ts";
 import { checkDisk, checkHome, checkNode, checkPermissions } from "./machine.ts";
 
 /** Every check, in an order in which the first bad one is usually the cause of those after it. */
@@ -18,6 +19,7 @@ export function createChecks(context: CommandContext, deep: boolean): AsyncGener
     { name: "disk", run: () => checkDisk(context.paths) },
     { name: "config", run: () => checkConfiguration(context) },
     { name: "mounts", run: () => checkMounts(context) },
+    { name: "profiles", run: () => checkAgentProfiles(context) },
     { name: "groups", run: () => checkGroupFolders(context) },
     { name: "database", run: () => checkDatabase(context.paths) },
     { name: "audit", run: () => checkAudit(context.paths) },

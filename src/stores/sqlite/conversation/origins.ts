@@ -27,19 +27,45 @@ export class SqliteOrigins implements OriginStore {
         .select([
           sql<string>`(select json_group_array(json_object('channel', channel, 'id', sender_id))
             from (select distinct channel, sender_id from messages where messages.turn = turns.id))`.as("senders"),
-          sql<string | null>`(select json_object('requester', requester, 'origin', origin)
+          sql<string | null>`(select json_object('requester', requester, 'origin', origin, 'role', role)
             from work where work.turn = turns.id order by seq limit 1)`.as("work"),
         ])
         .where("id", "=", turn)
         .executeTakeFirst(),
     );
     if (!row) throw new AppError("not_found", `There is no turn ${turn}.`);
-    const work = row.work === null ? undefined : (JSON.parse(row.work) as { requester: string | null; origin: Origin });
+    const work =
+      row.work === null ? undefined : (JSON.parse(row.work) as Pick<Row<"work">, "requester" | "origin" | "role">);
     return {
       senders: JSON.parse(row.senders) as TurnProvenance["senders"],
-      work: work && { requester: work.requester ?? undefined, origin: work.origin },
+      work: work && { requester: work.requester ?? undefined, origin: work.origin, role: work.role ?? undefined },
       origins: known(row.origins),
     };
+  }
+
+  async ofSession(session: string): Promise<readonly Origin[]> {
+    const row = await this.#database.read((kysely) =>
+      kysely
+        .selectFrom("turns")
+        .select("origins")
+        .where("session", "=", session)
+        .orderBy("seq", "desc")
+        .limit(1)
+        .executeTakeFirst(),
+    );
+    return row ? known(row.origins) : [];
+  }
+
+  note(turn: string, origins: readonly Origin[]): Promise<void> {
+    return this.#database.write(async (transaction) => {
+      const row = await transaction
+        .selectFrom("turns")
+        .select(["id", "origins"])
+        .where("id", "=", turn)
+        .executeTakeFirst();
+      if (!row) throw new AppError("not_found", `There is no turn ${turn}.`);
+      await addToTurn(transaction, row, origins);
+    });
   }
 
   async ofFolder(group: string): Promise<readonly FolderOrigin[]> {

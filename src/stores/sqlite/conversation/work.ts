@@ -122,6 +122,13 @@ export class SqliteWork implements WorkStore {
     return rows.map(toWork);
   }
 
+  async ofTurn(turn: string): Promise<Work | undefined> {
+    const row = await this.#database.read((kysely) =>
+      kysely.selectFrom("work").selectAll().where("turn", "=", turn).orderBy("seq").limit(1).executeTakeFirst(),
+    );
+    return row && toWork(row);
+  }
+
   /** Nothing happens for a turn that is not `failed`: what was done is never done twice. */
   async requeue(turn: string): Promise<number> {
     const { numUpdatedRows } = await this.#database.write((transaction) =>

@@ -95,7 +95,11 @@ const members: z.ZodType<Sender[]> = z.array(z.strictObject({ id: z.string(), na
 
 const replyTarget: z.ZodType<ReplyTarget> = z.discriminatedUnion("kind", [
   z.strictObject({ kind: z.literal("chat"), channel: z.string(), chat: z.string(), thread: z.string().optional() }),
-  z.strictObject({ kind: z.literal("session"), session: z.string() }),
+  z.strictObject({
+    kind: z.literal("session"),
+    session: z.string(),
+    group: z.strictObject({ name: z.string(), channel: z.string(), chat: z.string() }).optional(),
+  }),
   z.strictObject({ kind: z.literal("nowhere") }),
 ]);
 

@@ -1,0 +1,27 @@
+import type { SessionKind } from "../domain/session.ts";
+
+/** A session as another one may see it. */
+export interface VisibleSession {
+  readonly id: string;
+  readonly group: string;
+  readonly agent: string;
+  readonly kind: SessionKind;
+  /** Id of the session that it works for. */
+  readonly parent: string | undefined;
+  readonly isOwn: boolean;
+}
+
+/** What was said in a session, oldest first; `omitted`: earlier entries that are not among them. */
+export interface SessionHistory {
+  readonly entries: readonly { readonly by: "people" | "agent" | "tools"; readonly text: string }[];
+  readonly omitted: number;
+}
+
+/** The sessions that the turn's own may see, at one call of a tool. Each method throws ToolError for one that it may not. */
+export interface SessionDesk {
+  list(): Promise<readonly VisibleSession[]>;
+  /** From then on the turn has read what that session has read. */
+  history(session: string, limit: number): Promise<SessionHistory>;
+  /** Gives it something to do, once however often this is called. Its answer comes back to the turn's session as work. */
+  send(session: string, text: string): Promise<void>;
+}
