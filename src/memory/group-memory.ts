@@ -1,4 +1,5 @@
 import { AppError, toError } from "../lib/app-error.ts";
+import { sleep } from "../lib/time/sleep.ts";
 import type { Embedder } from "./embedding/embedder.ts";
 import { embedPending } from "./embedding/embed-pending.ts";
 import { VectorCache } from "./embedding/vector-cache.ts";
@@ -19,7 +20,11 @@ export interface GroupMemoryOptions {
   readonly cache?: VectorCache | undefined;
   /** How many memories are searched in memory; older ones are found by their words in the file. */
   readonly hotRows?: number | undefined;
+  /** How long a search waits for the vector of its query; then it is answered by words. */
+  readonly queryMs?: number | undefined;
 }
+
+const usualQueryMs = 5_000;
 
 export interface SearchOptions extends Filter {
   readonly limit: number;
@@ -176,11 +181,16 @@ export class GroupMemory implements AsyncDisposable {
     const { embedder } = this.#options;
     if (embedder === undefined || query.trim() === "") return undefined;
     if ((this.#index().index.vectors?.known ?? 0) === 0) return undefined;
+    const isAnswered = new AbortController();
+    const late = sleep(this.#options.queryMs ?? usualQueryMs, isAnswered.signal);
     try {
-      return (await this.#cache.embed(embedder, [query], this.#ended.signal))[0];
+      const embedding = this.#cache.embed(embedder, [query], this.#ended.signal);
+      return await Promise.race([embedding.then(([vector]) => vector), late.then(() => undefined)]);
     } catch (error) {
       if (error instanceof AppError) return undefined;
       throw error;
+    } finally {
+      isAnswered.abort();
     }
   }
 
