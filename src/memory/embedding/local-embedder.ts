@@ -56,6 +56,11 @@ export class LocalEmbedder implements Embedder {
     return this.#child?.pid;
   }
 
+  /** Resolves when the process has ended that is at work now, or at once. */
+  get ended(): Promise<unknown> {
+    return this.#exited;
+  }
+
   async embed(texts: readonly string[], signal?: AbortSignal): Promise<readonly Float32Array[]> {
     signal?.throwIfAborted();
     const child = (this.#child ??= this.#start());
