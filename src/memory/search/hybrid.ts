@@ -27,6 +27,8 @@ export interface ScoredSlot {
 
 /** What the vector counts at most where the query or the memory is Chinese and the model is not. */
 const mostAcrossLanguages = 0.2;
+/** Between a question and its answer there is often one more turn: what was said two turns away counts as a neighbour for this much. */
+const furtherShare = 0.6;
 /** Memories that were said further apart than this do not belong together. */
 const neighbourMs = 6 * 60 * 60 * 1000;
 
@@ -48,7 +50,9 @@ export function searchIndex(
   for (let rank = 0; rank < order.length; rank += 1) {
     const slot = order[rank] ?? 0;
     if (!isWanted(slot)) continue;
-    const better = Math.max(beside(index, own, slot, order[rank - 1]), beside(index, own, slot, order[rank + 1]));
+    const next = Math.max(beside(index, own, slot, order[rank - 1]), beside(index, own, slot, order[rank + 1]));
+    const further = Math.max(beside(index, own, slot, order[rank - 2]), beside(index, own, slot, order[rank + 2]));
+    const better = Math.max(next, furtherShare * further);
     const score = (own[slot] ?? 0) + neighbour * better;
     if (score > 0) best.offer(slot, score);
   }

@@ -70,7 +70,7 @@ test("memories are added, listed, shown, carried over to another group and forgo
   await using home = await newHome();
   const run = async (...args: string[]) => crabpot(home, "memory", ...args, "--json");
   const { stdout } = await run("add", "Ann drinks tea", "--group", "family");
-  const [{ id = "" } = {}] = lines<{ id: string }>(stdout);
+  const id = lines<{ id: string }>(stdout)[0]?.id ?? "";
   expect(lines((await run("list", "--group", "family")).stdout)).toMatchObject([
     { id, category: "core", text: "Ann drinks tea", origin: "owner" },
   ]);

@@ -3,9 +3,11 @@ import { expect, test } from "vitest";
 
 import { PackedVectors } from "../../../src/memory/index/packed-vectors.ts";
 
+function numbers(count: number): fc.Arbitrary<Float32Array> {
+  return fc.float32Array({ minLength: count, maxLength: count, min: -1, max: 1, noNaN: true });
+}
+
 test("products are those of a plain sum, for any number of rows and dimensions", () => {
-  const numbers = (count: number): fc.Arbitrary<Float32Array> =>
-    fc.float32Array({ minLength: count, maxLength: count, min: -1, max: 1, noNaN: true });
   const rows = fc
     .integer({ min: 1, max: 70 })
     .chain((dimensions) =>
