@@ -9,6 +9,7 @@ import { frozenTurn } from "./cases/frozen-turn.ts";
 import { history } from "./cases/history.ts";
 import { idle } from "./cases/idle.ts";
 import { mailbox } from "./cases/mailbox.ts";
+import { memory } from "./cases/memory.ts";
 import { adopt, start } from "./cases/starts.ts";
 import { hotTurn, toolTurn } from "./cases/turns.ts";
 import type { Bench, BenchContext } from "./harness/bench.ts";
@@ -28,6 +29,7 @@ const benches: Readonly<Record<string, Bench>> = {
   adopt,
   history,
   big,
+  memory,
 };
 
 /** Only when it is asked for by its name: it takes long. */

@@ -50,8 +50,12 @@ const withoutUndici: Plugin = {
 const begun = new Date();
 const { outputFiles } = await build({
   absWorkingDir: checkoutFolder,
-  // The worker is a process of its own, and lies beside the rest as it does in the sources.
-  entryPoints: { cli: "src/cli.ts", worker: "src/channels/whatsapp/process/worker.ts" },
+  // The workers are processes of their own, and lie beside the rest as they do in the sources.
+  entryPoints: {
+    cli: "src/cli.ts",
+    worker: "src/channels/whatsapp/process/worker.ts",
+    "embedding-worker": "src/memory/embedding/embedding-worker.ts",
+  },
   outdir: outputFolder,
   outExtension: { ".js": ".mjs" },
   bundle: true,

@@ -78,6 +78,10 @@ const entries: Readonly<Record<string, Entry>> = {
     summary: "answer for tool calls that wait for people",
     load: async () => (await import("./commands/approvals.ts")).addApprovalsCommand,
   },
+  memory: {
+    summary: "what groups remember",
+    load: async () => (await import("./commands/memory.ts")).addMemoryCommand,
+  },
   outbox: {
     summary: "list outgoing messages, retry failed ones",
     load: async () => (await import("./commands/outbox.ts")).addOutboxCommand,

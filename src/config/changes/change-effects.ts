@@ -18,6 +18,7 @@ export const changeEffects = {
   budgets: "now",
   policy: "now",
   approvals: "now",
+  memory: "now",
   // A channel has connections, and messages under way; a new one may need the gateway.
   channels: "restart",
   groups: "now",

@@ -27,6 +27,7 @@ export function crossCheck(config: Config, adapters: Adapters): ConfigFault[] {
     ...checkPolicies(config, adapters),
     ...checkTimeZone(config),
     ...checkPeople(config, adapters),
+    ...checkMemory(config, adapters),
   ];
 }
 
@@ -119,6 +120,17 @@ function checkSecret(options: {
     if (other) faults.push({ path: at, detail: `${other.name} already sets ${secret.header} for ${host}` });
   }
   return faults;
+}
+
+/** Memories are embedded by a provider that there is and that can. */
+function checkMemory({ memory: { embeddings }, models }: Config, adapters: Adapters): ConfigFault[] {
+  if (typeof embeddings === "string") return [];
+  const path = ["memory", "embeddings", "provider"];
+  const { provider } = embeddings;
+  const settings = Object.hasOwn(models.providers, provider) ? models.providers[provider] : undefined;
+  if (settings === undefined) return [missing(path, "provider", provider, Object.keys(models.providers))];
+  if (adapters.providers.find(({ kind }) => kind === settings.kind)?.embeddings) return [];
+  return [{ path: formatPath(path), detail: `${provider} (kind ${settings.kind}) has no embeddings` }];
 }
 
 function checkTimeZone({ timezone }: Config): ConfigFault[] {

@@ -29,6 +29,8 @@ export interface HomePaths {
   readonly instructions: string;
   /** Contents that steps refer to, by their SHA-256. */
   readonly blobs: string;
+  /** What each group remembers, a file for each. */
+  readonly memory: string;
   readonly logs: string;
   readonly hostLog: string;
   readonly controlSocket: string;
@@ -54,6 +56,7 @@ export function homePaths(root: string): HomePaths {
     outgoing: join(root, "outgoing"),
     instructions: join(root, "instructions"),
     blobs: join(root, "blobs"),
+    memory: join(root, "memory"),
     logs: join(root, "logs"),
     hostLog: join(root, "logs", "host.log"),
     controlSocket: join(root, "control.sock"),

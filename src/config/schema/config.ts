@@ -10,6 +10,7 @@ import { agentName, agents } from "./agents.ts";
 import { events, groupLimits, intake, limits, store } from "./intake.ts";
 import { access, groupAccess, groupMembers, members, people } from "./people.ts";
 import { nameserverSchema, networkSchema, secretSchema } from "./network.ts";
+import { memory } from "./memory.ts";
 import { groupPolicy, policy } from "./policy.ts";
 
 const name = z
@@ -322,6 +323,7 @@ export function configSchema(adapters: Adapters) {
     budgets,
     policy: policy.prefault({}).describe("Which tools agents may use."),
     approvals,
+    memory,
     channels: channelsOf(adapters)
       .default(channelsOfEveryHome(adapters))
       .describe("Where people and programs talk to agents."),

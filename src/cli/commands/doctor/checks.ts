@@ -6,6 +6,7 @@ import { checkAudit, checkDatabase } from "./data.ts";
 import { checkByAttacks } from "./attacks.ts";
 import { checkEngine } from "./engine.ts";
 import { checkGroupFolders, checkHost } from "./host.ts";
+import { checkMemory } from "./memory.ts";
 import { checkMounts } from "./mounts.ts";
 import { checkAgentProfiles } from "./profiles.ts";
 import { checkDisk, checkHome, checkNode, checkPermissions } from "./machine.ts";
@@ -25,6 +26,7 @@ export function createChecks(context: CommandContext, deep: boolean): AsyncGener
     { name: "audit", run: () => checkAudit(context.paths) },
     { name: "engine", run: () => checkEngine(context) },
     { name: "provider", run: () => checkProviders(context) },
+    { name: "memory", run: () => checkMemory(context) },
     { name: "host", run: () => checkHost(context) },
     ...(deep ? [{ name: "redteam", run: () => checkByAttacks(context) }] : []),
   ];

@@ -1,0 +1,338 @@
+import { existsSync, mkdirSync, closeSync, fchmodSync, openSync } from "node:fs";
+import { dirname } from "node:path";
+
+import SQLite from "better-sqlite3";
+
+import { AppError, toError } from "../../lib/app-error.ts";
+import type { Memory, NewMemory } from "../item.ts";
+import { migrate } from "./migrations.ts";
+import { type ItemRow, itemColumns, toBlob, toColumns, toMemory } from "./rows.ts";
+
+/** How long a write waits for another process that writes to the same group. */
+const busyTimeoutMs = 5_000;
+
+/** A memory that has no vector of the model yet. */
+export interface Unembedded extends NewMemory {
+  readonly seq: number;
+}
+
+/** A row as the index takes it in. */
+export interface StoredIndexRow {
+  readonly seq: number;
+  readonly time: number;
+  readonly sender: string;
+  readonly terms: string;
+  readonly han: number;
+  readonly superseded_by: string | null;
+  readonly model: string | null;
+  readonly vector: Buffer | null;
+}
+
+/** What `list` shows. */
+export interface ListQuery {
+  readonly category?: string | undefined;
+  readonly limit: number;
+}
+
+const indexColumns = "seq, time, sender, terms, han, superseded_by, model, vector";
+
+/**
+ * The file of one group's memory. Several processes may have it open. Each change is one transaction, synced to the disk, and what is
+ * removed is overwritten: no page, index or log of the file holds it any more.
+ */
+export class MemoryFile implements Disposable {
+  readonly #connection: SQLite.Database;
+  readonly #path: string;
+  readonly #statements = new Map<string, SQLite.Statement>();
+
+  private constructor(connection: SQLite.Database, path: string) {
+    this.#connection = connection;
+    this.#path = path;
+  }
+
+  /** Made with its folder where it is not there yet, readable by its owner only. Throws AppError `store_failed`. */
+  static open(path: string): MemoryFile {
+    try {
+      mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+      // SQLite gives its log the mode of the main file, so the mode is right before it opens it.
+      const handle = openSync(path, "a", 0o600);
+      fchmodSync(handle, 0o600);
+      closeSync(handle);
+      const connection = new SQLite(path, { timeout: busyTimeoutMs, fileMustExist: true });
+      try {
+        connection.pragma("journal_mode = WAL");
+        connection.pragma("synchronous = FULL");
+        connection.pragma("secure_delete = ON");
+        migrate(connection, path);
+        const file = new MemoryFile(connection, path);
+        file.#finishErasing();
+        return file;
+      } catch (error) {
+        connection.close();
+        throw error;
+      }
+    } catch (error) {
+      throw memoryFailure(path, error);
+    }
+  }
+
+  static exists(path: string): boolean {
+    return existsSync(path);
+  }
+
+  /** Changes when another process has changed something. */
+  version(): number {
+    return this.#connection.pragma("data_version", { simple: true }) as number;
+  }
+
+  /** Goes up with each removal and replacement: what was read before may be gone. */
+  erasures(): number {
+    return this.#prepare("select value from facts where name = 'erasures'").pluck().get() as number;
+  }
+
+  /** Adds memories, or replaces those whose ids are known. All of them or none. Gives how many were replaced. */
+  put(memories: readonly NewMemory[]): number {
+    return this.#write(() => {
+      let replaced = 0;
+      for (const memory of memories) if (this.#putOne(memory)) replaced += 1;
+      if (replaced > 0) this.#countErasure();
+      return replaced;
+    });
+  }
+
+  /** Gives how many were there. Their words are in none of the files any more, unless somebody is reading them at this moment. */
+  remove(ids: readonly string[]): number {
+    const removed = this.#write(() => {
+      const count = ids.filter((id) => this.#removeOne(id)).length;
+      if (count > 0) this.#countErasure();
+      return count;
+    });
+    if (removed > 0) this.#finishErasing();
+    return removed;
+  }
+
+  /** Everything. Gives how much that was. */
+  clear(): number {
+    const count = this.#write(() => {
+      const { changes } = this.#prepare("delete from items").run();
+      this.#connection.exec("insert into keywords (keywords) values ('delete-all')");
+      this.#countErasure();
+      return changes;
+    });
+    this.#finishErasing();
+    return count;
+  }
+
+  /** `id` is kept and no longer found: `by` took its place. False where there is no `id`. */
+  supersede(id: string, by: string): boolean {
+    return this.#write(() => {
+      const { changes } = this.#prepare("update items set superseded_by = ? where id = ?").run(by, id);
+      this.#countErasure();
+      return changes > 0;
+    });
+  }
+
+  get(id: string): Memory | undefined {
+    const row = this.#prepare(`select ${itemColumns} from items where id = ?`).get(id) as ItemRow | undefined;
+    return row && toMemory(row);
+  }
+
+  bySeq(seq: number): Memory | undefined {
+    const row = this.#prepare(`select ${itemColumns} from items where seq = ?`).get(seq) as ItemRow | undefined;
+    return row && toMemory(row);
+  }
+
+  /** What was said just before and just after, in their order. */
+  besides(id: string): Memory[] {
+    const at = this.#prepare("select time, seq from items where id = ?").get(id);
+    if (at === undefined) return [];
+    const where = "superseded_by is null and (time, seq)";
+    const before = this.#prepare(
+      `select ${itemColumns} from items where ${where} < (@time, @seq) order by time desc, seq desc limit 1`,
+    ).get(at) as ItemRow | undefined;
+    const after = this.#prepare(
+      `select ${itemColumns} from items where ${where} > (@time, @seq) order by time, seq limit 1`,
+    ).get(at) as ItemRow | undefined;
+    return [before, after].flatMap((row) => (row === undefined ? [] : [toMemory(row)]));
+  }
+
+  /** Newest first. */
+  list({ category, limit }: ListQuery): Memory[] {
+    const where = category === undefined ? "" : "where category = @category";
+    const order = "order by time desc, seq desc limit @limit";
+    const rows = this.#prepare(`select ${itemColumns} from items ${where} ${order}`).all({ category, limit });
+    return (rows as ItemRow[]).map(toMemory);
+  }
+
+  /** All of them in the order in which they were added, a piece at a time. */
+  *all(): Generator<Memory> {
+    for (let after = 0; ;) {
+      const rows = this.#prepare(`select ${itemColumns} from items where seq > ? order by seq limit 500`).all(after);
+      for (const row of rows as ItemRow[]) yield toMemory(row);
+      const last = (rows as ItemRow[]).at(-1);
+      if (last === undefined) return;
+      after = last.seq;
+    }
+  }
+
+  counts(model: string | undefined): {
+    readonly items: number;
+    readonly superseded: number;
+    readonly embedded: number;
+  } {
+    return this.#prepare(
+      `select count(*) as items, count(superseded_by) as superseded,
+         coalesce(sum(model is @model and vector is not null), 0) as embedded from items`,
+    ).get({ model: model ?? null }) as ReturnType<MemoryFile["counts"]>;
+  }
+
+  categories(): { readonly category: string; readonly items: number }[] {
+    const rows = this.#prepare(
+      "select category, count(*) as items from items group by category order by category",
+    ).all();
+    return rows as { category: string; items: number }[];
+  }
+
+  /** The number from which on the newest `count` rows lie. */
+  firstOfNewest(count: number): number {
+    const row = this.#prepare("select seq from items order by seq desc limit 1 offset ?")
+      .pluck()
+      .get(count - 1);
+    return (row as number | undefined) ?? 0;
+  }
+
+  indexRows(from: number, limit: number): StoredIndexRow[] {
+    const rows = this.#prepare(`select ${indexColumns} from items where seq >= ? order by seq limit ?`).all(
+      from,
+      limit,
+    );
+    return rows as StoredIndexRow[];
+  }
+
+  /** Rows before `seq` that hold one of the terms, best first. */
+  matchBefore(seq: number, terms: readonly string[], limit: number): StoredIndexRow[] {
+    if (terms.length === 0) return [];
+    const query = terms.map((term) => `"${term}"`).join(" OR ");
+    return this.#prepare(
+      `select ${indexColumns} from items where seq in
+         (select rowid from keywords where keywords match ? and rowid < ? order by rank limit ?)`,
+    ).all(query, seq, limit) as StoredIndexRow[];
+  }
+
+  /** Rows after `seq` that have no vector of this model, oldest first. */
+  unembedded(model: string, seq: number, limit: number): Unembedded[] {
+    const rows = this.#prepare(
+      `select ${itemColumns} from items where seq > ? and model is not ? order by seq limit ?`,
+    ).all(seq, model, limit);
+    return (rows as ItemRow[]).map((row) => ({ ...toMemory(row), seq: row.seq }));
+  }
+
+  /** A row that was replaced or removed meanwhile stays as it is. A vector that could not be made is undefined, and not asked for again. */
+  setVectors(model: string, vectors: readonly (readonly [Unembedded, Float32Array | undefined])[]): void {
+    this.#write(() => {
+      const statement = this.#prepare(
+        "update items set model = ?, vector = ? where seq = ? and text = ? and sender = ? and photo is ?",
+      );
+      for (const [{ seq, text, sender, photo }, vector] of vectors)
+        statement.run(model, vector === undefined ? null : toBlob(vector), seq, text, sender, photo ?? null);
+    });
+  }
+
+  /** All vectors are made anew, and the index of words is written anew. */
+  dropIndexes(): void {
+    this.#write(() => {
+      this.#prepare("update items set model = null, vector = null").run();
+      this.#connection.exec("insert into keywords (keywords) values ('rebuild')");
+      this.#countErasure();
+    });
+  }
+
+  [Symbol.dispose](): void {
+    if (!this.#connection.open) return;
+    try {
+      this.#finishErasing();
+    } finally {
+      this.#connection.close();
+    }
+  }
+
+  #putOne(memory: NewMemory): boolean {
+    const columns = toColumns(memory);
+    const known = this.#prepare("select seq, terms from items where id = ?").get(memory.id) as TermsRow | undefined;
+    if (known === undefined) {
+      const { lastInsertRowid } = this.#prepare(
+        `insert into items (id, category, text, time, sender, origin, sources, photo, terms, han)
+         values (@id, @category, @text, @time, @sender, @origin, @sources, @photo, @terms, @han)`,
+      ).run(columns);
+      this.#prepare("insert into keywords (rowid, terms) values (?, ?)").run(lastInsertRowid, columns["terms"]);
+      return false;
+    }
+    this.#forgetTerms(known);
+    this.#prepare(
+      `update items set category = @category, text = @text, time = @time, sender = @sender, origin = @origin, sources = @sources,
+         photo = @photo, terms = @terms, han = @han, superseded_by = null, model = null, vector = null where id = @id`,
+    ).run(columns);
+    this.#prepare("insert into keywords (rowid, terms) values (?, ?)").run(known.seq, columns["terms"]);
+    return true;
+  }
+
+  #removeOne(id: string): boolean {
+    const known = this.#prepare("select seq, terms from items where id = ?").get(id) as TermsRow | undefined;
+    if (known === undefined) return false;
+    this.#forgetTerms(known);
+    this.#prepare("delete from items where seq = ?").run(known.seq);
+    // What it had taken the place of stays out of sight: it was wrong before.
+    return true;
+  }
+
+  #forgetTerms({ seq, terms }: TermsRow): void {
+    this.#prepare("insert into keywords (keywords, rowid, terms) values ('delete', ?, ?)").run(seq, terms);
+  }
+
+  /** Also that the log of the file still holds what was overwritten, until `#finishErasing` has emptied it. */
+  #countErasure(): void {
+    this.#prepare("update facts set value = value + 1 where name = 'erasures'").run();
+    this.#prepare("update facts set value = 1 where name = 'unerased'").run();
+  }
+
+  /** Empties the log of the file. While another process reads what is in it, this is left to the next one that opens the file. */
+  #finishErasing(): void {
+    if (this.#prepare("select value from facts where name = 'unerased'").pluck().get() === 0) return;
+    const emptied = (): boolean =>
+      (this.#connection.pragma("wal_checkpoint(TRUNCATE)") as { busy: number }[])[0]?.busy === 0;
+    if (!emptied()) return;
+    this.#write(() => this.#prepare("update facts set value = 0 where name = 'unerased'").run());
+  }
+
+  #write<T>(change: () => T): T {
+    try {
+      return this.#connection.transaction(change).immediate();
+    } catch (error) {
+      throw memoryFailure(this.#path, error);
+    }
+  }
+
+  #prepare(text: string): SQLite.Statement {
+    let statement = this.#statements.get(text);
+    if (statement === undefined) {
+      statement = this.#connection.prepare(text);
+      this.#statements.set(text, statement);
+    }
+    // `pluck` sticks to a statement.
+    return statement.reader ? statement.pluck(false) : statement;
+  }
+}
+
+interface TermsRow {
+  readonly seq: number;
+  readonly terms: string;
+}
+
+function memoryFailure(path: string, error: unknown): unknown {
+  if (error instanceof AppError) return error;
+  return new AppError("store_failed", `The memory ${path} failed: ${toError(error).message}.`, {
+    cause: error,
+    fix: "check the disk, and the owner and mode of the file; a file that is damaged can be restored from a backup",
+    passing: error instanceof SQLite.SqliteError && /^SQLITE_(?:BUSY|FULL|LOCKED)/.test(error.code),
+  });
+}

@@ -1,0 +1,204 @@
+import { AppError, toError } from "../lib/app-error.ts";
+import { sleep } from "../lib/time/sleep.ts";
+import type { Embedder } from "./embedding/embedder.ts";
+import { embedPending } from "./embedding/embed-pending.ts";
+import { VectorCache } from "./embedding/vector-cache.ts";
+import { type ListQuery, MemoryFile } from "./file/memory-file.ts";
+import { LoadedIndex } from "./index/load-index.ts";
+import type { Filter, Found, Memory, NewMemory } from "./item.ts";
+import { checkMemory } from "./check-memory.ts";
+import { searchIndex, type Query, type Weights } from "./search/hybrid.ts";
+import { searchOlder } from "./search/older.ts";
+import { type Recalled, recallFrom, withinBudget } from "./search/recall.ts";
+import { isMostlyHan, queryTermsOf } from "./text/terms.ts";
+
+export interface GroupMemoryOptions {
+  readonly path: string;
+  readonly weights: Weights;
+  /** Without one, memories are found by their words. The caller disposes it. */
+  readonly embedder?: Embedder | undefined;
+  readonly cache?: VectorCache | undefined;
+  /** How many memories are searched in memory; older ones are found by their words in the file. */
+  readonly hotRows?: number | undefined;
+  /** How long a search waits for the vector of its query; then it is answered by words. */
+  readonly queryMs?: number | undefined;
+}
+
+const usualQueryMs = 5_000;
+
+export interface SearchOptions extends Filter {
+  readonly limit: number;
+  /** What the texts that are found may cost a model together. */
+  readonly tokens?: number | undefined;
+}
+
+export interface MemoryStats {
+  readonly items: number;
+  readonly superseded: number;
+  /** How many can be found by their meaning. */
+  readonly embedded: number;
+  readonly model: string | null;
+  readonly categories: Readonly<Record<string, number>>;
+}
+
+/** What one group remembers. Nothing here reaches the memory of another one: there is one file, and it is this group's. */
+export class GroupMemory implements AsyncDisposable {
+  readonly #file: MemoryFile;
+  readonly #options: GroupMemoryOptions;
+  readonly #cache: VectorCache;
+  readonly #ended = new AbortController();
+  #loaded: LoadedIndex | undefined;
+  #embedding: Promise<Error | undefined> | undefined;
+  #isEmbeddingAgain = false;
+
+  /** Opens the group's file, which is made if it is not there yet. Throws AppError `store_failed`. */
+  constructor(options: GroupMemoryOptions) {
+    this.#options = options;
+    this.#file = MemoryFile.open(options.path);
+    this.#cache = options.cache ?? new VectorCache();
+  }
+
+  /** They can be found by their words when this returns, and by their meaning a moment later. Throws AppError `bad_input`. */
+  add(memories: readonly NewMemory[]): void {
+    for (const memory of memories) checkMemory(memory);
+    this.#file.put(memories);
+    this.embedSoon();
+  }
+
+  /** Really: gives how many there were. */
+  forget(ids: readonly string[]): number {
+    const count = this.#file.remove(ids);
+    if (count > 0) this.#loaded = undefined;
+    return count;
+  }
+
+  reset(): number {
+    this.#loaded = undefined;
+    return this.#file.clear();
+  }
+
+  supersede(id: string, by: string): boolean {
+    this.#loaded = undefined;
+    return this.#file.supersede(id, by);
+  }
+
+  get(id: string): Memory | undefined {
+    return this.#file.get(id);
+  }
+
+  list(query: ListQuery): Memory[] {
+    return this.#file.list(query);
+  }
+
+  all(): Generator<Memory> {
+    return this.#file.all();
+  }
+
+  /** Single memories, best first. */
+  async search(query: string, options: SearchOptions): Promise<Found[]> {
+    const vector = await this.#embedQuery(query);
+    const loaded = this.#index();
+    const asked: Query = {
+      terms: queryTermsOf(query),
+      isHan: isMostlyHan(query),
+      vector,
+      isEnglishModel: this.#options.embedder?.isEnglish ?? false,
+    };
+    const how = { filter: options, weights: this.#options.weights, limit: options.limit };
+    const hot = searchIndex(loaded.index, asked, how).map(({ slot, score }) => ({
+      seq: loaded.index.seqs[slot] ?? 0,
+      score,
+    }));
+    const older = loaded.first <= 1 ? [] : searchOlder(this.#file, loaded, { ...how, query: asked });
+    const best = [...hot, ...older].toSorted((one, other) => other.score - one.score).slice(0, options.limit);
+    const found = best.flatMap(({ seq, score }) => {
+      const memory = this.#file.bySeq(seq);
+      return memory === undefined ? [] : [{ memory, score }];
+    });
+    return options.tokens === undefined ? found : withinBudget(found, options.tokens);
+  }
+
+  /** The same for a model: with what was said just before and after each, in the order of time. */
+  async recall(query: string, options: SearchOptions & { readonly tokens: number }): Promise<Recalled[]> {
+    const { tokens, ...rest } = options;
+    const found = await this.search(query, rest);
+    return recallFrom(found, (id) => this.#file.besides(id), tokens);
+  }
+
+  /** All that can have a vector has one when this resolves. Rejects where the model does not work. */
+  async flush(): Promise<void> {
+    this.embedSoon();
+    const error = await this.#embedding;
+    if (error !== undefined) throw error;
+  }
+
+  /** Makes all vectors, and the index of words, anew. */
+  async reindex(): Promise<void> {
+    this.#file.dropIndexes();
+    this.#loaded = undefined;
+    await this.flush();
+  }
+
+  stats(): MemoryStats {
+    const { embedder } = this.#options;
+    return {
+      ...this.#file.counts(embedder?.model),
+      model: embedder?.model ?? null,
+      categories: Object.fromEntries(this.#file.categories().map(({ category, items }) => [category, items])),
+    };
+  }
+
+  /** Begins to embed what waits for it, such as what an earlier process has left. A failure is told by the next `flush`. */
+  embedSoon(): void {
+    if (this.#options.embedder === undefined || this.#ended.signal.aborted) return;
+    this.#isEmbeddingAgain = true;
+    this.#embedding ??= this.#embedAll(this.#options.embedder).finally(() => (this.#embedding = undefined));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#ended.abort();
+    await this.#embedding;
+    this.#file[Symbol.dispose]();
+  }
+
+  async #embedAll(embedder: Embedder): Promise<Error | undefined> {
+    const { signal } = this.#ended;
+    try {
+      // What is added meanwhile may lie behind what has been looked at.
+      while (this.#isEmbeddingAgain && !signal.aborted) {
+        this.#isEmbeddingAgain = false;
+        const onVector = (seq: number, vector: Float32Array): void => this.#loaded?.index.setVector(seq, vector);
+        await embedPending({ file: this.#file, embedder, cache: this.#cache, onVector, signal });
+      }
+      return undefined;
+    } catch (thrown) {
+      return toError(thrown);
+    }
+  }
+
+  /** A model that does not work at the moment leaves the words. */
+  async #embedQuery(query: string): Promise<Float32Array | undefined> {
+    const { embedder } = this.#options;
+    if (embedder === undefined || query.trim() === "") return undefined;
+    if ((this.#index().index.vectors?.known ?? 0) === 0) return undefined;
+    const isAnswered = new AbortController();
+    const late = sleep(this.#options.queryMs ?? usualQueryMs, isAnswered.signal);
+    try {
+      const embedding = this.#cache.embed(embedder, [query], this.#ended.signal);
+      return await Promise.race([embedding.then(([vector]) => vector), late.then(() => undefined)]);
+    } catch (error) {
+      if (error instanceof AppError) return undefined;
+      throw error;
+    } finally {
+      isAnswered.abort();
+    }
+  }
+
+  #index(): LoadedIndex {
+    if (this.#loaded?.refresh() !== true) {
+      const { embedder, hotRows } = this.#options;
+      this.#loaded = new LoadedIndex(this.#file, embedder, hotRows);
+    }
+    return this.#loaded;
+  }
+}

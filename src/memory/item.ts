@@ -1,0 +1,46 @@
+import type { Origin } from "../domain/origin.ts";
+
+/** What was said, notes of a day, lasting facts, or a name of one's own such as `recipes`. */
+export type Category = string;
+
+export const categoryPattern = /^[a-z][a-z0-9_-]{0,31}$/;
+
+/** What a memory is made from. */
+export interface NewMemory {
+  /** Known already: the memory is replaced. */
+  readonly id: string;
+  readonly category: Category;
+  readonly text: string;
+  /** When it was said, milliseconds since 1970. */
+  readonly time: number;
+  /** Who said it, as people call them. */
+  readonly sender: string;
+  /** Where its words come from. */
+  readonly origin: Origin;
+  /** Ids of the messages that it was taken from. */
+  readonly sources: readonly string[];
+  /** What a picture that came with it shows. */
+  readonly photo?: string | undefined;
+}
+
+/** One thing that a group remembers. */
+export interface Memory extends NewMemory {
+  /** The memory that took its place: this one is kept and no longer found. */
+  readonly supersededBy?: string | undefined;
+}
+
+/** A memory that a search has found. */
+export interface Found {
+  readonly memory: Memory;
+  readonly score: number;
+}
+
+/** Which memories count in a search. */
+export interface Filter {
+  /** Said at this time or later, milliseconds since 1970. */
+  readonly since?: number | undefined;
+  /** Said before this time. */
+  readonly until?: number | undefined;
+  /** Said by somebody of this name, in any case of letters. */
+  readonly who?: string | undefined;
+}

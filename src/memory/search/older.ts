@@ -1,0 +1,37 @@
+import type { MemoryFile } from "../file/memory-file.ts";
+import { saturate, weighTerm } from "../index/bm25.ts";
+import type { LoadedIndex } from "../index/load-index.ts";
+import type { Filter } from "../item.ts";
+import { isInFilter, type Query, type Weights } from "./hybrid.ts";
+
+/** How many are looked at, and by how many words: those that the group says least. */
+const mostMatches = 100;
+const mostWords = 8;
+
+/**
+ * Memories that are too old for the index in memory: found by their words in the file, then judged like all others, but for their
+ * neighbours. The best of the index is not known here; their words count against what would be a perfect match.
+ */
+export function searchOlder(
+  file: MemoryFile,
+  loaded: LoadedIndex,
+  options: { readonly query: Query; readonly filter: Filter; readonly weights: Weights },
+): { readonly seq: number; readonly score: number }[] {
+  const { query, filter, weights } = options;
+  const { postings } = loaded.index;
+  const { count, meanLength } = postings.statistics();
+  const rare = query.terms.toSorted((one, other) => postings.frequency(one) - postings.frequency(other));
+  const weightOf = new Map(query.terms.map((term) => [term, weighTerm(postings.frequency(term), count)]));
+  const perfect = [...weightOf.values()].reduce((sum, weight) => sum + weight * saturate(1, 1), 0);
+  return file.matchBefore(loaded.first, rare.slice(0, mostWords), mostMatches).flatMap((stored) => {
+    const row = loaded.toIndexRow(stored);
+    if (row.isSuperseded || !isInFilter({ time: row.time, sender: row.sender.toLowerCase() }, filter)) return [];
+    const length = [...row.terms.values()].reduce((sum, often) => sum + often, 0);
+    const words = query.terms.reduce((sum, term) => {
+      const often = row.terms.get(term) ?? 0;
+      return sum + (weightOf.get(term) ?? 0) * saturate(often, length / meanLength);
+    }, 0);
+    const text = perfect === 0 ? 0 : Math.min(words / perfect, 1);
+    return [{ seq: row.seq, score: (weights.vector + weights.text) * text }];
+  });
+}
