@@ -36,6 +36,7 @@ export type AuditType =
   | "tool-call"
   | "tool-denied"
   | "origins-cleared"
+  | "schedule"
   | "tool-result"
   | "approval-asked"
   | "approval-decided"

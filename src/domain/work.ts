@@ -1,4 +1,5 @@
 import type { Origin } from "./origin.ts";
+import type { Role } from "./role.ts";
 
 /**
  * Why a turn begins: somebody spoke (`message`), a time has come (`schedule`, `heartbeat`), another program called
@@ -40,6 +41,8 @@ export interface NewWork {
   readonly origins?: readonly Origin[] | undefined;
   /** Who asked for it, as `channel:id` of a member, where somebody did. */
   readonly requester?: string | undefined;
+  /** The highest role that its turn has; absent: that of whoever asked. */
+  readonly role?: Role | undefined;
   /** What the agent is told; hostile unless the origin is the owner. */
   readonly text: string;
 }

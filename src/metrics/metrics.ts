@@ -19,6 +19,8 @@ export interface Metrics {
   modelUsage(model: string, usage: ModelUsage): void;
   /** What came of an attempt to deliver a message. */
   delivery(channel: string, outcome: string): void;
+  /** A due time of a task was claimed, passed by, or its run ended in this way. */
+  taskRun(outcome: string): void;
   /** A decision about a way out, or the end of one with the bytes that it carried. */
   egress(verdict: string, bytes: { readonly up: number; readonly down: number }): void;
 }
@@ -85,6 +87,7 @@ export function createMetrics(registry: Registry): Metrics {
     registers,
   });
   return {
+    taskRun: countTaskRuns(registers),
     delivery: (channel, outcome) => deliveries.inc({ channel, outcome }),
     messageIn: (channel, receipt) => {
       messages.inc({ channel, outcome: outcomeOf(receipt) });
@@ -111,6 +114,16 @@ function timePhases(registers: Registry[]): Metrics["turnPhase"] {
     registers,
   });
   return (phase, ms) => phases.observe({ phase }, ms / 1000);
+}
+
+function countTaskRuns(registers: Registry[]): Metrics["taskRun"] {
+  const runs = new Counter({
+    name: "crabpot_task_runs_total",
+    help: "Runs of tasks, by outcome: claimed, missed, retried, or how they ended",
+    labelNames: ["outcome"],
+    registers,
+  });
+  return (outcome) => runs.inc({ outcome });
 }
 
 function countEgress(registers: Registry[]): Metrics["egress"] {

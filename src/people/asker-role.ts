@@ -8,16 +8,17 @@ import type { RoleOf } from "./roles.ts";
 /** What a turn was begun for: the messages that it answers, or work that has another cause. */
 export interface Asked {
   readonly messages: readonly Pick<StoredMessage, "channel" | "sender">[];
-  readonly work?: Pick<Work, "requester" | "origin"> | undefined;
+  readonly work?: Pick<Work, "requester" | "origin" | "role"> | undefined;
 }
 
 /**
  * Whose rights a turn has: the least role among those who asked in it, so that nobody gets more by speaking along with
- * others. Of work that no message caused, the role of whoever made it. Where nobody is known, `member`.
+ * others. Of work that no message caused, the role of whoever made it, now and when it was made. Where nobody is known, `member`.
  */
 export function askerRole(roleOf: RoleOf, group: Pick<Group, "name" | "main">, { messages, work }: Asked): Role {
   const asking = messages.map(({ channel, sender }) => roleOf(group, { channel, id: sender.id }));
   if (work) asking.push(makerRole(roleOf, group, work));
+  if (work?.role !== undefined) asking.push(work.role);
   return asking.length === 0 ? "member" : asking.reduce((one, other) => (isAtLeast(one, other) ? other : one));
 }
 

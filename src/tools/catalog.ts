@@ -4,10 +4,24 @@ import type { HostTool } from "./define-tool.ts";
 import { react } from "./react.ts";
 import { sendFile } from "./send-file.ts";
 import { sendMessage } from "./send-message.ts";
+import { cancelTask } from "./tasks/cancel-task.ts";
+import { listTasks } from "./tasks/list-tasks.ts";
+import { runTask } from "./tasks/run-task.ts";
+import { scheduleTask } from "./tasks/schedule-task.ts";
+import { updateTask } from "./tasks/update-task.ts";
 
 export type Tool = HostTool | ContainerTool;
 
-const hostTools: readonly HostTool[] = [react, sendFile, sendMessage];
+const hostTools: readonly HostTool[] = [
+  cancelTask,
+  listTasks,
+  react,
+  runTask,
+  scheduleTask,
+  sendFile,
+  sendMessage,
+  updateTask,
+];
 
 /** Every tool that comes with crabpot. */
 export const builtInTools: readonly Tool[] = [...hostTools, ...containerTools];

@@ -8,6 +8,7 @@ import type { Readiness } from "../http/health.ts";
 import type { HttpRefusal } from "../http/refusals.ts";
 import { createGatewayServer } from "../http/server.ts";
 import { addApprovalRoutes, type ApprovalRouteOptions } from "../operations/approval-routes.ts";
+import { addTaskRoutes, type TaskHttpOptions } from "../operations/task-http.ts";
 import { toError } from "../lib/app-error.ts";
 import { type ChannelResources, openChannels, type RunningChannels } from "./channels.ts";
 import type { ChatBook } from "../intake/chats/chat-book.ts";
@@ -32,6 +33,7 @@ export async function buildEntrances(
     readonly registry: Registry;
     readonly ready: () => Promise<Readiness>;
     readonly desk: ApprovalRouteOptions["desk"];
+    readonly taskDesk: TaskHttpOptions["taskDesk"];
   },
 ): Promise<Entrances> {
   const { config, clock, logger } = context;
@@ -53,6 +55,7 @@ export async function buildEntrances(
           }),
         );
   if (server) addApprovalRoutes(server.routes, { ...context, desk: options.desk });
+  if (server) addTaskRoutes(server.routes, { ...context, groups: options.groups, taskDesk: options.taskDesk });
   const recordState = createStateRecorder(context, stack);
   const running = await openChannels(context, stack, { ...options, routes: server?.routes });
   const address = await server?.listen();

@@ -56,6 +56,7 @@ import type { WorkQueue } from "./queue.ts";
 import { openSettings, type Settings } from "./settings.ts";
 import { createProgress, createSigns } from "./signs.ts";
 import { openProviderSet } from "./turn-settings.ts";
+import type { Tasks } from "./tasks.ts";
 import { createTurns } from "./turns.ts";
 
 export interface HostOptions extends FoundationOptions {
@@ -93,7 +94,7 @@ const outboxDrainMs = 5_000;
  */
 export async function startHost(options: HostOptions, signal?: AbortSignal): Promise<Host> {
   await using stack = new AsyncDisposableStack();
-  const served: Served = { groups: undefined, desk: undefined, settings: undefined };
+  const served: Served = { groups: undefined, desk: undefined, settings: undefined, tasks: undefined };
   const base = await openBase(options, stack, served);
   const { context, guard, entrances, registry, engine } = base;
   signal?.throwIfAborted();
@@ -114,7 +115,8 @@ export async function startHost(options: HostOptions, signal?: AbortSignal): Pro
   const approvals = createApprovals(context, stack, { wake: (queued) => work.queue.wake(queued), deliver });
   served.desk = approvals.desk;
   const workAdded = (): void => work.dueWork.changed();
-  const capabilities = createCapabilities(patient, stack, { pool: containers.pool, workAdded });
+  const capabilities = createCapabilities(patient, stack, { ...containers, groups, tell, deliver, workAdded });
+  served.tasks = capabilities.tasks;
   const working = { ...containers, approvals, capabilities, pace, progress, deliver, guard, tell, groups };
   const runner = await openRunner(context, stack, { ...working, patient });
   const chats = stack.use(new ChatBook(context, groups));
@@ -129,7 +131,7 @@ export async function startHost(options: HostOptions, signal?: AbortSignal): Pro
   signal?.throwIfAborted();
   const shared = { groups, ...work, outbox, interventions, entrances };
   const accept = await createIntake(context, stack, { ...shared, admissions, guard, pace, progress });
-  const changing = { ...shared, ...opened, containers, chats, tell };
+  const changing = { ...shared, ...opened, ...capabilities, containers, chats, tell };
   const { reloader, settings } = openSettings(context, stack, options, changing);
   served.settings = settings;
   const stopAsked = Promise.withResolvers<void>();
@@ -140,6 +142,7 @@ export async function startHost(options: HostOptions, signal?: AbortSignal): Pro
   openIntake(guard, stack);
   await startChannels(entrances, { accept, outbox, chats, alert: createAlert(tell) });
   await resume(context, groups, { ...work, ...approvals });
+  capabilities.start();
   outbox.wake();
   return running(stack.move(), { guard, entrances, work, outbox, retrying, reloader, stopAsked: stopAsked.promise });
 }
@@ -179,6 +182,7 @@ interface Served {
   groups: GroupRegistry | undefined;
   desk: ApprovalDesk | undefined;
   settings: Settings | undefined;
+  tasks: Tasks | undefined;
 }
 
 /** State, proof, and the way in, as far as it can be had before anything else. */
@@ -195,7 +199,9 @@ async function openBase(options: HostOptions, stack: AsyncDisposableStack, serve
   const engine = openEngineLater(context, stack);
   const ready = (): Promise<Readiness> => readiness(engine, guard);
   const desk = (): ApprovalDesk | undefined => served.desk;
-  const entrances = await buildEntrances(context, stack, { console: options.console, groups, registry, ready, desk });
+  const taskDesk = (): Tasks["book"] | undefined => served.tasks?.book;
+  const found = { console: options.console, groups, registry, ready, desk, taskDesk };
+  const entrances = await buildEntrances(context, stack, found);
   return { context, guard, registry, engine, entrances };
 }
 

@@ -18,6 +18,7 @@ import type { AppContext } from "./context.ts";
 import type { Entrances } from "./entrances.ts";
 import { createPeopleView } from "./people.ts";
 import type { Settings } from "./settings.ts";
+import type { Tasks } from "./tasks.ts";
 import type { Interventions } from "./interventions.ts";
 
 const engineTimeoutMs = 5_000;
@@ -36,6 +37,7 @@ export interface HostOperationOptions {
   readonly settings: Settings;
   readonly admissions: Pick<Admissions, "approve" | "deny">;
   readonly approvals: Pick<Approvals, "desk">;
+  readonly tasks: Pick<Tasks, "book">;
   readonly reloader: Pick<ConfigReloader, "state" | "reload" | "diff" | "inTurn">;
 }
 
@@ -71,6 +73,7 @@ export function createHostOperations(context: AppContext, options: HostOperation
     pool: containers.pool,
     outbox: options.outbox,
     admissions: options.admissions,
+    taskDesk: options.tasks.book,
     approvalDesk: options.approvals.desk,
     channels: entrances.channels,
     isConfigured: (channel) => Object.hasOwn(config.channels, channel),

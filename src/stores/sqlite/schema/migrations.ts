@@ -18,6 +18,7 @@ import {
 } from "./early-migrations.ts";
 import { initialSchema } from "./initial-schema.ts";
 import type { Tables } from "./tables.ts";
+import { tasks } from "./task-tables.ts";
 
 /* What the model was first told in a session's conversation, and which changes it has been told since. */
 const conversationPrompts = [
@@ -280,6 +281,7 @@ export const migrations: Readonly<Record<string, Migration>> = {
   "0031-instructions-by-file": { up: (database: Kysely<Tables>) => run(database, instructionsByFile) },
   "0032-threads": { up: (database: Kysely<Tables>) => run(database, threads) },
   "0035-ephemeral-sessions": { up: (database: Kysely<Tables>) => run(database, ephemeralSessions) },
+  "0036-tasks": { up: (database: Kysely<Tables>) => run(database, tasks) },
 };
 
 async function run(database: Kysely<Tables>, statements: readonly string[]): Promise<void> {

@@ -7,6 +7,8 @@ import type { SessionKind } from "../../../domain/session.ts";
 import type { TurnState } from "../../../domain/turn.ts";
 import type { Origin } from "../../../domain/origin.ts";
 import type { Cause, NewWork, WorkState } from "../../../domain/work.ts";
+import type { Role } from "../../../domain/role.ts";
+import type { TaskRunTable, TaskTable } from "./task-tables.ts";
 import type { ApprovalTable, ApprovalVoteTable, GrantTable } from "./approval-tables.ts";
 
 interface MessageTable {
@@ -176,6 +178,7 @@ interface WorkTable {
   readonly origin: Origin;
   readonly origins: string | null;
   readonly requester: string | null;
+  readonly role: Role | null;
   readonly text: string;
   readonly state: WorkState;
   readonly turn: string | null;
@@ -339,6 +342,8 @@ export interface Tables {
   readonly approvals: ApprovalTable;
   readonly approval_votes: ApprovalVoteTable;
   readonly grants: GrantTable;
+  readonly tasks: TaskTable;
+  readonly task_runs: TaskRunTable;
   readonly outbox: OutboxTable;
   readonly channel_state: ChannelStateTable;
   readonly usage_days: UsageDayTable;
