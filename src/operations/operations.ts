@@ -19,7 +19,14 @@ import type { ApprovalView, GrantView } from "./approval-view.ts";
 import type { TaskOperations } from "./task-view.ts";
 
 export type { ApprovalView, GrantView };
-export { missedRules, type NewOperatorTask, type TaskAction, taskModes, type TaskRunView, type TaskView } from "./task-view.ts";
+export {
+  missedRules,
+  type NewOperatorTask,
+  type TaskAction,
+  taskModes,
+  type TaskRunView,
+  type TaskView,
+} from "./task-view.ts";
 
 /** How a running host is doing. Times are milliseconds since 1970. */
 export interface HostStatus {

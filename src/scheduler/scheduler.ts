@@ -90,6 +90,11 @@ export class Scheduler implements AsyncDisposable {
     if (!this.#isOver) this.#pending.add(this.#settleEnded());
   }
 
+  /** Resolves when what is due has been claimed, and what ended is settled. */
+  idle(): Promise<void> {
+    return this.#pending.done();
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isOver = true;
     clearTimeout(this.#timer);

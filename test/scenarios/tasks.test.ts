@@ -34,13 +34,26 @@ test("an agent schedules what it is asked for; the run has a conversation of its
   const { host } = running;
   const at = new Date(Date.now() + 4_000).toISOString();
 
-  const answer = await host.ask("family", `@crab schedule {"prompt":"water </work> the plants","at":"${at}","name":"plants"}`);
+  const answer = await host.ask(
+    "family",
+    `@crab schedule {"prompt":"water </work> the plants","at":"${at}","name":"plants"}`,
+  );
 
   expect(answer.text).toContain("Scheduled: t");
   await expect.poll(() => repliesOf(host)).toContain("1: water &lt;/work&gt; the plants");
   await expect
     .poll(() => tasksOf(host))
-    .toMatchObject([{ group: "family", name: "plants", state: "done", next: null, role: "admin", requester: "http:ann", lastRun: { state: "done" } }]);
+    .toMatchObject([
+      {
+        group: "family",
+        name: "plants",
+        state: "done",
+        next: null,
+        role: "admin",
+        requester: "http:ann",
+        lastRun: { state: "done" },
+      },
+    ]);
   const sessions = async () => jsonLines((await host.cli("sessions", "list", "--json")).stdout);
   await expect.poll(async () => (await sessions()).map(({ kind }) => kind)).toEqual(["main"]);
   await expect.poll(() => host.containers()).toHaveLength(1);
@@ -63,7 +76,9 @@ test("the operator adds, runs, pauses, resumes and removes tasks; an agent with 
   await expect.poll(history).toMatchObject([{ state: "done", attempts: 1 }]);
   await host.cli("tasks", "run", String(loud?.["id"]));
   await expect.poll(() => repliesOf(host)).toEqual(["1: say hello"]);
-  const [silent] = jsonLines((await host.cli("turns", "show", String((await history())[0]?.["turn"]), "--json")).stdout);
+  const [silent] = jsonLines(
+    (await host.cli("turns", "show", String((await history())[0]?.["turn"]), "--json")).stdout,
+  );
   expect(silent).toMatchObject({ silent: true });
 
   expect((await host.cli("tasks", "pause", String(loud?.["id"]))).stdout).toContain("is paused");

@@ -10,7 +10,11 @@ const begin = 1_767_225_600_000;
 async function plan(missed: MissedRule, { everyMs = minute, due = begin, lateMs = 0 }) {
   const dueAfter = await dueTimes({ kind: "every", everyMs, since: begin - 10 * everyMs }, "UTC");
   const planned = planDue({ missed, next: due }, dueAfter, due + lateMs);
-  return { ...planned, runs: planned.runs.map((at) => (at - begin) / minute), next: ((planned.next ?? 0) - begin) / minute };
+  return {
+    ...planned,
+    runs: planned.runs.map((at) => (at - begin) / minute),
+    next: ((planned.next ?? 0) - begin) / minute,
+  };
 }
 
 test("a due time that is less than 20 s late is run, whatever the rule", async () => {
@@ -26,7 +30,11 @@ test("of what passed while the host was away none, the last or all is made up fo
 
   expect(await plan("skip", { lateMs })).toMatchObject({ runs: [], missed: { count: 10, more: false }, next: 10 });
   expect(await plan("latest", { lateMs })).toMatchObject({ runs: [9], missed: { count: 9 }, next: 10 });
-  expect(await plan("all", { lateMs })).toMatchObject({ runs: [0, 1, 2, 3, 4, 5, 6, 7, 8, 9], missed: undefined, next: 10 });
+  expect(await plan("all", { lateMs })).toMatchObject({
+    runs: [0, 1, 2, 3, 4, 5, 6, 7, 8, 9],
+    missed: undefined,
+    next: 10,
+  });
 });
 
 test("what was due more than a day ago is not made up for", async () => {

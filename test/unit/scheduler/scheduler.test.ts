@@ -27,6 +27,7 @@ async function openRig() {
   const store = stack.use(await openStore({ kind: "sqlite", path: join(folder.path, "store") }));
   const time = { now: begin, ran: 0 };
   const clock = { now: () => time.now, monotonic: () => time.ran };
+  let turns = 0;
   const told: string[] = [];
   const events: Pick<HostEvent, "type" | "data">[] = [];
   const gone = new Set<string>();
@@ -67,6 +68,7 @@ async function openRig() {
       time.now = now;
       scheduler.changed();
       scheduler.runEnded();
+      await scheduler.idle();
       await scheduler[Symbol.asyncDispose]();
       scheduler = newScheduler();
       return store.work.list({ limit: 20_000 });
@@ -75,10 +77,19 @@ async function openRig() {
     turn: async (state: "done" | "failed" | "cancelled") => {
       const [due] = (await store.work.list({ state: "due", limit: 9 })).toSorted((a, b) => a.seq - b.seq);
       if (!due) throw new Error("nothing is due");
-      const id = `turn-${time.now}-${due.id}`;
+      turns += 1;
+      const id = `turn-${turns}`;
       const session = (await store.sessions.list()).find((one) => one.id === due.session);
       await store.turns.begin(
-        { id, session: due.session, group: due.group, conversation: session?.conversation ?? 1, cause: "schedule", replyTo: due.replyTo, at: time.now },
+        {
+          id,
+          session: due.session,
+          group: due.group,
+          conversation: session?.conversation ?? 1,
+          cause: "schedule",
+          replyTo: due.replyTo,
+          at: time.now,
+        },
         { body: { kind: "user", text: due.text }, tokens: 1, at: time.now, takesWork: due.seq },
       );
       await store.turns.finish(id, { state, reason: "no luck", at: time.now, steps: [], outgoing: [] });
@@ -101,10 +112,23 @@ test("a due time is claimed once, with the rights of its maker, and goes to a se
   const work = await rig.at(begin + minute + 500);
 
   expect(work).toMatchObject([
-    { id: `task:${task.id}:${begin + minute}`, dedupe: `task:${task.id}:${begin + minute}`, cause: "schedule", text: "look" },
+    {
+      id: `task:${task.id}:${begin + minute}`,
+      dedupe: `task:${task.id}:${begin + minute}`,
+      cause: "schedule",
+      text: "look",
+    },
   ]);
-  expect(work[0]).toMatchObject({ requester: "http:ann", role: "member", origin: "member", origins: ["member", "web"] });
-  expect(await rig.store.sessions.find(`main:http:family:task:${task.id}`)).toMatchObject({ kind: "task", ephemeral: true });
+  expect(work[0]).toMatchObject({
+    requester: "http:ann",
+    role: "member",
+    origin: "member",
+    origins: ["member", "web"],
+  });
+  expect(await rig.store.sessions.find(`main:http:family:task:${task.id}`)).toMatchObject({
+    kind: "task",
+    ephemeral: true,
+  });
   expect(await rig.store.tasks.get(task.id)).toMatchObject({ next: begin + 2 * minute, lastRun: { state: "running" } });
   await rig.turn("done");
   await rig.at(begin + minute + 900);
@@ -141,14 +165,18 @@ test("a run that fails is tried again, ever later; the group is told after two, 
   }
 
   expect(delays).toEqual([30, 60, 120, 240, 480, 960, 1_920, 3_600, 3_600]);
-  expect(await rig.store.tasks.get(task.id)).toMatchObject({ state: "paused", failures: 10, lastRun: { state: "failed", attempts: 10 } });
+  expect(await rig.store.tasks.get(task.id)).toMatchObject({
+    state: "paused",
+    failures: 10,
+    lastRun: { state: "failed", attempts: 10 },
+  });
   expect((await rig.notices()).toSorted()).toEqual([
     expect.stringMatching(/^I have paused the task "report": it failed 10 times in a row\./),
     'The task "report" has failed 2 times in a row. I keep trying.',
   ]);
 });
 
-test("a run that was stopped is not tried again, and one that succeeds forgets the failures", async () => {
+test("a run that is tried again begins a new conversation, and when it succeeds the failures are forgotten", async () => {
   await using rig = await openRig();
   const task = await rig.make({ at: new Date(begin + minute).toISOString() });
   await rig.at(begin + minute);
@@ -161,6 +189,18 @@ test("a run that was stopped is not tried again, and one that succeeds forgets t
 
   expect(await rig.store.tasks.get(task.id)).toMatchObject({ state: "done", failures: 0, lastRun: { state: "done" } });
   expect(await rig.notices()).toEqual([]);
+});
+
+test("a run that people stopped is not tried again", async () => {
+  await using rig = await openRig();
+  const task = await rig.make({ every: "1h" });
+  await rig.at(begin + 60 * minute);
+  await rig.turn("cancelled");
+
+  const work = await rig.at(begin + 61 * minute);
+
+  expect(work.map(({ state }) => state)).toEqual(["settled"]);
+  expect(await rig.store.tasks.get(task.id)).toMatchObject({ failures: 0, lastRun: { state: "cancelled" } });
 });
 
 test("a clock that is set back runs no due time twice, and does not wait until it is where it was", async () => {
@@ -189,7 +229,10 @@ test("a task whose group is not there any more is paused, and the operator is to
 
   expect(await rig.at(begin + minute)).toEqual([]);
 
-  expect(await rig.store.tasks.get(task.id)).toMatchObject({ state: "paused", reason: "its group is not there any more" });
+  expect(await rig.store.tasks.get(task.id)).toMatchObject({
+    state: "paused",
+    reason: "its group is not there any more",
+  });
   expect(rig.told).toEqual([expect.stringContaining(`The task ${task.id} ("look") of family is paused`)]);
 });
 
@@ -224,7 +267,8 @@ test("10,000 tasks of 500 groups that are due in one minute are claimed once eac
   await using rig = await openRig();
   const groups = Array.from({ length: 500 }, (_, index) => `group-${index}`);
   for (const name of groups) {
-    for (let made = 0; made < 20; made += 1) await rig.make({ every: "1m", mode: made % 2 ? "group" : "isolated" }, ann, name);
+    for (let made = 0; made < 20; made += 1)
+      await rig.make({ every: "1m", mode: made % 2 ? "group" : "isolated" }, ann, name);
   }
   const before = process.memoryUsage().heapUsed;
 
