@@ -230,8 +230,8 @@ export class TaskBook {
     return zone;
   }
 
-  async #publish<Type extends "schedule.paused" | "schedule.resumed" | "schedule.removed" | "schedule.claimed">(
-    type: Type,
+  async #publish(
+    type: "schedule.paused" | "schedule.resumed" | "schedule.removed" | "schedule.claimed",
     { id, group }: Task,
     { actor }: TaskMaker,
     data: object,

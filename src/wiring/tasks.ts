@@ -149,25 +149,27 @@ async function makerOf({ store, roles }: AppContext, { group, turn }: TurnScope)
   };
 }
 
-/** What the host refuses is told to the model; what is wrong with the host is not. */
 function inWordsForModel(port: TaskPort): TaskPort {
-  const telling =
-    <Given extends readonly unknown[], Result>(method: (...given: Given) => Promise<Result>) =>
-    async (...given: Given): Promise<Result> => {
-      try {
-        return await method(...given);
-      } catch (error) {
-        if (!(error instanceof AppError) || !["bad_input", "conflict", "not_found"].includes(error.code)) throw error;
-        throw new ToolError([error.message, error.fix && `Fix: ${error.fix}.`].filter(Boolean).join(" "), {
-          cause: error,
-        });
-      }
-    };
   return {
     make: telling(port.make),
     list: telling(port.list),
     change: telling(port.change),
     remove: telling(port.remove),
     run: telling(port.run),
+  };
+}
+
+/** What the host refuses is told to the model; what is wrong with the host is not. */
+function telling<Given extends readonly unknown[], Result>(
+  method: (...given: Given) => Promise<Result>,
+): (...given: Given) => Promise<Result> {
+  return async (...given) => {
+    try {
+      return await method(...given);
+    } catch (error) {
+      if (!(error instanceof AppError) || !["bad_input", "conflict", "not_found"].includes(error.code)) throw error;
+      const words = [error.message, error.fix && `Fix: ${error.fix}.`].filter(Boolean).join(" ");
+      throw new ToolError(words, { cause: error });
+    }
   };
 }

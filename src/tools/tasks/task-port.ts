@@ -15,9 +15,9 @@ export interface ToldTask {
 /** The tasks that a turn may see and change: those of its group, in a main group those of all. Throws ToolError. */
 export interface TaskPort {
   /** `group`: another one than the turn's; only main groups have others. */
-  make(wanted: ToldTask & { readonly prompt: string }, group: string | undefined): Promise<Task>;
-  list(group: string | undefined): Promise<readonly Task[]>;
-  change(id: string, wanted: ToldTask & { readonly paused?: boolean | undefined }): Promise<Task>;
-  remove(id: string): Promise<Task>;
-  run(id: string): Promise<Task>;
+  readonly make: (wanted: ToldTask & { readonly prompt: string }, group: string | undefined) => Promise<Task>;
+  readonly list: (group: string | undefined) => Promise<readonly Task[]>;
+  readonly change: (id: string, wanted: ToldTask & { readonly paused?: boolean | undefined }) => Promise<Task>;
+  readonly remove: (id: string) => Promise<Task>;
+  readonly run: (id: string) => Promise<Task>;
 }
