@@ -16,9 +16,11 @@ function without<Data extends object, Key extends keyof Data>(data: Data, key: K
 const delivery = ({ data }: NewEvent<"delivery.accepted" | "delivery.confirmed" | "delivery.failed">) =>
   ({ type: "delivery", data: without(data, "sinceMs") }) as const;
 
-const schedule = ({ type, data }: NewEvent<ScheduleEvent>) =>
-  ({ type: "schedule", data: { action: type.slice("schedule.".length), ...data } }) as const;
-type ScheduleEvent = Extract<EventType, `schedule.${string}`>;
+/** What was done about a task. */
+const schedule =
+  (action: string) =>
+  ({ data }: { readonly data: object }) =>
+    ({ type: "schedule", data: { action, ...data } }) as const;
 
 /** What of each type of event goes into the audit log. Outside programs read these records: they keep their types and data. */
 export const auditRecords: { readonly [Type in EventType]: Audited<Type> } = {
@@ -62,15 +64,15 @@ export const auditRecords: { readonly [Type in EventType]: Audited<Type> } = {
   "approval.used": "approval-used",
   "tool.returned": "tool-result",
   "origins.cleared": "origins-cleared",
-  "schedule.made": schedule,
-  "schedule.changed": schedule,
-  "schedule.paused": schedule,
-  "schedule.resumed": schedule,
-  "schedule.removed": schedule,
+  "schedule.made": schedule("made"),
+  "schedule.changed": schedule("changed"),
+  "schedule.paused": schedule("paused"),
+  "schedule.resumed": schedule("resumed"),
+  "schedule.removed": schedule("removed"),
   // The turn that follows is on record.
   "schedule.claimed": undefined,
-  "schedule.missed": schedule,
-  "schedule.ended": schedule,
+  "schedule.missed": schedule("missed"),
+  "schedule.ended": schedule("ended"),
   "agent.progressed": undefined,
   "agent.failed": undefined,
   "agent.overstepped": "mailbox-violation",

@@ -107,3 +107,24 @@ test("a task that came due while the host was killed is run once", async () => {
   await expect.poll(() => tasksOf(host)).toMatchObject([{ state: "done", lastRun: { state: "done", attempts: 1 } }]);
   expect(await repliesOf(host)).toEqual(["1: once"]);
 });
+
+test("an agent cannot schedule for another group, and not without end", async () => {
+  const every = { prompt: "again", every: "1m" };
+  await using running = await startModelHost(({ toolOutputs }) =>
+    toolOutputs.length > 0
+      ? { text: toolOutputs.join("\n") }
+      : {
+          toolCalls: [
+            { name: "schedule_task", input: { ...every, group: "main" } },
+            ...Array.from({ length: 12 }, () => ({ name: "schedule_task", input: every })),
+          ],
+        },
+  );
+  const { host } = running;
+
+  const answer = await host.ask("family", "@crab go");
+
+  expect(answer.text).toContain("Only a main group may name another group");
+  expect(answer.text.match(/At most 10 tasks may be made in one turn/g)).toHaveLength(2);
+  expect((await tasksOf(host)).map(({ group }) => group)).toEqual(Array.from({ length: 10 }, () => "family"));
+});
