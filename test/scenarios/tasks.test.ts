@@ -128,3 +128,25 @@ test("an agent cannot schedule for another group, and not without end", async ()
   expect(answer.text.match(/At most 10 tasks may be made in one turn/g)).toHaveLength(2);
   expect((await tasksOf(host)).map(({ group }) => group)).toEqual(Array.from({ length: 10 }, () => "family"));
 });
+
+test("a program makes and lists tasks over HTTP, with the token", async () => {
+  await using running = await startModelHost(model);
+  const { host } = running;
+  const post = (body: object, authorization = "Bearer test-token-0123456789") =>
+    fetch(`${host.url}/v1/tasks`, {
+      method: "POST",
+      headers: { authorization, "content-type": "application/json" },
+      body: JSON.stringify(body),
+    });
+  const wanted = { group: "family", prompt: "look", every: "2h", missed: "latest" };
+
+  const made = await post(wanted);
+  const wrong = await post({ ...wanted, every: "abc" });
+  const unknown = await post({ ...wanted, colour: "red" });
+  const stranger = await post(wanted, "Bearer nothing");
+
+  expect([made.status, wrong.status, unknown.status, stranger.status]).toEqual([201, 400, 400, 401]);
+  expect(await wrong.json()).toMatchObject({ error: { code: "bad_input" } });
+  const { tasks } = (await (await host.get("/v1/tasks?group=family")).json()) as { tasks: object[] };
+  expect(tasks).toMatchObject([{ group: "family", prompt: "look", every: "2h", missed: "latest", state: "active" }]);
+});
