@@ -16,6 +16,12 @@ function without<Data extends object, Key extends keyof Data>(data: Data, key: K
 const delivery = ({ data }: NewEvent<"delivery.accepted" | "delivery.confirmed" | "delivery.failed">) =>
   ({ type: "delivery", data: without(data, "sinceMs") }) as const;
 
+/** What was done about a task. */
+const schedule =
+  (action: string) =>
+  ({ data }: { readonly data: object }) =>
+    ({ type: "schedule", data: { action, ...data } }) as const;
+
 /** What of each type of event goes into the audit log. Outside programs read these records: they keep their types and data. */
 export const auditRecords: { readonly [Type in EventType]: Audited<Type> } = {
   "host.started": "host-start",
@@ -65,6 +71,15 @@ export const auditRecords: { readonly [Type in EventType]: Audited<Type> } = {
   "origins.cleared": "origins-cleared",
   "session.read": "session-read",
   "session.addressed": "session-addressed",
+  "schedule.made": schedule("made"),
+  "schedule.changed": schedule("changed"),
+  "schedule.paused": schedule("paused"),
+  "schedule.resumed": schedule("resumed"),
+  "schedule.removed": schedule("removed"),
+  // The turn that follows is on record.
+  "schedule.claimed": undefined,
+  "schedule.missed": schedule("missed"),
+  "schedule.ended": schedule("ended"),
   "agent.progressed": undefined,
   "agent.failed": undefined,
   "agent.overstepped": "mailbox-violation",

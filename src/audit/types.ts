@@ -41,6 +41,7 @@ export type AuditType =
   | "origins-cleared"
   | "session-read"
   | "session-addressed"
+  | "schedule"
   | "tool-result"
   | "approval-asked"
   | "approval-answered"

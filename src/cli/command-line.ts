@@ -66,6 +66,10 @@ const entries: Readonly<Record<string, Entry>> = {
     summary: "list, show or retry turns",
     load: async () => (await import("./commands/turns.ts")).addTurnsCommand,
   },
+  tasks: {
+    summary: "have agents do something at certain times",
+    load: async () => (await import("./commands/tasks.ts")).addTasksCommand,
+  },
   work: {
     summary: "give agents something to do",
     load: async () => (await import("./commands/work.ts")).addWorkCommand,

@@ -18,6 +18,7 @@ import type {
   GroupView,
   HostStatus,
   NewGroup,
+  NewOperatorTask,
   NewOperatorWork,
   Operations,
   OutboxView,
@@ -27,6 +28,9 @@ import type {
   SessionView,
   SettingView,
   StopView,
+  TaskAction,
+  TaskRunView,
+  TaskView,
   TurnLine,
   TurnReport,
   WebhookTest,
@@ -180,6 +184,22 @@ export class ControlClient implements Readings {
 
   listWork(filter: Parameters<Readings["listWork"]>[0]): Promise<WorkView[]> {
     return this.#ask("GET", `/work?${queryOf(filter)}`);
+  }
+
+  listTasks(group: string | undefined): Promise<TaskView[]> {
+    return this.#ask("GET", `/tasks?${queryOf({ group })}`);
+  }
+
+  taskHistory(id: string, limit: number): Promise<TaskRunView[]> {
+    return this.#ask("GET", `/tasks/${encodeURIComponent(id)}/history?${queryOf({ limit })}`);
+  }
+
+  addTask(task: NewOperatorTask): Promise<TaskView> {
+    return this.#ask("POST", "/tasks", task);
+  }
+
+  actOnTask(id: string, action: TaskAction): Promise<TaskView> {
+    return this.#ask("POST", `/tasks/${encodeURIComponent(id)}/${action}`);
   }
 
   addWork(work: NewOperatorWork): Promise<WorkView> {

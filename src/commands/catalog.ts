@@ -9,6 +9,7 @@ import { set } from "./set.ts";
 import { settings } from "./settings.ts";
 import { status } from "./status.ts";
 import { stop } from "./stop.ts";
+import { tasks } from "./tasks.ts";
 import { whoami } from "./whoami.ts";
 import { usage } from "./usage.ts";
 
@@ -18,6 +19,7 @@ const chatCommands: readonly ChatCommand[] = [
   newConversation,
   status,
   usage,
+  tasks,
   mounts,
   whoami,
   help,

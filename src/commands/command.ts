@@ -4,6 +4,7 @@ import type { OutgoingDraft } from "../domain/message.ts";
 import type { Role } from "../domain/role.ts";
 import type { CodeTries } from "../people/code-tries.ts";
 import type { Roles, Standing } from "../people/roles.ts";
+import type { Task } from "../domain/task.ts";
 import type { SettingChange } from "../domain/setting.ts";
 import type { PendingCommand, SetAside } from "../stores/store.ts";
 import type { UsageStore } from "../stores/usage-store.ts";
@@ -78,8 +79,22 @@ export interface ChatMount {
   readonly reason: string;
 }
 
+/** What is done with tasks in a chat. */
+export interface TaskServices {
+  /** In the order of making. */
+  readonly tasksOf: (group: string) => Promise<readonly Task[]>;
+  /** Of the group in which it was given. Rejects with AppErrors. */
+  readonly actOnTask: (
+    given: GivenCommand,
+    id: string,
+    action: "pause" | "resume" | "remove" | "run",
+  ) => Promise<Pick<Task, "id" | "name">>;
+  /** By the clock of the place, with its zone. */
+  readonly showTime: (time: number) => string;
+}
+
 /** What commands are carried out with. */
-export interface CommandServices {
+export interface CommandServices extends TaskServices {
   agentNameOf(group: Group): string;
   readonly roles: Pick<Roles, "standingOf" | "keysOf">;
   /** The group's main session. */

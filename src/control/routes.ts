@@ -10,6 +10,7 @@ import { asLines, firstOf } from "./lines.ts";
 import { peopleRoutes } from "./people-routes.ts";
 import type { Operations } from "../operations/operations.ts";
 import { name, nothing, type Recordable, type Route, route } from "./route.ts";
+import { taskRoutes } from "./task-routes.ts";
 import { settingRoutes } from "./setting-routes.ts";
 import { webhookRoutes } from "./webhook-routes.ts";
 
@@ -32,6 +33,7 @@ const routes: readonly Route<never>[] = [
   ...peopleRoutes,
   ...settingRoutes,
   ...webhookRoutes,
+  ...taskRoutes,
   route({ method: "GET", path: "/status", operation: "status", parameters: nothing, run: (host) => host.status() }),
   route({
     method: "POST",

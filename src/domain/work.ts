@@ -47,10 +47,10 @@ export interface NewWork {
   readonly origins?: readonly Origin[] | undefined;
   /** Who asked for it, as `channel:id` of a member, where somebody did. */
   readonly requester?: string | undefined;
+  /** The highest role that its turn has; undefined: that of whoever asked, or what the origin says. */
+  readonly role?: Role | undefined;
   /** What the agent is told; hostile unless the origin is the owner. */
   readonly text: string;
-  /** What its turn may do at most, where no member asked for it; undefined: what the origin says. */
-  readonly role?: Role | undefined;
   /** What a program sent along: hostile, and shown as data. */
   readonly payload?: string | undefined;
 }

@@ -248,6 +248,32 @@ export interface EventData {
   };
   /** The operator says that this does not count any more in a group's folder. */
   "origins.cleared": { readonly origins: readonly Origin[] };
+  /** A task is going to be made. */
+  "schedule.made": {
+    readonly task: string;
+    readonly kind: string;
+    readonly mode: string;
+    readonly missed: string;
+    readonly role: string;
+  };
+  /** Names of what is changed, never the values. */
+  "schedule.changed": { readonly task: string; readonly fields: readonly string[] };
+  "schedule.paused": { readonly task: string; readonly reason: string };
+  "schedule.resumed": { readonly task: string };
+  "schedule.removed": { readonly task: string };
+  /** A due time is going to be run. */
+  "schedule.claimed": { readonly task: string; readonly due: number; readonly lateMs: number };
+  /** Due times were passed by while the host was away; the last of them, and how many. */
+  "schedule.missed": { readonly task: string; readonly due: number; readonly count: number };
+  /** How a run ended; with `retryAt` it is tried again then. */
+  "schedule.ended": {
+    readonly task: string;
+    readonly due: number;
+    readonly state: string;
+    readonly failures: number;
+    readonly attempts: number;
+    readonly retryAt: number | undefined;
+  };
   /** SHA-256 and length of the result as it is stored, before the model sees it. */
   "tool.returned": {
     readonly id: string;

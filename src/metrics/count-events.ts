@@ -19,6 +19,9 @@ export function countEvents(metrics: Metrics): (event: HostEvent) => void {
       countDelivery(event);
       metrics.turnPhase("send", Math.max(0, event.data.sinceMs));
     },
+    "schedule.claimed": () => metrics.taskRun("claimed"),
+    "schedule.missed": () => metrics.taskRun("missed"),
+    "schedule.ended": ({ data: { state, retryAt } }) => metrics.taskRun(retryAt === undefined ? state : "retried"),
     "delivery.confirmed": countDelivery,
     "delivery.failed": countDelivery,
     "webhook.received": ({ data: { duplicate } }) => metrics.webhook(duplicate ? "duplicate" : "stored"),

@@ -23,6 +23,8 @@ export interface Metrics {
   webhook(outcome: string, count?: number): void;
   /** Agents look by themselves, or do not for this reason. */
   heartbeat(outcome: string): void;
+  /** A due time of a task was claimed, passed by, or its run ended in this way. */
+  taskRun(outcome: string): void;
   /** A decision about a way out, or the end of one with the bytes that it carried. */
   egress(verdict: string, bytes: { readonly up: number; readonly down: number }): void;
 }
@@ -89,6 +91,7 @@ export function createMetrics(registry: Registry): Metrics {
     registers,
   });
   return {
+    taskRun: countTaskRuns(registers),
     delivery: (channel, outcome) => deliveries.inc({ channel, outcome }),
     messageIn: (channel, receipt) => {
       messages.inc({ channel, outcome: outcomeOf(receipt) });
@@ -137,6 +140,16 @@ function countHeartbeats(registers: Registry[]): Metrics["heartbeat"] {
     registers,
   });
   return (outcome) => beats.inc({ outcome });
+}
+
+function countTaskRuns(registers: Registry[]): Metrics["taskRun"] {
+  const runs = new Counter({
+    name: "crabpot_task_runs_total",
+    help: "Runs of tasks, by outcome: claimed, missed, retried, or how they ended",
+    labelNames: ["outcome"],
+    registers,
+  });
+  return (outcome) => runs.inc({ outcome });
 }
 
 function countEgress(registers: Registry[]): Metrics["egress"] {

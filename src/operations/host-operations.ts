@@ -14,7 +14,8 @@ import { utcDay } from "../lib/time/utc-day.ts";
 import type { Store } from "../stores/store.ts";
 import { answerApproval, type ApprovalOperationOptions, revokeApproval } from "./approvals.ts";
 import { retryOutbox, send } from "./outbox.ts";
-import { createReadings, findTurn, type ReadingOptions, requireGroup } from "./readings.ts";
+import { createReadings, findTurn, type ReadingOptions } from "./readings.ts";
+import { requireGroup } from "./require-group.ts";
 import {
   type RequestAnswers,
   approvePairing,
@@ -26,6 +27,7 @@ import {
 import { resolveId } from "./resolve-id.ts";
 import { listWaiting } from "./waiting.ts";
 import { listWebhooks, testWebhook, type WebhookOperationOptions } from "./webhooks.ts";
+import { actOnTask, addTask, type TaskDesk } from "./tasks.ts";
 import { addWork, dropWork } from "./work.ts";
 import type { ChannelView, EngineView, HostStatus, NewGroup, Operations } from "./operations.ts";
 import { ownCommand } from "../lib/process/own-command.ts";
@@ -73,6 +75,7 @@ export interface OperationOptions {
   /** Puts messages back in line. Rejects with `conflict` for one that is on its way. */
   readonly outbox: { retry(seqs: readonly number[]): Promise<number[]>; wake(): void };
   readonly admissions: RequestAnswers;
+  readonly taskDesk: TaskDesk;
   readonly approvalDesk: ApprovalOperationOptions["approvalDesk"];
   readonly nextHeartbeat: () => NextHeartbeat | undefined;
   readonly webhooks: WebhookOperationOptions["webhooks"];
@@ -129,6 +132,8 @@ export function createOperations(options: OperationOptions): Operations {
     retryTurn: (id) => retryTurn(options, id),
     send: async (name, text) => send(options, requireGroup(options.groups.list(), name), text),
     retryOutbox: (what) => retryOutbox(options, what),
+    addTask: (task) => addTask(options, task),
+    actOnTask: (id, action) => actOnTask(options, id, action),
     addWork: (work) => addWork(options, work),
     dropWork: (id) => dropWork(options, id),
     listWebhooks: () => Promise.resolve(listWebhooks(options)),

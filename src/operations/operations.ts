@@ -18,8 +18,17 @@ import type { UsageBy, UsageSum } from "../domain/usage.ts";
 import type { Webhook } from "../domain/webhook.ts";
 import type { Work, WorkState } from "../domain/work.ts";
 import type { ApprovalView, GrantView } from "./approval-view.ts";
+import type { TaskOperations } from "./task-view.ts";
 
 export type { ApprovalView, GrantView };
+export {
+  missedRules,
+  type NewOperatorTask,
+  type TaskAction,
+  taskModes,
+  type TaskRunView,
+  type TaskView,
+} from "./task-view.ts";
 
 /** How a running host is doing. Times are milliseconds since 1970. */
 export interface HostStatus {
@@ -289,6 +298,8 @@ export type Readings = Pick<
   | "showTurn"
   | "listOutbox"
   | "usage"
+  | "listTasks"
+  | "taskHistory"
   | "listWork"
   | "listPeople"
   | "listApprovals"
@@ -296,7 +307,7 @@ export type Readings = Pick<
 >;
 
 /** What an operator can ask of a running host. Rejects with AppErrors: `not_found`, `conflict`, `bad_input`. */
-export interface Operations {
+export interface Operations extends TaskOperations {
   status(): Promise<HostStatus>;
   /** Reads the files of the configuration again and applies what can hold now. An invalid file is an answer, not an error. */
   applyConfig(): Promise<ReloadReport>;

@@ -1,4 +1,4 @@
-import { type Chat, type Group, type GroupFolder, unknownGroup } from "../domain/group.ts";
+import type { Chat, Group, GroupFolder } from "../domain/group.ts";
 import type { Sender, StoredMessage } from "../domain/message.ts";
 import type { ModelUsage } from "../domain/model.ts";
 import type { Role } from "../domain/role.ts";
@@ -12,7 +12,9 @@ import type { GroupView, Readings, SessionView } from "./operations.ts";
 import { listApprovals, showApproval, viewApproval } from "./approvals.ts";
 import { listOutbox } from "./outbox.ts";
 import { listPeople, type PeopleOptions } from "./people.ts";
+import { requireGroup } from "./require-group.ts";
 import { resolveId } from "./resolve-id.ts";
+import { listTasks, taskHistory } from "./tasks.ts";
 import { lineTurns } from "./turn-lines.ts";
 import { reportTurn } from "./turn-report.ts";
 import { type WaitingOptions, waitingIn } from "./waiting.ts";
@@ -30,6 +32,7 @@ export interface ReadingOptions extends WaitingOptions {
     };
     readonly sessions: Pick<Store["sessions"], "list">;
     readonly work: Pick<Store["work"], "list">;
+    readonly tasks: Pick<Store["tasks"], "idsBeginningWith" | "list" | "runs">;
     readonly approvals: Pick<Store["approvals"], "get" | "grants" | "list" | "ofTurn">;
     readonly turns: {
       get(id: string): Promise<Turn | undefined>;
@@ -87,6 +90,8 @@ export function createReadings(options: ReadingOptions): Readings {
     },
     listOutbox: (filter) => listOutbox(options, filter),
     usage: (by, since) => options.store.usage.sums(by, utcDay(since)),
+    listTasks: (group) => listTasks(options, group),
+    taskHistory: (id, limit) => taskHistory(options, id, limit),
     listWork: (filter) => listWork(options, filter),
     listApprovals: (filter) => listApprovals(options, filter),
     showApproval: (code) => showApproval(options, code),
@@ -146,14 +151,4 @@ export async function findTurn(
   const turn = await store.turns.get(id);
   if (turn !== undefined) return turn;
   throw new AppError("not_found", `The turn ${id} was removed just now.`);
-}
-
-/** Throws `not_found` with the groups that there are. */
-export function requireGroup<Known extends Pick<Group, "name">>(groups: readonly Known[], name: string): Known {
-  const found = groups.find((group) => group.name === name);
-  if (found) return found;
-  throw unknownGroup(
-    name,
-    groups.map((group) => group.name),
-  );
 }

@@ -17,20 +17,20 @@ interface Sender {
 
 /**
  * Whose rights a turn has: the least role among those who asked in it, so that nobody gets more by speaking along with
- * others. Of work that no message caused, the role that it has itself, or that of whoever made it. Where nobody is known, `member`.
+ * others. Of work that no message caused, the role of whoever made it, now and when it was made. Where nobody is known, `member`.
  */
 export function askerRole(roleOf: RoleOf, group: Pick<Group, "name" | "main">, { senders, work }: Asked): Role {
   const asking = senders.map((sender) => roleOf(group, sender));
   if (work) asking.push(makerRole(roleOf, group, work));
+  if (work?.role !== undefined) asking.push(work.role);
   return asking.length === 0 ? "member" : asking.reduce((one, other) => (isAtLeast(one, other) ? other : one));
 }
 
 function makerRole(
   roleOf: RoleOf,
   group: Pick<Group, "name" | "main">,
-  { requester, origin, role: most }: NonNullable<Asked["work"]>,
+  { requester, origin }: NonNullable<Asked["work"]>,
 ): Role {
-  if (most !== undefined) return most;
   if (requester !== undefined) {
     const who = parseMemberKey(requester);
     return who ? roleOf(group, who) : "guest";

@@ -27,6 +27,7 @@ import type { LeaseStore } from "./lease-store.ts";
 import type { OriginStore } from "./origin-store.ts";
 import type { RetentionStore } from "./retention-store.ts";
 import type { SettingsStore } from "./settings-store.ts";
+import type { TaskStore } from "./task-store.ts";
 import type { UsageStore } from "./usage-store.ts";
 import type { WorkStore } from "./work-store.ts";
 
@@ -367,6 +368,7 @@ export interface Store extends AsyncDisposable {
   readonly turns: TurnStore;
   readonly work: WorkStore;
   readonly approvals: ApprovalStore;
+  readonly tasks: TaskStore;
   readonly origins: OriginStore;
   readonly interventions: InterventionStore;
   readonly blobs: BlobStore;

@@ -8,17 +8,27 @@ import { sendMessage } from "./send-message.ts";
 import { sessionsHistory } from "./sessions-history.ts";
 import { sessionsList } from "./sessions-list.ts";
 import { sessionsSend } from "./sessions-send.ts";
+import { cancelTask } from "./tasks/cancel-task.ts";
+import { listTasks } from "./tasks/list-tasks.ts";
+import { runTask } from "./tasks/run-task.ts";
+import { scheduleTask } from "./tasks/schedule-task.ts";
+import { updateTask } from "./tasks/update-task.ts";
 
 export type Tool = HostTool | ContainerTool;
 
 const hostTools: readonly HostTool[] = [
+  cancelTask,
+  listTasks,
   proposeInstructions,
   react,
+  runTask,
+  scheduleTask,
   sendFile,
   sendMessage,
   sessionsHistory,
   sessionsList,
   sessionsSend,
+  updateTask,
 ];
 
 /** Every tool that comes with crabpot. */

@@ -2,6 +2,7 @@ import type { Group } from "../domain/group.ts";
 import type { ToolCall, ToolDefinition } from "../domain/model.ts";
 import type { Exposure } from "../domain/origin.ts";
 import type { Provenance, ToolPolicy, Verdict } from "../domain/policy.ts";
+import type { SessionKind } from "../domain/session.ts";
 import type { AnnouncedTool } from "../protocol/tools.ts";
 import { memoize } from "../lib/memoize.ts";
 import type { SessionStore } from "../stores/store.ts";
@@ -35,6 +36,8 @@ export interface TurnTools {
 
 /** Of a turn: what its models can do, what it may, and for whom. */
 export interface TurnCircumstances {
+  /** Left out: a group's main one. */
+  readonly session?: SessionKind | undefined;
   /** What some model of the turn's route can do. */
   readonly can: { readonly callTools: boolean; readonly seeImages: boolean };
   /** May its session see others? */
@@ -67,11 +70,12 @@ export class ConversationTools {
   async of(
     group: Group,
     turn: { readonly session: string; readonly conversation: number },
-    { can, seesSessions, policy, provenance, writersOfShared }: TurnCircumstances,
+    { session, can, seesSessions, policy, provenance, writersOfShared }: TurnCircumstances,
   ): Promise<TurnTools> {
     const { registry, channelCan } = this.#options;
     const audience: Audience = {
       policy,
+      session,
       channelCan: (ability) => channelCan(group.channel, ability),
       modelCallsTools: can.callTools,
       modelSees: can.seeImages,

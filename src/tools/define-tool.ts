@@ -3,6 +3,8 @@ import type * as z from "zod";
 import type { OutgoingDraft, OutgoingFile, StoredMessage } from "../domain/message.ts";
 import type { BlobPart, Part } from "../domain/part.ts";
 import type { SessionDesk } from "./session-desk.ts";
+import type { SessionKind } from "../domain/session.ts";
+import type { TaskPort } from "./tasks/task-port.ts";
 import { parseToolInput } from "../protocol/tools.ts";
 import type { ToolFacts, ToolOutput } from "../protocol/tools.ts";
 
@@ -10,8 +12,9 @@ import type { ToolFacts, ToolOutput } from "../protocol/tools.ts";
 export type Said = Pick<OutgoingDraft, "text" | "file" | "reaction">;
 
 /** What capabilities of the host can do for tools, each a port of its own; `src/wiring/tool-ports.ts` makes them. */
-// oxlint-disable-next-line typescript/no-empty-object-type
-export interface CapabilityPorts {}
+export interface CapabilityPorts {
+  readonly tasks: TaskPort;
+}
 
 /** What the host can do for its tools. A tool names what it needs and gets nothing else. */
 export interface ToolPorts extends CapabilityPorts {
@@ -30,6 +33,9 @@ export interface ToolPorts extends CapabilityPorts {
   /** What has become of the change of a file that this call proposed. Throws ToolError where nothing was changed. */
   readonly changeOutcome: () => Promise<string>;
 }
+
+/** Ports as they are handed over: which capabilities there are is not every caller's business. */
+type GivenPorts = Omit<ToolPorts, keyof CapabilityPorts> & Partial<CapabilityPorts>;
 
 /** The result of a call: text, and what comes behind it. */
 export interface HostToolOutput extends ToolOutput {
@@ -55,10 +61,12 @@ export interface HostTool extends ToolFacts {
   readonly asksAlways: boolean;
   /** Looks at other sessions. */
   readonly needsSessions: boolean;
+  /** Kinds of sessions to which it is not offered. */
+  readonly notIn: readonly SessionKind[];
   /** Sends something, so that its calls are counted. */
   readonly sends: boolean;
   /** Throws ToolError for input that does not fit, and what the tool throws. */
-  run(input: unknown, place: ToolPorts & HostCall): Promise<string | HostToolOutput>;
+  run(input: unknown, place: GivenPorts & HostCall): Promise<string | HostToolOutput>;
 }
 
 /** What a tool may want of a channel. */
@@ -71,6 +79,7 @@ interface HostToolDefinition<Schema extends z.ZodObject, Need extends keyof Tool
   readonly resolvePaths?: readonly (keyof z.infer<Schema> & string)[];
   readonly channelTrait?: ChannelAbility;
   readonly asksAlways?: boolean;
+  readonly notIn?: readonly SessionKind[];
   /** `input` fits. Throws ToolError with words for the model; anything else that it throws is logged, and told as "failed". */
   run(input: z.infer<Schema>, place: Pick<ToolPorts, Need> & HostCall): Promise<string | HostToolOutput>;
 }
@@ -78,7 +87,7 @@ interface HostToolDefinition<Schema extends z.ZodObject, Need extends keyof Tool
 export function defineTool<Schema extends z.ZodObject, Need extends keyof ToolPorts = never>(
   definition: HostToolDefinition<Schema, Need>,
 ): HostTool {
-  const { needs = [], risk, resolvePaths = [], channelTrait } = definition;
+  const { needs = [], risk, resolvePaths = [], channelTrait, notIn = [] } = definition;
   return {
     name: definition.name,
     description: definition.description,
@@ -92,6 +101,7 @@ export function defineTool<Schema extends z.ZodObject, Need extends keyof ToolPo
     channelTrait,
     asksAlways: definition.asksAlways === true,
     needsSessions: (needs as readonly string[]).includes("sessions"),
+    notIn,
     sends: (needs as readonly string[]).includes("send"),
     run: async (input, { group, turn, signal, ...ports }) => {
       const needed = Object.fromEntries(needs.map((need) => [need, ports[need]])) as unknown as Pick<ToolPorts, Need>;

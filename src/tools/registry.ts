@@ -2,6 +2,7 @@ import * as z from "zod";
 
 import type { ToolDefinition } from "../domain/model.ts";
 import type { ToolPolicy } from "../domain/policy.ts";
+import type { SessionKind } from "../domain/session.ts";
 import { AppError } from "../lib/app-error.ts";
 import { asAlwaysAsked } from "../policy/always-asked.ts";
 import { isAlwaysDenied } from "../policy/judge.ts";
@@ -16,6 +17,8 @@ import { possibleRisks } from "./risk.ts";
 export interface Audience {
   readonly policy: ToolPolicy;
   readonly channelCan: (ability: ChannelAbility) => boolean;
+  /** Of the session that is offered them; absent: a group's main one. */
+  readonly session?: SessionKind | undefined;
   /** Some model of the group's route can call tools. */
   readonly modelCallsTools: boolean;
   /** Some model of the group's route can be shown images. */
@@ -24,8 +27,8 @@ export interface Audience {
   readonly seesSessions?: boolean | undefined;
 }
 
-/** Why a tool is not for somebody: the policy denies whatever it is called with; the channel or the models cannot, or cannot see; there are no other sessions to see. */
-export type Withheld = "policy" | "channel" | "model" | "vision" | "sessions";
+/** Why a tool is not for somebody: the policy denies whatever it is called with; the channel or the models cannot, or cannot see; there are no other sessions to see; it is not for sessions of this kind. */
+export type Withheld = "policy" | "channel" | "model" | "vision" | "sessions" | "kind";
 
 /** What the channel must be able to do for this tool; undefined: nothing special. */
 export function abilityOf(tool: Tool): ChannelAbility | undefined {
@@ -74,9 +77,10 @@ export class ToolRegistry {
   /** Why the audience does not get this tool; undefined when it does. */
   withheld(
     tool: Tool,
-    { policy, channelCan, modelCallsTools, modelSees, seesSessions = false }: Audience,
+    { policy, channelCan, modelCallsTools, modelSees, seesSessions = false, session = "main" }: Audience,
   ): Withheld | undefined {
     if (isAlwaysDenied(tool.name, possibleRisks(tool), policyFor(tool, policy))) return "policy";
+    if (tool.runs === "host" && tool.notIn.includes(session)) return "kind";
     const ability = abilityOf(tool);
     if (ability !== undefined && !channelCan(ability)) return "channel";
     if (!modelCallsTools) return "model";

@@ -290,6 +290,8 @@ export class TurnRunner {
 
   #wording(end: TurnEnd, scope: TurnScope): { kind: "reply" | "notice"; text: string; silent?: true } {
     if (end.state === "cancelled") return { kind: "notice", text: end.text };
+    // A task is tried again, and its group is told when that does not help.
+    if (end.state === "failed" && scope.turn.cause === "schedule") return { kind: "notice", text: "" };
     if (end.state === "failed")
       return { kind: "notice", text: `I could not finish this: ${this.#failureWords(end, scope)}` };
     if (end.text.trim() === "") return { kind: "notice", text: "The model gave an empty answer." };

@@ -1,32 +1,51 @@
+import type { TellOperator } from "../delivery/operator-notices.ts";
+import type { GroupRegistry } from "../intake/chats/group-registry.ts";
 import type { SideSessions } from "../sessions/side-sessions.ts";
 import type { Containers } from "./containers.ts";
 import type { AppContext } from "./context.ts";
 import { createSideSessions } from "./side-sessions.ts";
+import { createTasks, type Tasks } from "./tasks.ts";
 import { createToolPorts } from "./tool-ports.ts";
 import type { createTurns } from "./turns.ts";
 
 /** What agents can do besides answering messages. */
 export interface Capabilities {
   readonly sideSessions: SideSessions;
+  readonly tasks: Tasks;
   readonly forTurns: Pick<Parameters<typeof createTurns>[2], "workAdded" | "turnEndedIn" | "portsOf">;
   /** Puts in order what an earlier life of the host has left, before anything else is looked at. */
   readonly resume: () => Promise<void>;
+  /** Begins what they do by themselves, when everything is there. */
+  readonly start: () => void;
+}
+
+export interface CapabilityOptions extends Pick<Containers, "pool"> {
+  readonly groups: GroupRegistry;
+  readonly tell: TellOperator;
+  readonly deliver: () => void;
+  readonly workAdded: () => void;
 }
 
 /** Each capability is made here, of what it needs; what none of them uses costs nothing. */
 export function createCapabilities(
   context: AppContext,
   stack: AsyncDisposableStack,
-  { pool, workAdded }: Pick<Containers, "pool"> & { readonly workAdded: () => void },
+  options: CapabilityOptions,
 ): Capabilities {
-  const sideSessions = createSideSessions(context, stack, { pool, workAdded });
+  const sideSessions = createSideSessions(context, stack, options);
+  const tasks = createTasks(context, stack, options);
   return {
     sideSessions,
+    tasks,
     forTurns: {
-      workAdded,
-      turnEndedIn: (session) => sideSessions.settled(session),
-      portsOf: createToolPorts(),
+      workAdded: options.workAdded,
+      turnEndedIn: (session, { cause }) => {
+        if (cause === "schedule") tasks.scheduler.runEnded();
+        sideSessions.settled(session);
+      },
+      portsOf: createToolPorts(context, { ...options, tasks }),
     },
     resume: () => sideSessions.resume(),
+    start: () => tasks.scheduler.start(),
   };
 }

@@ -59,6 +59,7 @@ import type { WorkQueue } from "./queue.ts";
 import { openSettings, type Settings } from "./settings.ts";
 import { createProgress, createSigns } from "./signs.ts";
 import { openProviderSet } from "./turn-settings.ts";
+import type { Tasks } from "./tasks.ts";
 import { createTurns } from "./turns.ts";
 
 export interface HostOptions extends FoundationOptions {
@@ -96,7 +97,13 @@ const outboxDrainMs = 5_000;
  */
 export async function startHost(options: HostOptions, signal?: AbortSignal): Promise<Host> {
   await using stack = new AsyncDisposableStack();
-  const served: Served = { groups: undefined, desk: undefined, settings: undefined, webhooks: undefined };
+  const served: Served = {
+    groups: undefined,
+    desk: undefined,
+    settings: undefined,
+    tasks: undefined,
+    webhooks: undefined,
+  };
   const base = await openBase(options, stack, served);
   const { context, guard, entrances, registry, engine } = base;
   signal?.throwIfAborted();
@@ -117,7 +124,8 @@ export async function startHost(options: HostOptions, signal?: AbortSignal): Pro
   const approvals = createApprovals(context, stack, { ...containers, queue: () => work.queue, deliver });
   served.desk = approvals.desk;
   const workAdded = (): void => work.dueWork.changed();
-  const capabilities = createCapabilities(patient, stack, { pool: containers.pool, workAdded });
+  const capabilities = createCapabilities(patient, stack, { ...containers, groups, tell, deliver, workAdded });
+  served.tasks = capabilities.tasks;
   const working = { ...containers, approvals, capabilities, pace, progress, deliver, guard, tell, groups };
   const runner = await openRunner(context, stack, { ...working, patient });
   const chats = stack.use(new ChatBook(context, groups));
@@ -134,7 +142,7 @@ export async function startHost(options: HostOptions, signal?: AbortSignal): Pro
   const heartbeats = createHeartbeats(patient, stack, { groups, sideSessions: capabilities.sideSessions });
   served.webhooks = createWebhooks(context, { groups, guard, dueWork: work.dueWork });
   const taking = await createIntake(context, stack, { ...shared, admissions, approvals, guard, pace, progress });
-  const changing = { ...shared, ...opened, containers, chats, tell, heartbeats };
+  const changing = { ...shared, ...opened, ...capabilities, containers, chats, tell, heartbeats };
   const { reloader, settings } = openSettings(context, stack, options, changing);
   served.settings = settings;
   const stopAsked = Promise.withResolvers<void>();
@@ -145,6 +153,7 @@ export async function startHost(options: HostOptions, signal?: AbortSignal): Pro
   openIntake(guard, stack);
   await startChannels(entrances, { ...taking, outbox, chats, alert: createAlert(tell) });
   await resume(context, groups, { ...work, ...approvals });
+  capabilities.start();
   outbox.wake();
   return running(stack.move(), { guard, entrances, work, outbox, retrying, reloader, stopAsked: stopAsked.promise });
 }
@@ -185,6 +194,7 @@ interface Served {
   desk: ApprovalDesk | undefined;
   settings: Settings | undefined;
   webhooks: WebhookIntake | undefined;
+  tasks: Tasks | undefined;
 }
 
 /** State, proof, and the way in, as far as it can be had before anything else. */
@@ -201,8 +211,9 @@ async function openBase(options: HostOptions, stack: AsyncDisposableStack, serve
   const engine = openEngineLater(context, stack);
   const ready = (): Promise<Readiness> => readiness(engine, guard);
   const desk = (): ApprovalDesk | undefined => served.desk;
+  const taskDesk = (): Tasks["book"] | undefined => served.tasks?.book;
   const webhooks = (): WebhookIntake | undefined => served.webhooks;
-  const asked = { groups, registry, ready, desk, webhooks };
+  const asked = { groups, registry, ready, desk, taskDesk, webhooks };
   const entrances = await buildEntrances(context, stack, { console: options.console, ...asked });
   return { context, guard, registry, engine, entrances };
 }

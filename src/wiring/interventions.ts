@@ -26,6 +26,7 @@ import type { TurnRunner } from "../turns/turn-runner.ts";
 import type { Approvals } from "./approvals.ts";
 import { chatSettings, type GroupSettings } from "./chat-settings.ts";
 import type { AppContext } from "./context.ts";
+import { taskServices, type Tasks } from "./tasks.ts";
 import { describeRest } from "../intake/limits/resting-notice.ts";
 import { describeForChat } from "../commands/describe-for-chat.ts";
 
@@ -41,6 +42,7 @@ export interface InterventionOptions {
   readonly approvals: Pick<Approvals, "desk">;
   readonly launcher: Pick<ContainerLauncher, "judgeWanted">;
   readonly sideSessions: Pick<SideSessions, "settled">;
+  readonly tasks: Tasks;
   /** Undefined until they can be changed. */
   readonly settings: () => GroupSettings | undefined;
 }
@@ -134,6 +136,7 @@ function commandServices(context: AppContext, options: InterventionOptions): Com
     usageSums: (...query) => store.usage.sums(...query),
     budgetsOf: (group) => ({ group: groupBudget(context, group), total: totalBudget(context) }),
     now: () => context.clock.now(),
+    ...taskServices(context, options.tasks),
     ...chatSettings(options.settings, options.launcher),
     answer: (pending) => options.admissions.answer(pending),
     isRequest: async (code) => (await store.requests.get(code)) !== undefined,
@@ -166,7 +169,7 @@ function refused(
 /** The runner puts the end of a turn on record that it works on; for others it is done here. */
 function createTurnEnded(
   { clock, publish }: AppContext,
-  { runner, sideSessions }: Pick<InterventionOptions, "runner" | "sideSessions">,
+  { runner, sideSessions, tasks }: Pick<InterventionOptions, "runner" | "sideSessions" | "tasks">,
 ) {
   return async (turn: Turn, reason: string): Promise<void> => {
     if (runner.cancel(turn, reason)) return;
@@ -174,6 +177,7 @@ function createTurnEnded(
     const { id, group, session } = turn;
     const data = { state: "cancelled", reason, elapsedMs, times: {} } as const;
     await publish({ type: "turn.ended", group, session, turn: id, actor: "host", data });
+    if (turn.cause === "schedule") tasks.scheduler.runEnded();
     sideSessions.settled({ id: session, ephemeral: true });
   };
 }

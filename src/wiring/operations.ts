@@ -21,6 +21,7 @@ import type { Entrances } from "./entrances.ts";
 import { webhooksOf } from "./hooks.ts";
 import { createPeopleView } from "./people.ts";
 import type { Settings } from "./settings.ts";
+import type { Tasks } from "./tasks.ts";
 import type { Interventions } from "./interventions.ts";
 
 const engineTimeoutMs = 5_000;
@@ -40,6 +41,7 @@ export interface HostOperationOptions {
   readonly settings: Settings;
   readonly admissions: Pick<Admissions, "approve" | "deny">;
   readonly approvals: Pick<Approvals, "desk">;
+  readonly tasks: Pick<Tasks, "book">;
   readonly reloader: Pick<ConfigReloader, "state" | "reload" | "diff" | "inTurn">;
 }
 
@@ -75,6 +77,7 @@ export function createHostOperations(context: AppContext, options: HostOperation
     pool: containers.pool,
     outbox: options.outbox,
     admissions: options.admissions,
+    taskDesk: options.tasks.book,
     approvalDesk: options.approvals.desk,
     webhooks: { list: () => webhooksOf(config), url: () => entrances.httpEntrance.url(), sign: signatureOf },
     channels: entrances.channels,

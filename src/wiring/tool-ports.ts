@@ -1,9 +1,17 @@
+import type { GroupRegistry } from "../intake/chats/group-registry.ts";
 import type { TurnOptions } from "../turns/turn-options.ts";
+import type { AppContext } from "./context.ts";
+import { taskPort, type Tasks } from "./tasks.ts";
 
 /**
  * What tools of the host are given beside what every turn has: each capability adds its port to `CapabilityPorts` and a line here. A
  * port is made for the call of a tool, so that it can be bound to the turn's group, session and rights.
  */
-export function createToolPorts(): TurnOptions["portsOf"] {
-  return () => ({});
+export function createToolPorts(
+  context: AppContext,
+  { groups, tasks }: { readonly groups: GroupRegistry; readonly tasks: Tasks },
+): TurnOptions["portsOf"] {
+  return (scope) => ({
+    tasks: taskPort(context, tasks, groups, scope),
+  });
 }

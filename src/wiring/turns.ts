@@ -25,6 +25,7 @@ import type { AppContext } from "./context.ts";
 import { provenanceOf } from "./provenance.ts";
 import { roomForBlobs } from "./files.ts";
 import { createTurnSettings } from "./turn-settings.ts";
+import type { Turn } from "../domain/turn.ts";
 import type { Session } from "../domain/session.ts";
 import { containerPaths } from "../protocol/paths.ts";
 
@@ -48,7 +49,7 @@ type TurnWork = Pick<
   readonly tools: Pick<ConversationToolsOptions, "registry" | "channelCan">;
   readonly providers: ProviderSet;
   /** A turn of this session has ended. */
-  readonly turnEndedIn: (session: Session) => void;
+  readonly turnEndedIn: (session: Session, turn: Pick<Turn, "cause">) => void;
   readonly groups: Pick<GroupRegistry, "list">;
 };
 
@@ -61,8 +62,9 @@ export function createTurns(
   const idOf = createMessageIds(context.fingerprint);
   const conversationTools = new ConversationTools({ ...tools, sessions: store.sessions });
   const { roleOf } = context.roles;
-  const toolsOf: TurnOptions["toolsOf"] = ({ group, turn, settings }) =>
+  const toolsOf: TurnOptions["toolsOf"] = ({ group, session, turn, settings }) =>
     conversationTools.of(group, turn, {
+      session: session.kind,
       can: { callTools: settings.callsTools(group.model), seeImages: seesImages(config.models, group.model) },
       seesSessions: settings.sessionVisibility(group) !== undefined,
       policy: settings.policyFor(group),
@@ -133,7 +135,7 @@ function createObservers({
     ended: ({ turn, session }) => {
       pace.ended(turn);
       progress.ended(turn.id);
-      turnEndedIn(session);
+      turnEndedIn(session, turn);
     },
   };
 }

@@ -19,6 +19,8 @@ import { startControlServer } from "../../src/control/server.ts";
 import type { LoginEvent } from "../../src/channels/channel.ts";
 import { systemClock } from "../../src/lib/time/clock.ts";
 import { CodeTries } from "../../src/people/code-tries.ts";
+import { TaskBook } from "../../src/scheduler/task-book.ts";
+import { timeZoneFault } from "../../src/config/checks/time-zone-name.ts";
 import { createPeopleView } from "../../src/wiring/people.ts";
 import { createAdmissions } from "../../src/intake/chats/admissions.ts";
 import { openGroupRegistry } from "../../src/intake/chats/group-registry.ts";
@@ -134,6 +136,15 @@ export async function startControlledHost(home: string): Promise<ControlledHost>
       pairing: () => Promise.resolve(),
       tries: new CodeTries(store.requests, () => systemClock.now()),
       now: () => systemClock.now(),
+    }),
+    taskDesk: new TaskBook({
+      tasks: store.tasks,
+      timeZone: () => "UTC",
+      zoneFault: timeZoneFault,
+      changed: () => undefined,
+      workAdded: () => undefined,
+      publish: () => Promise.resolve(),
+      clock: systemClock,
     }),
     approvalDesk: new ApprovalDesk({
       store: store.approvals,

@@ -75,6 +75,7 @@ const auditTypes = {
   "audit-recovered": true,
   "audit-broken": true,
   "store-older": true,
+  schedule: true,
 } as const satisfies Record<AuditType, true>;
 
 const sends = {

@@ -96,6 +96,7 @@ const reasons: Readonly<Record<Withheld, string>> = {
   model: "no model of the route can call tools",
   sessions: "sessions.visibility lets no other session be seen",
   vision: "no model of the route can be shown images",
+  kind: "it is not for sessions of this kind",
 };
 
 function conditionOf(tool: Tool): string | undefined {

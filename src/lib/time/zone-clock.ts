@@ -47,6 +47,26 @@ export class ZoneClock {
     return late + this.#offsetAt(late) === shown ? late : early;
   }
 
+  /** What the clocks show at this moment, as if it were UTC. */
+  shownAt(time: number): number {
+    return time + this.#offsetAt(time);
+  }
+
+  /** When the clocks show this: the first time; the moment at which they are set forward where they skip it. */
+  firstAfterSkipped(shown: number): number {
+    const found = this.whenItShows(shown);
+    if (found + this.#offsetAt(found) === shown) return found;
+    // They are set at a full minute, within a day.
+    let before = shown - this.#offsetAt(shown - 86_400_000) - 86_400_000;
+    let after = found + 86_400_000;
+    while (after - before > 1_000) {
+      const middle = Math.floor((before + after) / 2_000) * 1_000;
+      if (middle + this.#offsetAt(middle) < shown) before = middle;
+      else after = middle;
+    }
+    return after;
+  }
+
   #offsetAt(time: number): number {
     const step = Math.floor(time / stepMs);
     if (step !== this.#step) {

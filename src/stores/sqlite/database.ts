@@ -59,7 +59,7 @@ export class Database implements AsyncDisposable {
   }
 
   /** Ids of a table, in their order, at most `limit`. */
-  async idsBeginningWith(table: "turns" | "work", prefix: string, limit: number): Promise<string[]> {
+  async idsBeginningWith(table: "turns" | "work" | "tasks", prefix: string, limit: number): Promise<string[]> {
     const rows = await this.read((kysely) =>
       kysely
         .selectFrom(table)

@@ -27,6 +27,7 @@ import { SqliteRetention } from "./retention.ts";
 import { SqliteSessions } from "./conversation/sessions.ts";
 import { SqliteSettings } from "./settings.ts";
 import type { Tables } from "./schema/tables.ts";
+import { SqliteTasks } from "./tasks/tasks.ts";
 import { SqliteTurns } from "./conversation/turns.ts";
 import { SqliteUsage } from "./usage.ts";
 import { SqliteApprovals } from "./conversation/approvals.ts";
@@ -62,6 +63,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
     turns: new SqliteTurns(database),
     work: new SqliteWork(database),
     approvals: new SqliteApprovals(database),
+    tasks: new SqliteTasks(database),
     origins: new SqliteOrigins(database),
     interventions: new SqliteInterventions(database),
     blobs: new SqliteBlobs(database),

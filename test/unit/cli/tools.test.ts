@@ -24,11 +24,15 @@ test("tools list says which tools there are and which are offered, without a hos
 
   expect(code).toBe(0);
   expect(listed.map(({ name }) => name)).toEqual([
+    "cancel_task",
     "edit_file",
     "list_files",
+    "list_tasks",
     "propose_instructions",
     "react",
     "read_file",
+    "run_task",
+    "schedule_task",
     "search_files",
     "send_file",
     "send_message",
@@ -36,6 +40,7 @@ test("tools list says which tools there are and which are offered, without a hos
     "sessions_list",
     "sessions_send",
     "shell",
+    "update_task",
     "view_image",
     "write_file",
   ]);

@@ -17,6 +17,7 @@ import { SqliteOutbox } from "../conversation/outbox.ts";
 import { SqliteOrigins } from "../conversation/origins.ts";
 import { SqliteSessions } from "../conversation/sessions.ts";
 import { SqliteSettings } from "../settings.ts";
+import { SqliteTasks } from "../tasks/tasks.ts";
 import { SqliteTurns } from "../conversation/turns.ts";
 import { SqliteUsage } from "../usage.ts";
 import { SqliteApprovals } from "../conversation/approvals.ts";
@@ -36,6 +37,7 @@ export async function openSqliteStoreReader(path: string): Promise<StoreReader> 
     turns: new SqliteTurns(database),
     work: new SqliteWork(database),
     approvals: new SqliteApprovals(database),
+    tasks: new SqliteTasks(database),
     origins: new SqliteOrigins(database),
     outbox: new SqliteOutbox(database),
     executionPoints: new SqliteExecutionPoints(database),

@@ -7,6 +7,7 @@ import { origins, type Origin } from "../../../domain/origin.ts";
 import { actions, risks } from "../../../domain/policy.ts";
 import type { BlobPart, Part } from "../../../domain/part.ts";
 import type { StepBody, TurnTimes } from "../../../domain/turn.ts";
+import type { Timing } from "../../../domain/task.ts";
 import type { ReplyTarget } from "../../../domain/work.ts";
 import { AppError } from "../../../lib/app-error.ts";
 
@@ -45,6 +46,12 @@ const answer = z.strictObject({
 const verdicts = z.array(
   z.strictObject({ callId: z.string(), action: z.enum(actions), risk: z.enum(risks), rule: z.string() }),
 );
+
+const timing: z.ZodType<Timing> = z.discriminatedUnion("kind", [
+  z.strictObject({ kind: z.literal("at"), at: count }),
+  z.strictObject({ kind: z.literal("every"), everyMs: count, since: z.number() }),
+  z.strictObject({ kind: z.literal("cron"), cron: z.string() }),
+]);
 
 const stepBody: z.ZodType<StepBody> = z.union([
   z.discriminatedUnion("kind", [
@@ -149,4 +156,5 @@ export const parseReplyTarget = (json: string): ReplyTarget => parse("reply_to",
 export const parseToolDefinitions = (json: string): ToolDefinition[] =>
   parse("offered_tools.tools", toolDefinitions, json);
 export const parseOrigins = (json: string): Origin[] => parse("turns.origins", originList, json);
+export const parseTiming = (json: string): Timing => parse("tasks.timing", timing, json);
 export const parseTexts = (json: string): string[] => parse("outbox.in_reply_to", texts, json);

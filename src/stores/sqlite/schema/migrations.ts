@@ -18,6 +18,7 @@ import {
 } from "./early-migrations.ts";
 import { initialSchema } from "./initial-schema.ts";
 import type { Tables } from "./tables.ts";
+import { tasks } from "./task-tables.ts";
 
 /* What the model was first told in a session's conversation, and which changes it has been told since. */
 const conversationPrompts = [
@@ -259,8 +260,8 @@ const ephemeralSessions = [
   `create index sessions_ephemeral on sessions (id) where ephemeral = 1 and archived_at is null`,
 ];
 
-/* What a turn may do that another program began, and what that program sent. */
-const webhookWork = [`alter table work add column role text`, `alter table work add column payload text`];
+/* What another program sent. */
+const webhookWork = [`alter table work add column payload text`];
 
 /* The last reaction of each person to what asks, so that one that comes again counts once and a refusal is said once. */
 const cardReactions = [
@@ -308,6 +309,7 @@ export const migrations: Readonly<Record<string, Migration>> = {
   "0035-ephemeral-sessions": { up: (database: Kysely<Tables>) => run(database, ephemeralSessions) },
   "0037-webhook-work": { up: (database: Kysely<Tables>) => run(database, webhookWork) },
   "0033-card-reactions": { up: (database: Kysely<Tables>) => run(database, cardReactions) },
+  "0036-tasks": { up: (database: Kysely<Tables>) => run(database, tasks) },
 };
 
 async function run(database: Kysely<Tables>, statements: readonly string[]): Promise<void> {

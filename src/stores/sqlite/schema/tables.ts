@@ -6,9 +6,10 @@ import type { ProtectedFileName } from "../../../domain/protected-file.ts";
 import type { SessionKind } from "../../../domain/session.ts";
 import type { TurnState } from "../../../domain/turn.ts";
 import type { Origin } from "../../../domain/origin.ts";
-import type { Role } from "../../../domain/role.ts";
 import type { Cause, NewWork, WorkState } from "../../../domain/work.ts";
 import type { ApprovalTable, ApprovalVoteTable, CardReactionTable, GrantTable } from "./approval-tables.ts";
+import type { Role } from "../../../domain/role.ts";
+import type { TaskRunTable, TaskTable } from "./task-tables.ts";
 
 interface MessageTable {
   readonly seq: Generated<number>;
@@ -179,8 +180,8 @@ interface WorkTable {
   readonly origin: Origin;
   readonly origins: string | null;
   readonly requester: string | null;
-  readonly text: string;
   readonly role: Role | null;
+  readonly text: string;
   readonly payload: string | null;
   readonly state: WorkState;
   readonly turn: string | null;
@@ -345,6 +346,8 @@ export interface Tables {
   readonly approval_votes: ApprovalVoteTable;
   readonly card_reactions: CardReactionTable;
   readonly grants: GrantTable;
+  readonly tasks: TaskTable;
+  readonly task_runs: TaskRunTable;
   readonly outbox: OutboxTable;
   readonly channel_state: ChannelStateTable;
   readonly usage_days: UsageDayTable;

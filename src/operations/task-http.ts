@@ -1,0 +1,50 @@
+import type { FastifyInstance, FastifyReply } from "fastify";
+import * as z from "zod";
+
+import { addressActor } from "../domain/actor.ts";
+import { missedRules, taskModes } from "../domain/task.ts";
+import { AppError } from "../lib/app-error.ts";
+import { addTask, listTasks, type TaskDesk, type TaskReadingOptions } from "./tasks.ts";
+
+export interface TaskHttpOptions {
+  readonly store: TaskReadingOptions["store"];
+  readonly groups: () => ReturnType<Parameters<typeof addTask>[0]["groups"]["list"]>;
+  /** Undefined while the host is starting. */
+  readonly taskDesk: () => TaskDesk | undefined;
+}
+
+const short = z.string().min(1).max(256).optional();
+const filter = z.strictObject({ group: short });
+const wanted = z.strictObject({
+  group: z.string().min(1).max(256),
+  prompt: z.string().min(1).max(16_000),
+  name: short,
+  at: short,
+  every: short,
+  cron: short,
+  timezone: short,
+  mode: z.enum(taskModes).optional(),
+  missed: z.enum(missedRules).optional(),
+});
+
+/** Lists and makes tasks: whoever has the gateway's token makes them as the operator does. */
+export function addTaskRoutes(routes: FastifyInstance, { store, groups, taskDesk }: TaskHttpOptions): void {
+  routes.get("/v1/tasks", async (request, reply) => {
+    const query = filter.safeParse(request.query);
+    if (!query.success) return refuse(reply, query.error);
+    return reply.send({ tasks: await listTasks({ store, groups: { list: groups } }, query.data.group) });
+  });
+  routes.post("/v1/tasks", async (request, reply) => {
+    const body = wanted.safeParse(request.body);
+    if (!body.success) return refuse(reply, body.error);
+    const desk = taskDesk();
+    if (!desk) throw new AppError("intake_stopped", "The host is starting.");
+    const options = { taskDesk: desk, groups: { list: groups } };
+    return reply.code(201).send(await addTask(options, body.data, addressActor(request.ip)));
+  });
+}
+
+function refuse(reply: FastifyReply, { issues: [issue] }: z.ZodError): FastifyReply {
+  const message = `${issue?.message ?? "It cannot be read"}.`;
+  return reply.code(400).send({ error: { code: "bad_input", message, path: issue?.path.join(".") ?? "" } });
+}

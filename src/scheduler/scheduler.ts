@@ -1,0 +1,244 @@
+import { setImmediate as nextLoop } from "node:timers/promises";
+
+import type { Logger } from "pino";
+
+import { type GroupChat, groupNameFault } from "../domain/group.ts";
+import type { Task } from "../domain/task.ts";
+import type { NewWork } from "../domain/work.ts";
+import type { Publish } from "../events/event.ts";
+import { toError } from "../lib/app-error.ts";
+import { PendingWork } from "../lib/pending-work.ts";
+import { type Clock, clockSlackMs } from "../lib/time/clock.ts";
+import type { EndedRun, TaskClaim, TaskStore } from "../stores/task-store.ts";
+import { planDue } from "./due-plan.ts";
+import { settlementOf } from "./run-ends.ts";
+import { dueTimes } from "./timing.ts";
+
+/** The wall clock may be set, or the machine sleep: nobody waits longer than this for a timer that was set before. */
+const longestMs = 60_000;
+const retryMs = 5_000;
+/** Tasks that are read, claimed and forgotten at once, so that any number may be due at a moment. */
+const batch = 200;
+/** Unfinished runs of a task that makes up for all it has missed: a day of minutes. Of others there is one. */
+const mostOpen = 1_440;
+
+export interface SchedulerOptions {
+  readonly tasks: Pick<
+    TaskStore,
+    | "change"
+    | "claim"
+    | "due"
+    | "dueAfter"
+    | "ended"
+    | "isClaimed"
+    | "lastClaimedAt"
+    | "nextDueAt"
+    | "setState"
+    | "settle"
+  >;
+  /** Is the chat of the task still this group? */
+  readonly isGroup: (group: GroupChat) => boolean;
+  /** There is new work. */
+  readonly workAdded: () => void;
+  readonly deliver: () => void;
+  /** Why a run failed, in words for the group; undefined: that is not its business. */
+  readonly wordsFor: (run: EndedRun) => string | undefined;
+  readonly tellOperator: (text: string) => void;
+  readonly publish: Publish<"schedule.claimed" | "schedule.missed" | "schedule.ended" | "schedule.paused">;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/**
+ * Hands tasks to their agents when they are due: one timer for the earliest of all, none while nothing is scheduled. Which due times are
+ * claimed, and what became of them, the store knows; what is due is claimed in batches, and nothing is kept in memory.
+ */
+export class Scheduler implements AsyncDisposable {
+  readonly #options: SchedulerOptions;
+  readonly #pending: PendingWork;
+  #timer: NodeJS.Timeout | undefined;
+  #isLooking = false;
+  #isStale = false;
+  #isOver = false;
+  /** How far the wall clock is ahead of the one that only runs forward. */
+  #ahead: number | undefined;
+
+  constructor(options: SchedulerOptions) {
+    this.#options = options;
+    const onError = (error: unknown): void =>
+      options.logger.error(
+        { err: toError(error) },
+        "runs of tasks could not be settled; the next end of a turn tries again",
+      );
+    this.#pending = new PendingWork(onError);
+  }
+
+  /** Settles what ended in an earlier life of the host, and looks for what is due. */
+  start(): void {
+    this.#pending.add(this.#settleEnded());
+    this.changed();
+  }
+
+  /** Tasks were made or changed. */
+  changed(): void {
+    this.#isStale = true;
+    if (!this.#isLooking) this.#pending.add(this.#lookUntilFresh());
+  }
+
+  /** A turn that a task began has ended, or its work was dropped. */
+  runEnded(): void {
+    if (!this.#isOver) this.#pending.add(this.#settleEnded());
+  }
+
+  /** Resolves when what is due has been claimed, and what ended is settled. */
+  idle(): Promise<void> {
+    return this.#pending.done();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isOver = true;
+    clearTimeout(this.#timer);
+    await this.#pending.done();
+  }
+
+  /** Never rejects. */
+  async #lookUntilFresh(): Promise<void> {
+    this.#isLooking = true;
+    while (this.#isStale && !this.#isOver) {
+      this.#isStale = false;
+      clearTimeout(this.#timer);
+      try {
+        await this.#look();
+      } catch (error) {
+        this.#options.logger.error({ err: toError(error) }, "could not look for tasks that are due; retrying");
+        this.#lookIn(retryMs);
+      }
+    }
+    this.#isLooking = false;
+  }
+
+  async #look(): Promise<void> {
+    const { tasks, clock, workAdded } = this.#options;
+    const now = clock.now();
+    let next = await tasks.nextDueAt();
+    if (next === undefined) return;
+    await this.#followClock(now);
+    for (
+      next = await tasks.nextDueAt();
+      next !== undefined && next <= now && !this.#isOver;
+      next = await tasks.nextDueAt()
+    ) {
+      await this.#claimDue(await tasks.due(now, batch), now);
+      workAdded();
+      await nextLoop();
+    }
+    if (next !== undefined) this.#lookIn(Math.min(longestMs, Math.max(0, next - clock.now())));
+  }
+
+  async #claimDue(due: readonly Task[], now: number): Promise<void> {
+    const { tasks, isGroup } = this.#options;
+    const claims: TaskClaim[] = [];
+    for (const task of due) {
+      if (isGroup(task.group) && groupNameFault(task.group.name) === undefined)
+        claims.push(await this.#plan(task, now));
+      else await this.#pause(task);
+    }
+    await tasks.claim(claims, now);
+  }
+
+  async #plan(task: Task, now: number): Promise<TaskClaim> {
+    const { publish } = this.#options;
+    const { runs, missed, next } = planDue(
+      { ...task, next: task.next ?? now },
+      await dueTimes(task.timing, task.timezone),
+      now,
+    );
+    const place = { group: task.group.name, actor: "host" } as const;
+    for (const at of runs)
+      await publish({ type: "schedule.claimed", ...place, data: { task: task.id, due: at, lateMs: now - at } });
+    const open = task.missed === "all" ? mostOpen : 1;
+    const claim = { task, runs: runs.map((at) => ({ due: at, work: workOf(task, at, now) })), open, next };
+    if (!missed) return claim;
+    const { due, count, more } = missed;
+    await publish({ type: "schedule.missed", ...place, data: { task: task.id, due, count } });
+    const times = count === 1 ? "one due time" : `${count} due times`;
+    const reason = `the host was away: ${more ? "at least " : ""}${times} passed by`;
+    return { ...claim, missed: { due, reason } };
+  }
+
+  async #pause({ id, name, group, next }: Task): Promise<void> {
+    const { tasks, publish, tellOperator } = this.#options;
+    const reason = "its group is not there any more";
+    await publish({ type: "schedule.paused", group: group.name, actor: "host", data: { task: id, reason } });
+    await tasks.setState(id, { state: "paused", reason, next });
+    tellOperator(`The task ${id} (${JSON.stringify(name)}) of ${group.name} is paused: ${reason}.`);
+  }
+
+  /** Once for all that have ended, whoever was first to say so. */
+  async #settleEnded(): Promise<void> {
+    const { tasks, clock, wordsFor, deliver, publish, workAdded } = this.#options;
+    for (let ended = await tasks.ended(batch); ended.length > 0; ended = await tasks.ended(batch)) {
+      let settled = 0;
+      for (const run of ended) {
+        const settlement = settlementOf(run, { at: clock.now(), reason: wordsFor(run) });
+        const { state, failures, retryAt, pause } = settlement;
+        const { id, group } = run.task;
+        const data = { task: id, due: run.due, state, failures, attempts: run.attempts, retryAt };
+        await publish({ type: "schedule.ended", group: group.name, turn: run.turn?.id, actor: "host", data });
+        if (pause !== undefined)
+          await publish({
+            type: "schedule.paused",
+            group: group.name,
+            actor: "host",
+            data: { task: id, reason: pause },
+          });
+        if (!(await tasks.settle(run, settlement))) continue;
+        settled += 1;
+        if (settlement.outgoing.length > 0) deliver();
+        if (retryAt !== undefined) workAdded();
+      }
+      if (settled === 0) return;
+    }
+  }
+
+  /** A clock that is set back must neither run a due time twice nor leave what it was ahead without runs. */
+  async #followClock(now: number): Promise<void> {
+    const { tasks, clock } = this.#options;
+    const ahead = now - clock.monotonic();
+    const before = this.#ahead ?? ((await tasks.lastClaimedAt()) ?? now) - clock.monotonic();
+    this.#ahead = ahead;
+    if (ahead > before - clockSlackMs) return;
+    for (const task of await tasks.dueAfter(now)) {
+      if (task.timing.kind === "at") continue;
+      const dueAfter = await dueTimes(task.timing, task.timezone);
+      let next = dueAfter(now);
+      while (next !== undefined && (await tasks.isClaimed(task.id, next))) next = dueAfter(next);
+      if (next === undefined || next >= (task.next ?? 0)) continue;
+      await tasks.change(task.id, { timing: task.timing, next });
+    }
+  }
+
+  #lookIn(delayMs: number): void {
+    if (this.#isOver) return;
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.changed(), delayMs).unref();
+  }
+}
+
+/** What the agent is given to do for one due time: the same work, however often it is claimed. */
+export function workOf(task: Task, due: number, now: number): Omit<NewWork, "group" | "session"> {
+  const id = `task:${task.id}:${due}`;
+  const { channel, chat } = task.group;
+  return {
+    id,
+    cause: "schedule",
+    dueAt: Math.min(due, now),
+    dedupe: id,
+    replyTo: { kind: "chat", channel, chat },
+    origin: task.origin,
+    origins: task.origins,
+    requester: task.requester,
+    role: task.role,
+    text: task.prompt,
+  };
+}

@@ -1,0 +1,68 @@
+import * as z from "zod";
+
+import { missedRules, type Task, taskModes, type Timing } from "../../domain/task.ts";
+
+/** When a task is due; fields of tools that make and change tasks. */
+export const timingFields = {
+  at: z
+    .string()
+    .max(64)
+    .optional()
+    .describe(
+      "Once, at this time: ISO 8601, such as 2026-01-15T09:00:00, by the clock of the time zone unless it has an offset.",
+    ),
+  every: z.string().max(16).optional().describe('Again and again: "1m", "2h" or "1d"; at least a minute.'),
+  cron: z
+    .string()
+    .max(100)
+    .optional()
+    .describe('By a pattern of five fields: "0 9 * * 1-5" is nine o\'clock on weekdays.'),
+  timezone: z
+    .string()
+    .max(64)
+    .optional()
+    .describe("IANA zone, such as Europe/Paris. Left out: the zone in which you are told times."),
+  missed: z
+    .enum(missedRules)
+    .optional()
+    .describe(
+      "What becomes of times that passed while the host was off. Left out: latest for at, skip for the others.",
+    ),
+} as const;
+
+/** Models are often wrong about it, and the safe one is as good as any. */
+export const mode = z
+  .preprocess(
+    (given) => (taskModes.some((known) => known === given) ? given : "isolated"),
+    z.enum(taskModes).optional(),
+  )
+  .describe(
+    '"isolated": each run is a conversation of its own. "group": in this conversation, which knows what was said.',
+  );
+
+export const name = z.string().max(100).optional().describe("A short name by which people know it.");
+export const taskId = z.string().min(1).max(64).describe("As list_tasks shows it.");
+
+/** One line about a task, for the model. */
+export function describeTask({
+  id,
+  name: called,
+  group,
+  timing,
+  timezone,
+  next,
+  state,
+  reason,
+  failures,
+  mode: how,
+}: Task): string {
+  const due = next === undefined || state !== "active" ? "" : `, next ${new Date(next).toISOString()}`;
+  const why = reason === undefined ? "" : ` (${reason})`;
+  const failed = failures > 0 ? `, failed ${failures} times in a row` : "";
+  return `${id} ${JSON.stringify(called)} of ${group.name}: ${describeTiming(timing)} ${timezone}, ${how}, ${state}${why}${due}${failed}`;
+}
+
+function describeTiming(timing: Timing): string {
+  if (timing.kind === "at") return `at ${new Date(timing.at).toISOString()}`;
+  return timing.kind === "every" ? `every ${timing.everyMs / 60_000} minutes` : `cron ${timing.cron}`;
+}
