@@ -78,6 +78,7 @@ const sends = {
   "tool-response": true,
   cancel: true,
   ping: true,
+  "job-stop": true,
   shutdown: true,
 } as const satisfies Record<HostPayload["type"], true>;
 
