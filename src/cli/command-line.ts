@@ -66,6 +66,10 @@ const entries: Readonly<Record<string, Entry>> = {
     summary: "give agents something to do",
     load: async () => (await import("./commands/work.ts")).addWorkCommand,
   },
+  jobs: {
+    summary: "background jobs of agents",
+    load: async () => (await import("./commands/jobs.ts")).addJobsCommand,
+  },
   approvals: {
     summary: "answer for tool calls that wait for people",
     load: async () => (await import("./commands/approvals.ts")).addApprovalsCommand,

@@ -17,6 +17,7 @@ import type {
   GroupSettingView,
   GroupView,
   HostStatus,
+  JobView,
   NewGroup,
   NewOperatorWork,
   Operations,
@@ -204,6 +205,14 @@ export class ControlClient implements Readings {
 
   revokeApproval(id: string): Promise<GrantView> {
     return this.#ask("DELETE", `/approvals/${encodeURIComponent(id)}`);
+  }
+
+  listJobs({ group, all, limit }: Parameters<Operations["listJobs"]>[0]): Promise<JobView[]> {
+    return this.#ask("GET", `/jobs?${queryOf({ group, all: all || undefined, limit })}`);
+  }
+
+  stopJob(id: string, session: string | undefined): Promise<JobView> {
+    return this.#ask("POST", `/jobs/${encodeURIComponent(id)}/stop`, { session });
   }
 
   listChannels(): Promise<ChannelView[]> {

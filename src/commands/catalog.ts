@@ -3,6 +3,7 @@ import { approve } from "./approve.ts";
 import type { ChatCommand } from "./command.ts";
 import { deny } from "./deny.ts";
 import { help } from "./help.ts";
+import { jobs } from "./jobs.ts";
 import { mounts } from "./mounts.ts";
 import { newConversation } from "./new.ts";
 import { set } from "./set.ts";
@@ -18,6 +19,7 @@ const chatCommands: readonly ChatCommand[] = [
   newConversation,
   status,
   usage,
+  jobs,
   mounts,
   whoami,
   help,

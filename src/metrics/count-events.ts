@@ -21,6 +21,8 @@ export function countEvents(metrics: Metrics): (event: HostEvent) => void {
     },
     "delivery.confirmed": countDelivery,
     "delivery.failed": countDelivery,
+    "job.started": () => metrics.job("started"),
+    "job.ended": ({ data: { state } }) => metrics.job(state),
     "egress.judged": ({ data: { verdict, bytesUp = 0, bytesDown = 0 } }) =>
       metrics.egress(verdict, { up: bytesUp, down: bytesDown }),
   };

@@ -19,6 +19,8 @@ export interface Metrics {
   modelUsage(model: string, usage: ModelUsage): void;
   /** What came of an attempt to deliver a message. */
   delivery(channel: string, outcome: string): void;
+  /** What became of a background job: `started`, or how it ended. */
+  job(outcome: string): void;
   /** A decision about a way out, or the end of one with the bytes that it carried. */
   egress(verdict: string, bytes: { readonly up: number; readonly down: number }): void;
 }
@@ -31,6 +33,8 @@ export interface GaugeSources {
   readonly outbox: () => Promise<Readonly<Record<OutboxState, number>>>;
   /** Tool calls that wait for people's answers. */
   readonly approvals: () => Promise<number>;
+  /** Background jobs that run. */
+  readonly jobs: () => number;
   readonly channels: () => readonly { readonly name: string; state(): ChannelState }[];
 }
 
@@ -98,6 +102,7 @@ export function createMetrics(registry: Registry): Metrics {
       tokens.inc({ model, kind: "cached-input" }, usage.cachedInputTokens);
       tokens.inc({ model, kind: "output" }, usage.outputTokens);
     },
+    job: countJobs(registers),
     egress: countEgress(registers),
   };
 }
@@ -111,6 +116,16 @@ function timePhases(registers: Registry[]): Metrics["turnPhase"] {
     registers,
   });
   return (phase, ms) => phases.observe({ phase }, ms / 1000);
+}
+
+function countJobs(registers: Registry[]): Metrics["job"] {
+  const jobs = new Counter({
+    name: "crabpot_jobs_total",
+    help: "Background jobs of agents: started, and how they ended",
+    labelNames: ["outcome"],
+    registers,
+  });
+  return (outcome) => jobs.inc({ outcome });
 }
 
 function countEgress(registers: Registry[]): Metrics["egress"] {
@@ -143,6 +158,14 @@ export function addGauges(registry: Registry, sources: GaugeSources): void {
     registers,
     async collect() {
       this.set(await sources.approvals());
+    },
+  });
+  void new Gauge({
+    name: "crabpot_jobs_running",
+    help: "Background jobs of agents that run",
+    registers,
+    collect() {
+      this.set(sources.jobs());
     },
   });
   void new Gauge({

@@ -12,6 +12,7 @@ import type { Clock } from "../lib/time/clock.ts";
 import { utcDay } from "../lib/time/utc-day.ts";
 import type { Store } from "../stores/store.ts";
 import { answerApproval, type ApprovalOperationOptions, revokeApproval } from "./approvals.ts";
+import { type JobOperationOptions, stopJob } from "./jobs.ts";
 import { retryOutbox, send } from "./outbox.ts";
 import { createReadings, findTurn, type ReadingOptions, requireGroup } from "./readings.ts";
 import {
@@ -45,6 +46,7 @@ export interface OperationOptions {
     readonly requests: Pick<Store["requests"], "waiting" | "get" | "settle" | "forget" | "pairings">;
     readonly sessions: Pick<Store["sessions"], "open">;
     readonly work: Pick<Store["work"], "add" | "drop" | "get" | "idsBeginningWith">;
+    readonly jobs: Pick<Store["jobs"], "running">;
     readonly turns: { running(): Promise<Turn[]> };
     readonly outbox: Pick<Store["outbox"], "add" | "counts" | "get">;
     readonly origins: Pick<Store["origins"], "clearFolder">;
@@ -72,6 +74,7 @@ export interface OperationOptions {
   readonly outbox: { retry(seqs: readonly number[]): Promise<number[]>; wake(): void };
   readonly admissions: RequestAnswers;
   readonly approvalDesk: ApprovalOperationOptions["approvalDesk"];
+  readonly jobs: JobOperationOptions["jobs"];
   readonly channels: readonly OperableChannel[];
   /** Is the channel of this name configured, also if it does not run because nobody sits at it? */
   readonly isConfigured: (channel: string) => boolean;
@@ -127,6 +130,7 @@ export function createOperations(options: OperationOptions): Operations {
     retryOutbox: (what) => retryOutbox(options, what),
     addWork: (work) => addWork(options, work),
     dropWork: (id) => dropWork(options, id),
+    stopJob: (id, session) => stopJob(options, id, session),
     answerApproval: (code, answer) => answerApproval(options, code, answer),
     revokeApproval: (id) => revokeApproval(options, id),
     listChannels: () => Promise.resolve(options.channels.map(viewChannel)),

@@ -1,6 +1,6 @@
 import type { Group } from "../domain/group.ts";
 import type { StoredMessage } from "../domain/message.ts";
-import { parseMemberKey } from "../domain/person.ts";
+import { memberKey, parseMemberKey } from "../domain/person.ts";
 import { isAtLeast, type Role, roles } from "../domain/role.ts";
 import type { Work } from "../domain/work.ts";
 import type { RoleOf } from "./roles.ts";
@@ -19,6 +19,18 @@ export function askerRole(roleOf: RoleOf, group: Pick<Group, "name" | "main">, {
   const asking = messages.map(({ channel, sender }) => roleOf(group, { channel, id: sender.id }));
   if (work) asking.push(makerRole(roleOf, group, work));
   return asking.length === 0 ? "member" : asking.reduce((one, other) => (isAtLeast(one, other) ? other : one));
+}
+
+/** The role that a turn has, and who gives it that, as `channel:id`, where somebody did. */
+export function askerOf(
+  roleOf: RoleOf,
+  group: Pick<Group, "name" | "main">,
+  asked: Asked,
+): { readonly role: Role; readonly requester: string | undefined } {
+  const role = askerRole(roleOf, group, asked);
+  const members = asked.messages.map(({ channel, sender }) => ({ channel, id: sender.id }));
+  const least = members.find((member) => roleOf(group, member) === role);
+  return { role, requester: least ? memberKey(least) : asked.work?.requester };
 }
 
 function makerRole(

@@ -34,6 +34,7 @@ export class RetryingStore {
       leases: this.#retrying(store.leases, leases),
       turns: this.#retrying(store.turns, turns),
       work: this.#retrying(store.work, work),
+      jobs: this.#retrying(store.jobs, jobs),
       approvals: this.#retrying(store.approvals, approvals),
       origins: this.#retrying(store.origins, origins),
       outbox: this.#retrying(store.outbox, outbox),
@@ -145,6 +146,7 @@ const work: Record<keyof Store["work"], true> = {
   requeue: true,
   drop: true,
 };
+const jobs: Record<keyof Store["jobs"], true> = { begin: true, end: true, running: true, list: true, prune: true };
 const approvals: Record<keyof Store["approvals"], true> = {
   get: true,
   ofTurn: true,

@@ -100,7 +100,14 @@ export async function startHost(options: HostOptions, signal?: AbortSignal): Pro
   const retrying = createRetrying(context, guard);
   const deliver = (): void => outbox.wake();
   const patient = patientContext(context, retrying);
-  const containers = await openContainers(patient, stack, { engine, deliver, tell, egress: options.egress });
+  const containers = await openContainers(patient, stack, {
+    engine,
+    deliver,
+    tell,
+    groups,
+    workAdded: () => work.dueWork.changed(),
+    egress: options.egress,
+  });
   stack.defer(() => retrying.giveUp());
   await reviewMounts(context, containers.launcher);
   signal?.throwIfAborted();
@@ -116,6 +123,7 @@ export async function startHost(options: HostOptions, signal?: AbortSignal): Pro
     deliver,
     providers: openProviderSet(context, stack),
     workAdded: () => work.dueWork.changed(),
+    takeJobNews: (session, turn) => containers.jobs.takeNews(session, turn),
     keepFile: (group, path) => files.keep(group, path),
     tools: toolsOf(context),
     untilWritable: (until) => guard.untilWritable(until),
@@ -329,6 +337,7 @@ function gaugeSources(
     groupsWaiting: () => work.queue.waitingGroups(),
     outbox: () => store.outbox.counts(),
     approvals: () => store.approvals.openCount(),
+    jobs: () => containers.jobs.count(),
     channels: () => entrances.channels,
   };
 }

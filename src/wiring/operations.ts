@@ -72,6 +72,7 @@ export function createHostOperations(context: AppContext, options: HostOperation
     outbox: options.outbox,
     admissions: options.admissions,
     approvalDesk: options.approvals.desk,
+    jobs: containers.jobs,
     channels: entrances.channels,
     isConfigured: (channel) => Object.hasOwn(config.channels, channel),
     chatFault: (channel, chat) => chatFault(context.adapters, channel, chat),

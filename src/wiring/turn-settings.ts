@@ -11,6 +11,7 @@ import { openLateProvider } from "../models/catalog.ts";
 import { sleep } from "../lib/time/sleep.ts";
 import { toError } from "../lib/app-error.ts";
 import type { TurnSettings } from "../turns/turn-options.ts";
+import { jobLimits } from "./jobs.ts";
 import type { AppContext } from "./context.ts";
 
 /** The providers of the configuration, which follow its changes. */
@@ -45,6 +46,7 @@ export function createTurnSettings(context: AppContext, providers: ProviderSet):
       policyFor: (group) => policyOf(config, group.name),
       writersOfShared: (group) => writersOfShared(config, group.name),
       maxSteps: (group) => maxSteps(config, group.name),
+      jobLimits: () => jobLimits(config),
       turnTimeoutMs: sessions.turnTimeoutMinutes * 60_000,
       holdMs: sessions.holdMinutes * 60_000,
       silenceTimeoutMs: sessions.silenceTimeoutSeconds * 1000,

@@ -31,6 +31,7 @@ type TurnWork = Pick<
   | "asked"
   | "deliver"
   | "workAdded"
+  | "takeJobNews"
   | "untilWritable"
   | "keepFile"
   | "formatReply"

@@ -57,6 +57,8 @@ const auditTypes = {
   "setuid-removed": true,
   "execution-point": true,
   "container-create": true,
+  "job-start": true,
+  "job-end": true,
   "container-start": true,
   "container-attested": true,
   "container-refused": true,

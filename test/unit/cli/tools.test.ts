@@ -25,6 +25,7 @@ test("tools list says which tools there are and which are offered, without a hos
   expect(code).toBe(0);
   expect(listed.map(({ name }) => name)).toEqual([
     "edit_file",
+    "jobs",
     "list_files",
     "react",
     "read_file",
