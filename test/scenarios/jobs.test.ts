@@ -1,3 +1,6 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+
 import { expect, test, vi } from "vitest";
 
 import { jsonLines } from "../support/crabpot.ts";
@@ -20,6 +23,9 @@ const model: ModelScript = ({ lastText, messages }) => {
   return { toolCalls: [{ name: "shell", input }] };
 };
 
+/** What the jobs here wait for. */
+const letGo = (host: TestHost) => writeFile(join(host.home, "groups", "family", "go"), "");
+
 const stateOf = async (host: TestHost): Promise<unknown> => {
   const [session] = jsonLines((await host.cli("sessions", "list", "--json")).stdout);
   return (session?.["container"] as { state: string } | undefined)?.state;
@@ -32,7 +38,7 @@ const told = async (host: TestHost) =>
   (await host.replies()).map(({ text }) => text).filter((text) => text.startsWith("told"));
 
 const events = async (host: TestHost, type: string) =>
-  jsonLines((await host.cli("events", "tail", "--last", "1000", "--type", type, "--json")).stdout);
+  jsonLines((await host.cli("events", "tail", "--after", "0", "--type", type, "--json")).stdout);
 
 test("a container with a job is neither frozen nor ended; the job's end wakes its agent, and then the container rests", async () => {
   await using running = await startModelHost(model, { config: quickly });
@@ -48,7 +54,7 @@ test("a container with a job is neither frozen nor ended; the job's end wakes it
   await vi.waitUntil(() => Date.now() - sinceLast > 2_500, { timeout: 10_000 });
   const after = [await host.containers(), await stateOf(host), (await events(host, "container.frozen")).length];
   const [listed] = await jobsOf(host);
-  await host.writeGroupFile("family", "go", "");
+  await letGo(host);
   await expect.poll(() => told(host), { timeout: 30_000 }).toHaveLength(1);
 
   expect(after).toEqual([before, "idle", 0]);
@@ -111,7 +117,7 @@ test("a job outlives kill -9 of the host: its container is taken over, and its e
   await host.boot();
   const after = await host.containers();
   await host.end("SIGKILL");
-  await host.writeGroupFile("family", "go", "");
+  await letGo(host);
   await host.boot();
   await expect.poll(() => told(host), { timeout: 30_000 }).toHaveLength(1);
   await host.end("SIGKILL");

@@ -31,7 +31,7 @@ export class JobOutput {
   }
 
   /** Synchronous, so that a job that prints faster than the disk writes is slowed down instead of buffered. */
-  write(chunk: Buffer): void {
+  write(chunk: Uint8Array): void {
     this.#tail = Buffer.concat([this.#tail, chunk]).subarray(-tailBytes);
     for (let at = 0; at < chunk.length; at += segmentBytes) this.#store(chunk.subarray(at, at + segmentBytes));
   }
@@ -58,7 +58,7 @@ export class JobOutput {
     for (const path of [this.path, this.#earlier]) rmSync(path, { force: true });
   }
 
-  #store(part: Buffer): void {
+  #store(part: Uint8Array): void {
     if (this.#descriptor === undefined) return;
     this.#attempt(() => {
       if (this.#segmentBytes + part.length > segmentBytes) this.#beginSegment();

@@ -13,6 +13,8 @@ const keptEnded = 8;
 /** Lines of output that the host is told at the end. */
 const reportedLines = 40;
 
+const chokedNotice = new TextEncoder().encode("[ended: too many processes]\n");
+
 type JobEnded = Extract<AgentPayload, { type: "job-ended" }>;
 
 /** A command that was called, and the bash that runs it and nothing else any more. */
@@ -178,7 +180,7 @@ export class Jobs implements AsyncDisposable {
   async #ended(job: OwnJob, end: CallEnd): Promise<void> {
     // Nothing that it has started outlives it.
     await job.process.end();
-    if (end.kind === "choked") job.output.write(Buffer.from("[ended: it had started too many processes]\n"));
+    if (end.kind === "choked") job.output.write(chokedNotice);
     job.exitCode = end.kind === "completed" ? end.report.exitCode : end.kind === "ended" ? end.exitCode : undefined;
     job.state = job.ending?.outcome ?? "exited";
     job.endedAt = Date.now();

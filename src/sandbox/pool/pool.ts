@@ -285,9 +285,11 @@ export class SessionPool implements AsyncDisposable {
     const life = { fingerprint, generation: found.generation, uid: running.uid };
     try {
       const options = await this.#containerParts(owner.group, owner.session, life);
+      // Before its mailbox is opened, in which their ends may be.
+      await this.#options.jobs.adopted({ ...options, generation: found.generation });
       const hot = await HotContainer.adopt(options, this.#watchMounts(options, running));
       this.#hot.set(owner.session.id, hot);
-      await this.#adoptJobs(hot);
+      if (this.#hasJobs(hot)) await this.#freezing.thaw(hot);
       this.release(owner.session.id);
       const data = lifeOf(hot.view());
       await this.#options.publish({ type: "container.adopted", ...placeOf(hot.view()), actor: "host", data });
@@ -337,11 +339,6 @@ export class SessionPool implements AsyncDisposable {
 
   #hasJobs(hot: HotContainer): boolean {
     return this.#options.jobs.count(hot.view().session) > 0;
-  }
-
-  async #adoptJobs(hot: HotContainer): Promise<void> {
-    await this.#options.jobs.adopted(hot.view());
-    if (this.#hasJobs(hot)) await this.#freezing.thaw(hot);
   }
 
   #idleOnes(): HotContainer[] {
