@@ -194,13 +194,14 @@ export class JobDesk implements Disposable {
   async #end(running: Running, ending: NonNullable<Running["ending"]>): Promise<void> {
     const { job, ended } = running;
     running.ending ??= ending;
-    if (await this.#options.tellAgent(job.session, job.id)) {
-      using _late = this.#timers.after(this.#options.graceMs ?? longestGraceMs, () => {
-        const reason = `background job ${job.id} did not end when it was told to`;
-        this.#options.endContainer(job.session, reason).catch((error: unknown) => this.#failed(job, error));
-      });
-      await ended.promise;
-    } else await this.#close(running, { ...ending, at: this.#options.clock.now() }, "");
+    if (!(await this.#options.tellAgent(job.session, job.id)))
+      return this.#close(running, { ...ending, at: this.#options.clock.now() }, "");
+    const late = this.#timers.after(this.#options.graceMs ?? longestGraceMs, () => {
+      const reason = `background job ${job.id} did not end when it was told to`;
+      this.#options.endContainer(job.session, reason).catch((error: unknown) => this.#failed(job, error));
+    });
+    await ended.promise;
+    late[Symbol.dispose]();
   }
 
   /** `output`: the end of what it printed, for the agent; undefined: the agent knows. */

@@ -89,25 +89,18 @@ const outboxDrainMs = 5_000;
 export async function startHost(options: HostOptions, signal?: AbortSignal): Promise<Host> {
   await using stack = new AsyncDisposableStack();
   const served: Served = { groups: undefined, desk: undefined, settings: undefined };
-  const base = await openBase(options, stack, served);
-  const { context, guard, entrances, registry, engine } = base;
+  const { context, guard, entrances, registry, engine } = await openBase(options, stack, served);
   signal?.throwIfAborted();
   const opened = await openGroups(context);
-  const { groups } = opened;
-  served.groups = groups;
+  const groups = (served.groups = opened.groups);
   const outbox = stack.use(createOutbox(context, entrances));
   const tell = tellOperator(context, { groups, outbox, entrances });
   const retrying = createRetrying(context, guard);
   const deliver = (): void => outbox.wake();
   const patient = patientContext(context, retrying);
-  const containers = await openContainers(patient, stack, {
-    engine,
-    deliver,
-    tell,
-    groups,
-    workAdded: () => work.dueWork.changed(),
-    egress: options.egress,
-  });
+  const workAdded = (): void => work.dueWork.changed();
+  const opening = { engine, deliver, tell, groups, workAdded, egress: options.egress };
+  const containers = await openContainers(patient, stack, opening);
   stack.defer(() => retrying.giveUp());
   await reviewMounts(context, containers.launcher);
   signal?.throwIfAborted();
@@ -122,8 +115,7 @@ export async function startHost(options: HostOptions, signal?: AbortSignal): Pro
     progress,
     deliver,
     providers: openProviderSet(context, stack),
-    workAdded: () => work.dueWork.changed(),
-    takeJobNews: (session, turn) => containers.jobs.takeNews(session, turn),
+    workAdded,
     keepFile: (group, path) => files.keep(group, path),
     tools: toolsOf(context),
     untilWritable: (until) => guard.untilWritable(until),

@@ -31,7 +31,6 @@ type TurnWork = Pick<
   | "asked"
   | "deliver"
   | "workAdded"
-  | "takeJobNews"
   | "untilWritable"
   | "keepFile"
   | "formatReply"
@@ -46,7 +45,7 @@ type TurnWork = Pick<
 
 export function createTurns(
   context: AppContext,
-  { launcher, pool, mounts, instructions }: Containers,
+  { launcher, pool, mounts, instructions, jobs }: Containers,
   { pace, progress, tools, providers, ...work }: TurnWork,
 ): TurnRunner {
   const { config, store, clock, logger } = context;
@@ -76,6 +75,7 @@ export function createTurns(
     keepImage: (image) => keepImage({ blobs: context.blobs, hasRoom }, image),
     estimateTokens: estimateStepTokens,
     toolsOf,
+    takeJobNews: (session, id) => jobs.takeNews(session, id),
     settings: createTurnSettings(context, providers),
     ...work,
     publish: context.publish,

@@ -81,16 +81,18 @@ test("a container with a job is neither frozen nor ended; the job's end wakes it
   ]);
 });
 
+/** Starts a job, lets it end, and says whether it was told so in the same turn. */
+const looksOn: ModelScript = ({ lastText, messages }) => {
+  const calls = messages.filter(({ role }) => role === "tool").length;
+  if (lastText.includes("job-ended")) return { text: "told on the way" };
+  if (calls === 0) return { toolCalls: [{ name: "shell", input: { command: until("go"), background: true } }] };
+  // Enough time for the report of the end, which does not pass the tool's result.
+  if (calls === 1) return { toolCalls: [{ name: "shell", input: { command: "touch go; sleep 3" } }] };
+  return { text: "not told" };
+};
+
 test("a turn is told of the end of its own job with its next step, and not once more afterwards", async () => {
-  const script: ModelScript = ({ lastText, messages }) => {
-    const calls = messages.filter(({ role }) => role === "tool").length;
-    if (lastText.includes("job-ended")) return { text: "told on the way" };
-    if (calls === 0) return { toolCalls: [{ name: "shell", input: { command: until("go"), background: true } }] };
-    // Enough time for the report of the end, which does not pass the tool's result.
-    if (calls === 1) return { toolCalls: [{ name: "shell", input: { command: "touch go; sleep 3" } }] };
-    return { text: "not told" };
-  };
-  await using running = await startModelHost(script);
+  await using running = await startModelHost(looksOn);
   const { host } = running;
 
   const reply = await host.ask("family", "@crab go");

@@ -5,7 +5,6 @@ import type { AgentPayload, JobLimits } from "../../../src/protocol/messages.ts"
 import { ShellProcess } from "../shell/shell-process.ts";
 import type { CallEnd, ShellProcessOptions } from "../shell/shell-process.ts";
 import type { ShellState } from "../shell/script.ts";
-import { toError } from "../to-error.ts";
 import { JobOutput } from "./job-output.ts";
 
 /** Jobs that are over and still can be looked at. */
