@@ -34,7 +34,7 @@ export function containerParts(overrides: Partial<HotContainerOptions>): HotCont
     onJob: async () => undefined,
     openMailbox: async ({ onMessage }: MailboxEvents) => {
       const probe = {} as ProbeReport;
-      onMessage({ version: protocolVersion, id: 1, generation: 1, acked: 0, payload: { type: "ready", probe } });
+      void onMessage({ version: protocolVersion, id: 1, generation: 1, acked: 0, payload: { type: "ready", probe } });
       return {
         send: async () => 1,
         setFrozen: () => undefined,
