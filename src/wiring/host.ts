@@ -88,7 +88,7 @@ const outboxDrainMs = 5_000;
  */
 export async function startHost(options: HostOptions, signal?: AbortSignal): Promise<Host> {
   await using stack = new AsyncDisposableStack();
-  const served: Served = { groups: undefined, desk: undefined, settings: undefined };
+  const served: Served = { groups: undefined, desk: undefined, settings: undefined, work: undefined };
   const { context, guard, entrances, registry, engine } = await openBase(options, stack, served);
   signal?.throwIfAborted();
   const opened = await openGroups(context);
@@ -98,9 +98,8 @@ export async function startHost(options: HostOptions, signal?: AbortSignal): Pro
   const retrying = createRetrying(context, guard);
   const deliver = (): void => outbox.wake();
   const patient = patientContext(context, retrying);
-  const workAdded = (): void => work.dueWork.changed();
-  const opening = { engine, deliver, tell, groups, workAdded, egress: options.egress };
-  const containers = await openContainers(patient, stack, opening);
+  const workAdded = (): void => served.work?.dueWork.changed();
+  const containers = await openContainers(patient, stack, { ...options, engine, deliver, tell, groups, workAdded });
   stack.defer(() => retrying.giveUp());
   await reviewMounts(context, containers.launcher);
   signal?.throwIfAborted();
@@ -128,6 +127,7 @@ export async function startHost(options: HostOptions, signal?: AbortSignal): Pro
   const signs = stack.use(createSigns(groups, entrances));
   const engineWait = stack.use(await openEngineWait(context, { groups, containers, mayWait: !options.console }));
   const work: WorkQueue = createWork(context, stack, { groups, runner, interventions, signs, engineWait });
+  served.work = work;
   await interventions.afterAbsence(groups);
   signal?.throwIfAborted();
   const shared = { groups, ...work, outbox, interventions, entrances };
@@ -147,11 +147,13 @@ export async function startHost(options: HostOptions, signal?: AbortSignal): Pro
   return running(stack.move(), { guard, entrances, work, outbox, retrying, reloader, stopAsked: stopAsked.promise });
 }
 
-/** What the way in and chat commands lead to, as soon as it is there. */
+/** What the way in, chat commands and containers lead to, as soon as it is there. */
 interface Served {
   groups: GroupRegistry | undefined;
   desk: ApprovalDesk | undefined;
   settings: Settings | undefined;
+  /** Containers that are taken over may have news of jobs before there is somebody to do the work; all of it is looked for later. */
+  work: WorkQueue | undefined;
 }
 
 /** State, proof, and the way in, as far as it can be had before anything else. */
