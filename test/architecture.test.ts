@@ -80,6 +80,7 @@ const allowed: Record<string, readonly string[]> = {
   // A command line is judged by where things lie in a container.
   "src/policy": ["src/domain", "src/protocol/paths.ts", "src/protocol/tools.ts", ...interfaces],
   "src/approvals": ["src/domain", ...interfaces],
+  "src/jobs": ["src/domain", ...interfaces],
   // What the container's tools are is written where they run.
   "src/tools": [
     "src/domain",

@@ -6,12 +6,13 @@ import { setTimeout as delay } from "node:timers/promises";
 
 import { toError } from "./to-error.ts";
 import { readJson } from "../../src/protocol/mailbox-json.ts";
-import { type ProbeReport, probeReport } from "../../src/protocol/messages.ts";
+import { type AgentPayload, type ProbeReport, probeReport } from "../../src/protocol/messages.ts";
 import { egressProxy } from "../../src/protocol/paths.ts";
 import { StandardLoop } from "./loops/standard.ts";
 import { startForwarder } from "./forwarder.ts";
 import { TurnDispatcher } from "./turn-dispatcher.ts";
 import { AgentMailbox } from "./mailbox.ts";
+import { Jobs } from "./jobs/jobs.ts";
 import { PersistentShell } from "./shell/persistent-shell.ts";
 import { ResultFiles } from "./result-files.ts";
 import { ToolOutputFolder } from "./tool-output-folder.ts";
@@ -25,12 +26,11 @@ const endMs = 3_000;
 /** Tells the host that we are ready and works until it says stop. Resolves with the exit code. */
 async function runAgent(): Promise<number> {
   const { promise: ended, resolve: end } = Promise.withResolvers<number>();
-  const shell = new PersistentShell({
+  const ofShells = {
     workingDirectory: options.workspace,
     environment: options.environment,
     temporary: options.home,
-    ownsPidNamespace: options.inContainer,
-  });
+  };
   const fail = (error: unknown): void => {
     log(toError(error).stack ?? String(error));
     end(1);
@@ -42,16 +42,27 @@ async function runAgent(): Promise<number> {
     onFailure: fail,
     log,
   });
+  const send = (payload: AgentPayload): Promise<void> => mailbox.send(payload);
+  const jobs = new Jobs({ folder: join(options.home, "jobs"), shell: ofShells, send, onFailure: fail });
+  const shell = new PersistentShell({
+    ...ofShells,
+    ownsPidNamespace: options.inContainer,
+    spared: () => jobs.marks(),
+  });
   const outputs = new ToolOutputFolder(join(options.home, "tool-output"));
   const files = new ResultFiles(options.toHost);
   const { home, environment } = options;
   const paths = { home, workingDirectory: () => shell.workingDirectory };
-  const place = { shell, outputs, paths, files, environment };
+  const place = { shell, jobs, outputs, paths, files, environment };
   const toolbox = new Toolbox({ tools: containerTools, place, log });
   const dispatcher = new TurnDispatcher({
     loop: new StandardLoop(toolbox),
-    onTurnStart: () => files.clear(),
-    send: (payload) => mailbox.send(payload),
+    onTurnStart: (turn) => {
+      files.clear();
+      jobs.turnBegins(turn.id, turn.jobs);
+    },
+    onJobStop: (job) => void jobs.stop(job, false),
+    send,
     onFailure: fail,
     onShutdown: () => end(0),
   });
@@ -69,7 +80,8 @@ async function runAgent(): Promise<number> {
   }
   const code = await ended;
   mailbox[Symbol.dispose]();
-  await Promise.race([shell[Symbol.asyncDispose](), delay(endMs)]);
+  const children = Promise.all([shell[Symbol.asyncDispose](), jobs[Symbol.asyncDispose]()]);
+  await Promise.race([children, delay(endMs)]);
   return code;
 }
 

@@ -18,6 +18,14 @@ export function fitToolOutput(text: string, maxChars: number = limits.toolOutput
   return cutMiddle(text.replaceAll("\0", ""), maxChars, (chars) => `[… ${chars} characters cut …]`).toWellFormed();
 }
 
+/** Longer times as people say them: `40 s`, `12 min`, `3 h 5 min`. */
+export function formatDuration(milliseconds: number): string {
+  const seconds = Math.max(0, Math.round(milliseconds / 1_000));
+  if (seconds < 60) return `${seconds} s`;
+  const minutes = Math.floor(seconds / 60);
+  return minutes < 60 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}
+
 /** `1.2 s` */
 export function formatSeconds(milliseconds: number): string {
   return `${(milliseconds / 1_000).toFixed(1)} s`;

@@ -6,7 +6,9 @@ import type { TurnStart } from "./turn.ts";
 export interface TurnDispatcherOptions {
   readonly loop: AgentLoop;
   /** Before anything of the turn runs, and after all of the one before it. */
-  readonly onTurnStart?: () => void;
+  readonly onTurnStart?: (turn: Turn) => void;
+  /** The host wants this background job to end, whichever turn runs. */
+  readonly onJobStop?: (job: string) => void;
   readonly send: (payload: AgentPayload) => Promise<void>;
   /** The host can no longer be told anything. */
   readonly onFailure: (error: unknown) => void;
@@ -31,6 +33,7 @@ export class TurnDispatcher {
   accept(payload: HostPayload): void {
     if (payload.type === "shutdown") this.#options.onShutdown();
     else if (payload.type === "turn-start") this.#start(payload);
+    else if (payload.type === "job-stop") this.#options.onJobStop?.(payload.job);
     else if (payload.turn !== this.#turn?.id) return;
     else if (payload.type === "cancel") this.#turn.cancel(payload.reason);
     else if (payload.type === "ping")
@@ -46,7 +49,7 @@ export class TurnDispatcher {
   }
 
   async #run(turn: Turn): Promise<void> {
-    this.#options.onTurnStart?.();
+    this.#options.onTurnStart?.(turn);
     const end = await turn.run(this.#options.loop);
     // The host has begun another one, perhaps the same again: it must not take this end for that one's.
     if (this.#turn !== turn) return;

@@ -1,6 +1,6 @@
 import { toError } from "./to-error.ts";
 import { limits } from "../../src/protocol/limits.ts";
-import type { AgentPayload, HostPayload } from "../../src/protocol/messages.ts";
+import type { AgentPayload, HostPayload, JobLimits } from "../../src/protocol/messages.ts";
 import type { AnnouncedTool, ToolOutput } from "../../src/protocol/tools.ts";
 import type { AgentLoop, ModelResponse, ToolResult, TurnHost } from "./loops/agent-loop.ts";
 import { fitToolOutput } from "./text.ts";
@@ -17,6 +17,8 @@ const cancelWaitMs = 3_000;
 export class Turn implements TurnHost {
   readonly id: string;
   readonly tools: readonly AnnouncedTool[];
+  /** What may go on in the background; undefined: nothing. */
+  readonly jobs: JobLimits | undefined;
   readonly #send: (payload: AgentPayload) => Promise<void>;
   readonly #abort = new AbortController();
   readonly #toolResponses = new Map<string, (output: ToolOutput) => void>();
@@ -24,9 +26,10 @@ export class Turn implements TurnHost {
   /** Requests to the model so far; answers carry the number of theirs. */
   #requests = 0;
 
-  constructor({ turn, tools }: TurnStart, send: (payload: AgentPayload) => Promise<void>) {
+  constructor({ turn, tools, jobs }: TurnStart, send: (payload: AgentPayload) => Promise<void>) {
     this.id = turn;
     this.tools = tools;
+    this.jobs = jobs;
     this.#send = send;
   }
 

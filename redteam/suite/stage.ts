@@ -260,6 +260,9 @@ function httpGroup(chat: string): { channel: string; chat: string } {
 /** Where the group `egress` may go: a public name that nobody has, and names that lead to places that nobody may go to. */
 const allowedHosts = ["allowed.invalid:443", "localhost.localdomain:443", "metadata.google.internal:80"];
 
+/** A background job may run this long. */
+export const jobSeconds = 10;
+
 /** Small limits, so that reaching them is quick and harmless even where they do not hold. */
 function stageConfig(options: {
   canaries: ReturnType<typeof plantCanaries>;
@@ -298,7 +301,7 @@ function stageConfig(options: {
       perMemberPerDay: { messages: 5_000, megabytes: 6, attachmentMegabytes: 32 },
     },
     // Attacks follow one another faster than people talk, all by one member; `bots` and `busy` are for those on this limit.
-    limits: { turnsPerHour: 0, loopTurns: 0 },
+    limits: { turnsPerHour: 0, loopTurns: 0, jobs: { hours: jobSeconds / 3_600 } },
     sessions: { turnTimeoutMinutes: 3, visibility: "all" },
   };
 }

@@ -80,6 +80,8 @@ export const auditRecords: { readonly [Type in EventType]: Audited<Type> } = {
   "schedule.claimed": undefined,
   "schedule.missed": schedule("missed"),
   "schedule.ended": schedule("ended"),
+  "job.started": "job-start",
+  "job.ended": "job-end",
   "agent.progressed": undefined,
   "agent.failed": undefined,
   "agent.overstepped": "mailbox-violation",

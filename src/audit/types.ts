@@ -47,6 +47,8 @@ export type AuditType =
   | "approval-answered"
   | "approval-decided"
   | "approval-used"
+  | "job-start"
+  | "job-end"
   | "mailbox-violation"
   | "file-refused"
   // The way out, and what must not leave.

@@ -78,6 +78,10 @@ const entries: Readonly<Record<string, Entry>> = {
     summary: "webhooks of other programs",
     load: async () => (await import("./commands/hooks.ts")).addHooksCommand,
   },
+  jobs: {
+    summary: "background jobs of agents",
+    load: async () => (await import("./commands/jobs.ts")).addJobsCommand,
+  },
   approvals: {
     summary: "answer for tool calls that wait for people",
     load: async () => (await import("./commands/approvals.ts")).addApprovalsCommand,

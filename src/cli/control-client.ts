@@ -17,6 +17,7 @@ import type {
   GroupSettingView,
   GroupView,
   HostStatus,
+  JobView,
   NewGroup,
   NewOperatorTask,
   NewOperatorWork,
@@ -234,6 +235,14 @@ export class ControlClient implements Readings {
 
   testWebhook(name: string, body: string): Promise<WebhookTest> {
     return this.#ask("POST", `/hooks/${encodeURIComponent(name)}/test`, { text: body });
+  }
+
+  listJobs({ group, all, limit }: Parameters<Operations["listJobs"]>[0]): Promise<JobView[]> {
+    return this.#ask("GET", `/jobs?${queryOf({ group, all: all || undefined, limit })}`);
+  }
+
+  stopJob(id: string, session: string | undefined): Promise<JobView> {
+    return this.#ask("POST", `/jobs/${encodeURIComponent(id)}/stop`, { session });
   }
 
   listChannels(): Promise<ChannelView[]> {

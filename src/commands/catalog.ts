@@ -3,6 +3,7 @@ import { approve } from "./approve.ts";
 import type { ChatCommand } from "./command.ts";
 import { deny } from "./deny.ts";
 import { help } from "./help.ts";
+import { jobs } from "./jobs.ts";
 import { mounts } from "./mounts.ts";
 import { newConversation } from "./new.ts";
 import { set } from "./set.ts";
@@ -20,6 +21,7 @@ const chatCommands: readonly ChatCommand[] = [
   status,
   usage,
   tasks,
+  jobs,
   mounts,
   whoami,
   help,

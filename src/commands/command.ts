@@ -1,5 +1,6 @@
 import type { Approval, ApprovalAnswer } from "../domain/approval.ts";
 import type { BudgetLimits, Group, RequestSettlement } from "../domain/group.ts";
+import type { Job } from "../domain/job.ts";
 import type { OutgoingDraft } from "../domain/message.ts";
 import type { Role } from "../domain/role.ts";
 import type { CodeTries } from "../people/code-tries.ts";
@@ -113,6 +114,12 @@ export interface CommandServices extends TaskServices {
   readonly settingsOf: (group: string) => Promise<readonly ChatSetting[]>;
   /** What each folder that the group asks for would get now. */
   readonly mountsOf: (group: Group) => Promise<readonly ChatMount[]>;
+  /** Background jobs that run in the group's sessions. */
+  readonly jobsOf: (group: Pick<Group, "name">) => readonly Job[];
+  /** Who asked in a turn, as `channel:id`. */
+  readonly askersOf: (turn: string) => Promise<readonly string[]>;
+  /** Ends a job. One that does not run any more is left alone. */
+  readonly stopJob: (job: Job) => Promise<void>;
   /** What comes of an answer to a chat that asks to become a group. */
   readonly answer: (pending: PendingCommand) => Promise<CommandOutcome>;
   /** Does a chat ask by this code? */

@@ -3,6 +3,7 @@ import { isAtLeast } from "../domain/role.ts";
 import type { StoredMessage } from "../domain/message.ts";
 import type { SetAside } from "../stores/store.ts";
 import type { ChatCommand, CommandOutcome } from "./command.ts";
+import { describeJobs } from "./jobs.ts";
 import { describeDropped, describeSetAside } from "./set-aside.ts";
 
 const refusal = "What I am working on can be stopped by whoever asked for it, or an admin.";
@@ -12,18 +13,21 @@ export const stop: ChatCommand = {
   name: "stop",
   help: "ends what I am working on for you, and drops what waits",
   needs: "guest",
-  run: async ({ pending: { message }, asker, agentName }, { roles }) => {
-    const describe = (ended: SetAside): string => describeSetAside(ended, message.sender, agentName);
-    if (isAtLeast(asker.role, "admin")) {
-      return { stops: true, text: (ended) => describe(ended) || "There is nothing to stop." };
-    }
+  run: async ({ group, pending: { message }, asker, agentName }, { roles, jobsOf }) => {
+    const goesOn = describeJobs(jobsOf(group));
+    const remark = goesOn === "" ? "" : `Running in the background, until /jobs stop ID:\n${goesOn}`;
+    const describe = (ended: SetAside): string =>
+      [describeSetAside(ended, message.sender, agentName) || "There is nothing to stop.", remark]
+        .filter((line) => line !== "")
+        .join("\n");
+    if (isAtLeast(asker.role, "admin")) return { stops: true, text: describe };
     const own = new Set(roles.keysOf({ channel: message.channel, id: message.sender.id }));
     const isOwn = ({ channel, sender }: StoredMessage): boolean => own.has(memberKey({ channel, id: sender.id }));
     return {
       stops: true,
       choose: (found) => choose(found, isOwn),
       text: (ended, found) => {
-        if (ended.turns.length > 0 || found.turns.length === 0) return describe(ended) || "There is nothing to stop.";
+        if (ended.turns.length > 0 || found.turns.length === 0) return describe(ended);
         const { waiting } = ended;
         return waiting.length === 0 ? refusal : `${refusal} ${describeDropped(waiting, agentName)}`;
       },

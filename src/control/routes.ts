@@ -6,6 +6,7 @@ import * as z from "zod";
 import { AppError, toError } from "../lib/app-error.ts";
 import type { Publish } from "../events/event.ts";
 import { describe, sayWhatIsWrong } from "./faults.ts";
+import { jobRoutes } from "./job-routes.ts";
 import { asLines, firstOf } from "./lines.ts";
 import { peopleRoutes } from "./people-routes.ts";
 import type { Operations } from "../operations/operations.ts";
@@ -34,6 +35,7 @@ const routes: readonly Route<never>[] = [
   ...settingRoutes,
   ...webhookRoutes,
   ...taskRoutes,
+  ...jobRoutes,
   route({ method: "GET", path: "/status", operation: "status", parameters: nothing, run: (host) => host.status() }),
   route({
     method: "POST",

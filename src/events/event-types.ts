@@ -60,6 +60,8 @@ export const eventTypes = {
   "origins.cleared": "what a group's folder carries does not count any more",
   "session.read": "an agent has read what was said in another session, before it sees it",
   "session.addressed": "an agent gives another session something to do, before it has it",
+  "job.started": "a command of the agent goes on in the background",
+  "job.ended": "it is over, before its agent is told",
   "agent.progressed": "the agent says what it is doing, told at most once a second",
   "agent.failed": "the agent says why it could not go on",
   "agent.overstepped": "the agent asked for what the model had not asked for",

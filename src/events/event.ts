@@ -63,6 +63,7 @@ export interface EventData {
     readonly approvals?: number | undefined;
     readonly events?: number | undefined;
     readonly blobs?: number | undefined;
+    readonly jobs?: number | undefined;
   };
   "channel.changed": { readonly channel: string; readonly state: string; readonly detail?: string | undefined };
   /** What the operator asked for; `outcome` is `asked`. */
@@ -281,6 +282,16 @@ export interface EventData {
     readonly sha256: string;
     readonly bytes: number;
     readonly isError: boolean;
+  };
+  /** A command goes on in the background; `command` is its length, in characters. */
+  "job.started": { readonly id: string; readonly command: number };
+  /** `state`: `exited`, `stopped`, `expired`, `lost`. What it printed stays out. */
+  "job.ended": {
+    readonly id: string;
+    readonly state: string;
+    readonly exitCode: number | undefined;
+    readonly reason: string | undefined;
+    readonly elapsedMs: number;
   };
   /** The agent says what it is doing, at most once a second; its words stay out. */
   "agent.progressed": { readonly chars: number };

@@ -28,6 +28,8 @@ export function countEvents(metrics: Metrics): (event: HostEvent) => void {
     "webhook.refused": ({ data: { reason, untold } }) => metrics.webhook(reason, 1 + untold),
     "heartbeat.begun": () => metrics.heartbeat("begun"),
     "heartbeat.skipped": ({ data: { reason } }) => metrics.heartbeat(reason),
+    "job.started": () => metrics.job("started"),
+    "job.ended": ({ data: { state } }) => metrics.job(state),
     "egress.judged": ({ data: { verdict, bytesUp = 0, bytesDown = 0 } }) =>
       metrics.egress(verdict, { up: bytesUp, down: bytesDown }),
   };

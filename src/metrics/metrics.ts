@@ -25,6 +25,8 @@ export interface Metrics {
   heartbeat(outcome: string): void;
   /** A due time of a task was claimed, passed by, or its run ended in this way. */
   taskRun(outcome: string): void;
+  /** What became of a background job: `started`, or how it ended. */
+  job(outcome: string): void;
   /** A decision about a way out, or the end of one with the bytes that it carried. */
   egress(verdict: string, bytes: { readonly up: number; readonly down: number }): void;
 }
@@ -37,6 +39,8 @@ export interface GaugeSources {
   readonly outbox: () => Promise<Readonly<Record<OutboxState, number>>>;
   /** Tool calls that wait for people's answers. */
   readonly approvals: () => Promise<number>;
+  /** Background jobs that run. */
+  readonly jobs: () => number;
   readonly channels: () => readonly { readonly name: string; state(): ChannelState }[];
 }
 
@@ -105,6 +109,7 @@ export function createMetrics(registry: Registry): Metrics {
       tokens.inc({ model, kind: "cached-input" }, usage.cachedInputTokens);
       tokens.inc({ model, kind: "output" }, usage.outputTokens);
     },
+    job: countJobs(registers),
     egress: countEgress(registers),
     webhook: countWebhooks(registers),
     heartbeat: countHeartbeats(registers),
@@ -152,6 +157,16 @@ function countTaskRuns(registers: Registry[]): Metrics["taskRun"] {
   return (outcome) => runs.inc({ outcome });
 }
 
+function countJobs(registers: Registry[]): Metrics["job"] {
+  const jobs = new Counter({
+    name: "crabpot_jobs_total",
+    help: "Background jobs of agents: started, and how they ended",
+    labelNames: ["outcome"],
+    registers,
+  });
+  return (outcome) => jobs.inc({ outcome });
+}
+
 function countEgress(registers: Registry[]): Metrics["egress"] {
   const requests = new Counter({
     name: "crabpot_egress_total",
@@ -182,6 +197,14 @@ export function addGauges(registry: Registry, sources: GaugeSources): void {
     registers,
     async collect() {
       this.set(await sources.approvals());
+    },
+  });
+  void new Gauge({
+    name: "crabpot_jobs_running",
+    help: "Background jobs of agents that run",
+    registers,
+    collect() {
+      this.set(sources.jobs());
     },
   });
   void new Gauge({

@@ -13,6 +13,7 @@ import type { Clock } from "../lib/time/clock.ts";
 import { utcDay } from "../lib/time/utc-day.ts";
 import type { Store } from "../stores/store.ts";
 import { answerApproval, type ApprovalOperationOptions, revokeApproval } from "./approvals.ts";
+import { type JobOperationOptions, stopJob } from "./jobs.ts";
 import { retryOutbox, send } from "./outbox.ts";
 import { createReadings, findTurn, type ReadingOptions } from "./readings.ts";
 import { requireGroup } from "./require-group.ts";
@@ -49,6 +50,7 @@ export interface OperationOptions {
     readonly requests: Pick<Store["requests"], "waiting" | "get" | "settle" | "forget" | "pairings">;
     readonly sessions: Pick<Store["sessions"], "open">;
     readonly work: Pick<Store["work"], "add" | "drop" | "get" | "idsBeginningWith">;
+    readonly jobs: Pick<Store["jobs"], "running">;
     readonly turns: { running(): Promise<Turn[]> };
     readonly outbox: Pick<Store["outbox"], "add" | "counts" | "get">;
     readonly origins: Pick<Store["origins"], "clearFolder">;
@@ -79,6 +81,7 @@ export interface OperationOptions {
   readonly approvalDesk: ApprovalOperationOptions["approvalDesk"];
   readonly nextHeartbeat: () => NextHeartbeat | undefined;
   readonly webhooks: WebhookOperationOptions["webhooks"];
+  readonly jobs: JobOperationOptions["jobs"];
   readonly channels: readonly OperableChannel[];
   /** Is the channel of this name configured, also if it does not run because nobody sits at it? */
   readonly isConfigured: (channel: string) => boolean;
@@ -138,6 +141,7 @@ export function createOperations(options: OperationOptions): Operations {
     dropWork: (id) => dropWork(options, id),
     listWebhooks: () => Promise.resolve(listWebhooks(options)),
     testWebhook: (name, body) => testWebhook(options, name, body),
+    stopJob: (id, session) => stopJob(options, id, session),
     answerApproval: (code, answer) => answerApproval(options, code, answer),
     revokeApproval: (id) => revokeApproval(options, id),
     listChannels: () => Promise.resolve(options.channels.map(viewChannel)),

@@ -5,6 +5,7 @@ import type { EventQuery } from "../events/read-events.ts";
 import type { ConfigDifferences, ConfigState, ReloadReport } from "../domain/config-state.ts";
 import type { Chat, Group, RequestState, Trigger } from "../domain/group.ts";
 import type { SettingEdit, SettingRecord } from "../domain/setting.ts";
+import type { JobState } from "../domain/job.ts";
 import type { ModelUsage, StopReason } from "../domain/model.ts";
 import type { NextHeartbeat } from "../domain/heartbeat.ts";
 import type { OutboxState, OutgoingMessage } from "../domain/message.ts";
@@ -286,6 +287,18 @@ export interface WebhookTest {
 /** Work, its text shortened. */
 export type WorkView = Work;
 
+/** A background job. Times are milliseconds since 1970; null: not yet, or not known. */
+export interface JobView {
+  readonly id: string;
+  readonly group: string;
+  readonly session: string;
+  readonly command: string;
+  readonly state: JobState;
+  readonly startedAt: number;
+  readonly endedAt: number | null;
+  readonly exitCode: number | null;
+}
+
 /** What an operator can look at also when no host runs. */
 export type Readings = Pick<
   Operations,
@@ -301,6 +314,7 @@ export type Readings = Pick<
   | "listTasks"
   | "taskHistory"
   | "listWork"
+  | "listJobs"
   | "listPeople"
   | "listApprovals"
   | "showApproval"
@@ -384,6 +398,14 @@ export interface Operations extends TaskOperations {
   listWebhooks(): Promise<readonly WebhookView[]>;
   /** Calls a webhook with this body, signed, as a program outside does. Rejects with `not_found`, or `conflict` where the gateway does not listen. */
   testWebhook(name: string, body: string): Promise<WebhookTest>;
+  /** Background jobs that run, with `all` also those that are over, newest first. */
+  listJobs(filter: {
+    readonly group?: string | undefined;
+    readonly all: boolean;
+    readonly limit: number;
+  }): Promise<readonly JobView[]>;
+  /** Ends a job that runs, and returns it as it ended. `session`: where jobs of several have this id. */
+  stopJob(id: string, session: string | undefined): Promise<JobView>;
   /** Calls that people are asked about, with `all` also decided ones, newest first; then what was allowed for longer. */
   listApprovals(filter: {
     readonly group?: string | undefined;

@@ -10,6 +10,7 @@ import { utcDay } from "../lib/time/utc-day.ts";
 import type { OutboxStore, Store, TurnOutline } from "../stores/store.ts";
 import type { GroupView, Readings, SessionView } from "./operations.ts";
 import { listApprovals, showApproval, viewApproval } from "./approvals.ts";
+import { listJobs } from "./jobs.ts";
 import { listOutbox } from "./outbox.ts";
 import { listPeople, type PeopleOptions } from "./people.ts";
 import { requireGroup } from "./require-group.ts";
@@ -33,6 +34,7 @@ export interface ReadingOptions extends WaitingOptions {
     readonly sessions: Pick<Store["sessions"], "list">;
     readonly work: Pick<Store["work"], "list">;
     readonly tasks: Pick<Store["tasks"], "idsBeginningWith" | "list" | "runs">;
+    readonly jobs: Pick<Store["jobs"], "list">;
     readonly approvals: Pick<Store["approvals"], "get" | "grants" | "list" | "ofTurn">;
     readonly turns: {
       get(id: string): Promise<Turn | undefined>;
@@ -93,6 +95,7 @@ export function createReadings(options: ReadingOptions): Readings {
     listTasks: (group) => listTasks(options, group),
     taskHistory: (id, limit) => taskHistory(options, id, limit),
     listWork: (filter) => listWork(options, filter),
+    listJobs: (filter) => listJobs(options, filter),
     listApprovals: (filter) => listApprovals(options, filter),
     showApproval: (code) => showApproval(options, code),
     configHistory: (filter) => options.store.settings.history(filter),

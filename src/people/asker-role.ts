@@ -1,5 +1,5 @@
 import type { Group } from "../domain/group.ts";
-import { parseMemberKey } from "../domain/person.ts";
+import { parseMemberKey, memberKey } from "../domain/person.ts";
 import { isAtLeast, type Role, roles } from "../domain/role.ts";
 import type { Work } from "../domain/work.ts";
 import type { RoleOf } from "./roles.ts";
@@ -24,6 +24,17 @@ export function askerRole(roleOf: RoleOf, group: Pick<Group, "name" | "main">, {
   if (work) asking.push(makerRole(roleOf, group, work));
   if (work?.role !== undefined) asking.push(work.role);
   return asking.length === 0 ? "member" : asking.reduce((one, other) => (isAtLeast(one, other) ? other : one));
+}
+
+/** The role that a turn has, and who gives it that, as `channel:id`, where somebody did. */
+export function askerOf(
+  roleOf: RoleOf,
+  group: Pick<Group, "name" | "main">,
+  asked: Asked,
+): { readonly role: Role; readonly requester: string | undefined } {
+  const role = askerRole(roleOf, group, asked);
+  const least = asked.senders.find((sender) => roleOf(group, sender) === role);
+  return { role, requester: least ? memberKey(least) : asked.work?.requester };
 }
 
 function makerRole(

@@ -22,6 +22,13 @@ export const limits = {
   imageBytes: 3_900_000,
   /** Files that results refer to, until the host has taken them. */
   resultFiles: 64,
+  /** Background jobs of one container at once, however many the host allows. */
+  jobs: 16,
+  /** The longest that a background job may run. */
+  jobSeconds: 24 * 60 * 60,
+  /** Characters of a job's command, and of the last lines of its output, as the host is told of them. */
+  jobCommandChars: 500,
+  jobOutputChars: 4_000,
   /** Characters of a chat message that the agent sends. */
   textChars: 64_000,
 } as const;

@@ -5,7 +5,7 @@ import { fileNamePattern } from "./paths.ts";
 import { announcedTool } from "./tools.ts";
 
 /** Raised by one when host and agent of different versions would misunderstand each other. */
-export const protocolVersion = 4;
+export const protocolVersion = 5;
 
 const turn = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/);
 const callId = z.string().min(1).max(256);
@@ -20,6 +20,17 @@ export const filePart = z.strictObject({
   /** What people would call it. */
   name: z.string().max(256),
 });
+
+/** Name of a background job: made at random by the agent, so that no other job of the session has or had it. */
+export const jobId = z.string().regex(/^job-[0-9][0-9a-z]{5,11}$/);
+
+/** How many background jobs a container may have at once, and how long each may run. */
+export const jobLimits = z.strictObject({
+  atOnce: z.number().int().min(0).max(limits.jobs),
+  seconds: z.number().positive().max(limits.jobSeconds),
+});
+
+export type JobLimits = z.infer<typeof jobLimits>;
 
 export type FilePart = z.infer<typeof filePart>;
 
@@ -72,6 +83,8 @@ export const hostPayload = z.discriminatedUnion("type", [
     turn,
     resumed: z.boolean(),
     tools: z.array(announcedTool).max(limits.tools),
+    /** Left out: no command may run in the background as a job. */
+    jobs: jobLimits.optional(),
   }),
   /** The model's answer after policy: only calls that may run. */
   z.strictObject({
@@ -88,6 +101,8 @@ export const hostPayload = z.discriminatedUnion("type", [
   z.strictObject({ type: z.literal("cancel"), turn, reason: z.string() }),
   /** Are you there? Answered at once, whatever the turn is busy with. */
   z.strictObject({ type: z.literal("ping"), turn }),
+  /** End this background job; it is reported as `stopped`. */
+  z.strictObject({ type: z.literal("job-stop"), job: jobId }),
   /** End the process in good order. */
   z.strictObject({ type: z.literal("shutdown") }),
 ]);
@@ -113,6 +128,22 @@ export const agentPayload = z.discriminatedUnion("type", [
     turn,
     outcome: z.enum(["done", "failed", "cancelled"]),
     text: z.string().max(limits.textChars),
+  }),
+  /** A command goes on in the background, whatever becomes of the turn that it was called in. */
+  z.strictObject({
+    type: z.literal("job-started"),
+    turn,
+    job: jobId,
+    command: z.string().max(limits.jobCommandChars),
+  }),
+  /** It is over, with the end of what it printed. `toldModel`: it was ended by a tool call, so the model knows. */
+  z.strictObject({
+    type: z.literal("job-ended"),
+    job: jobId,
+    outcome: z.enum(["exited", "stopped", "expired"]),
+    exitCode: z.number().int().min(0).max(255).optional(),
+    output: z.string().max(limits.jobOutputChars),
+    toldModel: z.boolean(),
   }),
   z.strictObject({
     type: z.literal("log"),

@@ -9,7 +9,11 @@ import type { PrunedWindow } from "../stores/retention-store.ts";
 import type { Store } from "../stores/store.ts";
 
 export interface RetentionOptions {
-  readonly store: { readonly retention: Store["retention"]; readonly events: Pick<Store["events"], "prune"> };
+  readonly store: {
+    readonly retention: Store["retention"];
+    readonly events: Pick<Store["events"], "prune">;
+    readonly jobs: Pick<Store["jobs"], "prune">;
+  };
   /** How old texts get; 0: as old as they like. */
   readonly days: { readonly messages: number; readonly turns: number; readonly replies: number };
   readonly eventDays: number;
@@ -34,6 +38,7 @@ interface Counts {
   days: number;
   events?: number;
   blobs?: number;
+  jobs?: number;
 }
 
 /** The start of a host has better things to do. */
@@ -106,6 +111,7 @@ export class Retention implements AsyncDisposable {
       await this.#walk(counts, "steps", (after) => retention.steps(window(days.turns, after)));
       await this.#walk(counts, "work", (after) => retention.work(window(days.turns, after)));
       await this.#repeat(counts, "approvals", () => retention.approvals(before(days.turns), rowsAtOnce));
+      await this.#repeat(counts, "jobs", () => store.jobs.prune(before(days.turns), rowsAtOnce));
     }
     if (days.replies > 0)
       await this.#walk(counts, "replies", (after) => retention.replies(window(days.replies, after)));

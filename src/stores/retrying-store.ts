@@ -34,6 +34,7 @@ export class RetryingStore {
       leases: this.#retrying(store.leases, leases),
       turns: this.#retrying(store.turns, turns),
       work: this.#retrying(store.work, work),
+      jobs: this.#retrying(store.jobs, jobs),
       approvals: this.#retrying(store.approvals, approvals),
       tasks: this.#retrying(store.tasks, tasks),
       origins: this.#retrying(store.origins, origins),
@@ -172,6 +173,7 @@ const tasks: Record<keyof Store["tasks"], true> = {
   runs: true,
   counts: true,
 };
+const jobs: Record<keyof Store["jobs"], true> = { begin: true, end: true, running: true, list: true, prune: true };
 const approvals: Record<keyof Store["approvals"], true> = {
   get: true,
   ofTurn: true,

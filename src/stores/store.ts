@@ -23,6 +23,7 @@ import type { ChatStore, RequestStore } from "./chat-store.ts";
 import type { EventStore } from "./event-store.ts";
 import type { ExecutionPointStore } from "./execution-point-store.ts";
 import type { IntakeCharge, IntakeStore } from "./intake-store.ts";
+import type { JobStore } from "./job-store.ts";
 import type { LeaseStore } from "./lease-store.ts";
 import type { OriginStore } from "./origin-store.ts";
 import type { RetentionStore } from "./retention-store.ts";
@@ -367,6 +368,7 @@ export interface Store extends AsyncDisposable {
   readonly leases: LeaseStore;
   readonly turns: TurnStore;
   readonly work: WorkStore;
+  readonly jobs: JobStore;
   readonly approvals: ApprovalStore;
   readonly tasks: TaskStore;
   readonly origins: OriginStore;

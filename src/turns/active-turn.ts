@@ -3,7 +3,7 @@ import type { ModelAnswer, ToolResult } from "../domain/model.ts";
 import type { Part } from "../domain/part.ts";
 import type { Step } from "../domain/turn.ts";
 import { AppError, isPassing, toError } from "../lib/app-error.ts";
-import type { AgentPayload, AgentToolResult } from "../protocol/messages.ts";
+import type { AgentToolResult } from "../protocol/messages.ts";
 import { takeResultParts } from "./steps/result-parts.ts";
 import { AgentSilence } from "./agent-silence.ts";
 import type { HotContainer, TurnListener } from "../sandbox/pool/hot-container.ts";
@@ -13,7 +13,7 @@ import { CallGate } from "./tool-calls/call-gate.ts";
 import { HostTools, type HostToolRequest } from "./tool-calls/host-tools.ts";
 import { ToolsWait } from "./tool-calls/tools-wait.ts";
 import { publishToolResults } from "./tool-calls/tool-events.ts";
-import { collectIntake } from "./steps/turn-intake.ts";
+import { collectIntake, workStep } from "./steps/turn-intake.ts";
 import { placeOf } from "./turn-options.ts";
 import type { TurnOptions, TurnScope } from "./turn-options.ts";
 import { TurnSteps } from "./steps/turn-steps.ts";
@@ -74,6 +74,10 @@ export class ActiveTurn implements TurnListener {
     this.#hostTools = new HostTools(scope, options, { ended: this.#modelCall.signal, gate: this.#gate });
   }
 
+  get turn(): string {
+    return this.#scope.turn.id;
+  }
+
   get group(): string {
     return this.#scope.group.name;
   }
@@ -103,7 +107,8 @@ export class ActiveTurn implements TurnListener {
       if (this.#cancelled) return { kind: "ended", state: this.#cancelled.state, text: this.#cancelled.reason };
       clock.enter("mailbox");
       const { announced } = await this.#options.toolsOf(this.#scope);
-      await this.#say({ type: "turn-start", turn: turn.id, resumed: this.#resumed, tools: [...announced] });
+      const jobs = this.#scope.settings.jobLimits();
+      await this.#say({ type: "turn-start", turn: turn.id, resumed: this.#resumed, tools: [...announced], jobs });
       return await this.#outcome.promise;
     } finally {
       clearTimeout(timeout);
@@ -183,7 +188,7 @@ export class ActiveTurn implements TurnListener {
     return !signal.aborted;
   }
 
-  onMessage(payload: AgentPayload): void {
+  onMessage(payload: Parameters<TurnListener["onMessage"]>[0]): void {
     if (!("turn" in payload) || payload.turn !== this.#scope.turn.id) return;
     this.#silence.heard(payload.type === "pong" ? "pong" : "message");
     if (payload.type === "pong") return;
@@ -331,10 +336,22 @@ export class ActiveTurn implements TurnListener {
     const { group, session, settings, turn, hearsChat } = this.#scope;
     const change = await this.#options.changeSince(this.#scope);
     if (change) await this.#steps.add(change);
+    await this.#tellEndedJobs();
     if (!hearsChat || turn.replyTo.kind !== "chat") return;
     const { sessions } = this.#options.store;
     const intake = await collectIntake(this.#options, settings, group, () => sessions.open(session.key, group.name));
     if (intake) await this.#steps.add(intake.step);
+  }
+
+  /** Of jobs that this turn has started it is told now; of others, the session is told by a turn of its own. */
+  async #tellEndedJobs(): Promise<void> {
+    const { group, session, settings, turn } = this.#scope;
+    for (const id of this.#options.takeJobNews(session.id, turn.id)) {
+      const work = await this.#options.store.work.get(id);
+      // Somebody may have dropped it.
+      if (work?.state !== "due") continue;
+      await this.#steps.add(workStep(this.#options, work, settings.writersOfShared(group)));
+    }
   }
 
   async #onToolRequest(request: HostToolRequest): Promise<void> {

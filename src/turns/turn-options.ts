@@ -16,6 +16,7 @@ import type { Step, Turn } from "../domain/turn.ts";
 import type { Clock } from "../lib/time/clock.ts";
 import type { HostileCopy } from "../lib/files/open-hostile-file.ts";
 import type { Place } from "../domain/place.ts";
+import type { JobLimits } from "../protocol/messages.ts";
 import type { RoleOf } from "../people/roles.ts";
 import type { MessageStore, OutboxStore, NewStep, SessionStore, Store, TurnStore } from "../stores/store.ts";
 import type { SessionDesk } from "../tools/session-desk.ts";
@@ -63,6 +64,8 @@ export interface TurnSettings extends Disposable {
   readonly writersOfShared: (group: Group) => readonly string[];
   /** How many answers of the model a turn of this group may take; 0: any number. */
   readonly maxSteps: (group: Group) => number;
+  /** What the turn may leave running in the background. */
+  readonly jobLimits: () => JobLimits;
   readonly turnTimeoutMs: number;
   /** So long may tools of a turn run while others wait and get no place. */
   readonly holdMs: number;
@@ -99,7 +102,7 @@ export interface TurnOptions {
     readonly messages: MessageStore;
     readonly sessions: SessionStore;
     readonly turns: TurnStore;
-    readonly work: Pick<Store["work"], "due">;
+    readonly work: Pick<Store["work"], "due" | "get">;
     readonly outbox: OutboxStore;
     readonly approvals: Pick<Store["approvals"], "ofStep" | "ofTurn" | "release" | "grantFor" | "tellWaiting">;
   };
@@ -171,6 +174,8 @@ export interface TurnOptions {
   readonly asked: () => void;
   /** The turn waits for people, without a container and without a place. Must not throw. */
   readonly parked: (scope: TurnScope) => void;
+  /** Ids of work that says how jobs ended which this turn has started; each once. */
+  readonly takeJobNews: (session: string, turn: string) => readonly string[];
   /** There are new rows in the outbox. */
   readonly deliver: () => void;
   /** A turn has left work for another session. */

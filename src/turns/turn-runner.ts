@@ -164,7 +164,13 @@ export class TurnRunner {
     }
     if (!work) return undefined;
     const { cause, replyTo, dueAt } = work;
-    return { cause, replyTo, since: dueAt, step: workStep(this.#options, work), messages: [] };
+    return {
+      cause,
+      replyTo,
+      since: dueAt,
+      step: workStep(this.#options, work, settings.writersOfShared(group)),
+      messages: [],
+    };
   }
 
   #newClock(): TurnClock {

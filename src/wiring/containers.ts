@@ -22,7 +22,10 @@ import { draftFor } from "../turns/turn-options.ts";
 import { WorkspaceWatch } from "../sandbox/workspace/workspace-watch.ts";
 import { hostUid } from "./context.ts";
 import type { AppContext } from "./context.ts";
+import { createJobs } from "./jobs.ts";
 import { createEgress } from "./egress.ts";
+import type { GroupRegistry } from "../intake/chats/group-registry.ts";
+import type { JobDesk } from "../jobs/job-desk.ts";
 import type { TellOperator } from "../delivery/operator-notices.ts";
 import { Instructions } from "../sandbox/workspace/instructions.ts";
 
@@ -37,6 +40,7 @@ export interface Containers {
   readonly pool: SessionPool;
   readonly mounts: MountWatch;
   readonly instructions: Instructions;
+  readonly jobs: JobDesk;
 }
 
 /** The container engine, which is looked for when it is first asked: it may be away for now. */
@@ -56,6 +60,9 @@ export async function openContainers(
     readonly engine: ContainerEngine;
     readonly deliver: () => void;
     readonly tell: TellOperator;
+    readonly groups: GroupRegistry;
+    /** The end of a job has made work. */
+    readonly workAdded: () => void;
     readonly egress?: EgressOverrides | undefined;
   },
 ): Promise<Containers> {
@@ -79,7 +86,8 @@ export async function openContainers(
     logger,
   });
   const launcher = createLauncher(context, { engine, image, egress, instructions });
-  const watch = stack.use(createWatch(context, () => pool));
+  const jobs = createJobs(context, { ...options, pool: () => pool });
+  const watch = stack.use(createWatch(context, () => pool, jobs));
   const mounts = new MountWatch({
     publish,
     keepExecutionPoints: (turn, changes) => store.executionPoints.add(turn, changes, clock.now()),
@@ -87,12 +95,14 @@ export async function openContainers(
     logger,
   });
   stack.use(mounts);
-  const pool: SessionPool = stack.use(createPool(context, { launcher, watch, mounts, deliver: options.deliver }));
+  const pool: SessionPool = stack.use(createPool(context, { launcher, watch, mounts, jobs, deliver: options.deliver }));
+  // Timers first: what they would end, the pool ends.
+  stack.use(jobs);
   const prepare = async (): Promise<void> => {
     const { id } = await image();
     context.logger.debug({ image: id, maxHot: config.sessions.maxHot }, "containers can be started");
   };
-  return { engine, prepare, launcher, pool, mounts, instructions };
+  return { engine, prepare, launcher, pool, mounts, instructions, jobs };
 }
 
 /** Judges the mounts of the configured groups, and tells of those that are refused now and were not before. */
@@ -177,7 +187,11 @@ function createLauncher(
 }
 
 /** `pool` is there by the time that the watch looks for the first time. */
-function createWatch({ config, home, publish, logger }: AppContext, pool: () => SessionPool): WorkspaceWatch {
+function createWatch(
+  { config, home, publish, logger }: AppContext,
+  pool: () => SessionPool,
+  jobs: JobDesk,
+): WorkspaceWatch {
   return new WorkspaceWatch({
     get limitBytes() {
       return config.sandbox.workspaceMb * 1024 * 1024;
@@ -190,7 +204,7 @@ function createWatch({ config, home, publish, logger }: AppContext, pool: () => 
     hot: () =>
       pool()
         .list()
-        .map(({ group, session, state }) => ({ group, session, busy: state === "busy" })),
+        .map(({ group, session, state }) => ({ group, session, busy: state === "busy" || jobs.count(session) > 0 })),
     exceeded: async ({ group, session }, hit) => {
       const data = { ...hit, unreported: 0 };
       await publish({ type: "limit.reached", group, session, actor: "agent", data });
@@ -203,10 +217,16 @@ function createWatch({ config, home, publish, logger }: AppContext, pool: () => 
 
 function createPool(
   context: AppContext,
-  options: { launcher: ContainerLauncher; watch: WorkspaceWatch; mounts: MountWatch; deliver: () => void },
+  options: {
+    launcher: ContainerLauncher;
+    watch: WorkspaceWatch;
+    mounts: MountWatch;
+    jobs: JobDesk;
+    deliver: () => void;
+  },
 ): SessionPool {
   const { config, home, store, logs, clock, logger, publish, interception } = context;
-  const { launcher, watch, mounts, deliver } = options;
+  const { launcher, watch, mounts, jobs, deliver } = options;
   const mailFolder = (session: string, generation: number): string =>
     join(home.paths.sessions, session, "mail", String(generation));
   return new SessionPool({
@@ -238,6 +258,7 @@ function createPool(
       deliver();
     },
     workspaces: watch,
+    jobs,
     mounts,
     get limits() {
       const { maxHot, idleStopMinutes, freezeSeconds, memoryReserveMb, silenceTimeoutSeconds } = config.sessions;

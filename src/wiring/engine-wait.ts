@@ -23,7 +23,7 @@ async function reconcile(
   { home, store, logger }: AppContext,
   { groups, containers, busy }: { groups: GroupRegistry; containers: Containers; busy: ReadonlySet<string> },
 ): Promise<void> {
-  const { pool } = containers;
+  const { pool, jobs } = containers;
   const sessions = await store.sessions.list();
   await pool.reconcile(async (id) => {
     const session = sessions.find((candidate) => candidate.id === id);
@@ -31,6 +31,7 @@ async function reconcile(
     if (!group || !isSessionOf(session, group) || session.archivedAt !== undefined) return undefined;
     return { group, session, busy: busy.has(id) };
   });
+  await jobs.settleLost();
   // What was said while they were taken over counts as well.
   for (const session of await store.sessions.list()) await pool.retire(session, "a new conversation has begun");
   const hot = new Set(pool.list().map(({ session, generation }) => `${session}/${generation}`));

@@ -103,19 +103,19 @@ export async function startHost(options: HostOptions, signal?: AbortSignal): Pro
     settings: undefined,
     tasks: undefined,
     webhooks: undefined,
+    work: undefined,
   };
-  const base = await openBase(options, stack, served);
-  const { context, guard, entrances, registry, engine } = base;
+  const { context, guard, entrances, registry, engine } = await openBase(options, stack, served);
   signal?.throwIfAborted();
   const opened = await openGroups(context);
-  const { groups } = opened;
-  served.groups = groups;
+  const groups = (served.groups = opened.groups);
   const outbox = stack.use(createOutbox(context, entrances));
   const tell = tellOperator(context, { groups, outbox, entrances });
   const retrying = createRetrying(context, guard);
   const deliver = (): void => outbox.wake();
   const patient = patientContext(context, retrying);
-  const containers = await openContainers(patient, stack, { engine, deliver, tell, egress: options.egress });
+  const workAdded = (): void => served.work?.dueWork.changed();
+  const containers = await openContainers(patient, stack, { ...options, engine, deliver, tell, groups, workAdded });
   stack.defer(() => retrying.giveUp());
   await reviewMounts(context, containers.launcher);
   signal?.throwIfAborted();
@@ -123,7 +123,6 @@ export async function startHost(options: HostOptions, signal?: AbortSignal): Pro
   const progress = stack.use(createProgress(context, { entrances, outbox }));
   const approvals = createApprovals(context, stack, { ...containers, queue: () => work.queue, deliver });
   served.desk = approvals.desk;
-  const workAdded = (): void => work.dueWork.changed();
   const capabilities = createCapabilities(patient, stack, { ...containers, groups, tell, deliver, workAdded });
   served.tasks = capabilities.tasks;
   const working = { ...containers, approvals, capabilities, pace, progress, deliver, guard, tell, groups };
@@ -136,6 +135,7 @@ export async function startHost(options: HostOptions, signal?: AbortSignal): Pro
   await capabilities.resume();
   const engineWait = stack.use(await openEngineWait(context, { groups, containers, mayWait: !options.console }));
   const work: WorkQueue = createWork(context, stack, { groups, runner, interventions, signs, engineWait });
+  served.work = work;
   await interventions.afterAbsence(groups);
   signal?.throwIfAborted();
   const shared = { groups, ...work, outbox, interventions, entrances };
@@ -188,13 +188,15 @@ async function openRunner(
   });
 }
 
-/** What the way in and chat commands lead to, as soon as it is there. */
+/** What the way in, chat commands and containers lead to, as soon as it is there. */
 interface Served {
   groups: GroupRegistry | undefined;
   desk: ApprovalDesk | undefined;
   settings: Settings | undefined;
   webhooks: WebhookIntake | undefined;
   tasks: Tasks | undefined;
+  /** Containers that are taken over may have news of jobs before there is somebody to do the work; all of it is looked for later. */
+  work: WorkQueue | undefined;
 }
 
 /** State, proof, and the way in, as far as it can be had before anything else. */
@@ -377,6 +379,7 @@ function gaugeSources(
     groupsWaiting: () => work.queue.waitingGroups(),
     outbox: () => store.outbox.counts(),
     approvals: () => store.approvals.openCount(),
+    jobs: () => containers.jobs.count(),
     channels: () => entrances.channels,
   };
 }

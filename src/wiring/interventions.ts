@@ -5,6 +5,7 @@ import { catchUpMinutes } from "../config/groups.ts";
 import type { Outbox } from "../delivery/outbox.ts";
 import { memberActor } from "../domain/actor.ts";
 import type { BudgetLimits, Group } from "../domain/group.ts";
+import { memberKey } from "../domain/person.ts";
 import type { Role } from "../domain/role.ts";
 import { mainSessionKey } from "../domain/session.ts";
 import type { Turn } from "../domain/turn.ts";
@@ -15,6 +16,7 @@ import { utcDay } from "../lib/time/utc-day.ts";
 import type { Admissions } from "../intake/chats/admissions.ts";
 import type { GroupRegistry } from "../intake/chats/group-registry.ts";
 import type { TurnPace } from "../intake/limits/turn-pace.ts";
+import type { JobDesk } from "../jobs/job-desk.ts";
 import { createCatchUp } from "../turns/catch-up.ts";
 import { createChatCommands } from "../commands/chat-commands.ts";
 import type { CommandServices } from "../commands/command.ts";
@@ -40,6 +42,7 @@ export interface InterventionOptions {
   readonly pace: Pick<TurnPace, "resting">;
   readonly admissions: Pick<Admissions, "answer">;
   readonly approvals: Pick<Approvals, "desk">;
+  readonly jobs: Pick<JobDesk, "ofGroup" | "stop">;
   readonly launcher: Pick<ContainerLauncher, "judgeWanted">;
   readonly sideSessions: Pick<SideSessions, "settled">;
   readonly tasks: Tasks;
@@ -138,6 +141,12 @@ function commandServices(context: AppContext, options: InterventionOptions): Com
     now: () => context.clock.now(),
     ...taskServices(context, options.tasks),
     ...chatSettings(options.settings, options.launcher),
+    jobsOf: (group) => options.jobs.ofGroup(group.name),
+    askersOf: async (turn) =>
+      (await store.messages.ofTurn(turn)).map(({ channel, sender }) => memberKey({ channel, id: sender.id })),
+    stopJob: async (job) => {
+      await options.jobs.stop(job, "somebody in the chat");
+    },
     answer: (pending) => options.admissions.answer(pending),
     isRequest: async (code) => (await store.requests.get(code)) !== undefined,
     approvalOf: async (code) => {

@@ -80,6 +80,7 @@ export function createHostOperations(context: AppContext, options: HostOperation
     taskDesk: options.tasks.book,
     approvalDesk: options.approvals.desk,
     webhooks: { list: () => webhooksOf(config), url: () => entrances.httpEntrance.url(), sign: signatureOf },
+    jobs: containers.jobs,
     channels: entrances.channels,
     isConfigured: (channel) => Object.hasOwn(config.channels, channel),
     chatFault: (channel, chat) => chatFault(context.adapters, channel, chat),

@@ -14,6 +14,7 @@ import { sleep } from "../lib/time/sleep.ts";
 import { toError } from "../lib/app-error.ts";
 import { mainAgent } from "../domain/session.ts";
 import type { TurnOptions } from "../turns/turn-options.ts";
+import { jobLimits } from "./jobs.ts";
 import type { AppContext } from "./context.ts";
 
 /** The providers of the configuration, which follow its changes. */
@@ -54,6 +55,7 @@ export function createTurnSettings(context: AppContext, providers: ProviderSet):
       policyFor: (group) => policyOf(config, group.name, group.agent),
       writersOfShared: (group) => writersOfShared(config, group.name),
       maxSteps: (group) => maxSteps(config, group.name),
+      jobLimits: () => jobLimits(config),
       turnTimeoutMs: sessions.turnTimeoutMinutes * 60_000,
       holdMs: sessions.holdMinutes * 60_000,
       silenceTimeoutMs: sessions.silenceTimeoutSeconds * 1000,

@@ -55,7 +55,7 @@ type TurnWork = Pick<
 
 export function createTurns(
   context: AppContext,
-  { launcher, pool, mounts, instructions }: Containers,
+  { launcher, pool, mounts, instructions, jobs }: Containers,
   { pace, progress, tools, providers, groups, turnEndedIn, ...work }: TurnWork,
 ): TurnRunner {
   const { config, store, clock, logger } = context;
@@ -88,6 +88,7 @@ export function createTurns(
     keepImage: (image) => keepImage({ blobs: context.blobs, hasRoom }, image),
     estimateTokens: estimateStepTokens,
     toolsOf,
+    takeJobNews: (session, id) => jobs.takeNews(session, id),
     settings: createTurnSettings(context, providers),
     sessionDesk: (scope, call) => createSessionDesk(deskOptions, scope, call),
     asAgent: (group, agent) => groupWithAgent(context.live.current, group, agent),

@@ -10,6 +10,7 @@ import { testExecutionPoints } from "./store-execution-points.ts";
 import { testGroupsAndChats } from "./store-groups.ts";
 import { testIntake } from "./store-intake.ts";
 import { testInterventions } from "./store-interventions.ts";
+import { testJobs } from "./store-jobs.ts";
 import { testLeases } from "./store-leases.ts";
 import { testMessages } from "./store-messages.ts";
 import { testOrigins } from "./store-origins.ts";
@@ -37,6 +38,7 @@ export function storeContract(name: string, { open, openReader }: StoreAdapter):
     interventions: testInterventions,
     sessions: testSessions,
     work: testWork,
+    jobs: testJobs,
     approvals: testApprovals,
     origins: testOrigins,
     leases: testLeases,

@@ -31,9 +31,10 @@ export function containerParts(overrides: Partial<HotContainerOptions>): HotCont
     session: "one",
     group: "family",
     fingerprint: "",
+    onJob: async () => undefined,
     openMailbox: async ({ onMessage }: MailboxEvents) => {
       const probe = {} as ProbeReport;
-      onMessage({ version: protocolVersion, id: 1, generation: 1, acked: 0, payload: { type: "ready", probe } });
+      void onMessage({ version: protocolVersion, id: 1, generation: 1, acked: 0, payload: { type: "ready", probe } });
       return {
         send: async () => 1,
         setFrozen: () => undefined,

@@ -156,6 +156,7 @@ export async function startControlledHost(home: string): Promise<ControlledHost>
       forwardClock: systemClock,
       logger: pino({ level: "silent" }),
     }),
+    jobs: { stop: () => Promise.resolve(false) },
     engine: () => Promise.resolve({ ok: true, detail: "docker 99" }),
     waitingGroups: () => 0,
     refusedMounts: () => [{ group: "main", source: "/x", target: "site", reason: "Denied: no root." }],

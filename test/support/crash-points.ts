@@ -63,6 +63,8 @@ const auditTypes = {
   "setuid-removed": true,
   "execution-point": true,
   "container-create": true,
+  "job-start": true,
+  "job-end": true,
   "container-start": true,
   "container-attested": true,
   "container-refused": true,
@@ -85,6 +87,7 @@ const sends = {
   "tool-response": true,
   cancel: true,
   ping: true,
+  "job-stop": true,
   shutdown: true,
 } as const satisfies Record<HostPayload["type"], true>;
 

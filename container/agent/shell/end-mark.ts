@@ -33,11 +33,19 @@ export class EndMarkFinder {
     if (!this.#mark) return;
     const bytes = this.#held.length > 0 ? Buffer.concat([this.#held, chunk]) : chunk;
     const at = bytes.indexOf(this.#mark);
-    const certain = at === -1 ? Math.max(0, bytes.length - this.#mark.length + 1) : at;
+    const certain = at === -1 ? possibleStart(bytes, this.#mark) : at;
     if (certain > 0) this.#onOutput(bytes.subarray(0, certain));
     this.#held = bytes.subarray(certain);
     if (at === -1) return;
     this.#mark = undefined;
     this.#resolve();
   }
+}
+
+/** Where the mark may have begun, as far as one can see: the end, where it has not. */
+function possibleStart(bytes: Buffer, mark: Buffer): number {
+  for (let at = Math.max(0, bytes.length - mark.length + 1); at < bytes.length; at += 1) {
+    if (bytes.subarray(at).equals(mark.subarray(0, bytes.length - at))) return at;
+  }
+  return bytes.length;
 }

@@ -7,6 +7,8 @@ import type { ShellProcessOptions } from "./shell-process.ts";
 export interface CallOptions {
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
+  /** Asked when the time is over: true leaves the command running, and its shell with whoever called. */
+  readonly mayGoOn?: (() => boolean) | undefined;
   readonly onOutput: (chunk: Buffer) => void;
 }
 
@@ -14,7 +16,9 @@ export type ShellCallEnd =
   | { readonly kind: "completed"; readonly exitCode: number }
   | Exclude<CallEnd, { kind: "completed" }>
   | { readonly kind: "timed-out" }
-  | { readonly kind: "cancelled" };
+  | { readonly kind: "cancelled" }
+  /** Its time is over, and it goes on: the next call gets a new shell. */
+  | { readonly kind: "goes-on"; readonly process: ShellProcess; readonly end: Promise<CallEnd> };
 
 /** Carried by nothing, so that only the signal to everything is left, where that is right. */
 const noMark = "-";
@@ -40,6 +44,11 @@ export class PersistentShell implements AsyncDisposable {
     this.#options = options;
   }
 
+  /** Working directory and environment of the last call that completed; undefined before the first. */
+  get state(): ShellState | undefined {
+    return this.#state;
+  }
+
   get workingDirectory(): string {
     if (!this.#state) return this.#options.workingDirectory;
     return Buffer.from(this.#state.workingDirectory, "latin1").toString("utf8");
@@ -62,11 +71,16 @@ export class PersistentShell implements AsyncDisposable {
   async #run(command: string, options: CallOptions): Promise<ShellCall> {
     if (options.signal.aborted) return { end: { kind: "cancelled" }, unchoked: false };
     const unchoked = await this.#makeRoom();
-    this.#process ??= await ShellProcess.start({ ...this.#options, state: this.#state });
-    const end = await untilStopped(this.#process.run(command, options.onOutput), options);
+    const shell = (this.#process ??= await ShellProcess.start({ ...this.#options, state: this.#state }));
+    const call = shell.run(command, options.onOutput);
+    const end = await untilStopped(call, options);
     if (end.kind === "completed") {
       this.#state = end.report.state;
       return { end: { kind: "completed", exitCode: end.report.exitCode }, unchoked };
+    }
+    if (end.kind === "timed-out" && options.mayGoOn?.() === true) {
+      this.#process = undefined;
+      return { end: { kind: "goes-on", process: shell, end: call }, unchoked };
     }
     await this[Symbol.asyncDispose]();
     return { end, unchoked };
@@ -84,7 +98,7 @@ export class PersistentShell implements AsyncDisposable {
   }
 }
 
-type Stopped = Extract<ShellCallEnd, { kind: "timed-out" | "cancelled" }>;
+type Stopped = { readonly kind: "timed-out" | "cancelled" };
 
 async function untilStopped(call: Promise<CallEnd>, { timeoutMs, signal }: CallOptions): Promise<CallEnd | Stopped> {
   const { promise: stopped, resolve } = Promise.withResolvers<Stopped>();

@@ -11,6 +11,8 @@ export interface ProcessScope {
   readonly mark: string;
   /** All processes of this pid namespace but the agent and process 1 were started by the agent's shell. */
   readonly ownsPidNamespace: boolean;
+  /** Marks of what runs beside the shell and does not count as its own. */
+  readonly spared?: (() => readonly string[]) | undefined;
 }
 
 /** Processes at once that are more than work leaves behind, and fewer than any sensible limit. */
@@ -56,9 +58,11 @@ export async function isChoked(scope: ProcessScope): Promise<boolean> {
 }
 
 /** Whether a shell has far more processes than it should have. */
-export async function isCrowded({ mark, ownsPidNamespace }: ProcessScope): Promise<boolean> {
+export async function isCrowded({ mark, ownsPidNamespace, spared }: ProcessScope): Promise<boolean> {
   const found = ownsPidNamespace ? await allProcesses() : await markedProcesses(mark);
-  return found.length >= chokingProcesses;
+  if (found.length < chokingProcesses) return false;
+  const besides = ownsPidNamespace ? await markedProcesses(...(spared?.() ?? [])) : [];
+  return found.length - besides.length >= chokingProcesses;
 }
 
 /**
@@ -80,13 +84,14 @@ function threadsOf(pids: readonly number[]): number {
   return threads;
 }
 
-async function markedProcesses(mark: string): Promise<number[]> {
-  const needle = `${shellMark}=${mark}`;
+async function markedProcesses(...marks: readonly string[]): Promise<number[]> {
+  const needles = marks.map((mark) => `${shellMark}=${mark}`);
   const found: number[] = [];
+  if (needles.length === 0) return found;
   for (const pid of await allProcesses()) {
     // It may be gone by now, or somebody else's.
     const environment = await readFile(`/proc/${pid}/environ`, "latin1").catch(() => "");
-    if (environment.includes(needle)) found.push(pid);
+    if (needles.some((needle) => environment.includes(needle))) found.push(pid);
   }
   return found;
 }

@@ -21,6 +21,8 @@ export interface ShellProcessOptions {
   readonly temporary: string;
   /** See `ProcessScope`. */
   readonly ownsPidNamespace: boolean;
+  /** See `ProcessScope`. */
+  readonly spared?: ProcessScope["spared"];
 }
 
 export type CallEnd =
@@ -41,7 +43,8 @@ const forkFailure = "fork: retry: Resource temporarily unavailable";
 export class ShellProcess {
   readonly #child: ChildProcess;
   readonly #pipe: OutputPipe;
-  readonly #scope: ProcessScope;
+  #scope: ProcessScope;
+  #ending: Promise<void> | undefined;
   readonly #exited: Promise<Extract<CallEnd, { kind: "ended" }>>;
   readonly #finder = new EndMarkFinder();
   #report: Buffer = Buffer.alloc(0);
@@ -73,7 +76,7 @@ export class ShellProcess {
         stdio: ["pipe", pipe.childDescriptor, "ignore", "pipe"],
       });
       await once(child, "spawn");
-      const shell = new ShellProcess(child, pipe, { mark, ownsPidNamespace: options.ownsPidNamespace });
+      const shell = new ShellProcess(child, pipe, { ...options, mark });
       child.stdin?.write(openingScript(mark, options.state));
       return shell;
     } catch (error) {
@@ -86,6 +89,16 @@ export class ShellProcess {
 
   get isAlive(): boolean {
     return this.#child.exitCode === null && this.#child.signalCode === null;
+  }
+
+  /** What all that it starts carries in its environment. */
+  get mark(): string {
+    return this.#scope.mark;
+  }
+
+  /** From now on other shells run beside it: when it ends, only what carries its mark ends with it. */
+  leaveOthersAlone(): void {
+    this.#scope = { mark: this.#scope.mark, ownsPidNamespace: false };
   }
 
   /** Whether what it started leaves no room for other processes. */
@@ -112,8 +125,13 @@ export class ShellProcess {
     return end;
   }
 
-  /** Ends the shell and whatever it started: asks, waits a moment, kills. What the running call printed still reaches it. */
-  async end(): Promise<void> {
+  /** Ends the shell and whatever it started: asks, waits a moment, kills. What the running call printed still reaches it. Idempotent. */
+  end(): Promise<void> {
+    this.#ending ??= this.#end();
+    return this.#ending;
+  }
+
+  async #end(): Promise<void> {
     const group = this.#child.pid;
     if (group !== undefined) {
       signalProcess(-group, "SIGTERM");

@@ -1,4 +1,5 @@
 import { editFile } from "./edit-file.ts";
+import { jobs } from "./jobs.ts";
 import { listFiles } from "./list-files.ts";
 import { readFile } from "./read-file.ts";
 import { searchFiles } from "./search-files.ts";
@@ -10,6 +11,7 @@ import { writeFile } from "./write-file.ts";
 /** Every tool that runs in the container. The host offers what stands here, the agent runs it. */
 export const containerTools: readonly ContainerTool[] = [
   editFile,
+  jobs,
   listFiles,
   readFile,
   searchFiles,

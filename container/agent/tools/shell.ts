@@ -1,11 +1,15 @@
 import * as z from "zod";
 
 import { ToolError } from "../../../src/protocol/tools.ts";
+import type { ToolOutput } from "../../../src/protocol/tools.ts";
+import type { JobOutput } from "../jobs/job-output.ts";
+import type { Job } from "../jobs/jobs.ts";
 import { OutputLog } from "../output-log.ts";
 import type { ShellCall, ShellCallEnd } from "../shell/persistent-shell.ts";
 import { formatSeconds } from "../text.ts";
 import { toError } from "../to-error.ts";
 import { defineContainerTool } from "./tool.ts";
+import type { CallPlace } from "./tool.ts";
 
 const defaultTimeoutSeconds = 120;
 const maxTimeoutSeconds = 3_600;
@@ -16,7 +20,7 @@ const endSeconds = 30;
 export const shell = defineContainerTool({
   name: "shell",
   description:
-    "Run a command in the session's persistent bash. Returns output and exit code. Long-running programs belong in the background (&), with their output sent to a file.",
+    "Run a command in the session's persistent bash. Returns output and exit code. With background it runs as a job of its own and you are told when it ends; so does a command that reaches its time-out, if there is room for another job.",
   input: z.strictObject({
     command: z
       .string()
@@ -27,7 +31,13 @@ export const shell = defineContainerTool({
       .positive()
       .max(maxTimeoutSeconds)
       .optional()
-      .describe("Seconds until it is killed. Default 120."),
+      .describe(
+        "Seconds until it goes on as a job, or is killed. Default 120. With background: until the job is ended.",
+      ),
+    background: z
+      .boolean()
+      .optional()
+      .describe("Return at once with the id of a job, which the tool jobs looks after."),
   }),
   risk: "high",
   timeoutSeconds: maxTimeoutSeconds + endSeconds,
@@ -35,32 +45,69 @@ export const shell = defineContainerTool({
   readsOnly: false,
   run: async (input, place) => {
     if (input.command.includes("\0")) throw new ToolError("command: contains a NUL character, which bash cannot take.");
-    const timeoutSeconds = input.timeout_s ?? defaultTimeoutSeconds;
-    const log = new OutputLog(place.outputs);
-    const startedAt = performance.now();
-    const onOutput = (chunk: Buffer): void => log.write(chunk);
-    let call: ShellCall;
-    try {
-      call = await place.shell.run(input.command, {
-        timeoutMs: timeoutSeconds * 1_000,
-        signal: place.signal,
-        onOutput,
-      });
-    } catch (error) {
-      throw new ToolError(`No shell could be started: ${reasonOf(error)}`);
-    }
-    const elapsed = formatSeconds(performance.now() - startedAt);
-    const lastLine = `[${outcome(call.end, elapsed, timeoutSeconds)}${call.unchoked ? `; ${unchokedNotice}` : ""}]`;
-    return { output: withLastLine(log.finish(), lastLine), isError: call.end.kind !== "completed" };
+    return input.background === true ? startJob(input, place) : runNow(input, place);
   },
 });
 
+interface ShellInput {
+  readonly command: string;
+  readonly timeout_s?: number | undefined;
+}
+
+async function startJob({ command, timeout_s: seconds }: ShellInput, place: CallPlace): Promise<string> {
+  const { refusal } = place.jobs;
+  if (refusal !== undefined) throw new ToolError(`The command was not run: ${refusal}.`);
+  const job = await place.jobs.start(command, place.shell.state, seconds).catch((error: unknown) => {
+    throw new ToolError(`No shell could be started: ${reasonOf(error)}`);
+  });
+  return `[${job.id} runs in the background; you are told when it ends; ${job.output.whereabouts}]`;
+}
+
+async function runNow(input: ShellInput, place: CallPlace): Promise<ToolOutput> {
+  const timeoutSeconds = input.timeout_s ?? defaultTimeoutSeconds;
+  const log = new OutputLog(place.outputs);
+  const startedAt = performance.now();
+  let sink: Pick<OutputLog, "write"> = log;
+  let refusal: string | undefined;
+  let call: ShellCall;
+  try {
+    call = await place.shell.run(input.command, {
+      timeoutMs: timeoutSeconds * 1_000,
+      signal: place.signal,
+      mayGoOn: () => (refusal = place.jobs.refusal) === undefined,
+      onOutput: (chunk) => sink.write(chunk),
+    });
+  } catch (error) {
+    throw new ToolError(`No shell could be started: ${reasonOf(error)}`);
+  }
+  const { end, unchoked } = call;
+  const printed = log.finish();
+  if (end.kind === "goes-on") {
+    const divert = (output: JobOutput): void => void (sink = output);
+    const job = await place.jobs.take(end, { command: input.command, printed, divert });
+    return { output: withLastLine(printed, `[${goesOn(job, timeoutSeconds)}]`), isError: false };
+  }
+  const elapsed = formatSeconds(performance.now() - startedAt);
+  const remarks = [
+    outcome(end, elapsed, timeoutSeconds),
+    ...(end.kind === "timed-out" && refusal !== undefined ? [`it could not go on as a job: ${refusal}`] : []),
+    ...(unchoked ? [unchokedNotice] : []),
+  ];
+  return { output: withLastLine(printed, `[${remarks.join("; ")}]`), isError: end.kind !== "completed" };
+}
+
+function goesOn(job: Job, timeoutSeconds: number): string {
+  return `still running after ${timeoutSeconds} s: it goes on as ${job.id}, and you are told when it ends; ${job.output.whereabouts}. ${newShell}`;
+}
+
+const newShell =
+  "The next command gets a new shell in the directory and environment from before this command: functions, variables that were not exported, and what earlier commands had left running in the background are the job's now, and end with it";
 const restart =
   "The shell and everything it had started were ended; the next command starts a new one in the same directory and environment";
 const unchokedNotice =
   "there were too many processes for this command to start, so everything that earlier commands had left running was ended first";
 
-function outcome(end: ShellCallEnd, elapsed: string, timeoutSeconds: number): string {
+function outcome(end: Exclude<ShellCallEnd, { kind: "goes-on" }>, elapsed: string, timeoutSeconds: number): string {
   if (end.kind === "completed") return `exit code ${end.exitCode}, ${elapsed}`;
   if (end.kind === "ended") {
     return `the shell ended with ${end.signal ?? `exit code ${end.exitCode ?? "unknown"}`}, ${elapsed}. ${restart}`;

@@ -3,6 +3,7 @@ import type * as z from "zod";
 import { parseToolInput, ToolError } from "../../../src/protocol/tools.ts";
 import type { FilePart } from "../../../src/protocol/messages.ts";
 import type { ToolFacts, ToolOutput } from "../../../src/protocol/tools.ts";
+import type { Jobs } from "../jobs/jobs.ts";
 import type { ResultFiles } from "../result-files.ts";
 import type { PersistentShell } from "../shell/persistent-shell.ts";
 import type { ToolOutputFolder } from "../tool-output-folder.ts";
@@ -12,6 +13,8 @@ import type { PathBase } from "./paths.ts";
 export interface ContainerPlace {
   /** The session's one bash, which keeps its working directory and environment. */
   readonly shell: PersistentShell;
+  /** What runs in the background. */
+  readonly jobs: Jobs;
   /** Takes outputs that are too long for a result. */
   readonly outputs: ToolOutputFolder;
   /** Where the paths that the model gives begin. */

@@ -51,6 +51,19 @@ export const limits = z
         "This many turns in a row, each within 5 s of the one before and by the same few senders, count as a loop; 0: never.",
       ),
     maxSteps: turns.default(100).describe("Answers of the model in one turn; 0: no limit."),
+    jobs: z
+      .strictObject({
+        perSession: z
+          .number()
+          .int()
+          .min(0)
+          .max(16)
+          .default(4)
+          .describe("Commands of an agent that may go on in the background at once; 0: none."),
+        hours: z.number().positive().max(24).default(6).describe("A background job is ended after this time."),
+      })
+      .prefault({})
+      .describe("Background jobs of agents."),
   })
   .prefault({})
   .describe("How often agents may be set to work, and for how long.");

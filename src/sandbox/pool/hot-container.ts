@@ -6,9 +6,14 @@ import type { AgentMessage, AgentPayload, HostPayload, ProbeReport } from "../..
 import { describeExit, hitsBetween } from "./container-limits.ts";
 import type { RunningContainer } from "./launch.ts";
 
+/** What an agent says of its background jobs, whichever turn runs. */
+export type JobPayload = Extract<AgentPayload, { type: "job-started" | "job-ended" }>;
+
 /** Whoever works with a container during a turn. Called in the order of the mailbox; neither may throw. */
 export interface TurnListener {
-  onMessage(payload: AgentPayload): void;
+  /** The turn's id. */
+  readonly turn: string;
+  onMessage(payload: Exclude<AgentPayload, JobPayload>): void;
   /** The container is gone or was ended; nothing more will come. */
   onLost(reason: string): void;
 }
@@ -24,7 +29,7 @@ export interface Mailbox extends AsyncDisposable {
 }
 
 export interface MailboxEvents {
-  readonly onMessage: (message: AgentMessage) => void;
+  readonly onMessage: (message: AgentMessage) => void | Promise<void>;
   readonly onViolation: (reason: string) => void;
   /** A message of the agent could not be read and will not come again. */
   readonly onDropped: (reason: string) => void;
@@ -40,6 +45,8 @@ export interface HotContainerOptions {
   readonly onGone: (container: HotContainer, reason: string) => void;
   /** It has reached one of its limits. */
   readonly onLimit: (container: HotContainer, hit: LimitHit) => void;
+  /** Its agent says something of a job, during this turn if one runs. The mailbox waits until it is on record. */
+  readonly onJob: (payload: JobPayload, turn: string | undefined) => Promise<void>;
   /** Called when it could not be removed. */
   readonly onLeftBehind: () => void;
   /** The host stops: one that is being started is not waited for. */
@@ -272,7 +279,9 @@ export class HotContainer {
     await this.close(end.reason);
   }
 
-  #receive(payload: AgentPayload): void {
+  #receive(payload: AgentPayload): void | Promise<void> {
+    if (payload.type === "job-started" || payload.type === "job-ended")
+      return this.#options.onJob(payload, this.#listener?.turn);
     if (payload.type === "ready") this.#ready.resolve(payload.probe);
     else if (payload.type === "log") this.#options.onLog(payload.level, payload.text);
     else this.#listener?.onMessage(payload);

@@ -12,12 +12,14 @@ export interface MemoryReliefOptions {
   readonly availableMb: () => Promise<number | undefined>;
   /** What has to be available always. */
   readonly reserveMb: number;
+  /** Something still runs in it: it is the last to go. */
+  readonly isNeeded?: ((hot: HotContainer) => boolean) | undefined;
   readonly now: () => number;
 }
 
 /**
  * Ends idle containers until there is memory enough. The first to go is the one that has held the most memory for the
- * longest: megabytes × milliseconds since it was used.
+ * longest: megabytes × milliseconds since it was used. Those in which background jobs run come last.
  */
 export class MemoryRelief {
   readonly #options: MemoryReliefOptions;
@@ -52,9 +54,11 @@ export class MemoryRelief {
     const weighed = await Promise.all(
       this.#options.idle().map(async (hot) => {
         const held = (await hot.heldMemoryMb()) ?? containerMb;
-        return { hot, weight: held * (now - hot.lastUsedAt) };
+        return { hot, isNeeded: this.#options.isNeeded?.(hot) === true, weight: held * (now - hot.lastUsedAt) };
       }),
     );
-    return weighed.toSorted((a, b) => b.weight - a.weight).map(({ hot }) => hot);
+    return weighed
+      .toSorted((a, b) => Number(a.isNeeded) - Number(b.isNeeded) || b.weight - a.weight)
+      .map(({ hot }) => hot);
   }
 }

@@ -3,7 +3,7 @@ import type { Logger } from "pino";
 import type { Group } from "../../domain/group.ts";
 import type { Session } from "../../domain/session.ts";
 import type { Publish } from "../../events/event.ts";
-import type { Mailbox, MailboxEvents } from "./hot-container.ts";
+import type { JobPayload, Mailbox, MailboxEvents } from "./hot-container.ts";
 import type { Launcher } from "./launch.ts";
 import type { MountWatch } from "./mount-watch.ts";
 
@@ -14,6 +14,13 @@ export interface MailboxRequest extends MailboxEvents {
   readonly generation: number;
   readonly firstId: number;
   readonly containerUid: number;
+}
+
+/** A life of a session's container. */
+export interface JobPlace {
+  readonly session: string;
+  readonly group: string;
+  readonly generation: number;
 }
 
 /** Whose a container is that was found; `busy`: a turn was using it when the host ended. */
@@ -52,6 +59,15 @@ export interface PoolOptions {
   readonly notify: (group: Group, text: string) => Promise<void>;
   /** The quota of groups' folders: `admit` throws when a group may not have a container now. */
   readonly workspaces: { admit(group: string): Promise<void>; released(group: string): void };
+  /** What goes on in containers beside turns: a container with jobs does not rest. */
+  readonly jobs: {
+    count(session: string): number;
+    report(place: JobPlace, payload: JobPayload, turn: string | undefined): Promise<void>;
+    /** A container is taken over. */
+    adopted(place: JobPlace): Promise<void>;
+    /** A container has ended. */
+    gone(place: JobPlace, reason: string): Promise<void>;
+  };
   /** What lies in the containers' mounts. */
   readonly mounts: Pick<MountWatch, "begin" | "released" | "refusalOf">;
   readonly limits: {

@@ -64,6 +64,7 @@ export class SessionPool implements AsyncDisposable {
     });
     this.#memory = new MemoryRelief({
       idle: () => this.#idleOnes(),
+      isNeeded: (hot) => this.#hasJobs(hot),
       availableMb: options.availableMemoryMb,
       get reserveMb() {
         return options.limits.memoryReserveMb;
@@ -115,9 +116,22 @@ export class SessionPool implements AsyncDisposable {
     hot.release();
     this.#options.workspaces.released(hot.view().group);
     this.#options.mounts.released(session);
-    if (hot.state === "idle") this.#idle.begin(session);
+    this.rest(session);
     this.#pending.add(this.#endExcess());
     if (this.#doubtful.delete(session)) this.#pending.add(this.#endIfOutdated(session));
+  }
+
+  /** Lets an idle container be frozen and ended in time, unless something still runs in it. */
+  rest(session: string): void {
+    const hot = this.#hot.get(session);
+    if (hot?.state === "idle" && !this.#hasJobs(hot)) this.#idle.begin(session);
+  }
+
+  /** Tells the session's agent to end a job. False: the session has no container. */
+  async stopJob(session: string, job: string): Promise<boolean> {
+    const hot = this.#hot.get(session);
+    await hot?.send({ type: "job-stop", job });
+    return hot !== undefined;
   }
 
   /** Ends the container of a session, busy or not. False when it has none. */
@@ -229,6 +243,12 @@ export class SessionPool implements AsyncDisposable {
           containerUid: life.uid,
         }),
       onLog: (level, text) => this.#options.containerLog(session.id, group.name, level, text),
+      onJob: (payload, turn) =>
+        this.#options.jobs.report(
+          { session: session.id, group: group.name, generation: life.generation },
+          payload,
+          turn,
+        ),
       onGone: (container, reason) => this.#gone(session.id, container, reason),
       onLimit: (container, hit) => this.#pending.add(this.#tellLimit(group, container.view(), hit)),
       stop: this.#stop.signal,
@@ -265,8 +285,11 @@ export class SessionPool implements AsyncDisposable {
     const life = { fingerprint, generation: found.generation, uid: running.uid };
     try {
       const options = await this.#containerParts(owner.group, owner.session, life);
+      // Before its mailbox is opened, in which their ends may be.
+      await this.#options.jobs.adopted({ ...options, generation: found.generation });
       const hot = await HotContainer.adopt(options, this.#watchMounts(options, running));
       this.#hot.set(owner.session.id, hot);
+      if (this.#hasJobs(hot)) await this.#freezing.thaw(hot);
       this.release(owner.session.id);
       const data = lifeOf(hot.view());
       await this.#options.publish({ type: "container.adopted", ...placeOf(hot.view()), actor: "host", data });
@@ -296,7 +319,9 @@ export class SessionPool implements AsyncDisposable {
     const { maxHot = Infinity } = this.#options.limits;
     // One that has just started may be in both.
     while (new Set([...this.#hot.keys(), ...this.#starting.keys()]).size > maxHot) {
-      const [oldest] = this.#idleOnes().toSorted((a, b) => a.lastUsedAt - b.lastUsedAt);
+      const [oldest] = this.#idleOnes().toSorted(
+        (a, b) => Number(this.#hasJobs(a)) - Number(this.#hasJobs(b)) || a.lastUsedAt - b.lastUsedAt,
+      );
       if (!oldest) break;
       await oldest.close("its place was needed");
     }
@@ -310,6 +335,10 @@ export class SessionPool implements AsyncDisposable {
     // One that has got work in between was looked at for it.
     if (isCurrent || hot.state !== "idle") return;
     await hot.close(group ? "its configuration changed" : "its group was removed");
+  }
+
+  #hasJobs(hot: HotContainer): boolean {
+    return this.#options.jobs.count(hot.view().session) > 0;
   }
 
   #idleOnes(): HotContainer[] {
@@ -333,6 +362,7 @@ export class SessionPool implements AsyncDisposable {
     }
     const view = container.view();
     if (view.container === "") return;
+    this.#pending.add(this.#options.jobs.gone(view, reason));
     const data = { ...lifeOf(view), reason };
     this.#pending.add(this.#options.publish({ type: "container.stopped", ...placeOf(view), actor: "host", data }));
   }

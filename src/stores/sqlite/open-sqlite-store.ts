@@ -16,6 +16,7 @@ import { SqliteExecutionPoints } from "./groups/execution-points.ts";
 import { SqliteGroups } from "./groups/groups.ts";
 import { SqliteIntake } from "./groups/intake.ts";
 import { SqliteInterventions } from "./conversation/interventions.ts";
+import { SqliteJobs } from "./conversation/jobs.ts";
 import { SqliteLeases } from "./leases.ts";
 import { SqliteMessages } from "./conversation/messages.ts";
 import { migrations } from "./schema/migrations.ts";
@@ -62,6 +63,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
     leases: new SqliteLeases(database),
     turns: new SqliteTurns(database),
     work: new SqliteWork(database),
+    jobs: new SqliteJobs(database),
     approvals: new SqliteApprovals(database),
     tasks: new SqliteTasks(database),
     origins: new SqliteOrigins(database),

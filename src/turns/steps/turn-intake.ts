@@ -50,15 +50,25 @@ export async function collectIntake(
   };
 }
 
-/** The first step of a turn that work other than messages makes begin. */
-export function workStep(options: Pick<TurnOptions, "estimateTokens" | "clock">, work: Work): NewStep {
+/** Work other than messages, as a turn begins with it or is told of it on its way. */
+export function workStep(
+  options: Pick<TurnOptions, "estimateTokens" | "clock">,
+  work: Work,
+  writersOfShared: readonly string[],
+): NewStep {
   const body = { kind: "user", text: renderWork(work) } as const;
   const origins = [work.origin, ...(work.origins ?? [])];
   return {
     body,
     tokens: options.estimateTokens(body),
     at: options.clock.now(),
-    exposure: { origins, readsFolder: false, writesFolder: false },
+    exposure: {
+      origins,
+      // What a program prints may be what it has read there.
+      readsFolder: work.cause === "job-ended",
+      writesFolder: false,
+      ...(work.cause === "job-ended" && writersOfShared.length > 0 && { alsoReads: writersOfShared }),
+    },
     takesWork: work.seq,
   };
 }

@@ -26,6 +26,7 @@ test("tools list says which tools there are and which are offered, without a hos
   expect(listed.map(({ name }) => name)).toEqual([
     "cancel_task",
     "edit_file",
+    "jobs",
     "list_files",
     "list_tasks",
     "propose_instructions",

@@ -31,6 +31,9 @@ async function openRig({ main = false } = {}) {
       }),
       sessionOf: async () => ({ id: session }),
       answer: async () => ({ text: "answered" }),
+      jobsOf: () => [],
+      askersOf: async () => [],
+      stopJob: async () => undefined,
       isRequest: async () => true,
       approvalOf: async () => undefined,
       codeTries: new CodeTries(store.requests, () => systemClock.now()),
@@ -148,14 +151,14 @@ test("/help and /whoami list what the asker may give", async () => {
     ((await rig.give(by, "help")) ?? "").split("\n").flatMap((line) => /^\/(\w+)/.exec(line)?.[1] ?? []);
 
   expect(await listed("guy")).toEqual(["stop", "status", "whoami", "help"]);
-  const ofMembers = ["stop", "new", "status", "usage", "tasks", "mounts", "whoami", "help", "approve", "deny"];
+  const ofMembers = ["stop", "new", "status", "usage", "jobs", "tasks", "mounts", "whoami", "help", "approve", "deny"];
   expect(await listed("zoe")).toEqual(ofMembers);
   expect(await listed("ann")).toEqual([...ofMembers, "set", "settings"]);
   expect(await rig.give("ann", "whoami")).toBe(
     [
       'You are terminal:ann, called "Ann".',
       'Here you are an admin: groups.family.members["terminal:ann"].',
-      "You may ask me, and write /stop, /new, /status, /usage, /tasks, /mounts, /whoami, /help, /approve, /deny, /set, /settings.",
+      "You may ask me, and write /stop, /new, /status, /usage, /jobs, /tasks, /mounts, /whoami, /help, /approve, /deny, /set, /settings.",
     ].join("\n"),
   );
   expect(await rig.give("ben-too", "whoami")).toContain(

@@ -163,6 +163,7 @@ describe("with the right token", () => {
       containersHot: () => 3,
       groupsWaiting: () => 2,
       approvals: async () => 2,
+      jobs: () => 1,
       outbox: async () => ({ queued: 4, sending: 0, accepted: 5, delivered: 0, uncertain: 0, dead: 1 }),
       channels: () => [{ name: "http", state: () => ({ state: "conflict", since: 0 }) }],
     });

@@ -12,6 +12,7 @@ import { Database } from "../database.ts";
 import { SqliteExecutionPoints } from "../groups/execution-points.ts";
 import { SqliteGroups } from "../groups/groups.ts";
 import { SqliteMessages } from "../conversation/messages.ts";
+import { SqliteJobs } from "../conversation/jobs.ts";
 import { migrations } from "../schema/migrations.ts";
 import { SqliteOutbox } from "../conversation/outbox.ts";
 import { SqliteOrigins } from "../conversation/origins.ts";
@@ -36,6 +37,7 @@ export async function openSqliteStoreReader(path: string): Promise<StoreReader> 
     sessions: new SqliteSessions(database),
     turns: new SqliteTurns(database),
     work: new SqliteWork(database),
+    jobs: new SqliteJobs(database),
     approvals: new SqliteApprovals(database),
     tasks: new SqliteTasks(database),
     origins: new SqliteOrigins(database),

@@ -275,6 +275,27 @@ const cardReactions = [
    ) strict, without rowid`,
 ];
 
+/* Commands that go on in a session's container beside its turns. */
+const jobs = [
+  `create table jobs (
+     session text not null references sessions (id),
+     id text not null,
+     group_name text not null,
+     generation integer not null,
+     conversation integer not null,
+     turn text not null,
+     command text not null,
+     state text not null check (state in ('running', 'exited', 'stopped', 'expired', 'lost')),
+     started_at integer not null,
+     ended_at integer,
+     exit_code integer,
+     reason text,
+     primary key (session, id)
+   ) strict, without rowid`,
+  `create index jobs_running on jobs (started_at) where state = 'running'`,
+  `create index jobs_by_start on jobs (started_at)`,
+];
+
 /** Every migration by name; names sort in the order in which they run, and a name that was released is never changed. */
 export const migrations: Readonly<Record<string, Migration>> = {
   "0001-initial": { up: (database: Kysely<Tables>) => run(database, initialSchema) },
@@ -310,6 +331,7 @@ export const migrations: Readonly<Record<string, Migration>> = {
   "0037-webhook-work": { up: (database: Kysely<Tables>) => run(database, webhookWork) },
   "0033-card-reactions": { up: (database: Kysely<Tables>) => run(database, cardReactions) },
   "0036-tasks": { up: (database: Kysely<Tables>) => run(database, tasks) },
+  "0038-jobs": { up: (database: Kysely<Tables>) => run(database, jobs) },
 };
 
 async function run(database: Kysely<Tables>, statements: readonly string[]): Promise<void> {

@@ -1,6 +1,7 @@
 import type { Generated, Selectable } from "kysely";
 
 import type { RequestKind, RequestState } from "../../../domain/group.ts";
+import type { JobState } from "../../../domain/job.ts";
 import type { MessageState, OutboxState, OutgoingKind } from "../../../domain/message.ts";
 import type { ProtectedFileName } from "../../../domain/protected-file.ts";
 import type { SessionKind } from "../../../domain/session.ts";
@@ -166,6 +167,21 @@ interface FolderOriginTable {
   readonly origin: Origin;
   readonly since: number;
   readonly turn: string | null;
+}
+
+interface JobTable {
+  readonly session: string;
+  readonly id: string;
+  readonly group_name: string;
+  readonly generation: number;
+  readonly conversation: number;
+  readonly turn: string;
+  readonly command: string;
+  readonly state: JobState;
+  readonly started_at: number;
+  readonly ended_at: number | null;
+  readonly exit_code: number | null;
+  readonly reason: string | null;
 }
 
 interface WorkTable {
@@ -337,6 +353,7 @@ export interface Tables {
   readonly offered_tools: OfferedToolsTable;
   readonly turns: TurnTable;
   readonly work: WorkTable;
+  readonly jobs: JobTable;
   readonly folder_origins: FolderOriginTable;
   readonly conversation_prompts: ConversationPromptTable;
   readonly steps: StepTable;

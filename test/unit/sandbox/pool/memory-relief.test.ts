@@ -59,7 +59,7 @@ test("one that has got work meanwhile is left alone, and without a need nothing 
     { name: "busy", megabytes: 500, lastUsedAt: 0 },
     { name: "idle", megabytes: 20, lastUsedAt: 0 },
   ]);
-  idle[0]?.occupy({ onMessage: () => undefined, onLost: () => undefined });
+  idle[0]?.occupy({ turn: "t", onMessage: () => undefined, onLost: () => undefined });
 
   await relief(0).relieve(0);
   const without = [...ended];

@@ -1,0 +1,220 @@
+import { randomInt } from "node:crypto";
+
+import { limits } from "../../../src/protocol/limits.ts";
+import type { AgentPayload, JobLimits } from "../../../src/protocol/messages.ts";
+import { ShellProcess } from "../shell/shell-process.ts";
+import type { CallEnd, ShellProcessOptions } from "../shell/shell-process.ts";
+import type { ShellState } from "../shell/script.ts";
+import { JobOutput } from "./job-output.ts";
+
+/** Jobs that are over and still can be looked at. */
+const keptEnded = 8;
+/** Lines of output that the host is told at the end. */
+const reportedLines = 40;
+
+const chokedNotice = new TextEncoder().encode("[ended: too many processes]\n");
+
+type JobEnded = Extract<AgentPayload, { type: "job-ended" }>;
+
+/** A command that was called, and the bash that runs it and nothing else any more. */
+export interface DetachedCall {
+  readonly process: ShellProcess;
+  readonly end: Promise<CallEnd>;
+}
+
+/** A command that runs, or ran, in the background. Times are milliseconds since 1970. */
+export interface Job {
+  readonly id: string;
+  readonly command: string;
+  readonly startedAt: number;
+  readonly output: JobOutput;
+  readonly state: "running" | JobEnded["outcome"];
+  readonly exitCode: number | undefined;
+  readonly endedAt: number | undefined;
+}
+
+interface OwnJob extends Job {
+  state: Job["state"];
+  exitCode: number | undefined;
+  endedAt: number | undefined;
+  readonly process: ShellProcess;
+  /** Why it is being ended, if not by itself, and whether the model asked for it. */
+  ending: { readonly outcome: "stopped" | "expired"; readonly toldModel: boolean } | undefined;
+  /** Resolves when the host has been told of its end. */
+  over: Promise<void>;
+}
+
+export interface JobsOptions {
+  /** Where outputs are kept. */
+  readonly folder: string;
+  /** How a bash of a job's own is started. */
+  readonly shell: Omit<ShellProcessOptions, "state" | "ownsPidNamespace" | "spared">;
+  readonly send: (payload: AgentPayload) => Promise<void>;
+  /** The host can no longer be told anything. */
+  readonly onFailure: (error: unknown) => void;
+}
+
+/** The commands that run in the background: each in a bash and a process group of its own, until it ends, is ended, or has run for too long. */
+export class Jobs implements AsyncDisposable {
+  readonly #options: JobsOptions;
+  readonly #jobs = new Map<string, OwnJob>();
+  #turn = "";
+  #limits: JobLimits = { atOnce: 0, seconds: 1 };
+  /** Places taken by jobs that are about to start. */
+  #starting = 0;
+
+  constructor(options: JobsOptions) {
+    this.#options = options;
+  }
+
+  /** What holds for jobs that begin from now on. */
+  turnBegins(turn: string, allowed: JobLimits | undefined): void {
+    this.#turn = turn;
+    this.#limits = allowed ?? { atOnce: 0, seconds: 1 };
+  }
+
+  /** Why another one may not begin, as the end of a sentence; undefined: it may. */
+  get refusal(): string | undefined {
+    const { atOnce } = this.#limits;
+    if (atOnce === 0) return "jobs are not allowed here";
+    if (this.running().length + this.#starting < atOnce) return undefined;
+    return `${atOnce} jobs run already, which is the limit`;
+  }
+
+  /** Oldest first, those that are over among them. */
+  list(): readonly Job[] {
+    return [...this.#jobs.values()];
+  }
+
+  running(): readonly Job[] {
+    return this.list().filter(({ state }) => state === "running");
+  }
+
+  get(id: string): Job | undefined {
+    return this.#jobs.get(id);
+  }
+
+  /** What the processes of the jobs that run carry in their environment. */
+  marks(): readonly string[] {
+    return [...this.#jobs.values()].filter(({ state }) => state === "running").map(({ process }) => process.mark);
+  }
+
+  /** Begins a command, in the directory and with the variables that the session's shell has. There must be no `refusal`. */
+  async start(command: string, state: ShellState | undefined, seconds: number | undefined): Promise<Job> {
+    this.#starting += 1;
+    try {
+      const shell = await ShellProcess.start({ ...this.#options.shell, ownsPidNamespace: false, state });
+      const id = this.#newId();
+      const output = new JobOutput(this.#options.folder, id);
+      // On record before anything of it runs.
+      await this.#tellStarted(id, command);
+      const end = shell.run(command, (chunk) => output.write(chunk));
+      return this.#watch({ id, command, output, call: { process: shell, end }, seconds });
+    } finally {
+      this.#starting -= 1;
+    }
+  }
+
+  /** Makes a job of a command that runs already. `printed`: what it has printed so far; `divert` gets who takes the rest. */
+  async take(
+    call: DetachedCall,
+    { command, printed, divert }: { command: string; printed: string; divert: (output: JobOutput) => void },
+  ): Promise<Job> {
+    const id = this.#newId();
+    const output = new JobOutput(this.#options.folder, id);
+    output.write(Buffer.from(printed));
+    divert(output);
+    call.process.leaveOthersAlone();
+    await this.#tellStarted(id, command);
+    return this.#watch({ id, command, output, call, seconds: undefined });
+  }
+
+  /** Ends it, with everything that it started. Resolves when the host was told. */
+  async stop(id: string, toldModel: boolean): Promise<void> {
+    await this.#end(this.#jobs.get(id), { outcome: "stopped", toldModel });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const running = [...this.#jobs.values()].filter(({ state }) => state === "running");
+    await Promise.all(running.map((job) => job.process.end()));
+  }
+
+  #watch(begun: {
+    readonly id: string;
+    readonly command: string;
+    readonly output: JobOutput;
+    readonly call: DetachedCall;
+    readonly seconds: number | undefined;
+  }): Job {
+    const { id, command, output, call } = begun;
+    const job: OwnJob = {
+      id,
+      command,
+      output,
+      startedAt: Date.now(),
+      state: "running",
+      exitCode: undefined,
+      endedAt: undefined,
+      process: call.process,
+      ending: undefined,
+      over: Promise.resolve(),
+    };
+    this.#jobs.set(id, job);
+    const seconds = Math.min(begun.seconds ?? Infinity, this.#limits.seconds);
+    const timer = setTimeout(() => void this.#end(job, { outcome: "expired", toldModel: false }), seconds * 1_000);
+    job.over = call.end
+      .then((end) => this.#ended(job, end))
+      .catch((error: unknown) => this.#options.onFailure(error))
+      .finally(() => clearTimeout(timer));
+    return job;
+  }
+
+  async #end(job: OwnJob | undefined, ending: NonNullable<OwnJob["ending"]>): Promise<void> {
+    if (job?.state !== "running") return;
+    job.ending ??= ending;
+    await job.process.end().catch((error: unknown) => this.#options.onFailure(error));
+    await job.over;
+  }
+
+  async #ended(job: OwnJob, end: CallEnd): Promise<void> {
+    // Nothing that it has started outlives it.
+    await job.process.end();
+    if (end.kind === "choked") job.output.write(chokedNotice);
+    job.exitCode = end.kind === "completed" ? end.report.exitCode : end.kind === "ended" ? end.exitCode : undefined;
+    job.state = job.ending?.outcome ?? "exited";
+    job.endedAt = Date.now();
+    job.output.close();
+    this.#forgetOldest();
+    await this.#options.send({
+      type: "job-ended",
+      job: job.id,
+      outcome: job.state,
+      exitCode: job.exitCode,
+      output: job.output.lastLines(reportedLines, limits.jobOutputChars),
+      toldModel: job.ending?.toldModel ?? false,
+    });
+  }
+
+  #forgetOldest(): void {
+    const ended = [...this.#jobs.values()].filter(({ state }) => state !== "running");
+    for (const job of ended.slice(0, -keptEnded)) {
+      job.output.remove();
+      this.#jobs.delete(job.id);
+    }
+  }
+
+  async #tellStarted(job: string, command: string): Promise<void> {
+    const shown = command.slice(0, limits.jobCommandChars).toWellFormed();
+    await this.#options.send({ type: "job-started", turn: this.#turn, job, command: shown });
+  }
+
+  /** A digit first, so that people and programs can tell it from a word. */
+  #newId(): string {
+    const rest = Array.from({ length: 5 }, () => alphabet[randomInt(alphabet.length)]);
+    const id = `job-${randomInt(10)}${rest.join("")}`;
+    return this.#jobs.has(id) ? this.#newId() : id;
+  }
+}
+
+/** Without letters that look like others. */
+const alphabet = "0123456789abcdefghjkmnpqrstvwxyz";

@@ -1,0 +1,98 @@
+import { setTimeout as delay } from "node:timers/promises";
+
+import type { Attack } from "../suite/attack.ts";
+import { forgedAttack, violation } from "../suite/forged.ts";
+import { jobSeconds, type Stage } from "../suite/stage.ts";
+
+interface JobLine {
+  readonly id: string;
+  readonly state: string;
+  readonly startedAt: number;
+}
+
+/** The newest background jobs of the group, as the operator sees them. */
+async function jobsOf(stage: Stage): Promise<readonly JobLine[]> {
+  const { output } = await stage.command("jobs", "list", "--group", "red", "--all", "--limit", "1000", "--json");
+  return output
+    .split("\n")
+    .filter((line) => line.startsWith("{"))
+    .map((line) => JSON.parse(line) as JobLine);
+}
+
+/** Waits until this job is over. */
+async function endOf(stage: Stage, id: string): Promise<JobLine | undefined> {
+  const limit = AbortSignal.timeout(90_000);
+  for (;;) {
+    const job = (await jobsOf(stage)).find((one) => one.id === id);
+    if (job?.state !== "running" || limit.aborted) return job;
+    await delay(250);
+  }
+}
+
+async function begin(stage: Stage, command: string): Promise<string> {
+  const { output } = await stage.calls("red", [[{ name: "shell", input: { command, background: true } }]]);
+  return /job-[0-9a-z]+/.exec(output)?.[0] ?? "";
+}
+
+export const attacks: readonly Attack[] = [
+  {
+    id: "F30",
+    title: "a background job that ignores every signal it can, leaves its group, and stays",
+    from: "container",
+    expected: "ended when its time is over, with all that it has started; the next turn works",
+    audit: { type: "job-end", where: ({ group, data }) => group === "red" && data["state"] === "expired" },
+    hostStaysAwake: true,
+    attempt: async (stage) => {
+      const stay = 'trap "" TERM HUP INT QUIT USR1; while :; do sleep 31.4159; done';
+      const id = await begin(stage, `trap '' TERM HUP INT; (setsid bash -c '${stay}' &); ${stay}`);
+      const job = await endOf(stage, id);
+      const { output } = await stage.shell("red", "pgrep -fc '[s]leep 31.4159'; echo alive");
+      const holds = job?.state === "expired" && output.startsWith("0\n") && output.includes("alive");
+      return {
+        seen: `${job?.state ?? "never seen"} after at most ${jobSeconds} s; ${output.split("\n")[0]} left`,
+        holds,
+      };
+    },
+  },
+  {
+    id: "F31",
+    title: "a fork bomb as a background job",
+    from: "container",
+    expected: "stopped by the limit of processes; the next turn works",
+    audit: { type: "job-end", where: ({ group }) => group === "red" },
+    hostStaysAwake: true,
+    attempt: async (stage) => {
+      const id = await begin(stage, "bomb() { bomb | bomb & }; bomb; sleep 1000");
+      const { output } = await stage.shell("red", "sleep 1; echo alive");
+      const job = await endOf(stage, id);
+      const { output: after } = await stage.shell("red", "echo alive");
+      const holds = job !== undefined && job.state !== "running" && output.includes("alive") && after.includes("alive");
+      return { seen: `the job: ${job?.state ?? "never seen"}`, holds };
+    },
+  },
+  forgedAttack({
+    id: "B28",
+    title: "10,000 announcements of background jobs, ends of jobs that never were, and jobs of turns of others",
+    expected: "as many count as are allowed; the others have no effect; with the container they are over",
+    audit: violation(/more background jobs than|outside the turn/),
+    knowsTurn: true,
+    hostStaysAwake: true,
+    program: `
+turn = open("/tmp/turn").read()
+for n in range(10000):
+    while len(os.listdir(box)) > 150: time.sleep(0.005)
+    job = "job-%06d" % (n // 2)
+    if n % 2 == 0: forge(n + 1, {"type": "job-started", "turn": turn if n % 4 == 0 else "another", "job": job, "command": "forged"})
+    else: forge(n + 1, {"type": "job-ended", "job": "job-9" + job[5:], "outcome": "exited", "exitCode": 0, "output": "forged end", "toldModel": False})`,
+    judge: async (stage) => {
+      const forged = (await jobsOf(stage)).filter(({ id }) => id.startsWith("job-0000"));
+      const running = forged.filter(({ state }) => state === "running").length;
+      const { shown } = await stage.shell("red", "true");
+      const isThere = shown?.toolOutputs.some((text) => text.includes("forged end")) === true;
+      return {
+        seen: `${forged.length} counted, ${running} of them still`,
+        holds: forged.length <= 4 && running === 0 && !isThere,
+      };
+    },
+  }),
+];

@@ -1,0 +1,35 @@
+/** `lost`: its container ended, or the host that should have seen its end was not there. */
+export type JobState = "running" | "exited" | "stopped" | "expired" | "lost";
+
+/** A job as its agent announces it. Times are milliseconds since 1970. */
+export interface NewJob {
+  /** Of the agent's choice, such as `job-4k7q2x`; no other job of the session has or had it. */
+  readonly id: string;
+  readonly group: string;
+  /** Id of the session. */
+  readonly session: string;
+  /** The life of the container that it runs in. */
+  readonly generation: number;
+  /** The turn that it was called in. */
+  readonly turn: string;
+  /** Its beginning. */
+  readonly command: string;
+  readonly startedAt: number;
+}
+
+/** A command that goes on, or went on, in a session's container beside its turns. */
+export interface Job extends NewJob {
+  readonly state: JobState;
+  readonly endedAt: number | undefined;
+  readonly exitCode: number | undefined;
+  /** Why it ended, where that was not its own doing. */
+  readonly reason: string | undefined;
+}
+
+/** How a job ended. */
+export interface JobEnd {
+  readonly state: Exclude<JobState, "running">;
+  readonly at: number;
+  readonly exitCode?: number | undefined;
+  readonly reason?: string | undefined;
+}

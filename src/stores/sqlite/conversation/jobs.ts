@@ -1,0 +1,117 @@
+import { sql } from "kysely";
+
+import type { Job, JobEnd, NewJob } from "../../../domain/job.ts";
+import type { NewWork } from "../../../domain/work.ts";
+import type { JobStore } from "../../job-store.ts";
+import type { Database } from "../database.ts";
+import type { Row } from "../schema/tables.ts";
+import { insertWork } from "./work.ts";
+
+// A literal, so that SQLite sees that the partial index applies.
+const isRunning = sql<boolean>`jobs.state = 'running'`;
+
+export class SqliteJobs implements JobStore {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  begin(job: NewJob): Promise<boolean> {
+    return this.#database.write(async (transaction) => {
+      const { conversation } = await transaction
+        .selectFrom("sessions")
+        .select("conversation")
+        .where("id", "=", job.session)
+        .executeTakeFirstOrThrow();
+      const row = await transaction
+        .insertInto("jobs")
+        .values({
+          session: job.session,
+          id: job.id,
+          group_name: job.group,
+          generation: job.generation,
+          conversation,
+          turn: job.turn,
+          command: job.command,
+          state: "running",
+          started_at: job.startedAt,
+        })
+        .onConflict((conflict) => conflict.columns(["session", "id"]).doNothing())
+        .returning("id")
+        .executeTakeFirst();
+      return row !== undefined;
+    });
+  }
+
+  end(
+    { session, id }: Pick<Job, "session" | "id">,
+    { state, at, exitCode, reason }: JobEnd,
+    work: NewWork | undefined,
+  ): ReturnType<JobStore["end"]> {
+    return this.#database.write(async (transaction) => {
+      const row = await transaction
+        .updateTable("jobs")
+        .set({ state, ended_at: at, exit_code: exitCode ?? null, reason: reason ?? null })
+        .where("session", "=", session)
+        .where("id", "=", id)
+        .where(isRunning)
+        .returningAll()
+        .executeTakeFirst();
+      if (!row) return undefined;
+      const job = toJob(row);
+      if (!work) return { job, addedWork: false };
+      const now = await transaction
+        .selectFrom("sessions")
+        .select(["conversation", "archived_at"])
+        .where("id", "=", session)
+        .executeTakeFirstOrThrow();
+      if (now.conversation !== row.conversation || now.archived_at !== null) return { job, addedWork: false };
+      const { duplicate } = await insertWork(transaction, work, at);
+      return { job, addedWork: !duplicate };
+    });
+  }
+
+  async running(session?: string): Promise<Job[]> {
+    const rows = await this.#database.read((kysely) => {
+      const all = kysely.selectFrom("jobs").selectAll().where(isRunning).orderBy("started_at");
+      return (session === undefined ? all : all.where("session", "=", session)).execute();
+    });
+    return rows.map(toJob);
+  }
+
+  async list({ group, all, limit }: Parameters<JobStore["list"]>[0]): Promise<Job[]> {
+    const rows = await this.#database.read((kysely) => {
+      let newest = kysely.selectFrom("jobs").selectAll().orderBy("started_at", "desc").orderBy("id").limit(limit);
+      if (group !== undefined) newest = newest.where("group_name", "=", group);
+      if (!all) newest = newest.where(isRunning);
+      return newest.execute();
+    });
+    return rows.map(toJob);
+  }
+
+  prune(before: number, limit: number): Promise<number> {
+    return this.#database.writeSoon(async (transaction) => {
+      const { numAffectedRows = 0n } = await sql`
+        delete from jobs where (session, id) in
+          (select session, id from jobs where ended_at < ${before} limit ${limit})`.execute(transaction);
+      return Number(numAffectedRows);
+    });
+  }
+}
+
+function toJob(row: Row<"jobs">): Job {
+  return {
+    id: row.id,
+    group: row.group_name,
+    session: row.session,
+    generation: row.generation,
+    turn: row.turn,
+    command: row.command,
+    startedAt: row.started_at,
+    state: row.state,
+    endedAt: row.ended_at ?? undefined,
+    exitCode: row.exit_code ?? undefined,
+    reason: row.reason ?? undefined,
+  };
+}

@@ -1,0 +1,64 @@
+import { expect, test, vi } from "vitest";
+
+import { jsonLines } from "../support/crabpot.ts";
+import { startModelHost } from "../support/model-host.ts";
+import type { ModelScript } from "../support/model-servers/model-server.ts";
+
+/** What a job passes from its announcement to what its agent is told. */
+const points = [
+  "before:record.job-start",
+  "before:jobs.begin",
+  "after:jobs.begin",
+  "before:record.job-end",
+  "after:record.job-end",
+  "before:jobs.end",
+  "after:jobs.end",
+];
+
+/** Has a job that ends when nobody is at work any more, and says what it is told of it. */
+const model: ModelScript = ({ lastText, messages }) => {
+  if (lastText.includes('cause="job-ended"')) return { text: "told" };
+  if (messages.at(-1)?.role === "tool") return { text: "begun" };
+  return { toolCalls: [{ name: "shell", input: { command: "sleep 2", background: true } }] };
+};
+
+test("killed at each point of the way of a job, the host tells its agent of the end once, and none is left running", async () => {
+  const crashes = points.map((at, index) => ({ at, group: `group-${index}` }));
+  await using running = await startModelHost(model, {
+    groups: Object.fromEntries(crashes.map(({ group }) => [group, {}])),
+  });
+  const { host } = running;
+  await host.end("SIGTERM");
+  const jobs = async () => jsonLines((await host.cli("jobs", "list", "--all", "--json")).stdout);
+  const work = async () => jsonLines((await host.cli("work", "list", "--json")).stdout);
+  const isSettled = async () =>
+    (await jobs()).every(({ state }) => state !== "running") &&
+    (await work()).every(({ state }) => state === "settled");
+  const missed: string[] = [];
+
+  for (const { at, group } of crashes) {
+    host.launch({ CRABPOT_CRASH_AT: at });
+    await host.isReadyWithin(60_000);
+    await host.say(group, "@crab begin").catch(() => undefined);
+    await vi.waitUntil(() => !host.isRunning, { timeout: 30_000, interval: 5 }).catch(() => missed.push(at));
+    await host.end("SIGKILL");
+    // What one has left must not be what the next one dies of.
+    await host.boot();
+    await expect.poll(isSettled, { timeout: 60_000 }).toBe(true);
+    await host.end("SIGTERM");
+  }
+  await host.boot();
+  await expect.poll(async () => (await jobs()).filter(({ state }) => state === "running")).toEqual([]);
+  await expect
+    .poll(async () => (await work()).filter(({ state }) => state !== "settled"), { timeout: 60_000 })
+    .toEqual([]);
+  const ofGroup = async (group: string) =>
+    (await host.replies()).filter((reply) => reply.group === group && reply.inReplyTo.length > 0);
+  for (const { group } of crashes) await expect.poll(() => ofGroup(group), { timeout: 60_000 }).toHaveLength(1);
+
+  expect(missed).toEqual([]);
+  const groups = (await jobs()).map(({ group }) => String(group)).toSorted();
+  // One that was not on record when the host died is not there, and its call is told as interrupted.
+  expect(groups).toEqual(crashes.slice(2).map(({ group }) => group));
+  expect((await work()).map(({ group }) => String(group)).toSorted()).toEqual(groups);
+}, 300_000);
