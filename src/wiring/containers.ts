@@ -1,4 +1,4 @@
-import { readFile, statfs } from "node:fs/promises";
+import { mkdir, readFile, statfs } from "node:fs/promises";
 import { join } from "node:path";
 
 import { ensureGlobalFolder, ensureGroupFolder } from "../config/home/group-folders.ts";
@@ -130,6 +130,11 @@ async function findImage(engine: ContainerEngine, checkout: string): Promise<Ima
   return image;
 }
 
+/** The folder that a sub-agent may write to, in that of its session. */
+export function scratchFolderOf(sessions: string, session: string): string {
+  return join(sessions, session, "scratch");
+}
+
 function createLauncher(
   context: AppContext,
   options: {
@@ -162,6 +167,12 @@ function createLauncher(
     },
     groupFolder: async (group, user) => {
       const folder = await ensureGroupFolder(folders, group, user);
+      await giveFolderTo(folder, user, hostUid());
+      return folder;
+    },
+    scratchFolder: async (session, user) => {
+      const folder = scratchFolderOf(home.paths.sessions, session);
+      await mkdir(folder, { recursive: true, mode: 0o755 });
       await giveFolderTo(folder, user, hostUid());
       return folder;
     },
