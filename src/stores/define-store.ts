@@ -24,6 +24,7 @@ export interface StoreReader extends AsyncDisposable {
   readonly turns: Pick<Store["turns"], "get" | "idsBeginningWith" | "list" | "outlines" | "steps">;
   readonly work: Pick<Store["work"], "list">;
   readonly approvals: Pick<Store["approvals"], "get" | "grants" | "list" | "ofTurn">;
+  readonly subAgents: Pick<Store["subAgents"], "get" | "list">;
   readonly origins: Pick<Store["origins"], "ofFolder">;
   readonly outbox: Pick<Store["outbox"], "list" | "ofTurn">;
   readonly executionPoints: Pick<Store["executionPoints"], "ofTurn">;

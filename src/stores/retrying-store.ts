@@ -35,6 +35,7 @@ export class RetryingStore {
       turns: this.#retrying(store.turns, turns),
       work: this.#retrying(store.work, work),
       approvals: this.#retrying(store.approvals, approvals),
+      subAgents: this.#retrying(store.subAgents, subAgents),
       origins: this.#retrying(store.origins, origins),
       outbox: this.#retrying(store.outbox, outbox),
       usage: this.#retrying(store.usage, usage),
@@ -162,6 +163,21 @@ const approvals: Record<keyof Store["approvals"], true> = {
   grantFor: true,
   grants: true,
   revoke: true,
+};
+const subAgents: Record<keyof Store["subAgents"], true> = {
+  nextNumber: true,
+  begin: true,
+  get: true,
+  ofSession: true,
+  ofStep: true,
+  awaitedBy: true,
+  list: true,
+  live: true,
+  end: true,
+  deliver: true,
+  release: true,
+  tellWaiting: true,
+  removed: true,
 };
 const origins: Record<keyof Store["origins"], true> = { ofTurn: true, ofFolder: true, reach: true, clearFolder: true };
 const outbox: Record<keyof Store["outbox"], true> = {

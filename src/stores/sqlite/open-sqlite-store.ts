@@ -30,6 +30,7 @@ import type { Tables } from "./schema/tables.ts";
 import { SqliteTurns } from "./conversation/turns.ts";
 import { SqliteUsage } from "./usage.ts";
 import { SqliteApprovals } from "./conversation/approvals.ts";
+import { SqliteSubAgents } from "./conversation/sub-agents.ts";
 import { SqliteWork } from "./conversation/work.ts";
 
 export interface SqliteOptions {
@@ -62,6 +63,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
     turns: new SqliteTurns(database),
     work: new SqliteWork(database),
     approvals: new SqliteApprovals(database),
+    subAgents: new SqliteSubAgents(database),
     origins: new SqliteOrigins(database),
     interventions: new SqliteInterventions(database),
     blobs: new SqliteBlobs(database),

@@ -23,7 +23,7 @@ export class SqliteOrigins implements OriginStore {
       kysely.selectFrom("turns").select("origins").where("id", "=", turn).executeTakeFirst(),
     );
     if (!row) throw new AppError("not_found", `There is no turn ${turn}.`);
-    return known(row.origins);
+    return knownOrigins(row.origins);
   }
 
   async ofFolder(group: string): Promise<readonly FolderOrigin[]> {
@@ -40,7 +40,7 @@ export class SqliteOrigins implements OriginStore {
     const isNew = await this.#database.read(async (kysely) => {
       const carried = await folderRows(kysely, group);
       if (carried.every((row) => row.origin !== origin)) return true;
-      return (await newestTurns(kysely, group)).some(({ origins }) => !known(origins).includes(origin));
+      return (await newestTurns(kysely, group)).some(({ origins }) => !knownOrigins(origins).includes(origin));
     });
     if (!isNew) return;
     await this.#database.write(async (transaction) => {
@@ -72,7 +72,7 @@ export async function originsAtFirst(
     .orderBy("seq", "desc")
     .limit(1)
     .executeTakeFirst();
-  return sortOrigins([...(before ? known(before.origins) : []), ...words]);
+  return sortOrigins([...(before ? knownOrigins(before.origins) : []), ...words]);
 }
 
 /** Notes what a turn, as it is in this transaction, comes into contact with. What it reads in the folder comes before what it leaves there. */
@@ -116,7 +116,7 @@ async function addToTurn(
   { id, origins }: Pick<Row<"turns">, "id" | "origins">,
   more: readonly Origin[],
 ): Promise<readonly Origin[]> {
-  const before = known(origins);
+  const before = knownOrigins(origins);
   const all = sortOrigins([...before, ...more]);
   if (all.length === before.length && origins !== null) return all;
   await transaction
@@ -127,7 +127,8 @@ async function addToTurn(
   return all;
 }
 
-function known(origins: string | null): readonly Origin[] {
+/** What a stored list of origins says; of before they were kept, all that may have been. */
+export function knownOrigins(origins: string | null): readonly Origin[] {
   return origins === null ? unknownPast : parseOrigins(origins);
 }
 

@@ -73,25 +73,7 @@ export class SqliteSessions implements SessionStore {
   }
 
   #make(key: string, group: string, side: NewSideSession | undefined): Promise<Row<"sessions">> {
-    return this.#database.write((transaction) =>
-      transaction
-        .insertInto("sessions")
-        .values({
-          id: sessionId(key),
-          key,
-          group_name: group,
-          conversation: 1,
-          generation: 0,
-          context_cursor: 0,
-          window_start: 0,
-          mailbox_block: 0,
-          kind: side?.kind ?? "main",
-          parent: side?.parent ?? null,
-        })
-        .onConflict((conflict) => conflict.column("key").doUpdateSet({ group_name: group }))
-        .returningAll()
-        .executeTakeFirstOrThrow(),
-    );
+    return this.#database.write((transaction) => insertSession(transaction, { key, group, side }));
   }
 
   async nextGeneration(id: string): Promise<number> {
@@ -178,6 +160,37 @@ export class SqliteSessions implements SessionStore {
     );
     return found(row, id).mailbox_block;
   }
+}
+
+function insertSession(
+  transaction: Transaction<Tables>,
+  { key, group, side }: { readonly key: string; readonly group: string; readonly side: NewSideSession | undefined },
+): Promise<Row<"sessions">> {
+  return transaction
+    .insertInto("sessions")
+    .values({
+      id: sessionId(key),
+      key,
+      group_name: group,
+      conversation: 1,
+      generation: 0,
+      context_cursor: 0,
+      window_start: 0,
+      mailbox_block: 0,
+      kind: side?.kind ?? "main",
+      parent: side?.parent ?? null,
+    })
+    .onConflict((conflict) => conflict.column("key").doUpdateSet({ group_name: group }))
+    .returningAll()
+    .executeTakeFirstOrThrow();
+}
+
+/** Makes a session beside a group's main one, inside the caller's transaction. Returns its id. */
+export async function insertSideSession(
+  transaction: Transaction<Tables>,
+  { key, group, ...side }: NewSideSession & { readonly key: string; readonly group: string },
+): Promise<string> {
+  return (await insertSession(transaction, { key, group, side })).id;
 }
 
 /**

@@ -20,6 +20,7 @@ import { SqliteSettings } from "../settings.ts";
 import { SqliteTurns } from "../conversation/turns.ts";
 import { SqliteUsage } from "../usage.ts";
 import { SqliteApprovals } from "../conversation/approvals.ts";
+import { SqliteSubAgents } from "../conversation/sub-agents.ts";
 import { SqliteWork } from "../conversation/work.ts";
 
 /** Throws AppError `store_failed` when there is no such file, or when it was written by an earlier or a newer version. */
@@ -36,6 +37,7 @@ export async function openSqliteStoreReader(path: string): Promise<StoreReader> 
     turns: new SqliteTurns(database),
     work: new SqliteWork(database),
     approvals: new SqliteApprovals(database),
+    subAgents: new SqliteSubAgents(database),
     origins: new SqliteOrigins(database),
     outbox: new SqliteOutbox(database),
     executionPoints: new SqliteExecutionPoints(database),

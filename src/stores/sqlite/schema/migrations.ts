@@ -17,6 +17,7 @@ import {
   work,
 } from "./early-migrations.ts";
 import { initialSchema } from "./initial-schema.ts";
+import { subAgents } from "./sub-agent-tables.ts";
 import type { Tables } from "./tables.ts";
 
 /* What the model was first told in a session's conversation, and which changes it has been told since. */
@@ -273,6 +274,7 @@ export const migrations: Readonly<Record<string, Migration>> = {
   "0030-group-settings-written": { up: (database: Kysely<Tables>) => run(database, groupSettingsWritten) },
   "0031-instructions-by-file": { up: (database: Kysely<Tables>) => run(database, instructionsByFile) },
   "0032-threads": { up: (database: Kysely<Tables>) => run(database, threads) },
+  "0039-sub-agents": { up: (database: Kysely<Tables>) => run(database, subAgents) },
 };
 
 async function run(database: Kysely<Tables>, statements: readonly string[]): Promise<void> {

@@ -8,6 +8,7 @@ import type { TurnState } from "../../../domain/turn.ts";
 import type { Origin } from "../../../domain/origin.ts";
 import type { Cause, NewWork, WorkState } from "../../../domain/work.ts";
 import type { ApprovalTable, ApprovalVoteTable, GrantTable } from "./approval-tables.ts";
+import type { SubAgentTable } from "./sub-agent-tables.ts";
 
 interface MessageTable {
   readonly seq: Generated<number>;
@@ -330,6 +331,7 @@ export interface Tables {
   readonly offered_tools: OfferedToolsTable;
   readonly turns: TurnTable;
   readonly work: WorkTable;
+  readonly sub_agents: SubAgentTable;
   readonly folder_origins: FolderOriginTable;
   readonly conversation_prompts: ConversationPromptTable;
   readonly steps: StepTable;
