@@ -74,6 +74,7 @@ const allowed: Record<string, readonly string[]> = {
   "src/sandbox/mailbox": ["src/protocol"],
   "src/sandbox/pool": ["src/domain", "src/protocol/messages.ts", ...interfaces],
   "src/sandbox/egress": ["src/domain", "src/events/event.ts", "src/protocol/paths.ts"],
+  "src/sessions": ["src/domain", ...interfaces],
   "src/queue": ["src/domain", ...interfaces],
   // A command line is judged by where things lie in a container.
   "src/policy": ["src/domain", "src/protocol/paths.ts", "src/protocol/tools.ts", ...interfaces],

@@ -13,10 +13,21 @@ export function mainSessionKey({ channel, chat }: Pick<GroupChat, "channel" | "c
   return `${agentId}:${channel}:${chat}`;
 }
 
+/** A session beside a group's main one, as it is asked for. */
+export interface SideSession {
+  readonly group: GroupChat;
+  readonly kind: Exclude<SessionKind, "main">;
+  /** Of the asker's choice, unique among those of its kind in the group. */
+  readonly id: string;
+  /** Id of the session that it works for. */
+  readonly parent?: string | undefined;
+  readonly ephemeral?: boolean | undefined;
+}
+
 /** Key of a session beside the group's main one: `agent:channel:peer:kind:id`. */
 export function sideSessionKey(
   group: Pick<GroupChat, "channel" | "chat">,
-  { kind, id }: { readonly kind: Exclude<SessionKind, "main">; readonly id: string },
+  { kind, id }: Pick<SideSession, "kind" | "id">,
 ): string {
   return `${mainSessionKey(group)}:${kind}:${id}`;
 }
@@ -36,6 +47,8 @@ export interface Session {
   readonly group: string;
   /** Id of the session that this one works for. */
   readonly parent?: string | undefined;
+  /** It is put aside as soon as nothing is to be done in it; work that comes later begins a new conversation in it. */
+  readonly ephemeral?: boolean | undefined;
   /** When it was put aside: nothing runs in it any more. Milliseconds since 1970. */
   readonly archivedAt?: number | undefined;
   readonly conversation: number;

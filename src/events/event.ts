@@ -151,6 +151,8 @@ export interface EventData {
     readonly reason: string | undefined;
     readonly elapsedMs: number;
     readonly times: TurnTimes;
+    /** The agent had nothing to say in the chat. */
+    readonly silent?: true | undefined;
   };
   "model.requested": { readonly model: string; readonly attempt: number; readonly reservedTokens: number };
   "model.responded": {

@@ -192,6 +192,8 @@ export interface TurnReport {
   readonly usage: ModelUsage;
   /** What the turn has read, or its conversation before it; undefined: it was not kept at that time. */
   readonly origins: readonly Origin[] | undefined;
+  /** The agent answered that it had nothing to say in the chat. */
+  readonly silent?: true | undefined;
   /** Too old: its steps are not kept any more, nor what they used. */
   readonly pruned?: boolean | undefined;
 }

@@ -1,6 +1,7 @@
 import type { OutgoingMessage, StoredMessage } from "../domain/message.ts";
 import type { ModelUsage, ToolResult } from "../domain/model.ts";
 import { describeParts, partsOf } from "../domain/part.ts";
+import { isSilent } from "../domain/silence.ts";
 import type { Step, TurnTimes } from "../domain/turn.ts";
 import { shorten } from "../lib/text/visible.ts";
 import type { StepView, ToolResultView, TurnReport, TurnView } from "./operations.ts";
@@ -36,9 +37,16 @@ export function reportTurn(
     executionPoints,
     usage: totalUsage(steps),
     origins: turn.origins,
+    silent: isSilentTurn(turn, steps) ? true : undefined,
     // Every turn begins with a step.
     pruned: steps.length === 0 ? true : undefined,
   };
+}
+
+function isSilentTurn({ state, replyTo }: TurnView, steps: readonly Step[]): boolean {
+  const last = steps.at(-1)?.body;
+  if (state !== "done" || replyTo.kind !== "chat" || last?.kind !== "model") return false;
+  return last.answer.toolCalls.length === 0 && isSilent(last.answer.text);
 }
 
 /** From the end of the turn until the channel had its reply. */

@@ -110,6 +110,8 @@ const sessions: Record<keyof Store["sessions"], true> = {
   find: true,
   list: true,
   archive: true,
+  archiveSettled: true,
+  renew: true,
   nextGeneration: true,
   setWindowStart: true,
   prompt: true,
@@ -136,6 +138,7 @@ const turns: Record<keyof Store["turns"], true> = {
 };
 const work: Record<keyof Store["work"], true> = {
   add: true,
+  addAside: true,
   get: true,
   idsBeginningWith: true,
   due: true,

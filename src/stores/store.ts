@@ -125,12 +125,13 @@ export interface GroupStore {
 export interface NewSideSession {
   readonly kind: Exclude<SessionKind, "main">;
   readonly parent?: string | undefined;
+  readonly ephemeral?: boolean | undefined;
 }
 
 export interface SessionStore {
   /**
    * The session of this key, made if it is new, `main` unless told otherwise. Rejects with `conflict` when there is one of
-   * another kind, or when it was archived.
+   * another kind, or when it was archived; an ephemeral one that was archived begins a new conversation instead.
    */
   open(key: string, group: string, side?: NewSideSession): Promise<Session>;
   /** The session of this key, whatever its kind; undefined when there is none. */
@@ -138,6 +139,13 @@ export interface SessionStore {
   list(): Promise<Session[]>;
   /** Nothing is begun in it any more; its work that is due is dropped. Rejects with `conflict` while a turn of it runs. */
   archive(id: string, at: number): Promise<void>;
+  /**
+   * Archives ephemeral sessions in which nothing runs and nothing is left to be done, nor in those that work for them: this one, or all.
+   * Returns those that it has archived, as they are now: a container of theirs belongs to an earlier generation.
+   */
+  archiveSettled(at: number, id?: string): Promise<Session[]>;
+  /** Begins a new conversation. Rejects with `conflict` while a turn of the session runs. */
+  renew(id: string): Promise<void>;
   /** The number for the next life of its container; each call gives a higher one. */
   nextGeneration(id: string): Promise<number>;
   setWindowStart(id: string, stepSeq: number): Promise<void>;

@@ -1,3 +1,4 @@
+import type { SideSession } from "../domain/session.ts";
 import type { NewWork, Work, WorkState } from "../domain/work.ts";
 
 /** A session with work that is due, and the group whose it is. */
@@ -8,8 +9,14 @@ export interface DueSession {
 
 /** Work that is not a waiting message, each stored once under its id and its `dedupe`. Turns take and settle it: see `TurnStore`. */
 export interface WorkStore {
-  /** Stores it; `duplicate`: work of this `dedupe` was there before, nothing was changed, `seq` is the old one's. */
+  /** Stores it; an ephemeral session that was archived begins a new conversation for it. `duplicate`: work of this `dedupe` was there before, nothing was changed, `seq` is the old one's. */
   add(work: NewWork, at: number): Promise<{ readonly seq: number; readonly duplicate: boolean }>;
+  /** The same in a session beside the group's main one, which is opened (see `SessionStore.open`) in the same moment unless it is a duplicate. */
+  addAside(
+    work: Omit<NewWork, "group" | "session">,
+    side: SideSession,
+    at: number,
+  ): Promise<{ readonly seq: number; readonly duplicate: boolean; readonly session: string }>;
   get(id: string): Promise<Work | undefined>;
   /** Ids that begin with this text, in order, at most `limit`. */
   idsBeginningWith(prefix: string, limit: number): Promise<string[]>;

@@ -8,8 +8,12 @@ import type { ToolFacts, ToolOutput } from "../protocol/tools.ts";
 /** What a tool can say in the group's chat. `text` is a file's caption, and empty for a reaction. */
 export type Said = Pick<OutgoingDraft, "text" | "file" | "reaction">;
 
+/** What capabilities of the host can do for tools, each a port of its own; `src/wiring/tool-ports.ts` makes them. */
+// oxlint-disable-next-line typescript/no-empty-object-type
+export interface CapabilityPorts {}
+
 /** What the host can do for its tools. A tool names what it needs and gets nothing else. */
-export interface ToolPorts {
+export interface ToolPorts extends CapabilityPorts {
   /** The text as it may go to the chat: without what the model marked as internal, and without secrets. May be empty. */
   readonly redact: (text: string) => string;
   /** Sends something to the group's chat. A turn has only so many calls of tools that need this. */

@@ -18,6 +18,7 @@ import type { Place } from "../domain/place.ts";
 import type { RoleOf } from "../people/roles.ts";
 import type { MessageStore, OutboxStore, NewStep, SessionStore, Store, TurnStore } from "../stores/store.ts";
 import type { TurnTools } from "../tools/conversation-tools.ts";
+import type { CapabilityPorts } from "../tools/define-tool.ts";
 import type { HotContainer, TurnListener } from "../sandbox/pool/hot-container.ts";
 import type { Failure } from "./failure-words.ts";
 import type { SessionLeases } from "./session-leases.ts";
@@ -142,6 +143,8 @@ export interface TurnOptions {
   }) => boolean;
   /** The turn asks the model (no calls), or has its tools run these. Must not throw. */
   readonly doing: (scope: TurnScope, calls: readonly ToolCall[]) => void;
+  /** What capabilities can do for a tool that this turn calls, until the signal. */
+  readonly portsOf: (scope: TurnScope, signal: AbortSignal) => CapabilityPorts;
   /** Copies a file of the group, given by its path in the container, for sending. Throws what is wrong with it, for the model. */
   readonly keepFile: (group: string, path: string) => Promise<OutgoingFile>;
   /** Resolves when there is room on the disk and the store can be written, or at the signal. Never rejects. */

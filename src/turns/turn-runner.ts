@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import type { Group } from "../domain/group.ts";
 import type { StoredMessage } from "../domain/message.ts";
 import { isSessionOf, mainSessionKey, type Session } from "../domain/session.ts";
+import { isSilent } from "../domain/silence.ts";
 import type { Turn } from "../domain/turn.ts";
 import type { Cause, ReplyTarget } from "../domain/work.ts";
 import { AppError, isPassing, toError } from "../lib/app-error.ts";
@@ -247,7 +248,7 @@ export class TurnRunner {
     const at = clock.now();
     // The clock may have been set back.
     const elapsedMs = Math.max(0, at - (messages[0]?.receivedAt ?? turn.startedAt));
-    const { kind, text } = this.#wording(end, scope);
+    const { kind, text, silent } = this.#wording(end, scope);
     const answer = answerTo(scope, { kind, text, messages, elapsedMs, at });
     const reason = end.state === "done" ? undefined : end.text;
     const { estimateTokens } = this.#options;
@@ -265,16 +266,19 @@ export class TurnRunner {
     const ended = rows ? { state: end.state, reason } : await store.turns.get(turn.id);
     if (ended && ended.state !== "running") {
       this.#options.ended(scope);
-      const data = { state: ended.state, reason: ended.reason, elapsedMs, times };
+      const data = { state: ended.state, reason: ended.reason, elapsedMs, times, ...(silent && { silent }) };
       await publish({ type: "turn.ended", ...placeOf(scope), actor: "host", data });
     }
   }
 
-  #wording(end: TurnEnd, scope: TurnScope): { kind: "reply" | "notice"; text: string } {
+  #wording(end: TurnEnd, scope: TurnScope): { kind: "reply" | "notice"; text: string; silent?: true } {
     if (end.state === "cancelled") return { kind: "notice", text: end.text };
     if (end.state === "failed")
       return { kind: "notice", text: `I could not finish this: ${this.#failureWords(end, scope)}` };
     if (end.text.trim() === "") return { kind: "notice", text: "The model gave an empty answer." };
+    // Another session is told whatever the answer is: it may wait for it.
+    const silent = scope.turn.replyTo.kind === "chat" && isSilent(end.text);
+    if (silent) return { kind: "reply", text: "", silent };
     return { kind: "reply", text: this.#options.formatReply(end.text, scope) };
   }
 

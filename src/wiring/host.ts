@@ -30,11 +30,16 @@ import type { ContainerEngine } from "../sandbox/engine/engine.ts";
 import { Retention } from "../stores/retention.ts";
 import { RetryingStore } from "../stores/retrying-store.ts";
 import { ToolRegistry } from "../tools/registry.ts";
+import type { TurnRunner } from "../turns/turn-runner.ts";
 import { messagesPerStep } from "../turns/steps/turn-intake.ts";
+import { createCapabilities } from "./capabilities.ts";
+import type { Capabilities } from "./capabilities.ts";
 import { openContainers, openEngineLater, reviewMounts } from "./containers.ts";
+import type { Containers } from "./containers.ts";
 import type { ChannelResources } from "./channels.ts";
 import type { AppContext } from "./context.ts";
 import { createApprovals } from "./approvals.ts";
+import type { Approvals } from "./approvals.ts";
 import { buildEntrances, startChannels } from "./entrances.ts";
 import type { Entrances } from "./entrances.ts";
 import { openEngineWait } from "./engine-wait.ts";
@@ -104,28 +109,20 @@ export async function startHost(options: HostOptions, signal?: AbortSignal): Pro
   stack.defer(() => retrying.giveUp());
   await reviewMounts(context, containers.launcher);
   signal?.throwIfAborted();
-  const files = stack.use(await openOutgoingFiles(context));
   const pace = createPace(context);
   const progress = stack.use(createProgress(context, { entrances, outbox }));
   const approvals = createApprovals(context, stack, { wake: (queued) => work.queue.wake(queued), deliver });
   served.desk = approvals.desk;
-  const runner = createTurns(patient, containers, {
-    ...approvals.forTurns,
-    pace,
-    progress,
-    deliver,
-    providers: openProviderSet(context, stack),
-    workAdded: () => work.dueWork.changed(),
-    keepFile: (group, path) => files.keep(group, path),
-    tools: toolsOf(context),
-    untilWritable: (until) => guard.untilWritable(until),
-    ...createWords(context, { tell, groups }),
-  });
+  const workAdded = (): void => work.dueWork.changed();
+  const capabilities = createCapabilities(patient, stack, { pool: containers.pool, workAdded });
+  const working = { ...containers, approvals, capabilities, pace, progress, deliver, guard, tell, groups };
+  const runner = await openRunner(context, stack, { ...working, patient });
   const chats = stack.use(new ChatBook(context, groups));
   const admissions = createAnswers(context, { ...opened, chats });
-  const commanded = { ...containers, runner, outbox, pace, admissions, approvals, settings: () => served.settings };
-  const interventions = createInterventions(context, commanded);
+  const commandable = { ...containers, ...capabilities, runner, outbox, pace, admissions, approvals };
+  const interventions = createInterventions(context, { ...commandable, settings: () => served.settings });
   const signs = stack.use(createSigns(groups, entrances));
+  await capabilities.resume();
   const engineWait = stack.use(await openEngineWait(context, { groups, containers, mayWait: !options.console }));
   const work: WorkQueue = createWork(context, stack, { groups, runner, interventions, signs, engineWait });
   await interventions.afterAbsence(groups);
@@ -145,6 +142,36 @@ export async function startHost(options: HostOptions, signal?: AbortSignal): Pro
   await resume(context, groups, { ...work, ...approvals });
   outbox.wake();
   return running(stack.move(), { guard, entrances, work, outbox, retrying, reloader, stopAsked: stopAsked.promise });
+}
+
+/** What works on turns, with `patient`: trouble of the machine is waited for. */
+async function openRunner(
+  context: AppContext,
+  stack: AsyncDisposableStack,
+  options: Containers &
+    Pick<Parameters<typeof createTurns>[2], "pace" | "progress" | "deliver"> & {
+      readonly approvals: Approvals;
+      readonly capabilities: Capabilities;
+      readonly guard: IntakeGuard;
+      readonly tell: TellOperator;
+      readonly groups: GroupRegistry;
+      readonly patient: AppContext;
+    },
+): Promise<TurnRunner> {
+  const { approvals, capabilities, pace, progress, deliver, guard, patient } = options;
+  const files = stack.use(await openOutgoingFiles(context));
+  return createTurns(patient, options, {
+    ...approvals.forTurns,
+    ...capabilities.forTurns,
+    pace,
+    progress,
+    deliver,
+    providers: openProviderSet(context, stack),
+    keepFile: (group, path) => files.keep(group, path),
+    tools: toolsOf(context),
+    untilWritable: (until) => guard.untilWritable(until),
+    ...createWords(context, options),
+  });
 }
 
 /** What the way in and chat commands lead to, as soon as it is there. */

@@ -20,6 +20,7 @@ import type { CommandServices } from "../commands/command.ts";
 import type { ContainerLauncher } from "../sandbox/launch/launcher.ts";
 import type { SessionPool } from "../sandbox/pool/pool.ts";
 import type { PendingCommand } from "../stores/store.ts";
+import type { SideSessions } from "../sessions/side-sessions.ts";
 import type { TurnRunner } from "../turns/turn-runner.ts";
 import type { Approvals } from "./approvals.ts";
 import { chatSettings, type GroupSettings } from "./chat-settings.ts";
@@ -35,6 +36,7 @@ export interface InterventionOptions {
   readonly admissions: Pick<Admissions, "answer">;
   readonly approvals: Pick<Approvals, "desk">;
   readonly launcher: Pick<ContainerLauncher, "judgeWanted">;
+  readonly sideSessions: Pick<SideSessions, "settled">;
   /** Undefined until they can be changed. */
   readonly settings: () => GroupSettings | undefined;
 }
@@ -60,7 +62,7 @@ export interface Interventions {
 
 export function createInterventions(context: AppContext, options: InterventionOptions): Interventions {
   const { config, store, clock, publish, logger } = context;
-  const turnEnded = createTurnEnded(context, options.runner);
+  const turnEnded = createTurnEnded(context, options);
   const carryOut = createChatCommands({
     store,
     announce: (group, pending) => announce(context, group, pending),
@@ -159,13 +161,17 @@ function refused(
 }
 
 /** The runner puts the end of a turn on record that it works on; for others it is done here. */
-function createTurnEnded({ clock, publish }: AppContext, runner: TurnRunner) {
+function createTurnEnded(
+  { clock, publish }: AppContext,
+  { runner, sideSessions }: Pick<InterventionOptions, "runner" | "sideSessions">,
+) {
   return async (turn: Turn, reason: string): Promise<void> => {
     if (runner.cancel(turn, reason)) return;
     const elapsedMs = clock.now() - turn.startedAt;
     const { id, group, session } = turn;
     const data = { state: "cancelled", reason, elapsedMs, times: {} } as const;
     await publish({ type: "turn.ended", group, session, turn: id, actor: "host", data });
+    sideSessions.settled({ id: session, ephemeral: true });
   };
 }
 

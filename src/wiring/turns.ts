@@ -22,6 +22,7 @@ import type { AppContext } from "./context.ts";
 import { provenanceOf } from "./provenance.ts";
 import { roomForBlobs } from "./files.ts";
 import { createTurnSettings } from "./turn-settings.ts";
+import type { Session } from "../domain/session.ts";
 import { containerPaths } from "../protocol/paths.ts";
 
 /** What turns are worked on with besides what is the same for all parts of the host. */
@@ -33,6 +34,7 @@ type TurnWork = Pick<
   | "workAdded"
   | "untilWritable"
   | "keepFile"
+  | "portsOf"
   | "formatReply"
   | "formatNotice"
   | "tellFailure"
@@ -41,12 +43,14 @@ type TurnWork = Pick<
   readonly progress: Progress;
   readonly tools: Pick<ConversationToolsOptions, "registry" | "channelCan">;
   readonly providers: ProviderSet;
+  /** A turn of this session has ended. */
+  readonly turnEndedIn: (session: Session) => void;
 };
 
 export function createTurns(
   context: AppContext,
   { launcher, pool, mounts, instructions }: Containers,
-  { pace, progress, tools, providers, ...work }: TurnWork,
+  { pace, progress, tools, providers, turnEndedIn, ...work }: TurnWork,
 ): TurnRunner {
   const { config, store, clock, logger } = context;
   const idOf = createMessageIds(context.fingerprint);
@@ -79,7 +83,14 @@ export function createTurns(
     ...work,
     publish: context.publish,
     fingerprint: context.fingerprint,
-    ...createObservers({ mounts, pace, progress, formatReply: work.formatReply, registry: tools.registry }),
+    ...createObservers({
+      mounts,
+      pace,
+      progress,
+      turnEndedIn,
+      formatReply: work.formatReply,
+      registry: tools.registry,
+    }),
     clock,
     logger,
   });
@@ -90,14 +101,13 @@ function createObservers({
   mounts,
   pace,
   progress,
+  turnEndedIn,
   formatReply,
   registry,
 }: Pick<Containers, "mounts"> &
   Pick<TurnOptions, "formatReply"> &
-  Pick<ConversationToolsOptions, "registry"> & { readonly pace: TurnPace; readonly progress: Progress }): Pick<
-  TurnOptions,
-  "began" | "doing" | "ended" | "parked"
-> {
+  Pick<ConversationToolsOptions, "registry"> &
+  Pick<TurnWork, "pace" | "progress" | "turnEndedIn">): Pick<TurnOptions, "began" | "doing" | "ended" | "parked"> {
   return {
     began: ({ group, session, turn }, messages) => {
       mounts.turnBegins(session.id, turn.id);
@@ -111,9 +121,10 @@ function createObservers({
       );
     },
     parked: ({ turn }) => progress.ended(turn.id),
-    ended: ({ turn }) => {
+    ended: ({ turn, session }) => {
       pace.ended(turn);
       progress.ended(turn.id);
+      turnEndedIn(session);
     },
   };
 }

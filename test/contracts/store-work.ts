@@ -226,4 +226,66 @@ export function testWork(open: OpenStore): void {
     await expect(store.sessions.archive("nothing", 80)).rejects.toMatchObject({ code: "not_found" });
     expect(await store.sessions.find("main:terminal:nothing")).toBeUndefined();
   });
+
+  test("an ephemeral session is archived when nothing is left to be done in it, and later work begins a new conversation", async () => {
+    await using home = await openHome(open);
+    const { store } = home;
+    const side = { group: { name: "family", channel: "terminal", chat: "chat" }, kind: "task", id: "7" } as const;
+    const { group: _group, session: _session, ...first } = work("first", "", { dedupe: "task:7:1" });
+    const given = await store.work.addAside(first, { ...side, ephemeral: true }, 50);
+    const { session } = given;
+    const report = await store.work.addAside({ ...first, id: "again" }, { ...side, ephemeral: true }, 60);
+    const unsettled = await store.sessions.archiveSettled(70);
+    await take(store, "t", session, given.seq);
+    unsettled.push(...(await store.sessions.archiveSettled(80, session)));
+    await expect(store.sessions.renew(session)).rejects.toMatchObject({ code: "conflict" });
+    await store.turns.finish("t", { state: "done", at: 90, steps: [], outgoing: [] });
+
+    const restarted = await home.restart();
+    const archived = await restarted.sessions.archiveSettled(100);
+
+    expect(report).toEqual({ ...given, duplicate: true });
+    expect(unsettled).toEqual([]);
+    expect(archived).toMatchObject([{ id: session, archivedAt: 100, ephemeral: true, generation: 1, conversation: 1 }]);
+    expect(await restarted.sessions.archiveSettled(110)).toEqual([]);
+    const next = await restarted.work.addAside(
+      { ...first, id: "next", dedupe: "task:7:2" },
+      { ...side, ephemeral: true },
+      120,
+    );
+    expect(next).toMatchObject({ session, duplicate: false });
+    const revived = await restarted.sessions.find(`${main}:task:7`);
+    expect(revived).toMatchObject({ archivedAt: undefined, conversation: 2, generation: 2 });
+    await restarted.work.drop("next", "no need");
+    await restarted.sessions.archiveSettled(130, session);
+    await restarted.work.add(work("result", session, { cause: "agent" }), 140);
+    expect(await restarted.sessions.find(`${main}:task:7`)).toMatchObject({ archivedAt: undefined, conversation: 3 });
+    // The session for task 12 is not ephemeral.
+    expect(await restarted.sessions.find(`${main}:task:12`)).toMatchObject({ archivedAt: undefined });
+  });
+
+  test("an ephemeral session stays while one that works for it is there", async () => {
+    await using home = await openHome(open);
+    const { store } = home;
+    const group = { name: "family", channel: "terminal", chat: "chat" };
+    const parent = await store.sessions.open(`${main}:task:8`, "family", { kind: "task", ephemeral: true });
+    const { group: _group, session: _session, ...part } = work("part", "");
+    await store.work.addAside(part, { group, kind: "agent", id: "a1", parent: parent.id, ephemeral: true }, 50);
+
+    const before = await store.sessions.archiveSettled(60);
+    await store.work.drop("part", "no need");
+
+    expect(before).toEqual([]);
+    expect((await store.sessions.archiveSettled(70)).map(({ kind }) => kind)).toEqual(["agent"]);
+    expect((await store.sessions.archiveSettled(70)).map(({ kind }) => kind)).toEqual(["task"]);
+  });
+
+  test("a session beside the main one begins a new conversation when it is told to", async () => {
+    await using home = await openHome(open);
+
+    await home.store.sessions.renew(home.task);
+
+    expect(await home.store.sessions.find(`${main}:task:12`)).toMatchObject({ conversation: 2, generation: 1 });
+    await expect(home.store.sessions.renew("nothing")).rejects.toMatchObject({ code: "not_found" });
+  });
 }

@@ -112,6 +112,7 @@ function showReport(output: Output, report: TurnReport): void {
     ["took", elapsedMs === undefined ? undefined : formatDuration(elapsedMs)],
     ["of which", describeTimes(times)],
     ["containers", turn.attempts],
+    ["silent", report.silent && "it had nothing to say in the chat"],
     ["has read", report.origins?.join(", ")],
     ["waiting", describeWaiting(turn)],
     [

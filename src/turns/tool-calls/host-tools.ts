@@ -142,6 +142,7 @@ export class HostTools {
     const { store, formatReply, keepFile } = this.#options;
     const { group, turn } = this.#scope;
     return {
+      ...this.#options.portsOf(this.#scope, signal),
       redact: (text) => formatReply(text, this.#scope),
       send: (said) => this.#send(said, signal),
       keepFile: (path) => inWordsForModel(keepFile(group.name, path)),

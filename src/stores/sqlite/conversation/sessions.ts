@@ -10,7 +10,7 @@ import type { NewSideSession, SessionStore } from "../../store.ts";
 import type { Database } from "../database.ts";
 import { parseTexts, parseToldFacts, parseToolDefinitions } from "../schema/json-columns.ts";
 import type { Row, Tables } from "../schema/tables.ts";
-import { isDue } from "./work.ts";
+import { isDue } from "./is-due.ts";
 
 export class SqliteSessions implements SessionStore {
   readonly #database: Database;
@@ -22,11 +22,11 @@ export class SqliteSessions implements SessionStore {
   /** The key names the chat: when the chat's group gets another name, its session goes with the chat. */
   async open(key: string, group: string, side?: NewSideSession): Promise<Session> {
     const known = await this.#row(key);
-    const row = known?.group_name === group ? known : await this.#make(key, group, side);
-    const kind = side?.kind ?? "main";
-    if (row.kind !== kind) throw new AppError("conflict", `The session ${key} is of kind ${row.kind}, not ${kind}.`);
-    if (row.archived_at !== null) throw new AppError("conflict", `The session ${key} was archived.`);
-    return toSession(row);
+    const isReady = known?.group_name === group && known.archived_at === null;
+    const row = isReady
+      ? known
+      : await this.#database.write((transaction) => openSession(transaction, key, { group, ...side }));
+    return toSession(opened(row, side?.kind ?? "main"));
   }
 
   async find(key: string): Promise<Session | undefined> {
@@ -43,13 +43,7 @@ export class SqliteSessions implements SessionStore {
 
   archive(id: string, at: number): Promise<void> {
     return this.#database.write(async (transaction) => {
-      const running = await transaction
-        .selectFrom("turns")
-        .select("id")
-        .where("session", "=", id)
-        .where(sql<boolean>`state = 'running'`)
-        .executeTakeFirst();
-      if (running) throw new AppError("conflict", `Session ${id} cannot be archived: turn ${running.id} runs in it.`);
+      await refuseRunning(transaction, id, "be archived");
       const row = await transaction
         .updateTable("sessions")
         .set({ archived_at: sql<number>`coalesce(archived_at, ${at})` })
@@ -72,8 +66,25 @@ export class SqliteSessions implements SessionStore {
     );
   }
 
-  #make(key: string, group: string, side: NewSideSession | undefined): Promise<Row<"sessions">> {
-    return this.#database.write((transaction) => insertSession(transaction, { key, group, side }));
+  archiveSettled(at: number, id?: string): Promise<Session[]> {
+    return this.#database.write(async (transaction) => {
+      const { rows } = await sql<Row<"sessions">>`
+        update sessions set archived_at = ${at}, generation = generation + 1
+        where ephemeral = 1 and archived_at is null ${id === undefined ? sql`` : sql`and id = ${id}`}
+          and not exists (select 1 from turns where turns.session = sessions.id and turns.state = 'running')
+          and not exists (select 1 from work where work.session = sessions.id and work.state = 'due')
+          and not exists (select 1 from sessions as children
+            where children.parent = sessions.id and children.ephemeral = 1 and children.archived_at is null)
+        returning *`.execute(transaction);
+      return rows.map(toSession);
+    });
+  }
+
+  renew(id: string): Promise<void> {
+    return this.#database.write(async (transaction) => {
+      await refuseRunning(transaction, id, "begin a new conversation");
+      await renewSession(transaction, id, 0);
+    });
   }
 
   async nextGeneration(id: string): Promise<number> {
@@ -162,11 +173,13 @@ export class SqliteSessions implements SessionStore {
   }
 }
 
-function insertSession(
+/** Inside the caller's transaction: makes it if it is new, and revives an ephemeral one that was archived. */
+export async function openSession(
   transaction: Transaction<Tables>,
-  { key, group, side }: { readonly key: string; readonly group: string; readonly side: NewSideSession | undefined },
+  key: string,
+  { group, kind = "main", parent, ephemeral = false }: OpenedSession,
 ): Promise<Row<"sessions">> {
-  return transaction
+  const row = await transaction
     .insertInto("sessions")
     .values({
       id: sessionId(key),
@@ -177,20 +190,53 @@ function insertSession(
       context_cursor: 0,
       window_start: 0,
       mailbox_block: 0,
-      kind: side?.kind ?? "main",
-      parent: side?.parent ?? null,
+      kind,
+      parent: parent ?? null,
+      ephemeral: Number(ephemeral),
     })
     .onConflict((conflict) => conflict.column("key").doUpdateSet({ group_name: group }))
     .returningAll()
     .executeTakeFirstOrThrow();
+  if (row.archived_at === null || row.ephemeral !== 1 || !ephemeral) return row;
+  return reviveSession(transaction, row.id, parent);
 }
 
-/** Makes a session beside a group's main one, inside the caller's transaction. Returns its id. */
-export async function insertSideSession(
+/** Begins a new conversation in an archived session. */
+export async function reviveSession(
   transaction: Transaction<Tables>,
-  { key, group, ...side }: NewSideSession & { readonly key: string; readonly group: string },
-): Promise<string> {
-  return (await insertSession(transaction, { key, group, side })).id;
+  id: string,
+  parent?: string,
+): Promise<Row<"sessions">> {
+  await renewSession(transaction, id, 0);
+  return transaction
+    .updateTable("sessions")
+    .set({ archived_at: null, ...(parent !== undefined && { parent }) })
+    .where("id", "=", id)
+    .returningAll()
+    .executeTakeFirstOrThrow();
+}
+
+interface OpenedSession extends Partial<Omit<NewSideSession, "kind">> {
+  readonly group: string;
+  readonly kind?: Session["kind"] | undefined;
+}
+
+/** Throws `conflict` for a session of another kind, and for one that was archived. */
+export function opened(row: Row<"sessions">, kind: Session["kind"]): Row<"sessions"> {
+  const { key } = row;
+  if (row.kind !== kind) throw new AppError("conflict", `The session ${key} is of kind ${row.kind}, not ${kind}.`);
+  if (row.archived_at !== null) throw new AppError("conflict", `The session ${key} was archived.`);
+  return row;
+}
+
+async function refuseRunning(transaction: Transaction<Tables>, id: string, what: string): Promise<void> {
+  const running = await transaction
+    .selectFrom("turns")
+    .select("id")
+    .where("session", "=", id)
+    .where(sql<boolean>`state = 'running'`)
+    .executeTakeFirst();
+  if (running) throw new AppError("conflict", `Session ${id} cannot ${what}: turn ${running.id} runs in it.`);
 }
 
 /**
@@ -230,6 +276,7 @@ function toSession(row: Row<"sessions">): Session {
     kind: row.kind,
     group: row.group_name,
     parent: row.parent ?? undefined,
+    ephemeral: row.ephemeral === 1 ? true : undefined,
     archivedAt: row.archived_at ?? undefined,
     conversation: row.conversation,
     generation: row.generation,

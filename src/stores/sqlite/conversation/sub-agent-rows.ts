@@ -3,9 +3,10 @@ import { type Kysely, sql, type Transaction } from "kysely";
 import { type NewSubAgent, type SubAgent, type SubAgentState, subAgentId } from "../../../domain/sub-agent.ts";
 import { parseOrigins, parseTexts } from "../schema/json-columns.ts";
 import type { Row, Tables } from "../schema/tables.ts";
+import { isDue } from "./is-due.ts";
 import { knownOrigins } from "./origins.ts";
-import { insertSideSession } from "./sessions.ts";
-import { insertWork, isDue } from "./work.ts";
+import { openSession } from "./sessions.ts";
+import { insertWork } from "./work.ts";
 
 // Literals, so that SQLite sees that the partial index applies.
 export const isLive = sql<boolean>`sub_agents.removed_at is null`;
@@ -41,12 +42,7 @@ async function insertSubAgent(
   const isRefused = running >= spawn.atOnce;
   const session = isRefused
     ? null
-    : await insertSideSession(transaction, {
-        key: spawn.key,
-        group: turn.group_name,
-        kind: "agent",
-        parent: turn.session,
-      });
+    : (await openSession(transaction, spawn.key, { group: turn.group_name, kind: "agent", parent: turn.session })).id;
   const refusal = `At most ${spawn.atOnce} sub-agents may be at work at once in a group. Wait for one of them, or do it yourself.`;
   await transaction
     .insertInto("sub_agents")

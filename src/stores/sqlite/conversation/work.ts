@@ -1,14 +1,14 @@
-import { sql, type Transaction } from "kysely";
+import type { Transaction } from "kysely";
 
+import { sideSessionKey, type SideSession } from "../../../domain/session.ts";
 import type { NewWork, Work } from "../../../domain/work.ts";
 import { AppError } from "../../../lib/app-error.ts";
 import type { DueSession, WorkStore } from "../../work-store.ts";
 import { type Database } from "../database.ts";
 import { parseOrigins, parseReplyTarget } from "../schema/json-columns.ts";
 import type { Row, Tables } from "../schema/tables.ts";
-
-// A literal, so that SQLite sees that the partial indexes apply.
-export const isDue = sql<boolean>`work.state = 'due'`;
+import { isDue } from "./is-due.ts";
+import { opened, openSession, reviveSession } from "./sessions.ts";
 
 export class SqliteWork implements WorkStore {
   readonly #database: Database;
@@ -19,6 +19,14 @@ export class SqliteWork implements WorkStore {
 
   add(work: NewWork, at: number): Promise<{ seq: number; duplicate: boolean }> {
     return this.#database.write((transaction) => insertWork(transaction, work, at));
+  }
+
+  addAside(
+    work: Omit<NewWork, "group" | "session">,
+    side: SideSession,
+    at: number,
+  ): Promise<{ seq: number; duplicate: boolean; session: string }> {
+    return this.#database.write((transaction) => insertWorkAside(transaction, work, side, at));
   }
 
   async get(id: string): Promise<Work | undefined> {
@@ -128,18 +136,17 @@ export async function insertWork(
   at: number,
 ): Promise<{ seq: number; duplicate: boolean }> {
   const { dedupe = null, requester = null } = work;
-  if (dedupe !== null) {
-    const known = await transaction.selectFrom("work").select("seq").where("dedupe", "=", dedupe).executeTakeFirst();
-    if (known) return { seq: known.seq, duplicate: true };
-  }
+  const known = await duplicateOf(transaction, work);
+  if (known) return { seq: known.seq, duplicate: true };
   const session = await transaction
     .selectFrom("sessions")
-    .select("archived_at")
+    .select(["archived_at", "ephemeral"])
     .where("id", "=", work.session)
     .executeTakeFirst();
   if (!session)
     throw new AppError("not_found", `Work ${work.id} cannot be stored: there is no session ${work.session}.`);
-  if (session.archived_at !== null)
+  if (session.archived_at !== null && session.ephemeral === 1) await reviveSession(transaction, work.session);
+  else if (session.archived_at !== null)
     throw new AppError("conflict", `Work ${work.id} cannot be stored: session ${work.session} was archived.`);
   const row = await transaction
     .insertInto("work")
@@ -165,6 +172,28 @@ export async function insertWork(
     .executeTakeFirst();
   if (!row) throw new AppError("conflict", `There is other work of the id ${work.id}.`);
   return { seq: row.seq, duplicate: false };
+}
+
+/** The same, in a session beside the group's main one, which is opened with it. */
+export async function insertWorkAside(
+  transaction: Transaction<Tables>,
+  work: Omit<NewWork, "group" | "session">,
+  { group, ...side }: SideSession,
+  at: number,
+): Promise<{ seq: number; duplicate: boolean; session: string }> {
+  const known = await duplicateOf(transaction, work);
+  if (known) return { seq: known.seq, duplicate: true, session: known.session };
+  const row = await openSession(transaction, sideSessionKey(group, side), { group: group.name, ...side });
+  const { id: session } = opened(row, side.kind);
+  return { ...(await insertWork(transaction, { ...work, group: group.name, session }, at)), session };
+}
+
+async function duplicateOf(
+  transaction: Transaction<Tables>,
+  { dedupe }: Pick<NewWork, "dedupe">,
+): Promise<Pick<Row<"work">, "seq" | "session"> | undefined> {
+  if (dedupe === undefined) return undefined;
+  return transaction.selectFrom("work").select(["seq", "session"]).where("dedupe", "=", dedupe).executeTakeFirst();
 }
 
 export async function takeWork(transaction: Transaction<Tables>, turn: Row<"turns">, seq: number): Promise<void> {

@@ -244,6 +244,12 @@ const instructionsByFile = [
 /* In which thread of its chat a message was said, or goes out. */
 const threads = [`alter table messages add column thread text`, `alter table outbox add column thread text`];
 
+/* Sessions that are put aside as soon as nothing is to be done in them. */
+const ephemeralSessions = [
+  `alter table sessions add column ephemeral integer not null default 0`,
+  `create index sessions_ephemeral on sessions (id) where ephemeral = 1 and archived_at is null`,
+];
+
 /** Every migration by name; names sort in the order in which they run, and a name that was released is never changed. */
 export const migrations: Readonly<Record<string, Migration>> = {
   "0001-initial": { up: (database: Kysely<Tables>) => run(database, initialSchema) },
@@ -274,9 +280,5 @@ export const migrations: Readonly<Record<string, Migration>> = {
   "0030-group-settings-written": { up: (database: Kysely<Tables>) => run(database, groupSettingsWritten) },
   "0031-instructions-by-file": { up: (database: Kysely<Tables>) => run(database, instructionsByFile) },
   "0032-threads": { up: (database: Kysely<Tables>) => run(database, threads) },
+  "0035-ephemeral-sessions": { up: (database: Kysely<Tables>) => run(database, ephemeralSessions) },
   "0039-sub-agents": { up: (database: Kysely<Tables>) => run(database, subAgents) },
-};
-
-async function run(database: Kysely<Tables>, statements: readonly string[]): Promise<void> {
-  for (const statement of statements) await sql.raw(statement).execute(database);
-}

@@ -129,6 +129,7 @@ interface SessionTable {
   readonly kind: Generated<SessionKind>;
   readonly parent: string | null;
   readonly archived_at: number | null;
+  readonly ephemeral: Generated<number>;
   readonly lease_owner: string | null;
   readonly lease_generation: Generated<number>;
   readonly lease_expires_at: Generated<number>;
