@@ -282,3 +282,8 @@ export const migrations: Readonly<Record<string, Migration>> = {
   "0032-threads": { up: (database: Kysely<Tables>) => run(database, threads) },
   "0035-ephemeral-sessions": { up: (database: Kysely<Tables>) => run(database, ephemeralSessions) },
   "0039-sub-agents": { up: (database: Kysely<Tables>) => run(database, subAgents) },
+};
+
+async function run(database: Kysely<Tables>, statements: readonly string[]): Promise<void> {
+  for (const statement of statements) await sql.raw(statement).execute(database);
+}
