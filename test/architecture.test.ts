@@ -79,6 +79,14 @@ const allowed: Record<string, readonly string[]> = {
   // A command line is judged by where things lie in a container.
   "src/policy": ["src/domain", "src/protocol/paths.ts", "src/protocol/tools.ts", ...interfaces],
   "src/approvals": ["src/domain", ...interfaces],
+  "src/sub-agents": [
+    "src/domain",
+    "src/context",
+    "src/protocol/paths.ts",
+    "src/protocol/tools.ts",
+    "src/stores/sub-agent-store.ts",
+    ...interfaces,
+  ],
   // What the container's tools are is written where they run.
   "src/tools": [
     "src/domain",

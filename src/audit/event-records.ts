@@ -58,6 +58,8 @@ export const auditRecords: { readonly [Type in EventType]: Audited<Type> } = {
   "approval.used": "approval-used",
   "tool.returned": "tool-result",
   "origins.cleared": "origins-cleared",
+  "agent.started": "agent-start",
+  "agent.ended": "agent-end",
   "agent.progressed": undefined,
   "agent.failed": undefined,
   "agent.overstepped": "mailbox-violation",

@@ -40,6 +40,8 @@ export type AuditType =
   | "approval-asked"
   | "approval-decided"
   | "approval-used"
+  | "agent-start"
+  | "agent-end"
   | "mailbox-violation"
   | "file-refused"
   // The way out, and what must not leave.

@@ -66,6 +66,10 @@ const entries: Readonly<Record<string, Entry>> = {
     summary: "give agents something to do",
     load: async () => (await import("./commands/work.ts")).addWorkCommand,
   },
+  agents: {
+    summary: "sub-agents: list, show or cancel them",
+    load: async () => (await import("./commands/agents.ts")).addAgentsCommand,
+  },
   approvals: {
     summary: "answer for tool calls that wait for people",
     load: async () => (await import("./commands/approvals.ts")).addApprovalsCommand,

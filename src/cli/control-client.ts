@@ -27,6 +27,7 @@ import type {
   SessionView,
   SettingView,
   StopView,
+  SubAgentView,
   TurnLine,
   TurnReport,
   WorkView,
@@ -204,6 +205,18 @@ export class ControlClient implements Readings {
 
   revokeApproval(id: string): Promise<GrantView> {
     return this.#ask("DELETE", `/approvals/${encodeURIComponent(id)}`);
+  }
+
+  listSubAgents(filter: Parameters<Readings["listSubAgents"]>[0]): Promise<SubAgentView[]> {
+    return this.#ask("GET", `/agents?${queryOf({ group: filter.group, all: filter.all || undefined })}`);
+  }
+
+  showSubAgent(id: string): Promise<SubAgentView> {
+    return this.#ask("GET", `/agents/${encodeURIComponent(id)}`);
+  }
+
+  cancelSubAgent(id: string): Promise<SubAgentView> {
+    return this.#ask("DELETE", `/agents/${encodeURIComponent(id)}`);
   }
 
   listChannels(): Promise<ChannelView[]> {

@@ -5,6 +5,7 @@ import type { OutgoingDraft } from "../domain/message.ts";
 import type { Role } from "../domain/role.ts";
 import type { Roles, Standing } from "../people/roles.ts";
 import type { SettingChange } from "../domain/setting.ts";
+import type { SubAgent } from "../domain/sub-agent.ts";
 import type { PendingCommand, SetAside } from "../stores/store.ts";
 import type { UsageStore } from "../stores/usage-store.ts";
 
@@ -102,5 +103,12 @@ export interface CommandServices {
   readonly isRequest: (code: string) => Promise<boolean>;
   /** What people were asked by this code, as it is now. */
   readonly approvalOf: (code: string) => Promise<Approval | undefined>;
+  readonly subAgents: {
+    /** Those at work in a group, newest first. */
+    readonly running: (group: string, limit: number) => Promise<readonly SubAgent[]>;
+    readonly get: (id: string) => Promise<SubAgent | undefined>;
+    /** False when it had ended before. */
+    readonly cancel: (id: string) => Promise<boolean>;
+  };
   readonly wrongCodes: Pick<WrongCodes, "isLocked" | "wrong">;
 }

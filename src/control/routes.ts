@@ -10,6 +10,7 @@ import { asLines, firstOf } from "./lines.ts";
 import { peopleRoutes } from "./people-routes.ts";
 import type { Operations } from "../operations/operations.ts";
 import { name, nothing, type Recordable, type Route, route } from "./route.ts";
+import { subAgentRoutes } from "./sub-agent-routes.ts";
 import { settingRoutes } from "./setting-routes.ts";
 
 export interface RouteOptions {
@@ -30,6 +31,7 @@ const wholeText = 1_000_000;
 const routes: readonly Route<never>[] = [
   ...peopleRoutes,
   ...settingRoutes,
+  ...subAgentRoutes,
   route({ method: "GET", path: "/status", operation: "status", parameters: nothing, run: (host) => host.status() }),
   route({
     method: "POST",

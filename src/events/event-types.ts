@@ -44,6 +44,8 @@ export const eventTypes = {
   "approval.used": "a call is about to run because people allowed it",
   "tool.returned": "a tool's result has arrived, before the model sees it",
   "origins.cleared": "what a group's folder carries does not count any more",
+  "agent.started": "a sub-agent is about to begin",
+  "agent.ended": "how a sub-agent ended, before its parent has the result",
   "agent.progressed": "the agent says what it is doing, told at most once a second",
   "agent.failed": "the agent says why it could not go on",
   "agent.overstepped": "the agent asked for what the model had not asked for",

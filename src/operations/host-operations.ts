@@ -24,6 +24,7 @@ import {
 } from "./requests.ts";
 import { resolveId } from "./resolve-id.ts";
 import { listWaiting } from "./waiting.ts";
+import { cancelSubAgent, type SubAgentOperationOptions } from "./sub-agents.ts";
 import { addWork, dropWork } from "./work.ts";
 import type { ChannelView, EngineView, HostStatus, NewGroup, Operations } from "./operations.ts";
 import { ownCommand } from "../lib/process/own-command.ts";
@@ -72,6 +73,7 @@ export interface OperationOptions {
   readonly outbox: { retry(seqs: readonly number[]): Promise<number[]>; wake(): void };
   readonly admissions: RequestAnswers;
   readonly approvalDesk: ApprovalOperationOptions["approvalDesk"];
+  readonly subAgentDesk: SubAgentOperationOptions["subAgentDesk"];
   readonly channels: readonly OperableChannel[];
   /** Is the channel of this name configured, also if it does not run because nobody sits at it? */
   readonly isConfigured: (channel: string) => boolean;
@@ -129,6 +131,7 @@ export function createOperations(options: OperationOptions): Operations {
     dropWork: (id) => dropWork(options, id),
     answerApproval: (code, answer) => answerApproval(options, code, answer),
     revokeApproval: (id) => revokeApproval(options, id),
+    cancelSubAgent: (id) => cancelSubAgent(options, id),
     listChannels: () => Promise.resolve(options.channels.map(viewChannel)),
     tailEvents: (query, follow) =>
       readEvents(options.store.events, query, follow && { next: options.nextEvent, signal: follow }),

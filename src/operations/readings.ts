@@ -13,6 +13,7 @@ import { listApprovals, showApproval, viewApproval } from "./approvals.ts";
 import { listOutbox } from "./outbox.ts";
 import { listPeople, type PeopleOptions } from "./people.ts";
 import { resolveId } from "./resolve-id.ts";
+import { listSubAgents, showSubAgent } from "./sub-agents.ts";
 import { lineTurns } from "./turn-lines.ts";
 import { reportTurn } from "./turn-report.ts";
 import { type WaitingOptions, waitingIn } from "./waiting.ts";
@@ -31,6 +32,7 @@ export interface ReadingOptions extends WaitingOptions {
     readonly sessions: Pick<Store["sessions"], "list">;
     readonly work: Pick<Store["work"], "list">;
     readonly approvals: Pick<Store["approvals"], "get" | "grants" | "list" | "ofTurn">;
+    readonly subAgents: Pick<Store["subAgents"], "get" | "list">;
     readonly turns: {
       get(id: string): Promise<Turn | undefined>;
       idsBeginningWith(prefix: string, limit: number): Promise<string[]>;
@@ -90,6 +92,8 @@ export function createReadings(options: ReadingOptions): Readings {
     listWork: (filter) => listWork(options, filter),
     listApprovals: (filter) => listApprovals(options, filter),
     showApproval: (code) => showApproval(options, code),
+    listSubAgents: (filter) => listSubAgents(options, filter),
+    showSubAgent: (id) => showSubAgent(options, id),
     configHistory: (filter) => options.store.settings.history(filter),
   };
 }

@@ -10,7 +10,7 @@ import type { ChannelAbility } from "./define-tool.ts";
 import { exposureOf } from "./exposure.ts";
 import { judgeToolCall, unknownTool } from "./judge-tool-call.ts";
 import type { Circumstances } from "./judge-tool-call.ts";
-import type { Audience, ToolRegistry } from "./registry.ts";
+import type { AgentRank, Audience, ToolRegistry } from "./registry.ts";
 
 export interface ConversationToolsOptions {
   readonly registry: ToolRegistry;
@@ -41,6 +41,8 @@ export interface TurnCircumstances {
   readonly provenance: () => Promise<Provenance>;
   /** Groups that may have written to a folder which this group has, too. */
   readonly writersOfShared: readonly string[];
+  /** Left out: that of a group's own agent. */
+  readonly rank?: AgentRank | undefined;
 }
 
 interface Conversation {
@@ -65,7 +67,7 @@ export class ConversationTools {
   async of(
     group: Group,
     turn: { readonly session: string; readonly conversation: number },
-    { can, policy, provenance, writersOfShared }: TurnCircumstances,
+    { can, policy, provenance, writersOfShared, rank }: TurnCircumstances,
   ): Promise<TurnTools> {
     const { registry, channelCan } = this.#options;
     const audience: Audience = {
@@ -73,6 +75,7 @@ export class ConversationTools {
       channelCan: (ability) => channelCan(group.channel, ability),
       modelCallsTools: can.callTools,
       modelSees: can.seeImages,
+      rank,
     };
     const offered = await this.#offered(turn, audience);
     const names = offered.map(({ name }) => name);

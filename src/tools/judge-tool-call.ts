@@ -41,6 +41,10 @@ export async function judgeToolCall(
     return refuse(risk, "the model cannot call tools", "This model cannot call tools. Do without them.");
   if (withheld === "vision")
     return refuse(risk, "the model cannot see", "This model cannot be shown images. Do without it.");
+  if (withheld === "rank") {
+    const reason = `"${name}" is not for you: what should be said or done in the chat goes into your answer. Do without it.`;
+    return refuse(risk, "not for this agent", reason);
+  }
   return judgeCall({ ...provenance, tool: name, input, risk }, audience.policy);
 }
 

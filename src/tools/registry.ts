@@ -19,10 +19,20 @@ export interface Audience {
   readonly modelCallsTools: boolean;
   /** Some model of the group's route can be shown images. */
   readonly modelSees: boolean;
+  /** Left out: as a group's own agent may. */
+  readonly rank?: AgentRank | undefined;
 }
 
-/** Why a tool is not for somebody: the policy denies whatever it is called with; the channel or the models cannot, or cannot see. */
-export type Withheld = "policy" | "channel" | "model" | "vision";
+/** What an agent may by its place among those that work for each other. */
+export interface AgentRank {
+  /** It says things in the group's chat itself, besides its answer. */
+  readonly speaks: boolean;
+  /** It may have sub-agents. */
+  readonly spawns: boolean;
+}
+
+/** Why a tool is not for somebody: the policy denies whatever it is called with; the channel or the models cannot, or cannot see; it is not for a sub-agent, or for who may have none. */
+export type Withheld = "policy" | "channel" | "model" | "vision" | "rank";
 
 /** What the channel must be able to do for this tool; undefined: nothing special. */
 export function abilityOf(tool: Tool): ChannelAbility | undefined {
@@ -59,7 +69,8 @@ export class ToolRegistry {
   }
 
   /** Why the audience does not get this tool; undefined when it does. */
-  withheld(tool: Tool, { policy, channelCan, modelCallsTools, modelSees }: Audience): Withheld | undefined {
+  withheld(tool: Tool, { policy, channelCan, modelCallsTools, modelSees, rank }: Audience): Withheld | undefined {
+    if (rank && isBeyond(rank, tool)) return "rank";
     if (isAlwaysDenied(tool.name, possibleRisks(tool), policy)) return "policy";
     const ability = abilityOf(tool);
     if (ability !== undefined && !channelCan(ability)) return "channel";
@@ -77,6 +88,10 @@ export class ToolRegistry {
   announce(names: readonly string[]): AnnouncedTool[] {
     return names.flatMap((name) => this.#entries.get(name)?.announced ?? []);
   }
+}
+
+function isBeyond({ speaks, spawns }: AgentRank, tool: Tool): boolean {
+  return tool.runs === "host" && ((tool.sends && !speaks) || (tool.forParents && !spawns));
 }
 
 /** By tool: where a budget is set, a start makes two registries of the same tools, and schemas take long to put into JSON. */

@@ -22,6 +22,8 @@ import type { CapabilityPorts } from "../tools/define-tool.ts";
 import type { HotContainer, TurnListener } from "../sandbox/pool/hot-container.ts";
 import type { Failure } from "./failure-words.ts";
 import type { SessionLeases } from "./session-leases.ts";
+import type { JudgedCall } from "./tool-calls/judge-calls.ts";
+import type { PreparedSpawns } from "./tool-calls/spawn-gate.ts";
 import type { TurnClock } from "./turn-clock.ts";
 
 /** How a turn asks models. */
@@ -92,6 +94,7 @@ export interface TurnOptions {
     readonly work: Pick<Store["work"], "due">;
     readonly outbox: OutboxStore;
     readonly approvals: Pick<Store["approvals"], "ofStep" | "ofTurn" | "release" | "grantFor" | "tellWaiting">;
+    readonly subAgents: Pick<Store["subAgents"], "awaitedBy" | "begin" | "ofStep" | "release" | "tellWaiting">;
   };
   readonly leases: Pick<SessionLeases, "hold">;
   readonly pool: {
@@ -151,9 +154,18 @@ export interface TurnOptions {
   readonly untilWritable: (signal: AbortSignal) => Promise<void>;
   /** Makes of a call what people are asked. */
   readonly askPeople: Ask;
+  readonly subAgents: {
+    /** Makes of calls what begins with their step, and puts on record that it is going to. */
+    readonly prepare: (
+      scope: TurnScope,
+      calls: readonly { readonly judged: JudgedCall; readonly position: number }[],
+    ) => Promise<PreparedSpawns>;
+    /** Some have begun. */
+    readonly begun: () => void;
+  };
   /** People were asked. */
   readonly asked: () => void;
-  /** The turn waits for people, without a container and without a place. Must not throw. */
+  /** The turn waits for people or sub-agents, without a container and without a place. Must not throw. */
   readonly parked: (scope: TurnScope) => void;
   /** There are new rows in the outbox. */
   readonly deliver: () => void;

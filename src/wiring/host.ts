@@ -114,9 +114,14 @@ export async function startHost(options: HostOptions, signal?: AbortSignal): Pro
   const approvals = createApprovals(context, stack, { wake: (queued) => work.queue.wake(queued), deliver });
   served.desk = approvals.desk;
   const workAdded = (): void => work.dueWork.changed();
-  const capabilities = createCapabilities(patient, stack, { pool: containers.pool, workAdded });
+  const capabilities = createCapabilities(patient, stack, {
+    pool: containers.pool,
+    workAdded,
+    wake: (queued) => work.queue.wake(queued),
+    runner: { cancel: (...ended) => runner.cancel(...ended) },
+  });
   const working = { ...containers, approvals, capabilities, pace, progress, deliver, guard, tell, groups };
-  const runner = await openRunner(context, stack, { ...working, patient });
+  const runner: TurnRunner = await openRunner(context, stack, { ...working, patient });
   const chats = stack.use(new ChatBook(context, groups));
   const admissions = createAnswers(context, { ...opened, chats });
   const commandable = { ...containers, ...capabilities, runner, outbox, pace, admissions, approvals };
@@ -133,13 +138,13 @@ export async function startHost(options: HostOptions, signal?: AbortSignal): Pro
   const { reloader, settings } = openSettings(context, stack, options, changing);
   served.settings = settings;
   const stopAsked = Promise.withResolvers<void>();
-  const asked = { admissions, approvals, reloader, settings, stop: stopAsked.resolve };
+  const asked = { ...capabilities, admissions, approvals, reloader, settings, stop: stopAsked.resolve };
   stack.use(await openOperations(context, { ...changing, ...asked, intake: () => guard.state() }));
   stack.use(createRetention(context));
   addGauges(registry, gaugeSources(context, { guard, containers, work, entrances }));
   openIntake(guard, stack);
   await startChannels(entrances, { accept, outbox, chats, alert: createAlert(tell) });
-  await resume(context, groups, { ...work, ...approvals });
+  await resume(context, groups, { ...work, ...approvals, ...capabilities });
   outbox.wake();
   return running(stack.move(), { guard, entrances, work, outbox, retrying, reloader, stopAsked: stopAsked.promise });
 }

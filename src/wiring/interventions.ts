@@ -6,7 +6,6 @@ import { memberActor } from "../domain/actor.ts";
 import type { BudgetLimits, Group } from "../domain/group.ts";
 import type { Role } from "../domain/role.ts";
 import { mainSessionKey } from "../domain/session.ts";
-import type { Turn } from "../domain/turn.ts";
 import { totalUsdPerDay } from "../domain/usage.ts";
 import { isPassing } from "../lib/app-error.ts";
 import { PendingCheck } from "../lib/pending-check.ts";
@@ -25,6 +24,8 @@ import type { TurnRunner } from "../turns/turn-runner.ts";
 import type { Approvals } from "./approvals.ts";
 import { chatSettings, type GroupSettings } from "./chat-settings.ts";
 import type { AppContext } from "./context.ts";
+import type { SubAgents } from "./sub-agents.ts";
+import { createTurnEnded } from "./turn-ended.ts";
 import { describeRest } from "../intake/limits/resting-notice.ts";
 import { describeForChat } from "../commands/describe-for-chat.ts";
 
@@ -37,6 +38,7 @@ export interface InterventionOptions {
   readonly approvals: Pick<Approvals, "desk">;
   readonly launcher: Pick<ContainerLauncher, "judgeWanted">;
   readonly sideSessions: Pick<SideSessions, "settled">;
+  readonly subAgents: Pick<SubAgents, "desk">;
   /** Undefined until they can be changed. */
   readonly settings: () => GroupSettings | undefined;
 }
@@ -62,13 +64,16 @@ export interface Interventions {
 
 export function createInterventions(context: AppContext, options: InterventionOptions): Interventions {
   const { config, store, clock, publish, logger } = context;
-  const turnEnded = createTurnEnded(context, options);
+  const turnEnded = createTurnEnded(context, { ...options, subAgents: options.subAgents.desk });
   const carryOut = createChatCommands({
     store,
     announce: (group, pending) => announce(context, group, pending),
     refused: (group, pending, needed) => refused(context, group, pending, needed),
     turnEnded,
-    conversationEnded: (group) => endOldContainer(context, options, group),
+    conversationEnded: async (group) => {
+      options.subAgents.desk.turnsEnded();
+      await endOldContainer(context, options, group);
+    },
     answered: () => options.approvals.desk.changed(),
     services: commandServices(context, options),
     estimateTokens: estimateStepTokens,
@@ -138,6 +143,11 @@ function commandServices(context: AppContext, options: InterventionOptions): Com
       await options.approvals.desk.expireDue(code);
       return store.approvals.get(code);
     },
+    subAgents: {
+      running: (group, limit) => store.subAgents.list({ group, running: true, limit }),
+      get: (id) => store.subAgents.get(id),
+      cancel: (id) => options.subAgents.desk.cancel(id, "stopped in the chat"),
+    },
     wrongCodes: new WrongCodes(context.clock),
   };
 }
@@ -158,21 +168,6 @@ function refused(
 ): Promise<void> {
   const data = { rule: `/${command} needs ${needed}`, channel, chat, command };
   return publish({ type: "access.refused", group, actor: memberActor(sender.id), data });
-}
-
-/** The runner puts the end of a turn on record that it works on; for others it is done here. */
-function createTurnEnded(
-  { clock, publish }: AppContext,
-  { runner, sideSessions }: Pick<InterventionOptions, "runner" | "sideSessions">,
-) {
-  return async (turn: Turn, reason: string): Promise<void> => {
-    if (runner.cancel(turn, reason)) return;
-    const elapsedMs = clock.now() - turn.startedAt;
-    const { id, group, session } = turn;
-    const data = { state: "cancelled", reason, elapsedMs, times: {} } as const;
-    await publish({ type: "turn.ended", group, session, turn: id, actor: "host", data });
-    sideSessions.settled({ id: session, ephemeral: true });
-  };
 }
 
 async function endOldContainer({ store }: AppContext, { pool }: InterventionOptions, group: Group): Promise<void> {

@@ -12,6 +12,7 @@ import type { Admissions } from "../intake/chats/admissions.ts";
 import type { GroupRegistry } from "../intake/chats/group-registry.ts";
 import type { IntakeState } from "../channels/channel.ts";
 import type { ChatBook } from "../intake/chats/chat-book.ts";
+import type { SubAgents } from "./sub-agents.ts";
 import type { Approvals } from "./approvals.ts";
 import type { Containers } from "./containers.ts";
 import type { AppContext } from "./context.ts";
@@ -36,6 +37,7 @@ export interface HostOperationOptions {
   readonly settings: Settings;
   readonly admissions: Pick<Admissions, "approve" | "deny">;
   readonly approvals: Pick<Approvals, "desk">;
+  readonly subAgents: Pick<SubAgents, "desk">;
   readonly reloader: Pick<ConfigReloader, "state" | "reload" | "diff" | "inTurn">;
 }
 
@@ -72,6 +74,7 @@ export function createHostOperations(context: AppContext, options: HostOperation
     outbox: options.outbox,
     admissions: options.admissions,
     approvalDesk: options.approvals.desk,
+    subAgentDesk: options.subAgents.desk,
     channels: entrances.channels,
     isConfigured: (channel) => Object.hasOwn(config.channels, channel),
     chatFault: (channel, chat) => chatFault(context.adapters, channel, chat),

@@ -135,6 +135,7 @@ export async function startControlledHost(home: string): Promise<ControlledHost>
       tries: new CodeTries(store.requests, () => systemClock.now()),
       now: () => systemClock.now(),
     }),
+    subAgentDesk: { cancel: () => Promise.resolve(false) },
     approvalDesk: new ApprovalDesk({
       store: store.approvals,
       wake: () => Promise.resolve(),

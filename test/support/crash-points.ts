@@ -48,6 +48,8 @@ const auditTypes = {
   "approval-decided": true,
   "approval-used": true,
   "origins-cleared": true,
+  "agent-start": true,
+  "agent-end": true,
   "mailbox-violation": true,
   "file-refused": true,
   "http-refused": true,

@@ -94,6 +94,7 @@ const reasons: Readonly<Record<Withheld, string>> = {
   channel: "the channel cannot do that",
   model: "no model of the route can call tools",
   vision: "no model of the route can be shown images",
+  rank: "sub-agents are switched off",
 };
 
 function conditionOf(tool: Tool): string | undefined {

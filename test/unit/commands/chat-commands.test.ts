@@ -42,6 +42,7 @@ async function openRig(): Promise<Rig> {
       answer: async () => ({ text: "" }),
       isRequest: async () => true,
       approvalOf: async () => undefined,
+      subAgents: { running: async () => [], get: async () => undefined, cancel: async () => false },
       wrongCodes: new WrongCodes(systemClock),
       describe: async () => "",
       usageSums: (...query) => store.usage.sums(...query),

@@ -33,6 +33,7 @@ async function openRig({ main = false } = {}) {
       answer: async () => ({ text: "answered" }),
       isRequest: async () => true,
       approvalOf: async () => undefined,
+      subAgents: { running: async () => [], get: async () => undefined, cancel: async () => false },
       wrongCodes: new WrongCodes(systemClock),
       describe: async () => "idle",
       usageSums: async () => [],

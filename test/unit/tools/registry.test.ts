@@ -76,6 +76,7 @@ test("a tool gets what it says it needs, and nothing else", async () => {
     keepFile: async () => Promise.reject(new Error("not asked for")),
     keepImage: async () => Promise.reject(new Error("not asked for")),
     lastMessage: async () => undefined,
+    subAgents: { status: async () => "", message: async () => "", cancel: async () => "" },
   };
 
   await tool.run({}, { ...ports, group: "family", turn: "t", signal: AbortSignal.abort() });
