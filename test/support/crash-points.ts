@@ -135,7 +135,7 @@ function crashAround(at: string, crash: () => void): Around {
 }
 
 function parse(at: string): { moment: string; wanted: string; count: number } {
-  const [, moment, wanted, count] = /^(before|after):([a-z]+\.[A-Za-z-]+)(?:#(\d+))?$/.exec(at) ?? [];
+  const [, moment, wanted, count] = /^(before|after):([a-zA-Z]+\.[A-Za-z-]+)(?:#(\d+))?$/.exec(at) ?? [];
   if (moment !== undefined && wanted !== undefined) return { moment, wanted, count: Number(count ?? 1) };
   throw new Error(`CRABPOT_CRASH_AT is "${at}", which is not a valid crash point, e.g. before:turns.finish#2.`);
 }

@@ -24,6 +24,9 @@ test("tools list says which tools there are and which are offered, without a hos
 
   expect(code).toBe(0);
   expect(listed.map(({ name }) => name)).toEqual([
+    "agent_cancel",
+    "agent_message",
+    "agent_status",
     "edit_file",
     "list_files",
     "react",
@@ -32,6 +35,7 @@ test("tools list says which tools there are and which are offered, without a hos
     "send_file",
     "send_message",
     "shell",
+    "spawn_agent",
     "view_image",
     "write_file",
   ]);
