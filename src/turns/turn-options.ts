@@ -22,8 +22,7 @@ import type { CapabilityPorts } from "../tools/define-tool.ts";
 import type { HotContainer, TurnListener } from "../sandbox/pool/hot-container.ts";
 import type { Failure } from "./failure-words.ts";
 import type { SessionLeases } from "./session-leases.ts";
-import type { JudgedCall } from "./tool-calls/judge-calls.ts";
-import type { PreparedSpawns } from "./tool-calls/spawn-gate.ts";
+import type { JudgedCall, PreparedSpawns } from "./tool-calls/judge-calls.ts";
 import type { TurnClock } from "./turn-clock.ts";
 
 /** How a turn asks models. */

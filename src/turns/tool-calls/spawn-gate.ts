@@ -6,14 +6,7 @@ import type { Step } from "../../domain/turn.ts";
 import type { AgentToolResult } from "../../protocol/messages.ts";
 import { spawnAgent } from "../../tools/spawn-agent.ts";
 import type { TurnOptions, TurnScope } from "../turn-options.ts";
-import type { DeniedCall, JudgedCall } from "./judge-calls.ts";
-
-/** Calls of an answer that make sub-agents, as far as they can. */
-export interface PreparedSpawns {
-  readonly spawns: readonly NewSubAgent[];
-  /** Calls that are not what makes one, with why. */
-  readonly denied: readonly DeniedCall[];
-}
+import type { JudgedCall, PreparedSpawns } from "./judge-calls.ts";
 
 const none: PreparedSpawns = { spawns: [], denied: [] };
 
