@@ -63,7 +63,7 @@ export async function handOver(
   return { files: walk.files, omitted: walk.omitted };
 }
 
-interface Place {
+interface Level {
   readonly options: HandOverOptions;
   readonly from: HostileFolder;
   readonly to: HostileFolder;
@@ -71,29 +71,29 @@ interface Place {
   readonly depth: number;
 }
 
-async function copyAll(place: Place, walk: Walk): Promise<void> {
-  const { names, complete } = await place.from.list(entriesPerFolder);
+async function copyAll(level: Level, walk: Walk): Promise<void> {
+  const { names, complete } = await level.from.list(entriesPerFolder);
   if (!complete) walk.omitted += 1;
   for (const bytes of names.toSorted((one, other) => Buffer.compare(one, other))) {
     const name = bytes.toString("utf8");
     if (!nameAllowed.test(name) || !Buffer.from(name).equals(bytes)) walk.omitted += 1;
     else if (walk.files.length >= filesAtMost) walk.omitted += 1;
-    else await copyOne(place, name, walk);
+    else await copyOne(level, name, walk);
   }
 }
 
-async function copyOne({ options, from, to, path, depth }: Place, name: string, walk: Walk): Promise<void> {
+async function copyOne({ options, from, to, path, depth }: Level, name: string, walk: Walk): Promise<void> {
   await using folder = await from.openFolder(name);
   if (folder) {
     if (depth >= foldersDeep) return void (walk.omitted += 1);
     await using below = await folderIn(options, to, name);
-    return copyAll({ options, from: folder, to: below, path: `${path}/${name}`, depth: depth + 1 }, walk);
+    return await copyAll({ options, from: folder, to: below, path: `${path}/${name}`, depth: depth + 1 }, walk);
   }
   await mkdir(options.temporaryFolder, { recursive: true, mode: 0o700 });
   const temporary = join(options.temporaryFolder, randomUUID());
   try {
     const copied = await from.copyFile(name, temporary, { maxBytes: walk.bytes });
-    if (!copied.ok || !(await place(options, { temporary, to, name }))) return void (walk.omitted += 1);
+    if (!copied.ok || !(await putIn(options, { temporary, to, name }))) return void (walk.omitted += 1);
     walk.bytes -= copied.bytes;
     walk.files.push(`${path}/${name}`);
   } finally {
@@ -102,7 +102,7 @@ async function copyOne({ options, from, to, path, depth }: Place, name: string, 
 }
 
 /** One of an earlier attempt makes way. */
-async function place(
+async function putIn(
   { hostUid }: HandOverOptions,
   { temporary, to, name }: { readonly temporary: string; readonly to: HostileFolder; readonly name: string },
 ): Promise<boolean> {
