@@ -70,10 +70,7 @@ export function createInterventions(context: AppContext, options: InterventionOp
     announce: (group, pending) => announce(context, group, pending),
     refused: (group, pending, needed) => refused(context, group, pending, needed),
     turnEnded,
-    conversationEnded: async (group) => {
-      options.subAgents.desk.turnsEnded();
-      await endOldContainer(context, options, group);
-    },
+    conversationEnded: (group) => endOldContainer(context, options, group),
     answered: () => options.approvals.desk.changed(),
     services: commandServices(context, options),
     estimateTokens: estimateStepTokens,
@@ -170,7 +167,12 @@ function refused(
   return publish({ type: "access.refused", group, actor: memberActor(sender.id), data });
 }
 
-async function endOldContainer({ store }: AppContext, { pool }: InterventionOptions, group: Group): Promise<void> {
+async function endOldContainer(
+  { store }: AppContext,
+  { pool, subAgents }: InterventionOptions,
+  group: Group,
+): Promise<void> {
+  subAgents.desk.turnsEnded();
   const session = await store.sessions.open(mainSessionKey(group), group.name);
   await pool.retire(session, "a new conversation has begun");
 }

@@ -80,8 +80,8 @@ export class ContainerLauncher {
   foldersOf(group: string, kind: SessionKind = "main"): readonly { readonly path: string; readonly access: Access }[] {
     const folders = this.#foldersOfGroup(group);
     if (kind !== "agent") return folders;
-    const readOnly = folders.map(({ path }) => ({ path, access: "ro" as const }));
-    return [{ path: containerPaths.scratch, access: "rw" }, ...readOnly];
+    const others = folders.map(({ path }) => ({ path, access: "ro" as const }));
+    return [{ path: containerPaths.scratch, access: "rw" }, ...others];
   }
 
   #foldersOfGroup(group: string): readonly { readonly path: string; readonly access: Access }[] {

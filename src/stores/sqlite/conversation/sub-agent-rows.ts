@@ -37,45 +37,68 @@ async function insertSubAgent(
     .where("position", "=", spawn.position)
     .executeTakeFirst();
   if (known) return;
-  const read = knownOrigins(turn.origins);
-  const running = await countRunning(transaction, turn.group_name);
-  const isRefused = running >= spawn.atOnce;
-  const session = isRefused
-    ? null
-    : (await openSession(transaction, spawn.key, { group: turn.group_name, kind: "agent", parent: turn.session })).id;
-  const refusal = `At most ${spawn.atOnce} sub-agents may be at work at once in a group. Wait for one of them, or do it yourself.`;
+  const isRefused = (await countRunning(transaction, turn.group_name)) >= spawn.atOnce;
+  const session = isRefused ? null : await openOwnSession(transaction, turn, spawn);
   await transaction
     .insertInto("sub_agents")
-    .values({
-      number: spawn.number,
-      group_name: turn.group_name,
-      session,
-      parent: turn.session,
-      conversation: turn.conversation,
-      turn: turn.id,
-      step,
-      call_id: spawn.call,
-      position: spawn.position,
-      depth: spawn.depth,
-      background: spawn.background ? 1 : 0,
-      forks_from: spawn.forksFrom ?? null,
-      task: spawn.task,
-      profile: spawn.profile ?? null,
-      requester: spawn.requester ?? null,
-      role: spawn.role,
-      state: isRefused ? "failed" : "running",
-      text: isRefused ? refusal : null,
-      origins: JSON.stringify(read),
-      files: "[]",
-      created_at: spawn.createdAt,
-      expires_at: spawn.expiresAt,
-      ended_at: isRefused ? spawn.createdAt : null,
-      delivered_at: isRefused ? spawn.createdAt : null,
-      released_at: null,
-      removed_at: isRefused ? spawn.createdAt : null,
-    })
+    .values({ ...describe({ turn, step, spawn }), ...(isRefused ? refused(spawn) : fresh), session })
     .execute();
-  if (session === null) return;
+  if (session !== null) await giveTask(transaction, { turn, spawn, session });
+}
+
+const fresh = { state: "running", text: null, ended_at: null, delivered_at: null, removed_at: null } as const;
+
+/** It has never begun: nothing is left to be done about it. */
+function refused({ createdAt, atOnce }: NewSubAgent) {
+  const text = `At most ${atOnce} sub-agents may be at work at once in a group. Wait for one of them, or do it yourself.`;
+  return { state: "failed", text, ended_at: createdAt, delivered_at: createdAt, removed_at: createdAt } as const;
+}
+
+function describe({
+  turn,
+  step,
+  spawn,
+}: {
+  readonly turn: SpawningTurn;
+  readonly step: number;
+  readonly spawn: NewSubAgent;
+}) {
+  return {
+    number: spawn.number,
+    group_name: turn.group_name,
+    parent: turn.session,
+    conversation: turn.conversation,
+    turn: turn.id,
+    step,
+    call_id: spawn.call,
+    position: spawn.position,
+    depth: spawn.depth,
+    background: spawn.background ? 1 : 0,
+    forks_from: spawn.forksFrom ?? null,
+    task: spawn.task,
+    profile: spawn.profile ?? null,
+    requester: spawn.requester ?? null,
+    role: spawn.role,
+    origins: JSON.stringify(knownOrigins(turn.origins)),
+    files: "[]",
+    created_at: spawn.createdAt,
+    expires_at: spawn.expiresAt,
+    released_at: null,
+  };
+}
+
+async function openOwnSession(
+  transaction: Transaction<Tables>,
+  { group_name: group, session: parent }: SpawningTurn,
+  { key }: NewSubAgent,
+): Promise<string> {
+  return (await openSession(transaction, key, { group, kind: "agent", parent })).id;
+}
+
+async function giveTask(
+  transaction: Transaction<Tables>,
+  { turn, spawn, session }: { readonly turn: SpawningTurn; readonly spawn: NewSubAgent; readonly session: string },
+): Promise<void> {
   const id = subAgentId(spawn.number);
   await insertWork(
     transaction,
@@ -88,7 +111,7 @@ async function insertSubAgent(
       dedupe: `agent:${id}:1`,
       replyTo: { kind: "session", session: turn.session },
       ...madeBy(spawn),
-      origins: [...read, "agent"],
+      origins: [...knownOrigins(turn.origins), "agent"],
       text: spawn.text,
     },
     spawn.createdAt,

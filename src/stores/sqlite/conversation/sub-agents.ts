@@ -83,12 +83,17 @@ export class SqliteSubAgents implements SubAgentStore {
     return rows.map(toSubAgent);
   }
 
-  async list({ group, parent, running, limit }: Parameters<SubAgentStore["list"]>[0]): Promise<SubAgent[]> {
+  async list({
+    group,
+    parent,
+    running: isRunningOnly,
+    limit,
+  }: Parameters<SubAgentStore["list"]>[0]): Promise<SubAgent[]> {
     const rows = await this.#database.read((kysely) => {
       let newest = kysely.selectFrom("sub_agents").selectAll().orderBy("number", "desc").limit(limit);
       if (group !== undefined) newest = newest.where("group_name", "=", group);
       if (parent !== undefined) newest = newest.where("parent", "=", parent);
-      if (running === true) newest = newest.where(hasNotEnded);
+      if (isRunningOnly === true) newest = newest.where(hasNotEnded);
       return newest.execute();
     });
     return rows.map(toSubAgent);
