@@ -135,6 +135,7 @@ test("/help lists what can be asked of the host here, a line each, and how to ad
     "/new",
     "/status",
     "/usage",
+    "/agents [stop ID]",
     "/mounts",
     "/whoami",
     "/help",

@@ -144,8 +144,8 @@ test("/help and /whoami list what the asker may give", async () => {
   const listed = async (by: string): Promise<string[]> =>
     ((await rig.give(by, "help")) ?? "").split("\n").flatMap((line) => /^\/(\w+)/.exec(line)?.[1] ?? []);
 
-  expect(await listed("guy")).toEqual(["stop", "status", "whoami", "help"]);
-  const ofMembers = ["stop", "new", "status", "usage", "mounts", "whoami", "help", "approve", "deny"];
+  expect(await listed("guy")).toEqual(["stop", "status", "agents", "whoami", "help"]);
+  const ofMembers = ["stop", "new", "status", "usage", "agents", "mounts", "whoami", "help", "approve", "deny"];
   expect(await listed("zoe")).toEqual(ofMembers);
   expect(await listed("ann")).toEqual([...ofMembers, "set", "settings"]);
   expect(await rig.give("ann", "whoami")).toBe(

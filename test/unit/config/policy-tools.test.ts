@@ -26,7 +26,7 @@ test("a policy that names a tool which does not exist is refused, with the one t
   expect(faults).toEqual([
     "policy.tools.Shell: unknown tool Shell; did you mean shell?",
     "groups.main.policy.tools.wrte_file: unknown tool wrte_file; did you mean write_file?",
-    "groups.main.policy.tools.dance: unknown tool dance; there are: edit_file, list_files, react, read_file, search_files, send_file, send_message, shell, view_image, write_file",
+    "groups.main.policy.tools.dance: unknown tool dance; there are: agent_cancel, agent_message, agent_status, edit_file, list_files, react, read_file, search_files, send_file, send_message, shell, spawn_agent, view_image, write_file",
   ]);
 });
 
