@@ -152,7 +152,7 @@ test("/help and /whoami list what the asker may give", async () => {
     [
       'You are terminal:ann, called "Ann".',
       'Here you are an admin: groups.family.members["terminal:ann"].',
-      "You may ask me, and write /stop, /new, /status, /usage, /mounts, /whoami, /help, /approve, /deny, /set, /settings.",
+      "You may ask me, and write /stop, /new, /status, /usage, /agents, /mounts, /whoami, /help, /approve, /deny, /set, /settings.",
     ].join("\n"),
   );
   expect(await rig.give("ben-too", "whoami")).toContain(
