@@ -81,6 +81,14 @@ const allowed: Record<string, readonly string[]> = {
   "src/policy": ["src/domain", "src/protocol/paths.ts", "src/protocol/tools.ts", ...interfaces],
   "src/approvals": ["src/domain", ...interfaces],
   "src/jobs": ["src/domain", ...interfaces],
+  "src/sub-agents": [
+    "src/domain",
+    "src/context",
+    "src/protocol/paths.ts",
+    "src/protocol/tools.ts",
+    "src/stores/sub-agent-store.ts",
+    ...interfaces,
+  ],
   // What the container's tools are is written where they run.
   "src/tools": [
     "src/domain",

@@ -35,7 +35,7 @@ export function readOptions(parameters: readonly string[], variables: NodeJS.Pro
     generation,
     toAgent: values.mail === undefined ? containerPaths.toAgent : join(values.mail, mailboxFolders.toAgent),
     toHost: values.mail === undefined ? containerPaths.toHost : join(values.mail, mailboxFolders.toHost),
-    workspace: values.workspace ?? containerPaths.group,
+    workspace: values.workspace ?? (variables[agentEnvironment.workspace] || containerPaths.group),
     home,
     probe: values.probe ?? containerPaths.probe,
     egressSocket: join(containerPaths.egress, egressProxy.socketName),

@@ -82,6 +82,8 @@ export const auditRecords: { readonly [Type in EventType]: Audited<Type> } = {
   "schedule.ended": schedule("ended"),
   "job.started": "job-start",
   "job.ended": "job-end",
+  "agent.started": "agent-start",
+  "agent.ended": "agent-end",
   "agent.progressed": undefined,
   "agent.failed": undefined,
   "agent.overstepped": "mailbox-violation",

@@ -49,6 +49,8 @@ export type AuditType =
   | "approval-used"
   | "job-start"
   | "job-end"
+  | "agent-start"
+  | "agent-end"
   | "mailbox-violation"
   | "file-refused"
   // The way out, and what must not leave.

@@ -82,6 +82,10 @@ const entries: Readonly<Record<string, Entry>> = {
     summary: "background jobs of agents",
     load: async () => (await import("./commands/jobs.ts")).addJobsCommand,
   },
+  agents: {
+    summary: "sub-agents: list, show or cancel them",
+    load: async () => (await import("./commands/agents.ts")).addAgentsCommand,
+  },
   approvals: {
     summary: "answer for tool calls that wait for people",
     load: async () => (await import("./commands/approvals.ts")).addApprovalsCommand,

@@ -32,6 +32,7 @@ import type {
   TaskAction,
   TaskRunView,
   TaskView,
+  SubAgentView,
   TurnLine,
   TurnReport,
   WebhookTest,
@@ -243,6 +244,18 @@ export class ControlClient implements Readings {
 
   stopJob(id: string, session: string | undefined): Promise<JobView> {
     return this.#ask("POST", `/jobs/${encodeURIComponent(id)}/stop`, { session });
+  }
+
+  listSubAgents(filter: Parameters<Readings["listSubAgents"]>[0]): Promise<SubAgentView[]> {
+    return this.#ask("GET", `/agents?${queryOf({ group: filter.group, all: filter.all || undefined })}`);
+  }
+
+  showSubAgent(id: string): Promise<SubAgentView> {
+    return this.#ask("GET", `/agents/${encodeURIComponent(id)}`);
+  }
+
+  cancelSubAgent(id: string): Promise<SubAgentView> {
+    return this.#ask("DELETE", `/agents/${encodeURIComponent(id)}`);
   }
 
   listChannels(): Promise<ChannelView[]> {

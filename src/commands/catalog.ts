@@ -1,4 +1,5 @@
 import type { Group } from "../domain/group.ts";
+import { agents } from "./agents.ts";
 import { approve } from "./approve.ts";
 import type { ChatCommand } from "./command.ts";
 import { deny } from "./deny.ts";
@@ -22,6 +23,7 @@ const chatCommands: readonly ChatCommand[] = [
   usage,
   tasks,
   jobs,
+  agents,
   mounts,
   whoami,
   help,

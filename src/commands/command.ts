@@ -7,6 +7,7 @@ import type { CodeTries } from "../people/code-tries.ts";
 import type { Roles, Standing } from "../people/roles.ts";
 import type { Task } from "../domain/task.ts";
 import type { SettingChange } from "../domain/setting.ts";
+import type { SubAgent } from "../domain/sub-agent.ts";
 import type { PendingCommand, SetAside } from "../stores/store.ts";
 import type { UsageStore } from "../stores/usage-store.ts";
 
@@ -126,5 +127,12 @@ export interface CommandServices extends TaskServices {
   readonly isRequest: (code: string) => Promise<boolean>;
   /** What people were asked by this code, as it is now. */
   readonly approvalOf: (code: string) => Promise<Approval | undefined>;
+  readonly subAgents: {
+    /** Those at work in a group, newest first. */
+    readonly running: (group: string, limit: number) => Promise<readonly SubAgent[]>;
+    readonly get: (id: string) => Promise<SubAgent | undefined>;
+    /** False when it had ended before. */
+    readonly cancel: (id: string) => Promise<boolean>;
+  };
   readonly codeTries: Pick<CodeTries, "isLocked" | "wrong">;
 }

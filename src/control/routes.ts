@@ -12,6 +12,7 @@ import { peopleRoutes } from "./people-routes.ts";
 import type { Operations } from "../operations/operations.ts";
 import { name, nothing, type Recordable, type Route, route } from "./route.ts";
 import { taskRoutes } from "./task-routes.ts";
+import { subAgentRoutes } from "./sub-agent-routes.ts";
 import { settingRoutes } from "./setting-routes.ts";
 import { webhookRoutes } from "./webhook-routes.ts";
 
@@ -36,6 +37,7 @@ const routes: readonly Route<never>[] = [
   ...webhookRoutes,
   ...taskRoutes,
   ...jobRoutes,
+  ...subAgentRoutes,
   route({ method: "GET", path: "/status", operation: "status", parameters: nothing, run: (host) => host.status() }),
   route({
     method: "POST",

@@ -62,6 +62,8 @@ export const eventTypes = {
   "session.addressed": "an agent gives another session something to do, before it has it",
   "job.started": "a command of the agent goes on in the background",
   "job.ended": "it is over, before its agent is told",
+  "agent.started": "a sub-agent is about to begin",
+  "agent.ended": "how a sub-agent ended, before its parent has the result",
   "agent.progressed": "the agent says what it is doing, told at most once a second",
   "agent.failed": "the agent says why it could not go on",
   "agent.overstepped": "the agent asked for what the model had not asked for",

@@ -293,6 +293,26 @@ export interface EventData {
     readonly reason: string | undefined;
     readonly elapsedMs: number;
   };
+  /** A sub-agent is about to begin for the turn. */
+  "agent.started": {
+    readonly id: string;
+    readonly call: string;
+    readonly depth: number;
+    readonly background: boolean;
+    readonly context: string;
+    readonly role: string;
+    readonly minutes: number;
+  };
+  /** How it ended: `done`, `failed`, `cancelled` or `expired`; `files`: how many it hands over, `omitted`: how many not. */
+  "agent.ended": {
+    readonly id: string;
+    readonly state: string;
+    readonly background: boolean;
+    readonly depth: number;
+    readonly elapsedMs: number;
+    readonly files: number;
+    readonly omitted: number;
+  };
   /** The agent says what it is doing, at most once a second; its words stay out. */
   "agent.progressed": { readonly chars: number };
   /** The agent says why it could not go on. */

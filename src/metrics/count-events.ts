@@ -11,6 +11,7 @@ export function countEvents(metrics: Metrics): (event: HostEvent) => void {
       metrics.turnEnded(state, elapsedMs);
       for (const [phase, ms] of Object.entries(times)) metrics.turnPhase(phase as TurnPhase, ms);
     },
+    "agent.ended": ({ data: { state } }) => metrics.subAgentEnded(state),
     "model.responded": ({ data: { model, outcome, elapsedMs, usage } }) => {
       metrics.modelCall(model, outcome, elapsedMs);
       if (usage) metrics.modelUsage(model, usage);

@@ -14,6 +14,8 @@ export interface Metrics {
   turnEnded(state: Exclude<TurnState, "running">, elapsedMs: number): void;
   /** What a turn spent on one thing; `send` is counted for each reply. */
   turnPhase(phase: TurnPhase, ms: number): void;
+  /** A sub-agent has ended. */
+  subAgentEnded(state: string): void;
   /** `outcome`: `answered`, or the kind of failure. */
   modelCall(model: string, outcome: string, elapsedMs: number): void;
   modelUsage(model: string, usage: ModelUsage): void;
@@ -113,6 +115,7 @@ export function createMetrics(registry: Registry): Metrics {
     egress: countEgress(registers),
     webhook: countWebhooks(registers),
     heartbeat: countHeartbeats(registers),
+    subAgentEnded: countSubAgents(registers),
   };
 }
 
@@ -165,6 +168,16 @@ function countJobs(registers: Registry[]): Metrics["job"] {
     registers,
   });
   return (outcome) => jobs.inc({ outcome });
+}
+
+function countSubAgents(registers: Registry[]): Metrics["subAgentEnded"] {
+  const ended = new Counter({
+    name: "crabpot_sub_agents_total",
+    help: "Sub-agents that have ended, by state",
+    labelNames: ["state"],
+    registers,
+  });
+  return (state) => ended.inc({ state });
 }
 
 function countEgress(registers: Registry[]): Metrics["egress"] {

@@ -29,6 +29,7 @@ import { resolveId } from "./resolve-id.ts";
 import { listWaiting } from "./waiting.ts";
 import { listWebhooks, testWebhook, type WebhookOperationOptions } from "./webhooks.ts";
 import { actOnTask, addTask, type TaskDesk } from "./tasks.ts";
+import { cancelSubAgent, type SubAgentOperationOptions } from "./sub-agents.ts";
 import { addWork, dropWork } from "./work.ts";
 import type { ChannelView, EngineView, HostStatus, NewGroup, Operations } from "./operations.ts";
 import { ownCommand } from "../lib/process/own-command.ts";
@@ -82,6 +83,7 @@ export interface OperationOptions {
   readonly nextHeartbeat: () => NextHeartbeat | undefined;
   readonly webhooks: WebhookOperationOptions["webhooks"];
   readonly jobs: JobOperationOptions["jobs"];
+  readonly subAgentDesk: SubAgentOperationOptions["subAgentDesk"];
   readonly channels: readonly OperableChannel[];
   /** Is the channel of this name configured, also if it does not run because nobody sits at it? */
   readonly isConfigured: (channel: string) => boolean;
@@ -144,6 +146,7 @@ export function createOperations(options: OperationOptions): Operations {
     stopJob: (id, session) => stopJob(options, id, session),
     answerApproval: (code, answer) => answerApproval(options, code, answer),
     revokeApproval: (id) => revokeApproval(options, id),
+    cancelSubAgent: (id) => cancelSubAgent(options, id),
     listChannels: () => Promise.resolve(options.channels.map(viewChannel)),
     tailEvents: (query, follow) =>
       readEvents(options.store.events, query, follow && { next: options.nextEvent, signal: follow }),

@@ -17,6 +17,7 @@ import type { Role } from "../domain/role.ts";
 import type { Turn, TurnState, TurnTimes } from "../domain/turn.ts";
 import type { UsageBy, UsageSum } from "../domain/usage.ts";
 import type { Webhook } from "../domain/webhook.ts";
+import type { SubAgent } from "../domain/sub-agent.ts";
 import type { Work, WorkState } from "../domain/work.ts";
 import type { ApprovalView, GrantView } from "./approval-view.ts";
 import type { TaskOperations } from "./task-view.ts";
@@ -299,6 +300,20 @@ export interface JobView {
   readonly exitCode: number | null;
 }
 
+/** A sub-agent: `parent` is the session that it works for, `session` its own. */
+export interface SubAgentView extends Pick<
+  SubAgent,
+  "id" | "group" | "session" | "parent" | "turn" | "task" | "state" | "profile" | "depth" | "background" | "requester"
+> {
+  readonly role: SubAgent["role"];
+  /** What it answered, or why it did not. */
+  readonly result: string | undefined;
+  readonly files: readonly string[];
+  readonly createdAt: number;
+  readonly expiresAt: number;
+  readonly endedAt: number | undefined;
+}
+
 /** What an operator can look at also when no host runs. */
 export type Readings = Pick<
   Operations,
@@ -318,6 +333,8 @@ export type Readings = Pick<
   | "listPeople"
   | "listApprovals"
   | "showApproval"
+  | "listSubAgents"
+  | "showSubAgent"
 >;
 
 /** What an operator can ask of a running host. Rejects with AppErrors: `not_found`, `conflict`, `bad_input`. */
@@ -423,6 +440,14 @@ export interface Operations extends TaskOperations {
   ): Promise<ApprovalView>;
   /** Takes back what was allowed for longer; calls that have begun go on. */
   revokeApproval(id: string): Promise<GrantView>;
+  /** Those at work, with `all` also those that have ended; newest first. */
+  listSubAgents(filter: {
+    readonly group?: string | undefined;
+    readonly all: boolean;
+  }): Promise<readonly SubAgentView[]>;
+  showSubAgent(id: string): Promise<SubAgentView>;
+  /** Rejects with `conflict` when it has ended before. */
+  cancelSubAgent(id: string): Promise<SubAgentView>;
   /** Stored events in order; with `follow` also those that come, until the signal. Throws `bad_input` for an unknown type. */
   tailEvents(query: EventQuery, follow: AbortSignal | undefined): AsyncIterable<HostEvent>;
   listChannels(): Promise<readonly ChannelView[]>;

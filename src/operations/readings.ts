@@ -16,6 +16,7 @@ import { listPeople, type PeopleOptions } from "./people.ts";
 import { requireGroup } from "./require-group.ts";
 import { resolveId } from "./resolve-id.ts";
 import { listTasks, taskHistory } from "./tasks.ts";
+import { listSubAgents, showSubAgent } from "./sub-agents.ts";
 import { lineTurns } from "./turn-lines.ts";
 import { reportTurn } from "./turn-report.ts";
 import { type WaitingOptions, waitingIn } from "./waiting.ts";
@@ -36,6 +37,7 @@ export interface ReadingOptions extends WaitingOptions {
     readonly tasks: Pick<Store["tasks"], "idsBeginningWith" | "list" | "runs">;
     readonly jobs: Pick<Store["jobs"], "list">;
     readonly approvals: Pick<Store["approvals"], "get" | "grants" | "list" | "ofTurn">;
+    readonly subAgents: Pick<Store["subAgents"], "get" | "list">;
     readonly turns: {
       get(id: string): Promise<Turn | undefined>;
       idsBeginningWith(prefix: string, limit: number): Promise<string[]>;
@@ -98,6 +100,8 @@ export function createReadings(options: ReadingOptions): Readings {
     listJobs: (filter) => listJobs(options, filter),
     listApprovals: (filter) => listApprovals(options, filter),
     showApproval: (code) => showApproval(options, code),
+    listSubAgents: (filter) => listSubAgents(options, filter),
+    showSubAgent: (id) => showSubAgent(options, id),
     configHistory: (filter) => options.store.settings.history(filter),
   };
 }

@@ -2,6 +2,8 @@
 export const containerPaths = {
   group: "/workspace/group",
   global: "/workspace/global",
+  /** Of a sub-agent alone, which may change nothing else. */
+  scratch: "/workspace/scratch",
   extra: "/workspace/extra",
   home: "/home/agent",
   temporary: "/tmp",
@@ -34,6 +36,8 @@ export const agentEnvironment = {
   generation: "CRABPOT_GENERATION",
   /** Set where file events may not arrive: how often to look instead. */
   rescanMs: "CRABPOT_RESCAN_MS",
+  /** Where commands begin, where that is not the group's folder. */
+  workspace: "CRABPOT_WORKSPACE",
 } as const;
 
 /**

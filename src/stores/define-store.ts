@@ -26,6 +26,7 @@ export interface StoreReader extends AsyncDisposable {
   readonly jobs: Pick<Store["jobs"], "list">;
   readonly approvals: Pick<Store["approvals"], "get" | "grants" | "list" | "ofTurn">;
   readonly tasks: Pick<Store["tasks"], "get" | "idsBeginningWith" | "list" | "runs">;
+  readonly subAgents: Pick<Store["subAgents"], "get" | "list">;
   readonly origins: Pick<Store["origins"], "ofFolder">;
   readonly outbox: Pick<Store["outbox"], "list" | "ofTurn">;
   readonly executionPoints: Pick<Store["executionPoints"], "ofTurn">;

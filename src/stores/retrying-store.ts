@@ -37,6 +37,7 @@ export class RetryingStore {
       jobs: this.#retrying(store.jobs, jobs),
       approvals: this.#retrying(store.approvals, approvals),
       tasks: this.#retrying(store.tasks, tasks),
+      subAgents: this.#retrying(store.subAgents, subAgents),
       origins: this.#retrying(store.origins, origins),
       outbox: this.#retrying(store.outbox, outbox),
       usage: this.#retrying(store.usage, usage),
@@ -194,6 +195,21 @@ const approvals: Record<keyof Store["approvals"], true> = {
   grantFor: true,
   grants: true,
   revoke: true,
+};
+const subAgents: Record<keyof Store["subAgents"], true> = {
+  nextNumber: true,
+  begin: true,
+  get: true,
+  ofSession: true,
+  ofStep: true,
+  awaitedBy: true,
+  list: true,
+  live: true,
+  end: true,
+  deliver: true,
+  release: true,
+  tellWaiting: true,
+  removed: true,
 };
 const origins: Record<keyof Store["origins"], true> = {
   provenance: true,

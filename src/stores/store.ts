@@ -15,6 +15,7 @@ import type { Exposure } from "../domain/origin.ts";
 import type { ModelUsage, ToolDefinition } from "../domain/model.ts";
 import type { ProtectedFileName } from "../domain/protected-file.ts";
 import type { Session, SessionKind } from "../domain/session.ts";
+import type { NewSubAgent } from "../domain/sub-agent.ts";
 import type { PacedTurn, Step, StepBody, Turn, TurnState, TurnTimes } from "../domain/turn.ts";
 import type { NewWork, Work } from "../domain/work.ts";
 import type { ApprovalStore } from "./approval-store.ts";
@@ -29,6 +30,7 @@ import type { OriginStore } from "./origin-store.ts";
 import type { RetentionStore } from "./retention-store.ts";
 import type { SettingsStore } from "./settings-store.ts";
 import type { TaskStore } from "./task-store.ts";
+import type { SubAgentStore } from "./sub-agent-store.ts";
 import type { UsageStore } from "./usage-store.ts";
 import type { WorkStore } from "./work-store.ts";
 
@@ -173,6 +175,8 @@ export interface NewStep {
   readonly takesWork?: number | undefined;
   /** Calls of this answer that people are asked about, each with the message that asks: they are open from then on. */
   readonly asks?: readonly { readonly approval: NewApproval; readonly card: OutgoingDraft }[] | undefined;
+  /** Sub-agents that calls of this answer make: they begin in the same moment. */
+  readonly spawns?: readonly NewSubAgent[] | undefined;
   /** What the turn comes into contact with by it: noted of the turn, and of the group's folder, in the same moment. */
   readonly exposure?: Exposure | undefined;
   /** The model knows these facts from then on; of the turn's conversation. */
@@ -214,6 +218,8 @@ export interface TurnStore {
       steps: readonly NewStep[];
       outgoing: readonly OutgoingDraft[];
       work?: readonly NewWork[] | undefined;
+      /** What the agent whose turn it is answers to the one that it works for. */
+      handsBack?: string | undefined;
     },
     lease?: Lease,
   ): Promise<OutgoingMessage[] | undefined>;
@@ -371,6 +377,7 @@ export interface Store extends AsyncDisposable {
   readonly jobs: JobStore;
   readonly approvals: ApprovalStore;
   readonly tasks: TaskStore;
+  readonly subAgents: SubAgentStore;
   readonly origins: OriginStore;
   readonly interventions: InterventionStore;
   readonly blobs: BlobStore;

@@ -13,10 +13,15 @@ import { listTasks } from "./tasks/list-tasks.ts";
 import { runTask } from "./tasks/run-task.ts";
 import { scheduleTask } from "./tasks/schedule-task.ts";
 import { updateTask } from "./tasks/update-task.ts";
+import { spawnAgent } from "./spawn-agent.ts";
+import { agentCancel, agentMessage, agentStatus } from "./sub-agent-tools.ts";
 
 export type Tool = HostTool | ContainerTool;
 
 const hostTools: readonly HostTool[] = [
+  agentCancel,
+  agentMessage,
+  agentStatus,
   cancelTask,
   listTasks,
   proposeInstructions,
@@ -28,6 +33,7 @@ const hostTools: readonly HostTool[] = [
   sessionsHistory,
   sessionsList,
   sessionsSend,
+  spawnAgent,
   updateTask,
 ];
 

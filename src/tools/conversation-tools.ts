@@ -11,7 +11,7 @@ import type { ChannelAbility } from "./define-tool.ts";
 import { exposureOf } from "./exposure.ts";
 import { judgeToolCall, unknownTool } from "./judge-tool-call.ts";
 import type { Circumstances } from "./judge-tool-call.ts";
-import type { Audience, ToolRegistry } from "./registry.ts";
+import type { AgentRank, Audience, ToolRegistry } from "./registry.ts";
 
 export interface ConversationToolsOptions {
   readonly registry: ToolRegistry;
@@ -46,6 +46,8 @@ export interface TurnCircumstances {
   readonly provenance: () => Promise<Provenance>;
   /** Groups that may have written to a folder which this group has, too. */
   readonly writersOfShared: readonly string[];
+  /** Left out: that of a group's own agent. */
+  readonly rank?: AgentRank | undefined;
 }
 
 interface Conversation {
@@ -70,7 +72,7 @@ export class ConversationTools {
   async of(
     group: Group,
     turn: { readonly session: string; readonly conversation: number },
-    { session, can, seesSessions, policy, provenance, writersOfShared }: TurnCircumstances,
+    { session, rank, can, seesSessions, policy, provenance, writersOfShared }: TurnCircumstances,
   ): Promise<TurnTools> {
     const { registry, channelCan } = this.#options;
     const audience: Audience = {
@@ -80,6 +82,7 @@ export class ConversationTools {
       modelCallsTools: can.callTools,
       modelSees: can.seeImages,
       seesSessions,
+      rank,
     };
     const offered = await this.#offered(turn, audience);
     const names = offered.map(({ name }) => name);

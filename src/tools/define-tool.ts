@@ -14,6 +14,15 @@ export type Said = Pick<OutgoingDraft, "text" | "file" | "reaction">;
 /** What capabilities of the host can do for tools, each a port of its own; `src/wiring/tool-ports.ts` makes them. */
 export interface CapabilityPorts {
   readonly tasks: TaskPort;
+  /** The sub-agents of the session that calls. Each throws ToolError with what is wrong. */
+  readonly subAgents: SubAgentPort;
+}
+
+/** What an agent can do with its sub-agents once they are there; each answers in words for the model. */
+export interface SubAgentPort {
+  status(id: string | undefined): Promise<string>;
+  message(id: string, text: string): Promise<string>;
+  cancel(id: string): Promise<string>;
 }
 
 /** What the host can do for its tools. A tool names what it needs and gets nothing else. */
@@ -57,14 +66,16 @@ export interface HostTool extends ToolFacts {
   readonly resolvePaths: readonly string[];
   /** Offered only where the group's channel can do this. */
   readonly channelTrait: ChannelAbility | undefined;
+  /** Sends something, so that its calls are counted; not for sub-agents: only their parent speaks. */
   /** People decide about each call of it, unless a rule denies it. */
   readonly asksAlways: boolean;
   /** Looks at other sessions. */
   readonly needsSessions: boolean;
   /** Kinds of sessions to which it is not offered. */
   readonly notIn: readonly SessionKind[];
-  /** Sends something, so that its calls are counted. */
   readonly sends: boolean;
+  /** Only for agents that may have sub-agents. */
+  readonly forParents: boolean;
   /** Throws ToolError for input that does not fit, and what the tool throws. */
   run(input: unknown, place: GivenPorts & HostCall): Promise<string | HostToolOutput>;
 }
@@ -103,6 +114,7 @@ export function defineTool<Schema extends z.ZodObject, Need extends keyof ToolPo
     needsSessions: (needs as readonly string[]).includes("sessions"),
     notIn,
     sends: (needs as readonly string[]).includes("send"),
+    forParents: (needs as readonly string[]).includes("subAgents"),
     run: async (input, { group, turn, signal, ...ports }) => {
       const needed = Object.fromEntries(needs.map((need) => [need, ports[need]])) as unknown as Pick<ToolPorts, Need>;
       return definition.run(parseToolInput(definition, input), { group, turn, signal, ...needed });

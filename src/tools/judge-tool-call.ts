@@ -48,6 +48,10 @@ export async function judgeToolCall(
     return refuse(risk, "not for sessions of this kind", `"${name}" is not for sessions of this kind. Do without it.`);
   if (withheld === "vision")
     return refuse(risk, "the model cannot see", "This model cannot be shown images. Do without it.");
+  if (withheld === "rank") {
+    const reason = `"${name}" is not for you: what should be said or done in the chat goes into your answer. Do without it.`;
+    return refuse(risk, "not for this agent", reason);
+  }
   const fault = asksAlways(tool) ? faultOf(tool, input) : undefined;
   if (fault !== undefined) return refuse(risk, "its input does not fit", fault);
   return judgeCall({ ...provenance, tool: name, input, risk }, policyFor(tool, audience.policy));

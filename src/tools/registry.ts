@@ -25,10 +25,23 @@ export interface Audience {
   readonly modelSees: boolean;
   /** The group's sessions may see others. */
   readonly seesSessions?: boolean | undefined;
+  /** Left out: as a group's own agent may. */
+  readonly rank?: AgentRank | undefined;
 }
 
-/** Why a tool is not for somebody: the policy denies whatever it is called with; the channel or the models cannot, or cannot see; there are no other sessions to see; it is not for sessions of this kind. */
-export type Withheld = "policy" | "channel" | "model" | "vision" | "sessions" | "kind";
+/** What an agent may by its place among those that work for each other. */
+export interface AgentRank {
+  /** It says things in the group's chat itself, besides its answer. */
+  readonly speaks: boolean;
+  /** It may have sub-agents. */
+  readonly spawns: boolean;
+}
+
+/**
+ * Why a tool is not for somebody: the policy denies whatever it is called with; the channel or the models cannot, or cannot see;
+ * there are no other sessions to see; it is not for sessions of this kind; it is not for a sub-agent, or for who may have none.
+ */
+export type Withheld = "policy" | "channel" | "model" | "vision" | "sessions" | "kind" | "rank";
 
 /** What the channel must be able to do for this tool; undefined: nothing special. */
 export function abilityOf(tool: Tool): ChannelAbility | undefined {
@@ -75,17 +88,9 @@ export class ToolRegistry {
   }
 
   /** Why the audience does not get this tool; undefined when it does. */
-  withheld(
-    tool: Tool,
-    { policy, channelCan, modelCallsTools, modelSees, seesSessions = false, session = "main" }: Audience,
-  ): Withheld | undefined {
-    if (isAlwaysDenied(tool.name, possibleRisks(tool), policyFor(tool, policy))) return "policy";
-    if (tool.runs === "host" && tool.notIn.includes(session)) return "kind";
-    const ability = abilityOf(tool);
-    if (ability !== undefined && !channelCan(ability)) return "channel";
-    if (!modelCallsTools) return "model";
-    if (tool.runs === "host" && tool.needsSessions && !seesSessions) return "sessions";
-    return tool.needsVision === true && !modelSees ? "vision" : undefined;
+  withheld(tool: Tool, audience: Audience): Withheld | undefined {
+    if (isAlwaysDenied(tool.name, possibleRisks(tool), policyFor(tool, audience.policy))) return "policy";
+    return withheldFromSession(tool, audience) ?? withheldByAbility(tool, audience);
   }
 
   /** What the model is told of the tools that this audience gets, sorted by name. */
@@ -98,6 +103,29 @@ export class ToolRegistry {
   announce(names: readonly string[]): AnnouncedTool[] {
     return names.flatMap((name) => this.#entries.get(name)?.announced ?? []);
   }
+}
+
+/** What a session of this kind and rank may not have, or could not use. */
+function withheldFromSession(
+  tool: Tool,
+  { session = "main", rank, seesSessions = false }: Audience,
+): Withheld | undefined {
+  if (tool.runs !== "host") return undefined;
+  if (tool.notIn.includes(session)) return "kind";
+  if (rank && isBeyond(rank, tool)) return "rank";
+  return tool.needsSessions && !seesSessions ? "sessions" : undefined;
+}
+
+/** What the channel or the models cannot do. */
+function withheldByAbility(tool: Tool, { channelCan, modelCallsTools, modelSees }: Audience): Withheld | undefined {
+  const ability = abilityOf(tool);
+  if (ability !== undefined && !channelCan(ability)) return "channel";
+  if (!modelCallsTools) return "model";
+  return tool.needsVision === true && !modelSees ? "vision" : undefined;
+}
+
+function isBeyond({ speaks, spawns }: AgentRank, tool: Tool): boolean {
+  return tool.runs === "host" && ((tool.sends && !speaks) || (tool.forParents && !spawns));
 }
 
 /** By tool: where a budget is set, a start makes two registries of the same tools, and schemas take long to put into JSON. */

@@ -84,4 +84,4 @@ function riskOfWriting(path: string, { hasWritableMount }: RiskPlace): Risk {
   return ownFolders.some((folder) => full.startsWith(`${folder}/`)) ? "medium" : "high";
 }
 
-const ownFolders = [containerPaths.group, containerPaths.home, containerPaths.temporary];
+const ownFolders = [containerPaths.group, containerPaths.scratch, containerPaths.home, containerPaths.temporary];

@@ -1,5 +1,6 @@
 import type { LimitHit } from "../domain/limit.ts";
 import type { ModelAnswer, ToolResult } from "../domain/model.ts";
+import type { Exposure, Origin } from "../domain/origin.ts";
 import type { Part } from "../domain/part.ts";
 import type { Step } from "../domain/turn.ts";
 import { AppError, isPassing, toError } from "../lib/app-error.ts";
@@ -20,7 +21,7 @@ import { TurnSteps } from "./steps/turn-steps.ts";
 
 /**
  * How the work of one container on a turn came out. `lost`: the container is gone, another one may go on. `troubled`: the
- * machine had no room or the like; the turn can go on when that is over. `parked`: people have to decide before it goes on.
+ * machine had no room or the like; the turn can go on when that is over. `parked`: people have to decide, or sub-agents to be done, before it goes on.
  * `suspended`: the host is shutting down, the next start goes on.
  */
 export type Outcome =
@@ -137,11 +138,11 @@ export class ActiveTurn implements TurnListener {
     this.#stopAgent(why.reason);
   }
 
-  /** People have to decide: the container is free for others until then. */
+  /** People have to decide, or sub-agents to be done: the container is free for others until then. */
   #park(): void {
     this.#isParking = true;
     this.#scope.clock.enter(undefined);
-    this.#stopAgent("The turn waits for people.");
+    this.#stopAgent("The turn waits.");
   }
 
   #stopAgent(reason: string): void {
@@ -286,6 +287,9 @@ export class ActiveTurn implements TurnListener {
       if (allowed === "asked") return "asked";
       if (answer.toolCalls.length === 0) return finalAnswer(answer);
       if (allowed.length > 0) return { text: answer.text, toolCalls: allowed };
+      // Some were the host's own to do.
+      const done = await this.#steps.last();
+      if (await this.#storeResults(done, [])) round = -1;
     }
     throw new AppError("model_refused", "The model kept asking for tools that this group may not use.");
   }
@@ -298,16 +302,18 @@ export class ActiveTurn implements TurnListener {
     throw new AppError("rate_limited", hit.text);
   }
 
-  /** Stores the results of the calls that were allowed; a call without one is told to the model as interrupted. */
-  async #storeResults(last: Step | undefined, append: readonly AgentToolResult[]): Promise<void> {
-    if (last?.body.kind !== "model") return;
+  /** Returns whether there were any. Stores the results of the calls that were allowed; a call without one is told to the model as interrupted. */
+  async #storeResults(last: Step | undefined, append: readonly AgentToolResult[]): Promise<boolean> {
+    if (last?.body.kind !== "model") return false;
     const { answer, denied } = last.body;
     const refused = new Set(denied.map((result) => result.callId));
     const byPeople = await this.#gate.denials(last);
-    const given = new Map([...append, ...byPeople].map((result) => [result.callId, result]));
+    const bySubAgents = await this.#gate.handedBack(last);
+    const known = [...append, ...bySubAgents.results, ...byPeople];
+    const given = new Map(known.map((result) => [result.callId, result]));
     const calls = answer.toolCalls.filter((call) => !refused.has(call.id));
     const results = calls.map((call) => given.get(call.id) ?? interrupted(call.id));
-    if (results.length === 0) return;
+    if (results.length === 0) return false;
     const { keepImage } = this.#options;
     const shownBy = (callId: string): readonly Part[] => this.#hostTools.takeShown(callId);
     const container = this.#container;
@@ -316,7 +322,9 @@ export class ActiveTurn implements TurnListener {
     await publishToolResults(this.#scope, this.#options, { calls: answer.toolCalls, results: stored });
     // While they ran, others may have written what they read.
     const tools = await this.#options.toolsOf(this.#scope);
-    await this.#steps.addNow({ kind: "tools", results: stored }, { exposure: tools.exposureOf(calls) });
+    const exposure = withOrigins(tools.exposureOf(calls), bySubAgents.origins);
+    await this.#steps.addNow({ kind: "tools", results: stored }, { exposure });
+    return true;
   }
 
   /** Tells the model which limits its tools have run into: from inside, the effect looks like anything. */
@@ -337,6 +345,7 @@ export class ActiveTurn implements TurnListener {
     const change = await this.#options.changeSince(this.#scope);
     if (change) await this.#steps.add(change);
     await this.#tellEndedJobs();
+    if (session.kind === "agent") await this.#takeMore();
     if (!hearsChat || turn.replyTo.kind !== "chat") return;
     const { sessions } = this.#options.store;
     const intake = await collectIntake(this.#options, settings, group, () => sessions.open(session.key, group.name));
@@ -352,6 +361,14 @@ export class ActiveTurn implements TurnListener {
       if (work?.state !== "due") continue;
       await this.#steps.add(workStep(this.#options, work, settings.writersOfShared(group)));
     }
+  }
+
+  /** What the parent of a sub-agent has said to it meanwhile. */
+  async #takeMore(): Promise<void> {
+    const { store, clock } = this.#options;
+    const { group, session, settings } = this.#scope;
+    const more = await store.work.due(session.id, clock.now());
+    if (more) await this.#steps.add(workStep(this.#options, more, settings.writersOfShared(group)));
   }
 
   async #onToolRequest(request: HostToolRequest): Promise<void> {
@@ -378,6 +395,12 @@ export class ActiveTurn implements TurnListener {
     this.#silence.told();
     await container.send(payload);
   }
+}
+
+function withOrigins(exposure: Exposure | undefined, origins: readonly Origin[]): Exposure | undefined {
+  if (origins.length === 0) return exposure;
+  const { origins: before = [], ...reach } = exposure ?? { readsFolder: false, writesFolder: false };
+  return { ...reach, origins: [...before, ...origins] };
 }
 
 function withRemarks(result: ToolResult, remarks: readonly string[]): ToolResult {

@@ -7,10 +7,10 @@ const maxWorkChars = 16_000;
 
 /**
  * How the end of a turn is told where its answer goes: as a message for a chat, as work for another session, which says to
- * its own chat what is worth saying there, or not at all.
+ * its own chat what is worth saying there, as the result of a sub-agent, or not at all.
  */
 export function answerTo(
-  { turn, group }: Pick<TurnScope, "turn" | "group">,
+  { turn, group, session }: Pick<TurnScope, "turn" | "group" | "session">,
   answer: {
     readonly kind: OutgoingKind;
     readonly text: string;
@@ -19,9 +19,12 @@ export function answerTo(
     readonly elapsedMs: number;
     readonly at: number;
   },
-): { readonly outgoing: readonly OutgoingDraft[]; readonly work: readonly NewWork[] } {
+): { readonly outgoing: readonly OutgoingDraft[]; readonly work: readonly NewWork[]; readonly handsBack?: string } {
   const { kind, text, messages, elapsedMs, at } = answer;
   const { replyTo } = turn;
+  // The store keeps it until its parent can have it.
+  if (session.kind === "agent")
+    return { outgoing: [], work: [], handsBack: text.slice(0, maxWorkChars).toWellFormed() };
   if (replyTo.kind === "nowhere") return { outgoing: [], work: [] };
   // Nobody has asked, so nobody waits: why a look by itself failed is in the list of turns.
   if (turn.cause === "heartbeat" && kind === "notice") return { outgoing: [], work: [] };

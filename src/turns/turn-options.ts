@@ -25,6 +25,7 @@ import type { CapabilityPorts } from "../tools/define-tool.ts";
 import type { HotContainer, TurnListener } from "../sandbox/pool/hot-container.ts";
 import type { Failure } from "./failure-words.ts";
 import type { SessionLeases } from "./session-leases.ts";
+import type { JudgedCall, PreparedSpawns } from "./tool-calls/judge-calls.ts";
 import type { TurnClock } from "./turn-clock.ts";
 
 /** How a turn asks models. */
@@ -105,6 +106,7 @@ export interface TurnOptions {
     readonly work: Pick<Store["work"], "due" | "get">;
     readonly outbox: OutboxStore;
     readonly approvals: Pick<Store["approvals"], "ofStep" | "ofTurn" | "release" | "grantFor" | "tellWaiting">;
+    readonly subAgents: Pick<Store["subAgents"], "awaitedBy" | "begin" | "ofStep" | "release" | "tellWaiting">;
   };
   readonly leases: Pick<SessionLeases, "hold">;
   readonly pool: {
@@ -170,9 +172,18 @@ export interface TurnOptions {
   readonly askPeople: Ask;
   /** What has become of the change that this call of the turn proposed. */
   readonly changeOutcome: (turn: string, callId: string) => Promise<ChangeOutcome>;
+  readonly subAgents: {
+    /** Makes of calls what begins with their step, and puts on record that it is going to. */
+    readonly prepare: (
+      scope: TurnScope,
+      calls: readonly { readonly judged: JudgedCall; readonly position: number }[],
+    ) => Promise<PreparedSpawns>;
+    /** Some have begun. */
+    readonly begun: () => void;
+  };
   /** People were asked. */
   readonly asked: () => void;
-  /** The turn waits for people, without a container and without a place. Must not throw. */
+  /** The turn waits for people or sub-agents, without a container and without a place. Must not throw. */
   readonly parked: (scope: TurnScope) => void;
   /** Ids of work that says how jobs ended which this turn has started; each once. */
   readonly takeJobNews: (session: string, turn: string) => readonly string[];

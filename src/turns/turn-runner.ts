@@ -28,7 +28,7 @@ const containersPerTurn = 2;
 const attemptsPerTurn = 6;
 const engineBackoff = { firstMs: 500, longestMs: 15_000 };
 
-/** `parked`: nothing is to be done in the session before people have decided; what waits there is woken with its turn. */
+/** `parked`: nothing is to be done in the session before people have decided, or sub-agents are done; what waits there is woken with its turn. */
 type Left = "left" | "parked";
 
 /** Where a turn is worked on. */
@@ -67,7 +67,7 @@ export class TurnRunner {
     const where = { group: served, session, place, lease: lease.lease, settings, hearsChat };
     const untilLost = AbortSignal.any([signal, lease.lost]);
     const unfinished = await this.#options.store.turns.runningIn(session.id);
-    if (unfinished && (await this.#waitsForPeople(unfinished, where))) return false;
+    if (unfinished && (await this.#waits(unfinished, where))) return false;
     if (unfinished) {
       const scope = { ...where, turn: unfinished, clock: this.#newClock() };
       const messages = await this.#options.store.messages.ofTurn(unfinished.id);
@@ -89,15 +89,20 @@ export class TurnRunner {
   }
 
   /** Who speaks meanwhile is told so, once. */
-  async #waitsForPeople(turn: Turn, { group, hearsChat }: Where): Promise<boolean> {
+  async #waits(turn: Turn, { group, hearsChat }: Where): Promise<boolean> {
     const { store, clock, deliver } = this.#options;
     const open = (await store.approvals.ofTurn(turn.id)).filter(({ state }) => state === "open");
-    if (open.length === 0) return false;
+    const awaited = open.length > 0 ? [] : await store.subAgents.awaitedBy(turn.id);
+    if (open.length + awaited.length === 0) return false;
     if (!hearsChat || (await store.messages.waitingCount(group)) === 0) return true;
-    const codes = open.map(({ code }) => code).join(", ");
-    const text = `I go on when ${codes} has been answered, and look at what you wrote then. /stop ends it.`;
+    const until =
+      open.length > 0
+        ? `${open.map(({ code }) => code).join(", ")} has been answered`
+        : `my sub-agents are done (${awaited.map(({ id }) => id).join(", ")})`;
+    const text = `I go on when ${until}, and look at what you wrote then. /stop ends it.`;
     const notice = draftFor(group, { kind: "notice", text, inReplyTo: [], turn: turn.id });
-    if (await store.approvals.tellWaiting(turn.id, [notice], clock.now())) deliver();
+    const asked = open.length > 0 ? store.approvals : store.subAgents;
+    if (await asked.tellWaiting(turn.id, [notice], clock.now())) deliver();
     return true;
   }
 

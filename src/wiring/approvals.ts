@@ -104,6 +104,12 @@ async function askerOf({ store, roles }: AppContext, group: Group, turn: string)
   }));
   const least = askers.find(({ role }) => askers.every((other) => isAtLeast(other.role, role)));
   if (least) return least;
+  const work = await store.work.ofTurn(turn);
+  const agent = work?.cause === "agent" ? await store.subAgents.ofSession(work.session) : undefined;
+  if (agent) {
+    const { id, requester = id, role } = agent;
+    return { id: requester, name: `${id}, a sub-agent`, role };
+  }
   const cause = (await store.turns.get(turn))?.cause;
   // Only the operator gives work by hand.
   return cause === "api"

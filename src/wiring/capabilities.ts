@@ -1,29 +1,31 @@
 import type { TellOperator } from "../delivery/operator-notices.ts";
 import type { GroupRegistry } from "../intake/chats/group-registry.ts";
+import { AppError } from "../lib/app-error.ts";
 import type { SideSessions } from "../sessions/side-sessions.ts";
-import type { Containers } from "./containers.ts";
 import type { AppContext } from "./context.ts";
 import { createSideSessions } from "./side-sessions.ts";
 import { createTasks, type Tasks } from "./tasks.ts";
+import { createSubAgents } from "./sub-agents.ts";
+import type { SubAgents, SubAgentsOptions } from "./sub-agents.ts";
 import { createToolPorts } from "./tool-ports.ts";
 import type { createTurns } from "./turns.ts";
 
 /** What agents can do besides answering messages. */
 export interface Capabilities {
   readonly sideSessions: SideSessions;
+  readonly subAgents: SubAgents;
+  readonly forTurns: Pick<Parameters<typeof createTurns>[2], "workAdded" | "turnEndedIn" | "portsOf" | "agents">;
   readonly tasks: Tasks;
-  readonly forTurns: Pick<Parameters<typeof createTurns>[2], "workAdded" | "turnEndedIn" | "portsOf">;
   /** Puts in order what an earlier life of the host has left, before anything else is looked at. */
   readonly resume: () => Promise<void>;
   /** Begins what they do by themselves, when everything is there. */
   readonly start: () => void;
 }
 
-export interface CapabilityOptions extends Pick<Containers, "pool"> {
+export interface CapabilityOptions extends Omit<SubAgentsOptions, "sideSessions" | "scheduler" | "profileOf"> {
   readonly groups: GroupRegistry;
   readonly tell: TellOperator;
   readonly deliver: () => void;
-  readonly workAdded: () => void;
 }
 
 /** Each capability is made here, of what it needs; what none of them uses costs nothing. */
@@ -34,18 +36,27 @@ export function createCapabilities(
 ): Capabilities {
   const sideSessions = createSideSessions(context, stack, options);
   const tasks = createTasks(context, stack, options);
+  const { scheduler } = tasks;
+  const subAgents = createSubAgents(context, stack, { ...options, sideSessions, scheduler, profileOf: noProfile });
   return {
     sideSessions,
     tasks,
+    subAgents,
     forTurns: {
       workAdded: options.workAdded,
       turnEndedIn: (session, { cause }) => {
         if (cause === "schedule") tasks.scheduler.runEnded();
         sideSessions.settled(session);
+        subAgents.desk.turnsEnded();
       },
-      portsOf: createToolPorts(context, { ...options, tasks }),
+      portsOf: createToolPorts(context, { ...options, tasks, subAgents }),
+      agents: subAgents,
     },
     resume: () => sideSessions.resume(),
     start: () => tasks.scheduler.start(),
   };
+}
+
+async function noProfile(name: string): Promise<never> {
+  throw new AppError("not_found", `There is no profile "${name}", nor any other.`);
 }

@@ -1,4 +1,5 @@
-import { readFile, statfs } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { mkdir, readFile, statfs } from "node:fs/promises";
 import { join } from "node:path";
 
 import { ensureGlobalFolder, ensureGroupFolder, ensureProfilesFolder } from "../config/home/group-folders.ts";
@@ -13,6 +14,7 @@ import { giveFolderTo } from "../sandbox/workspace/folder-owner.ts";
 import { ContainerLauncher } from "../sandbox/launch/launcher.ts";
 import type { EgressProxies, EgressOverrides } from "../sandbox/egress/egress-proxies.ts";
 import type { ImageFacts } from "../sandbox/launch/spec.ts";
+import type { FolderUsage } from "../domain/limit.ts";
 import { AppError } from "../lib/app-error.ts";
 import { memoize } from "../lib/memoize.ts";
 import { HostMailbox } from "../sandbox/mailbox/host-mailbox.ts";
@@ -141,6 +143,11 @@ async function findImage(engine: ContainerEngine, checkout: string): Promise<Ima
   return image;
 }
 
+/** The folder that a sub-agent may write to, in that of its session. */
+export function scratchFolderOf(sessions: string, session: string): string {
+  return join(sessions, session, "scratch");
+}
+
 function createLauncher(
   context: AppContext,
   options: {
@@ -176,6 +183,12 @@ function createLauncher(
       await giveFolderTo(folder, user, hostUid());
       return folder;
     },
+    scratchFolder: async (session, user) => {
+      const folder = scratchFolderOf(home.paths.sessions, session);
+      await mkdir(folder, { recursive: true, mode: 0o755 });
+      await giveFolderTo(folder, user, hostUid());
+      return folder;
+    },
     protectedFiles: (group) => instructions.protectedFiles(group),
     globalFolder: home.paths.global,
     openEgress: (group) => egress.open(group),
@@ -184,6 +197,17 @@ function createLauncher(
     output: (session, group) => logs.of({ id: session, group }).outputOf("container"),
     publish,
   });
+}
+
+/** A group's folder, and those of the sub-agents that work for it: all of it counts in one quota. Undefined: too much to be counted. */
+async function measureAll(folders: readonly string[], signal: AbortSignal): Promise<FolderUsage | undefined> {
+  let [bytes, entries] = [0, 0];
+  for (const folder of folders) {
+    const usage = await measureFolder(folder, signal);
+    if (!usage) return undefined;
+    [bytes, entries] = [bytes + usage.bytes, entries + usage.entries];
+  }
+  return { bytes, entries };
 }
 
 /** `pool` is there by the time that the watch looks for the first time. */
@@ -196,7 +220,13 @@ function createWatch(
     get limitBytes() {
       return config.sandbox.workspaceMb * 1024 * 1024;
     },
-    measure: (group, signal) => measureFolder(join(home.paths.groups, group), signal),
+    measure: async (group, signal) => {
+      const sessions = pool()
+        .list()
+        .filter((container) => container.group === group);
+      const scratch = sessions.map(({ session }) => scratchFolderOf(home.paths.sessions, session)).filter(existsSync);
+      return measureAll([join(home.paths.groups, group), ...scratch], signal);
+    },
     free: async () => {
       const { bavail, bsize, ffree } = await statfs(home.paths.groups);
       return { bytes: bavail * bsize, entries: ffree };

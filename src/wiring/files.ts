@@ -13,7 +13,8 @@ import { mebibyte } from "../lib/text/bytes.ts";
 const measureMs = 20_000;
 
 /** The way of members' files into groups' folders, within the quota of a folder and what is to stay free on the disk. */
-export async function openInbox({ config, home, clock, logger }: AppContext): Promise<Inbox> {
+export async function openInbox(context: AppContext): Promise<Inbox> {
+  const { config, home, clock, logger } = context;
   const { groups, incoming } = home.paths;
   return Inbox.open({
     groupsFolder: groups,
@@ -21,15 +22,21 @@ export async function openInbox({ config, home, clock, logger }: AppContext): Pr
     get maxBytes() {
       return config.intake.attachmentMb * mebibyte;
     },
-    roomFor: async (group) => {
-      const usage = await measureFolder(join(groups, group), AbortSignal.timeout(measureMs));
-      const left = config.sandbox.workspaceMb * mebibyte - (usage?.bytes ?? Infinity);
-      return Math.min(left, await roomOnDisk(groups, config.intake.reserveMb));
-    },
+    roomFor: roomInGroupFolder(context),
     hostUid: hostUid(),
     clock,
     logger,
   });
+}
+
+/** Bytes that a group's folder may still take. */
+export function roomInGroupFolder({ config, home }: AppContext): (group: string) => Promise<number> {
+  const { groups } = home.paths;
+  return async (group) => {
+    const usage = await measureFolder(join(groups, group), AbortSignal.timeout(measureMs));
+    const left = config.sandbox.workspaceMb * mebibyte - (usage?.bytes ?? Infinity);
+    return Math.min(left, await roomOnDisk(groups, config.intake.reserveMb));
+  };
 }
 
 /** Copies of what agents send. */

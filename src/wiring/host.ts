@@ -123,10 +123,16 @@ export async function startHost(options: HostOptions, signal?: AbortSignal): Pro
   const progress = stack.use(createProgress(context, { entrances, outbox }));
   const approvals = createApprovals(context, stack, { ...containers, queue: () => work.queue, deliver });
   served.desk = approvals.desk;
-  const capabilities = createCapabilities(patient, stack, { ...containers, groups, tell, deliver, workAdded });
+  const found = { groups, tell, deliver, workAdded };
+  const capabilities = createCapabilities(patient, stack, {
+    ...containers,
+    ...found,
+    wake: (queued) => work.queue.wake(queued),
+    runner: { cancel: (...ended) => runner.cancel(...ended) },
+  });
   served.tasks = capabilities.tasks;
   const working = { ...containers, approvals, capabilities, pace, progress, deliver, guard, tell, groups };
-  const runner = await openRunner(context, stack, { ...working, patient });
+  const runner: TurnRunner = await openRunner(context, stack, { ...working, patient });
   const chats = stack.use(new ChatBook(context, groups));
   const admissions = createAnswers(context, { ...opened, chats });
   const commandable = { ...containers, ...capabilities, runner, outbox, pace, admissions, approvals };
@@ -146,13 +152,13 @@ export async function startHost(options: HostOptions, signal?: AbortSignal): Pro
   const { reloader, settings } = openSettings(context, stack, options, changing);
   served.settings = settings;
   const stopAsked = Promise.withResolvers<void>();
-  const asked = { admissions, approvals, reloader, settings, stop: stopAsked.resolve };
+  const asked = { ...capabilities, admissions, approvals, reloader, settings, stop: stopAsked.resolve };
   stack.use(await openOperations(context, { ...changing, ...asked, intake: () => guard.state() }));
   stack.use(createRetention(context));
   addGauges(registry, gaugeSources(context, { guard, containers, work, entrances }));
   openIntake(guard, stack);
   await startChannels(entrances, { ...taking, outbox, chats, alert: createAlert(tell) });
-  await resume(context, groups, { ...work, ...approvals });
+  await resume(context, groups, { ...work, ...approvals, ...capabilities });
   capabilities.start();
   outbox.wake();
   return running(stack.move(), { guard, entrances, work, outbox, retrying, reloader, stopAsked: stopAsked.promise });

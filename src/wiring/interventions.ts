@@ -8,7 +8,6 @@ import type { BudgetLimits, Group } from "../domain/group.ts";
 import { memberKey } from "../domain/person.ts";
 import type { Role } from "../domain/role.ts";
 import { mainSessionKey } from "../domain/session.ts";
-import type { Turn } from "../domain/turn.ts";
 import { totalUsdPerDay } from "../domain/usage.ts";
 import { isPassing } from "../lib/app-error.ts";
 import { PendingCheck } from "../lib/pending-check.ts";
@@ -29,6 +28,8 @@ import type { Approvals } from "./approvals.ts";
 import { chatSettings, type GroupSettings } from "./chat-settings.ts";
 import type { AppContext } from "./context.ts";
 import { taskServices, type Tasks } from "./tasks.ts";
+import type { SubAgents } from "./sub-agents.ts";
+import { createTurnEnded } from "./turn-ended.ts";
 import { describeRest } from "../intake/limits/resting-notice.ts";
 import { describeForChat } from "../commands/describe-for-chat.ts";
 
@@ -46,6 +47,7 @@ export interface InterventionOptions {
   readonly launcher: Pick<ContainerLauncher, "judgeWanted">;
   readonly sideSessions: Pick<SideSessions, "settled">;
   readonly tasks: Tasks;
+  readonly subAgents: Pick<SubAgents, "desk">;
   /** Undefined until they can be changed. */
   readonly settings: () => GroupSettings | undefined;
 }
@@ -71,7 +73,11 @@ export interface Interventions {
 
 export function createInterventions(context: AppContext, options: InterventionOptions): Interventions {
   const { config, store, clock, publish, logger } = context;
-  const turnEnded = createTurnEnded(context, options);
+  const turnEnded = createTurnEnded(context, {
+    ...options,
+    subAgents: options.subAgents.desk,
+    scheduler: options.tasks.scheduler,
+  });
   const carryOut = createChatCommands({
     store,
     announce: (group, pending) => announce(context, group, pending),
@@ -153,6 +159,11 @@ function commandServices(context: AppContext, options: InterventionOptions): Com
       await options.approvals.desk.expireDue(code);
       return store.approvals.get(code);
     },
+    subAgents: {
+      running: (group, limit) => store.subAgents.list({ group, running: true, limit }),
+      get: (id) => store.subAgents.get(id),
+      cancel: (id) => options.subAgents.desk.cancel(id, "stopped in the chat"),
+    },
     codeTries: new CodeTries(store.requests, () => context.forwardClock.now()),
   };
 }
@@ -175,23 +186,12 @@ function refused(
   return publish({ type: "access.refused", group, actor: memberActor(sender.id), data });
 }
 
-/** The runner puts the end of a turn on record that it works on; for others it is done here. */
-function createTurnEnded(
-  { clock, publish }: AppContext,
-  { runner, sideSessions, tasks }: Pick<InterventionOptions, "runner" | "sideSessions" | "tasks">,
-) {
-  return async (turn: Turn, reason: string): Promise<void> => {
-    if (runner.cancel(turn, reason)) return;
-    const elapsedMs = clock.now() - turn.startedAt;
-    const { id, group, session } = turn;
-    const data = { state: "cancelled", reason, elapsedMs, times: {} } as const;
-    await publish({ type: "turn.ended", group, session, turn: id, actor: "host", data });
-    if (turn.cause === "schedule") tasks.scheduler.runEnded();
-    sideSessions.settled({ id: session, ephemeral: true });
-  };
-}
-
-async function endOldContainer({ store }: AppContext, { pool }: InterventionOptions, group: Group): Promise<void> {
+async function endOldContainer(
+  { store }: AppContext,
+  { pool, subAgents }: InterventionOptions,
+  group: Group,
+): Promise<void> {
+  subAgents.desk.turnsEnded();
   const session = await store.sessions.open(mainSessionKey(group), group.name);
   await pool.retire(session, "a new conversation has begun");
 }

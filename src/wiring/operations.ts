@@ -14,6 +14,7 @@ import type { Admissions } from "../intake/chats/admissions.ts";
 import type { GroupRegistry } from "../intake/chats/group-registry.ts";
 import type { IntakeState } from "../channels/channel.ts";
 import type { ChatBook } from "../intake/chats/chat-book.ts";
+import type { SubAgents } from "./sub-agents.ts";
 import type { Approvals } from "./approvals.ts";
 import type { Containers } from "./containers.ts";
 import type { AppContext } from "./context.ts";
@@ -42,6 +43,7 @@ export interface HostOperationOptions {
   readonly admissions: Pick<Admissions, "approve" | "deny">;
   readonly approvals: Pick<Approvals, "desk">;
   readonly tasks: Pick<Tasks, "book">;
+  readonly subAgents: Pick<SubAgents, "desk">;
   readonly reloader: Pick<ConfigReloader, "state" | "reload" | "diff" | "inTurn">;
 }
 
@@ -81,6 +83,7 @@ export function createHostOperations(context: AppContext, options: HostOperation
     approvalDesk: options.approvals.desk,
     webhooks: { list: () => webhooksOf(config), url: () => entrances.httpEntrance.url(), sign: signatureOf },
     jobs: containers.jobs,
+    subAgentDesk: options.subAgents.desk,
     channels: entrances.channels,
     isConfigured: (channel) => Object.hasOwn(config.channels, channel),
     chatFault: (channel, chat) => chatFault(context.adapters, channel, chat),

@@ -8,6 +8,7 @@ import { mainSessionOf, SessionQueue } from "../queue/session-queue.ts";
 import type { EngineWait } from "../sandbox/engine/engine-wait.ts";
 import type { TurnRunner } from "../turns/turn-runner.ts";
 import type { Approvals } from "./approvals.ts";
+import type { Capabilities } from "./capabilities.ts";
 import type { AppContext } from "./context.ts";
 import type { Interventions } from "./interventions.ts";
 
@@ -69,7 +70,7 @@ export function createWork(
 export async function resume(
   { store }: AppContext,
   groups: GroupRegistry,
-  { queue, dueWork, desk }: WorkQueue & Pick<Approvals, "desk">,
+  { queue, dueWork, desk, subAgents }: WorkQueue & Pick<Approvals, "desk"> & Pick<Capabilities, "subAgents">,
 ): Promise<void> {
   const sessions = new Map((await store.sessions.list()).map((session) => [session.id, session]));
   for (const turn of await store.turns.running()) {
@@ -83,4 +84,5 @@ export async function resume(
   }
   dueWork.changed();
   desk.changed();
+  subAgents.desk.changed();
 }

@@ -2,6 +2,7 @@ import type { GroupRegistry } from "../intake/chats/group-registry.ts";
 import type { TurnOptions } from "../turns/turn-options.ts";
 import type { AppContext } from "./context.ts";
 import { taskPort, type Tasks } from "./tasks.ts";
+import type { SubAgents } from "./sub-agents.ts";
 
 /**
  * What tools of the host are given beside what every turn has: each capability adds its port to `CapabilityPorts` and a line here. A
@@ -9,9 +10,14 @@ import { taskPort, type Tasks } from "./tasks.ts";
  */
 export function createToolPorts(
   context: AppContext,
-  { groups, tasks }: { readonly groups: GroupRegistry; readonly tasks: Tasks },
+  {
+    groups,
+    tasks,
+    subAgents,
+  }: { readonly groups: GroupRegistry; readonly tasks: Tasks; readonly subAgents: SubAgents },
 ): TurnOptions["portsOf"] {
   return (scope) => ({
     tasks: taskPort(context, tasks, groups, scope),
+    subAgents: subAgents.portFor(scope),
   });
 }

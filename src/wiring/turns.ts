@@ -27,6 +27,8 @@ import { roomForBlobs } from "./files.ts";
 import { createTurnSettings } from "./turn-settings.ts";
 import type { Turn } from "../domain/turn.ts";
 import type { Session } from "../domain/session.ts";
+import { stepsBefore } from "../sub-agents/spawning.ts";
+import type { SubAgents } from "./sub-agents.ts";
 import { containerPaths } from "../protocol/paths.ts";
 
 /** What turns are worked on with besides what is the same for all parts of the host. */
@@ -48,6 +50,7 @@ type TurnWork = Pick<
   readonly progress: Progress;
   readonly tools: Pick<ConversationToolsOptions, "registry" | "channelCan">;
   readonly providers: ProviderSet;
+  readonly agents: SubAgents;
   /** A turn of this session has ended. */
   readonly turnEndedIn: (session: Session, turn: Pick<Turn, "cause">) => void;
   readonly groups: Pick<GroupRegistry, "list">;
@@ -56,15 +59,16 @@ type TurnWork = Pick<
 export function createTurns(
   context: AppContext,
   { launcher, pool, mounts, instructions, jobs }: Containers,
-  { pace, progress, tools, providers, groups, turnEndedIn, ...work }: TurnWork,
+  { pace, progress, tools, providers, groups, turnEndedIn, agents, ...work }: TurnWork,
 ): TurnRunner {
   const { config, store, clock, logger } = context;
   const idOf = createMessageIds(context.fingerprint);
   const conversationTools = new ConversationTools({ ...tools, sessions: store.sessions });
   const { roleOf } = context.roles;
-  const toolsOf: TurnOptions["toolsOf"] = ({ group, session, turn, settings }) =>
+  const toolsOf: TurnOptions["toolsOf"] = async ({ group, session, turn, settings }) =>
     conversationTools.of(group, turn, {
       session: session.kind,
+      rank: { speaks: session.kind !== "agent", spawns: await agents.spawning.maySpawn(session) },
       can: { callTools: settings.callsTools(group.model), seeImages: seesImages(config.models, group.model) },
       seesSessions: settings.sessionVisibility(group) !== undefined,
       policy: settings.policyFor(group),
@@ -79,7 +83,8 @@ export function createTurns(
     store,
     leases,
     pool,
-    askModel: createAskModel({ store, toolsOf, prompts }),
+    askModel: createAskModel({ store, toolsOf, prompts, before: (session) => stepsBefore(store, session) }),
+    subAgents: agents.forTurns,
     changeSince: (scope) => prompts.changeSince(scope),
     roleOf,
     render: (messages, { settings: { agentName, timeZone }, ...more }) =>
@@ -100,6 +105,7 @@ export function createTurns(
       pace,
       progress,
       turnEndedIn,
+      agents,
       formatReply: work.formatReply,
       registry: tools.registry,
     }),
@@ -114,12 +120,16 @@ function createObservers({
   pace,
   progress,
   turnEndedIn,
+  agents,
   formatReply,
   registry,
 }: Pick<Containers, "mounts"> &
   Pick<TurnOptions, "formatReply"> &
   Pick<ConversationToolsOptions, "registry"> &
-  Pick<TurnWork, "pace" | "progress" | "turnEndedIn">): Pick<TurnOptions, "began" | "doing" | "ended" | "parked"> {
+  Pick<TurnWork, "pace" | "progress" | "turnEndedIn" | "agents">): Pick<
+  TurnOptions,
+  "began" | "doing" | "ended" | "parked"
+> {
   return {
     began: ({ group, session, turn }, messages) => {
       mounts.turnBegins(session.id, turn.id);
@@ -132,7 +142,12 @@ function createObservers({
         describeActivity(calls, { registry, redact: (text) => formatReply(text, scope) }),
       );
     },
-    parked: ({ turn }) => progress.ended(turn.id),
+    parked: ({ turn }) => {
+      const count = agents.desk.awaitedBy(turn.id).length;
+      // Where people are asked, the line ends: it is their turn.
+      if (count === 0) progress.ended(turn.id);
+      else progress.doing(turn.id, () => (count === 1 ? "a sub-agent is at work" : `${count} sub-agents are at work`));
+    },
     ended: ({ turn, session }) => {
       pace.ended(turn);
       progress.ended(turn.id);
@@ -152,7 +167,7 @@ function createPrompts(
     sources: {
       toolsOf: options.toolsOf,
       instructionsOf: (group, session) => instructions.of(group.name, session.id),
-      foldersOf: (group) => options.launcher.foldersOf(group.name),
+      foldersOf: (group, kind) => options.launcher.foldersOf(group.name, kind),
       refusedFoldersOf: ({ name }) => {
         const refused = options.launcher.refusedMounts().filter(({ group }) => group === name);
         return refused.map(({ target }) => `${containerPaths.extra}/${target}`);

@@ -146,6 +146,7 @@ export async function startControlledHost(home: string): Promise<ControlledHost>
       publish: () => Promise.resolve(),
       clock: systemClock,
     }),
+    subAgentDesk: { cancel: () => Promise.resolve(false) },
     approvalDesk: new ApprovalDesk({
       store: store.approvals,
       wake: () => Promise.resolve(),

@@ -54,6 +54,8 @@ const auditTypes = {
   "origins-cleared": true,
   "session-read": true,
   "session-addressed": true,
+  "agent-start": true,
+  "agent-end": true,
   "mailbox-violation": true,
   "file-refused": true,
   "http-refused": true,
@@ -143,7 +145,7 @@ function crashAround(at: string, crash: () => void): Around {
 }
 
 function parse(at: string): { moment: string; wanted: string; count: number } {
-  const [, moment, wanted, count] = /^(before|after):([a-z]+\.[A-Za-z-]+)(?:#(\d+))?$/.exec(at) ?? [];
+  const [, moment, wanted, count] = /^(before|after):([a-zA-Z]+\.[A-Za-z-]+)(?:#(\d+))?$/.exec(at) ?? [];
   if (moment !== undefined && wanted !== undefined) return { moment, wanted, count: Number(count ?? 1) };
   throw new Error(`CRABPOT_CRASH_AT is "${at}", which is not a valid crash point, e.g. before:turns.finish#2.`);
 }

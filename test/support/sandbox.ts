@@ -99,7 +99,12 @@ export class Sandbox implements AsyncDisposable {
 
   /** What attestation says to a container that was made from a changed body, when the unchanged one was meant. */
   async surprises(change: Change, granted: readonly MountGrant[] = []): Promise<string[]> {
-    const body = this.body(probeAndStay, granted);
+    return this.surprisesOf(this.body([], granted), change, granted);
+  }
+
+  /** The same for another body; its command does not count. */
+  async surprisesOf(meant: CreateBody, change: Change, granted: readonly MountGrant[] = []): Promise<string[]> {
+    const body = { ...meant, Cmd: probeAndStay };
     const { id, lines } = await this.start(change(body));
     try {
       const report: unknown = JSON.parse(String((await lines.next()).value));

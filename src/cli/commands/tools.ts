@@ -97,6 +97,7 @@ const reasons: Readonly<Record<Withheld, string>> = {
   sessions: "sessions.visibility lets no other session be seen",
   vision: "no model of the route can be shown images",
   kind: "it is not for sessions of this kind",
+  rank: "sub-agents are switched off",
 };
 
 function conditionOf(tool: Tool): string | undefined {

@@ -64,6 +64,20 @@ export const limits = z
       })
       .prefault({})
       .describe("Background jobs of agents."),
+    subAgents: z
+      .strictObject({
+        depth: z
+          .number()
+          .int()
+          .min(0)
+          .max(3)
+          .default(1)
+          .describe("Sub-agents of sub-agents from 2 on; 0: none at all."),
+        atOnce: z.number().int().min(1).max(64).default(4).describe("How many may be at work at once in a group."),
+        minutes: z.number().positive().max(1_440).default(30).describe("The longest that one may take."),
+      })
+      .prefault({})
+      .describe("Agents that work for agents."),
   })
   .prefault({})
   .describe("How often agents may be set to work, and for how long.");

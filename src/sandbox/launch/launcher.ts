@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { Access, Group } from "../../domain/group.ts";
 import type { RefusedMount } from "../../domain/mount.ts";
 import type { ProtectedFile } from "../../domain/protected-file.ts";
-import type { Session } from "../../domain/session.ts";
+import type { Session, SessionKind } from "../../domain/session.ts";
 import type { EventData, Publish } from "../../events/event.ts";
 import { AppError } from "../../lib/app-error.ts";
 import { containerPaths, mailboxFolders } from "../../protocol/paths.ts";
@@ -33,6 +33,8 @@ export interface LauncherOptions {
   readonly groups: readonly Pick<Group, "name" | "mounts">[];
   /** The folder of the group, made if it is missing, belonging to the container's user. */
   readonly groupFolder: (group: Group, user: ContainerUser) => Promise<string>;
+  /** The scratch folder of a sub-agent's session, made if it is missing, belonging to the container's user. */
+  readonly scratchFolder?: (session: string, user: ContainerUser) => Promise<string>;
   /** What only the operator may change in the group's folder. Throws `not_found` when there is no such folder. */
   readonly protectedFiles: (group: string) => Promise<readonly ProtectedFile[]>;
   readonly globalFolder: string;
@@ -74,8 +76,15 @@ export class ContainerLauncher {
     this.#options = options;
   }
 
-  /** Folders as the group's agent sees them, as far as they have been judged. */
-  foldersOf(group: string): readonly { readonly path: string; readonly access: Access }[] {
+  /** Folders as the group's agent sees them, or a sub-agent, as far as they have been judged. */
+  foldersOf(group: string, kind: SessionKind = "main"): readonly { readonly path: string; readonly access: Access }[] {
+    const folders = this.#foldersOfGroup(group);
+    if (kind !== "agent") return folders;
+    const others = folders.map(({ path }) => ({ path, access: "ro" as const }));
+    return [{ path: containerPaths.scratch, access: "rw" }, ...others];
+  }
+
+  #foldersOfGroup(group: string): readonly { readonly path: string; readonly access: Access }[] {
     const extra = (this.#granted.get(group) ?? []).map(({ target, verdict }) => ({
       path: `${containerPaths.extra}/${target}`,
       access: verdict,
@@ -185,14 +194,16 @@ export class ContainerLauncher {
   async #prepare(group: Group, session: Session): Promise<Prepared> {
     const { instance, sandbox, globalFolder } = this.#options;
     const image = await this.#options.image();
-    const settled = await this.#judge(group);
+    const ofGroup = await this.#judge(group);
+    this.#granted.set(group.name, ofGroup.granted);
+    const settled = session.kind === "agent" ? readOnly(ofGroup) : ofGroup;
     const { user, granted, verdicts } = settled;
-    this.#granted.set(group.name, granted);
     if (verdicts.length > 0) {
       const data = { group: group.name, session: session.id, mounts: verdicts.map(describeVerdict) };
       await this.#options.publish({ type: "mounts.judged", actor: "host", data });
     }
     const groupFolder = await this.#options.groupFolder(group, user);
+    const scratch = await this.#scratchOf(session, user);
     const protectedFiles = await this.#options.protectedFiles(group.name);
     const egress = await this.#options.openEgress?.(group.name);
     const specOf: Prepared["specOf"] = (generation, mailFolder) => {
@@ -200,13 +211,14 @@ export class ContainerLauncher {
         toAgent: join(mailFolder, mailboxFolders.toAgent),
         toHost: join(mailFolder, mailboxFolders.toHost),
       };
-      const folders = { group: groupFolder, global: globalFolder, ...mail };
+      const folders = { group: groupFolder, scratch, global: globalFolder, ...mail };
       return containerSpec({
         image,
         user,
         instance,
         group: group.name,
         session: session.id,
+        kind: session.kind,
         generation,
         sandbox,
         folders,
@@ -217,6 +229,14 @@ export class ContainerLauncher {
     };
     const inspector = await this.#inspectorFor(settled, groupFolder);
     return { ...settled, image, inspector, specOf };
+  }
+
+  /** A sub-agent without a folder of its own would get the group's. */
+  async #scratchOf({ id, kind }: Session, user: ContainerUser): Promise<string | undefined> {
+    if (kind !== "agent") return undefined;
+    const { scratchFolder } = this.#options;
+    if (!scratchFolder) throw new AppError("engine_refused", `Session ${id} of a sub-agent has no scratch folder.`);
+    return scratchFolder(id, user);
   }
 
   async #inspectorFor({ granted, user }: GroupMounts, groupFolder: string): Promise<MountInspector | undefined> {
@@ -275,6 +295,11 @@ export class ContainerLauncher {
       throw error;
     }
   }
+}
+
+/** What a sub-agent gets of its group's mounts. */
+function readOnly(mounts: GroupMounts): GroupMounts {
+  return { ...mounts, granted: mounts.granted.map((mount) => ({ ...mount, verdict: "ro" })) };
 }
 
 function describeVerdict(verdict: MountVerdict): EventData["mounts.judged"]["mounts"][number] {

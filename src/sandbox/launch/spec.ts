@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 
+import type { SessionKind } from "../../domain/session.ts";
 import type { ProtectedFile } from "../../domain/protected-file.ts";
 import { agentEnvironment, containerPaths, egressProxy } from "../../protocol/paths.ts";
 import type { ContainerEngine, CreateBody } from "../engine/engine.ts";
@@ -12,8 +13,10 @@ export type ImageFacts = Pick<NonNullable<Awaited<ReturnType<ContainerEngine["im
 
 /** Folders of the host that a container gets besides the granted ones; absolute paths. */
 export interface ContainerFolders {
-  /** The group's own folder; read-write. */
+  /** The group's own folder; read-write, unless there is a scratch folder. */
   readonly group: string;
+  /** Of a sub-agent: the only folder of the host's that it may write to. */
+  readonly scratch?: string | undefined;
   /** What all groups may read. */
   readonly global: string;
   /** The mailbox's two sides. */
@@ -35,6 +38,8 @@ export interface ContainerWish {
   readonly instance: string;
   readonly group: string;
   readonly session: string;
+  /** Left out: the group's main session, or one that is like it. */
+  readonly kind?: SessionKind | undefined;
   readonly generation: number;
   readonly sandbox: SandboxSize;
   readonly folders: ContainerFolders;
@@ -57,6 +62,8 @@ export const containerLabels = {
   instance: "crabpot.instance",
   group: "crabpot.group",
   session: "crabpot.session",
+  /** Of a session beside its group's main one. */
+  kind: "crabpot.kind",
   generation: "crabpot.generation",
   spec: "crabpot.spec",
 } as const;
@@ -110,12 +117,13 @@ function createBody(wish: ContainerWish, hash: string): CreateBody {
     Env: environment(wish),
     Entrypoint: [],
     Cmd: ["node", containerPaths.agent],
-    WorkingDir: containerPaths.group,
+    WorkingDir: wish.folders.scratch === undefined ? containerPaths.group : containerPaths.scratch,
     Healthcheck: { Test: ["NONE"] },
     Labels: {
       [containerLabels.instance]: wish.instance,
       [containerLabels.group]: wish.group,
       [containerLabels.session]: wish.session,
+      ...(wish.kind !== undefined && wish.kind !== "main" && { [containerLabels.kind]: wish.kind }),
       [containerLabels.generation]: String(wish.generation),
       [containerLabels.spec]: hash,
     },
@@ -135,7 +143,7 @@ const sharesKernel: ReadonlySet<string> = new Set(["runc", "crun", "io.container
 const rescanMs = 200;
 
 /** Constant and without secrets. A name without a value takes away what the image would add. */
-function environment({ image, generation, sandbox, egress }: ContainerWish): string[] {
+function environment({ image, generation, sandbox, egress, folders }: ContainerWish): string[] {
   const constant = {
     PATH: searchPath,
     HOME: containerPaths.home,
@@ -147,6 +155,7 @@ function environment({ image, generation, sandbox, egress }: ContainerWish): str
     GIT_COMMITTER_EMAIL: "agent@crabpot.invalid",
     [agentEnvironment.generation]: String(generation),
     ...(!sharesKernel.has(sandbox.runtime) && { [agentEnvironment.rescanMs]: String(rescanMs) }),
+    ...(folders.scratch !== undefined && { [agentEnvironment.workspace]: containerPaths.scratch }),
     ...(egress && egressEnvironment(egress)),
   };
   const ofImage = Array.isArray(image.config["Env"]) ? image.config["Env"].map(String) : [];
@@ -181,15 +190,18 @@ const certificateVariables = [
 ] as const;
 
 function binds({ folders, protectedFiles, granted, egress }: ContainerWish): object[] {
+  const { scratch } = folders;
+  const readsOnly = scratch !== undefined;
   return [
-    bind(folders.group, containerPaths.group, false),
+    bind(folders.group, containerPaths.group, readsOnly),
+    ...(scratch === undefined ? [] : [bind(scratch, containerPaths.scratch, false)]),
     ...protectedFiles.map(({ name, source }) => bind(source, `${containerPaths.group}/${name}`, true)),
     bind(folders.global, containerPaths.global, true),
     bind(folders.toAgent, containerPaths.toAgent, true),
     bind(folders.toHost, containerPaths.toHost, false),
     ...(egress ? [bind(egress.folder, containerPaths.egress, true)] : []),
     ...granted.flatMap((mount) => [
-      bind(mount.realPath, placeOf(mount), mount.verdict !== "rw"),
+      bind(mount.realPath, placeOf(mount), readsOnly || mount.verdict !== "rw"),
       ...(mount.protect ?? []).map(({ realPath, path }) => bind(realPath, `${placeOf(mount)}/${path}`, true)),
     ]),
   ];

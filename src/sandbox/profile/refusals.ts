@@ -63,7 +63,10 @@ const hostConfigRules: Readonly<Record<string, Rule>> = {
   ReadonlyPaths: { must: "crabpot's own list", holds: (value) => isDeepStrictEqual(value, readonlyPaths) },
   RestartPolicy: { must: "no", holds: (value) => isDeepStrictEqual(value, { Name: "no", MaximumRetryCount: 0 }) },
   Runtime: anything,
-  Mounts: { must: "private bind mounts in their places", holds: (value) => allOf(value, isPlainBind) },
+  Mounts: {
+    must: "private bind mounts in their places",
+    holds: (value) => allOf(value, isPlainBind) && isScratchAlone(value as readonly Fields[]),
+  },
 };
 
 /**
@@ -122,6 +125,7 @@ function areBoundedTmpfs(value: unknown): boolean {
 const fixedTargets: readonly string[] = [
   containerPaths.group,
   containerPaths.global,
+  containerPaths.scratch,
   containerPaths.toAgent,
   containerPaths.toHost,
   containerPaths.egress,
@@ -149,6 +153,13 @@ function isPlainBind(entry: unknown): boolean {
     isDeepStrictEqual(BindOptions, { Propagation: "rprivate", NonRecursive: true }) &&
     Object.keys(others).length === 0
   );
+}
+
+/** Beside a scratch folder nothing of the host's can be written to but the mailbox. */
+function isScratchAlone(binds: readonly Fields[]): boolean {
+  if (!binds.some(({ Target }) => Target === containerPaths.scratch)) return true;
+  const writable = binds.filter(({ ReadOnly }) => ReadOnly !== true).map(({ Target }) => Target);
+  return writable.every((target) => target === containerPaths.scratch || target === containerPaths.toHost);
 }
 
 function isOrdinarySource(source: string): boolean {

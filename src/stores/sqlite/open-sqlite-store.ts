@@ -32,6 +32,7 @@ import { SqliteTasks } from "./tasks/tasks.ts";
 import { SqliteTurns } from "./conversation/turns.ts";
 import { SqliteUsage } from "./usage.ts";
 import { SqliteApprovals } from "./conversation/approvals.ts";
+import { SqliteSubAgents } from "./conversation/sub-agents.ts";
 import { SqliteWork } from "./conversation/work.ts";
 
 export interface SqliteOptions {
@@ -66,6 +67,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
     jobs: new SqliteJobs(database),
     approvals: new SqliteApprovals(database),
     tasks: new SqliteTasks(database),
+    subAgents: new SqliteSubAgents(database),
     origins: new SqliteOrigins(database),
     interventions: new SqliteInterventions(database),
     blobs: new SqliteBlobs(database),

@@ -75,6 +75,12 @@ export class SqliteRetention implements RetentionStore {
         .set({ text: "", payload: null })
         .where(isAmong(over.map(({ seq }) => seq)))
         .executeTakeFirstOrThrow();
+      await transaction
+        .updateTable("sub_agents")
+        .set({ task: "", text: null, files: "[]" })
+        .where("removed_at", "<", window.before)
+        .where("task", "<>", "")
+        .execute();
       return { pruned: Number(numUpdatedRows), next: nextAfter(rows, window) };
     });
   }

@@ -4,6 +4,7 @@ import { estimatePromptTokens } from "../../context/tokens.ts";
 import { planWindow } from "../../context/window.ts";
 import type { ModelAnswer, ToolDefinition } from "../../domain/model.ts";
 import type { Session } from "../../domain/session.ts";
+import type { Step } from "../../domain/turn.ts";
 import type { SessionStore, TurnStore } from "../../stores/store.ts";
 import type { ConversationPrompts } from "./conversation-prompts.ts";
 import { StepMemory } from "./step-memory.ts";
@@ -16,6 +17,8 @@ export interface AskModelOptions {
   };
   readonly toolsOf: (scope: TurnScope) => Promise<{ readonly definitions: readonly ToolDefinition[] }>;
   readonly prompts: Pick<ConversationPrompts, "systemOf" | "renew">;
+  /** What goes before the steps of a sub-agent's session. */
+  readonly before: (session: Session) => Promise<readonly Step[]>;
 }
 
 /** Shows the model what the store holds of the conversation, as much as there is room for, and returns its answer. */
@@ -25,14 +28,22 @@ export function createAskModel(
   const memory = new StepMemory(options.store.turns);
   /** Where the window begins by now, of sessions as they were when their turn began. */
   const windowStarts = new WeakMap<Session, number>();
+  const prefixes = new WeakMap<Session, readonly Step[]>();
+  const beforeOf = async (session: Session): Promise<readonly Step[]> => {
+    const known = prefixes.get(session) ?? (await options.before(session));
+    prefixes.set(session, known);
+    const from = windowStarts.get(session) ?? session.windowStart;
+    return known.filter(({ seq }) => seq >= from);
+  };
   return async (scope, signal) => {
     const { turn, group, session, clock } = scope;
     const { models } = scope.settings;
     const windowStart = windowStarts.get(session) ?? session.windowStart;
-    const [{ definitions: tools }, history] = await Promise.all([
+    const [{ definitions: tools }, own] = await Promise.all([
       options.toolsOf(scope),
       memory.history(session.id, turn.conversation, windowStart),
     ]);
+    const history = session.kind === "agent" ? [...(await beforeOf(session)), ...own] : own;
     const known = await options.prompts.systemOf(scope, history[0]?.at ?? turn.startedAt);
     const fixedTokens = (system: readonly string[]): number => estimatePromptTokens({ system, messages: [], tools });
     const budgetTokens = models.promptTokens(group.model) - fixedTokens(known);

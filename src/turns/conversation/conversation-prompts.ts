@@ -6,7 +6,7 @@ import { systemPrompt } from "../../context/system-prompt.ts";
 import type { ConversationPrompt, ToldFacts } from "../../domain/conversation.ts";
 import type { Access, Chat, Group } from "../../domain/group.ts";
 import { agentsSetting, type InstructionText, instructionsFile } from "../../domain/protected-file.ts";
-import type { Session } from "../../domain/session.ts";
+import type { Session, SessionKind } from "../../domain/session.ts";
 import type { StepBody } from "../../domain/turn.ts";
 import type { TurnTools } from "../../tools/conversation-tools.ts";
 import type { NewStep, SessionStore } from "../../stores/store.ts";
@@ -16,7 +16,10 @@ import type { TurnScope } from "../turn-options.ts";
 export interface PromptSources {
   readonly instructionsOf: (group: Group, session: Session) => Promise<readonly InstructionText[]>;
   /** Folders as the group's agent sees them. */
-  readonly foldersOf: (group: Group) => readonly { readonly path: string; readonly access: Access }[];
+  readonly foldersOf: (
+    group: Group,
+    kind: SessionKind,
+  ) => readonly { readonly path: string; readonly access: Access }[];
   /** Folders that the group asks for and does not get. */
   readonly refusedFoldersOf: (group: Group) => readonly string[];
   /** What its platform says of the group's chat. */
@@ -64,6 +67,7 @@ export class ConversationPrompts {
     const { definitions } = await this.#sources.toolsOf(scope);
     const system = systemPrompt({
       agentName: told.agentName,
+      isSubAgent: session.kind === "agent",
       group: group.name,
       folders: told.folders,
       refusedFolders: this.#sources.refusedFoldersOf(group),
@@ -117,7 +121,7 @@ export class ConversationPrompts {
       instructions: digestOf(instructions),
       title: chat?.title ?? "",
       members: (chat?.members ?? []).map(({ name }) => name),
-      folders: foldersOf(group),
+      folders: foldersOf(group, session.kind),
       network: networkFor(group),
     };
     return { told, instructions };

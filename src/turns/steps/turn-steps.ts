@@ -43,10 +43,10 @@ export class TurnSteps {
     return progress;
   }
 
-  /** Adds one that takes no messages, of this moment. `exposure`: what the turn comes into contact with by it; `asks`: what people are asked with it. */
-  addNow(body: StepBody, { exposure, asks }: Pick<NewStep, "exposure" | "asks">): Promise<void> {
+  /** Adds one that takes no messages, of this moment. `exposure`: what the turn comes into contact with by it; `asks`: what people are asked with it; `spawns`: what begins with it. */
+  addNow(body: StepBody, { exposure, asks, spawns }: Pick<NewStep, "exposure" | "asks" | "spawns">): Promise<void> {
     const tokens = this.#options.estimateTokens(body);
-    return this.add({ body, tokens, at: this.#options.clock.now(), exposure, asks });
+    return this.add({ body, tokens, at: this.#options.clock.now(), exposure, asks, spawns });
   }
 }
 

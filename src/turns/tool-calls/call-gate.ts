@@ -10,6 +10,7 @@ import type { TurnSteps } from "../steps/turn-steps.ts";
 import { placeOf } from "../turn-options.ts";
 import type { TurnOptions, TurnScope } from "../turn-options.ts";
 import { type DeniedCall, judgeCalls, type JudgedCall, type JudgedCalls } from "./judge-calls.ts";
+import { areAwaited, isSpawn, SpawnGate } from "./spawn-gate.ts";
 import { publishToolCalls } from "./tool-events.ts";
 
 /** An answer with the calls of it that the agent is given. */
@@ -23,6 +24,7 @@ export class CallGate {
   readonly #scope: TurnScope;
   readonly #options: TurnOptions;
   readonly #steps: TurnSteps;
+  readonly #spawns: SpawnGate;
   /** What the agent was given of the last answer, and its step. */
   #given: { readonly step: number | undefined; readonly ids: ReadonlySet<string> } = {
     step: undefined,
@@ -35,6 +37,7 @@ export class CallGate {
     this.#scope = scope;
     this.#options = options;
     this.#steps = steps;
+    this.#spawns = new SpawnGate(scope, options);
   }
 
   /** Was the call of this step given to the agent that works now? */
@@ -42,36 +45,61 @@ export class CallGate {
     return step !== undefined && this.#given.step === step && this.#given.ids.has(callId);
   }
 
-  /** Stores the answer with what was decided about its calls, and returns those that may run now. `asked`: people were asked. */
+  /**
+   * Stores the answer with what was decided about its calls, and returns those that may run now. `asked`: people were asked, or
+   * sub-agents have to be done first.
+   */
   async judge(answer: ModelAnswer): Promise<readonly ToolCall[] | "asked"> {
     const tools = await this.#options.toolsOf(this.#scope);
     const judged = await judgeCalls(answer.toolCalls, tools, (call) => this.#isGranted(call));
+    return judged.asked.length > 0 ? this.#ask(answer, judged) : this.#allow(answer, judged);
+  }
+
+  async #ask(answer: ModelAnswer, judged: JudgedCalls): Promise<"asked"> {
     const { allowed, asked } = judged;
+    const tools = await this.#options.toolsOf(this.#scope);
     const asks = await this.#prepareAsks(asked);
     const exposure = tools.exposureOf([...allowed, ...asked].map(({ call }) => call));
     await this.#steps.addNow(answerStep(answer, judged), { exposure, asks });
-    if (asked.length > 0) {
-      await publishToolCalls(this.#scope, this.#options, { ...judged, allowed: [] });
-      this.#options.deliver();
-      this.#options.asked();
-      return "asked";
+    await publishToolCalls(this.#scope, this.#options, { ...judged, allowed: [] });
+    this.#options.deliver();
+    this.#options.asked();
+    return "asked";
+  }
+
+  async #allow(answer: ModelAnswer, given: JudgedCalls): Promise<readonly ToolCall[] | "asked"> {
+    const tools = await this.#options.toolsOf(this.#scope);
+    const { spawns, denied } = await this.#spawns.prepare(given.allowed, answer.toolCalls);
+    const judged = withDenied(given, denied);
+    const exposure = tools.exposureOf(judged.allowed.map(({ call }) => call));
+    // They begin with the step.
+    if (spawns.length > 0) await publishToolCalls(this.#scope, this.#options, judged);
+    await this.#steps.addNow(answerStep(answer, judged), spawns.length > 0 ? { exposure, spawns } : { exposure });
+    if (answer.toolCalls.length > 0 && spawns.length === 0) await publishToolCalls(this.#scope, this.#options, judged);
+    this.#spawns.begun(spawns);
+    if (spawns.some(({ background }) => !background)) {
+      const last = await this.#steps.last();
+      if (last && areAwaited(await this.#spawns.ofStep(last))) return "asked";
+      if (last) await this.#spawns.release(last.seq);
     }
-    if (answer.toolCalls.length > 0) await publishToolCalls(this.#scope, this.#options, judged);
-    return this.#give(allowed);
+    return this.#give(judged.allowed);
   }
 
   /**
-   * What the agent is given of an answer about which people have decided since. `asked`: they have not yet. Undefined for any
-   * other step, and for one whose calls were given out before: nobody knows what became of those.
+   * What the agent is given of an answer about which people have decided since, or whose sub-agents have ended. `asked`: not yet.
+   * Undefined for any other step, and for one whose calls were given out before: nobody knows what became of those.
    */
   async release(last: Step | undefined): Promise<Given | "asked" | undefined> {
-    if (last?.body.kind !== "model" || last.body.asked === undefined) return undefined;
+    if (last?.body.kind !== "model") return undefined;
+    if (last.body.asked === undefined) return this.#releaseOthers(last, last.body);
     const { store, clock } = this.#options;
     const before = await store.approvals.ofStep(last.seq);
     if (before.some(({ state }) => state === "open")) return "asked";
     if (before.every(({ releasedAt }) => releasedAt !== undefined)) return undefined;
     const { answer } = last.body;
-    const judged = await this.#decided(last.body, before);
+    const decided = await this.#decided(last.body, before);
+    const judged = await this.#beginDecided(last, answer, decided);
+    if (judged === "asked") return "asked";
     for (const approval of before) await this.#publishUse(judged.allowed, approval);
     await publishToolCalls(this.#scope, this.#options, judged);
     // From here on the calls have begun: after a crash nobody knows what became of them.
@@ -79,6 +107,38 @@ export class CallGate {
     if (!released) return undefined;
     this.#denied = judged.denied;
     return { text: answer.text, toolCalls: await this.#give(judged.allowed) };
+  }
+
+  /** What sub-agents of this step have handed back. */
+  handedBack(last: Step): ReturnType<SpawnGate["results"]> {
+    return this.#spawns.results(last);
+  }
+
+  /** The calls that had to wait for the sub-agents of their answer. */
+  async #releaseOthers(
+    last: Step,
+    { answer, denied }: Extract<StepBody, { kind: "model" }>,
+  ): Promise<Given | "asked" | undefined> {
+    const agents = await this.#spawns.ofStep(last);
+    if (agents.length === 0) return undefined;
+    if (areAwaited(agents)) return "asked";
+    const refused = new Set(denied.map(({ callId }) => callId));
+    const others = answer.toolCalls.filter((call) => !refused.has(call.id) && !isSpawn(call));
+    if (others.length === 0 || agents.every(({ background }) => background)) return undefined;
+    if (!(await this.#spawns.release(last.seq))) return undefined;
+    this.#given = { step: last.seq, ids: new Set(others.map(({ id }) => id)) };
+    return { text: answer.text, toolCalls: others };
+  }
+
+  /** Begins the sub-agents that people have allowed, once; the others of their answer wait for them. */
+  async #beginDecided(last: Step, answer: ModelAnswer, judged: JudgedCalls): Promise<JudgedCalls | "asked"> {
+    if (!judged.allowed.some(({ call }) => isSpawn(call))) return judged;
+    const begun = await this.#spawns.ofStep(last);
+    if (begun.length > 0) return areAwaited(begun) ? "asked" : judged;
+    const prepared = await this.#spawns.prepare(judged.allowed, answer.toolCalls);
+    await this.#spawns.begin(last.seq, prepared);
+    if (areAwaited(await this.#spawns.ofStep(last))) return "asked";
+    return withDenied(judged, prepared.denied);
   }
 
   /** Results of the calls of this step that people did not allow. */
@@ -144,11 +204,23 @@ export class CallGate {
     await this.#options.publish({ type: "approval.used", ...placeOf(this.#scope), actor: "host", data });
   }
 
+  /** The host's own are not the agent's. */
   async #give(allowed: readonly JudgedCall[]): Promise<ToolCall[]> {
     const step = (await this.#steps.last())?.seq;
-    this.#given = { step, ids: new Set(allowed.map(({ call }) => call.id)) };
-    return allowed.map(({ call }) => call);
+    const calls = allowed.map(({ call }) => call).filter((call) => !isSpawn(call));
+    this.#given = { step, ids: new Set(calls.map(({ id }) => id)) };
+    return calls;
   }
+}
+
+function withDenied(judged: JudgedCalls, more: readonly DeniedCall[]): JudgedCalls {
+  if (more.length === 0) return judged;
+  const refused = new Set(more.map(({ call }) => call));
+  return {
+    ...judged,
+    allowed: judged.allowed.filter(({ call }) => !refused.has(call)),
+    denied: [...judged.denied, ...more],
+  };
 }
 
 /** Of a step that was stored without verdicts. */

@@ -1,5 +1,6 @@
 import type { ToolCall } from "../../domain/model.ts";
 import type { Origin } from "../../domain/origin.ts";
+import type { NewSubAgent } from "../../domain/sub-agent.ts";
 import type { Verdict } from "../../domain/policy.ts";
 import { limits } from "../../protocol/limits.ts";
 import { refusalOfValue } from "../../protocol/mailbox-file.ts";
@@ -23,6 +24,13 @@ export interface JudgedCalls {
   readonly denied: readonly DeniedCall[];
   /** What the turn had read when they were judged. */
   readonly origins: readonly Origin[];
+}
+
+/** Calls of an answer that make sub-agents, as far as they can. */
+export interface PreparedSpawns {
+  readonly spawns: readonly NewSubAgent[];
+  /** Calls that are not what makes one, with why. */
+  readonly denied: readonly DeniedCall[];
 }
 
 /**

@@ -24,6 +24,9 @@ test("tools list says which tools there are and which are offered, without a hos
 
   expect(code).toBe(0);
   expect(listed.map(({ name }) => name)).toEqual([
+    "agent_cancel",
+    "agent_message",
+    "agent_status",
     "cancel_task",
     "edit_file",
     "jobs",
@@ -41,6 +44,7 @@ test("tools list says which tools there are and which are offered, without a hos
     "sessions_list",
     "sessions_send",
     "shell",
+    "spawn_agent",
     "update_task",
     "view_image",
     "write_file",

@@ -36,6 +36,7 @@ async function openRig({ main = false } = {}) {
       stopJob: async () => undefined,
       isRequest: async () => true,
       approvalOf: async () => undefined,
+      subAgents: { running: async () => [], get: async () => undefined, cancel: async () => false },
       codeTries: new CodeTries(store.requests, () => systemClock.now()),
       describe: async () => "idle",
       usageSums: async () => [],
@@ -150,15 +151,28 @@ test("/help and /whoami list what the asker may give", async () => {
   const listed = async (by: string): Promise<string[]> =>
     ((await rig.give(by, "help")) ?? "").split("\n").flatMap((line) => /^\/(\w+)/.exec(line)?.[1] ?? []);
 
-  expect(await listed("guy")).toEqual(["stop", "status", "whoami", "help"]);
-  const ofMembers = ["stop", "new", "status", "usage", "jobs", "tasks", "mounts", "whoami", "help", "approve", "deny"];
+  expect(await listed("guy")).toEqual(["stop", "status", "agents", "whoami", "help"]);
+  const ofMembers = [
+    "stop",
+    "new",
+    "status",
+    "usage",
+    "tasks",
+    "jobs",
+    "agents",
+    "mounts",
+    "whoami",
+    "help",
+    "approve",
+    "deny",
+  ];
   expect(await listed("zoe")).toEqual(ofMembers);
   expect(await listed("ann")).toEqual([...ofMembers, "set", "settings"]);
   expect(await rig.give("ann", "whoami")).toBe(
     [
       'You are terminal:ann, called "Ann".',
       'Here you are an admin: groups.family.members["terminal:ann"].',
-      "You may ask me, and write /stop, /new, /status, /usage, /jobs, /tasks, /mounts, /whoami, /help, /approve, /deny, /set, /settings.",
+      "You may ask me, and write /stop, /new, /status, /usage, /tasks, /jobs, /agents, /mounts, /whoami, /help, /approve, /deny, /set, /settings.",
     ].join("\n"),
   );
   expect(await rig.give("ben-too", "whoami")).toContain(

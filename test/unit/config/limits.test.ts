@@ -30,7 +30,13 @@ test("without a word about it, a day, an hour, a loop and the age of texts have 
     perMemberPerDay: { messages: 10_000, megabytes: 16, attachmentMegabytes: 512 },
     autoRegister: { perDay: 1_000, total: 5_000 },
   });
-  expect(limits).toEqual({ turnsPerHour: 600, loopTurns: 60, maxSteps: 100, jobs: { perSession: 4, hours: 6 } });
+  expect(limits).toEqual({
+    turnsPerHour: 600,
+    loopTurns: 60,
+    maxSteps: 100,
+    jobs: { perSession: 4, hours: 6 },
+    subAgents: { depth: 1, atOnce: 4, minutes: 30 },
+  });
   expect(store).toEqual({ retentionDays: { messages: 365, turns: 365, replies: 90 } });
 });
 

@@ -79,6 +79,7 @@ test("a tool gets what it says it needs, and nothing else", async () => {
     sessions: { list: async () => [], history: async () => ({ entries: [], omitted: 0 }), send: async () => undefined },
     lastMessage: async () => undefined,
     changeOutcome: async () => Promise.reject(new Error("not asked for")),
+    subAgents: { status: async () => "", message: async () => "", cancel: async () => "" },
   };
 
   await tool.run({}, { ...ports, group: "family", turn: "t", signal: AbortSignal.abort() });

@@ -7,6 +7,7 @@ import type { Database } from "../database.ts";
 import { isOf, isWaiting, toMessage } from "./messages.ts";
 import { answerApproval, hasUnreleased } from "./approval-rows.ts";
 import { insertOutgoing } from "./outbox.ts";
+import { hasAwaited } from "./sub-agent-rows.ts";
 import { settleRequest } from "../groups/requests.ts";
 import { renewSession } from "./sessions.ts";
 import type { Tables } from "../schema/tables.ts";
@@ -132,6 +133,8 @@ async function workOlderThan(transaction: Transaction<Tables>, group: GroupChat,
   for (const running of await runningTurns(transaction, group)) {
     // It has waited for people, who have a time of their own.
     if (await hasUnreleased(transaction, running.turn.id)) continue;
+    // So have sub-agents.
+    if (running.turn.cause === "agent" || (await hasAwaited(transaction, running.turn.id))) continue;
     const { at } = await transaction
       .selectFrom("steps")
       .select((select) => select.fn.max("at").as("at"))

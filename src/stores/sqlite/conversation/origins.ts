@@ -39,7 +39,7 @@ export class SqliteOrigins implements OriginStore {
     return {
       senders: JSON.parse(row.senders) as TurnProvenance["senders"],
       work: work && { requester: work.requester ?? undefined, origin: work.origin, role: work.role ?? undefined },
-      origins: known(row.origins),
+      origins: knownOrigins(row.origins),
     };
   }
 
@@ -53,7 +53,7 @@ export class SqliteOrigins implements OriginStore {
         .limit(1)
         .executeTakeFirst(),
     );
-    return row ? known(row.origins) : [];
+    return row ? knownOrigins(row.origins) : [];
   }
 
   note(turn: string, origins: readonly Origin[]): Promise<void> {
@@ -82,7 +82,7 @@ export class SqliteOrigins implements OriginStore {
     const isNew = await this.#database.read(async (kysely) => {
       const carried = await folderRows(kysely, group);
       if (carried.every((row) => row.origin !== origin)) return true;
-      return (await newestTurns(kysely, group)).some(({ origins }) => !known(origins).includes(origin));
+      return (await newestTurns(kysely, group)).some(({ origins }) => !knownOrigins(origins).includes(origin));
     });
     if (!isNew) return;
     await this.#database.write(async (transaction) => {
@@ -118,7 +118,7 @@ export async function originsAtFirst(
   words: readonly Origin[],
 ): Promise<readonly Origin[]> {
   const [before] = await selectLastOrigins(transaction, { session, conversation });
-  return sortOrigins([...(before ? known(before.origins) : []), ...words]);
+  return sortOrigins([...(before ? knownOrigins(before.origins) : []), ...words]);
 }
 
 /** Notes what a turn, as it is in this transaction, comes into contact with. What it reads in the folder comes before what it leaves there. */
@@ -162,7 +162,7 @@ async function addToTurn(
   { id, origins }: Pick<Row<"turns">, "id" | "origins">,
   more: readonly Origin[],
 ): Promise<readonly Origin[]> {
-  const before = known(origins);
+  const before = knownOrigins(origins);
   const all = sortOrigins([...before, ...more]);
   if (all.length === before.length && origins !== null) return all;
   await transaction
@@ -173,7 +173,8 @@ async function addToTurn(
   return all;
 }
 
-function known(origins: string | null): readonly Origin[] {
+/** What a stored list of origins says; of before they were kept, all that may have been. */
+export function knownOrigins(origins: string | null): readonly Origin[] {
   return origins === null ? unknownPast : parseOrigins(origins);
 }
 

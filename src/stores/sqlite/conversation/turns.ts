@@ -10,6 +10,7 @@ import type { NewStep, TurnOutline, TurnStore } from "../../store.ts";
 import { referToBlobs } from "../blobs.ts";
 import { type Database } from "../database.ts";
 import { parseOrigins, parseReplyTarget, parseStepBody, parseTexts, parseTimes } from "../schema/json-columns.ts";
+import { endSubAgentTurn, insertSubAgents } from "./sub-agent-rows.ts";
 import { cancelApprovals, insertApprovals } from "./approval-rows.ts";
 import { expose, originsAtFirst } from "./origins.ts";
 import { insertOutgoing } from "./outbox.ts";
@@ -280,6 +281,7 @@ export async function finishTurn(
   });
   await settleMessages(transaction, { id });
   if (turn.cause !== "message") await settleWork(transaction, id);
+  if (turn.cause === "agent") await endSubAgentTurn(transaction, turn, { ...end, text: end.handsBack ?? end.reason });
   if (turn.asked === 1) await cancelApprovals(transaction, id, end.at);
   const read = turn.origins === null ? undefined : parseOrigins(turn.origins);
   for (const work of end.work ?? []) await insertWork(transaction, { ...work, origins: read }, end.at);
@@ -304,6 +306,7 @@ async function appendStep(transaction: Transaction<Tables>, turn: Row<"turns">, 
   const row = written(inserted);
   await referToBlobs(transaction, row, blobsOf(step.body));
   await insertApprovals(transaction, { turn, step: row.seq, asks: step.asks ?? [] });
+  if (step.spawns) await insertSubAgents(transaction, { turn, step: row.seq, spawns: step.spawns });
   return toStep(row);
 }
 

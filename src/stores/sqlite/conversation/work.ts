@@ -269,6 +269,16 @@ export async function dropWork(transaction: Transaction<Tables>, id: string, rea
   return row !== undefined;
 }
 
+/** Gives up all of a session's work that no turn has taken. */
+export async function dropWorkOf(transaction: Transaction<Tables>, session: string, reason: string): Promise<void> {
+  await transaction
+    .updateTable("work")
+    .set({ state: "dropped", reason })
+    .where("session", "=", session)
+    .where(isDue)
+    .execute();
+}
+
 /** Work of all sessions of a group that is due by now. */
 export async function dueWorkOf(transaction: Transaction<Tables>, group: string, now: number): Promise<Work[]> {
   const rows = await transaction

@@ -22,6 +22,7 @@ import { SqliteTasks } from "../tasks/tasks.ts";
 import { SqliteTurns } from "../conversation/turns.ts";
 import { SqliteUsage } from "../usage.ts";
 import { SqliteApprovals } from "../conversation/approvals.ts";
+import { SqliteSubAgents } from "../conversation/sub-agents.ts";
 import { SqliteWork } from "../conversation/work.ts";
 
 /** Throws AppError `store_failed` when there is no such file, or when it was written by an earlier or a newer version. */
@@ -40,6 +41,7 @@ export async function openSqliteStoreReader(path: string): Promise<StoreReader> 
     jobs: new SqliteJobs(database),
     approvals: new SqliteApprovals(database),
     tasks: new SqliteTasks(database),
+    subAgents: new SqliteSubAgents(database),
     origins: new SqliteOrigins(database),
     outbox: new SqliteOutbox(database),
     executionPoints: new SqliteExecutionPoints(database),

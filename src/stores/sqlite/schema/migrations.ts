@@ -17,6 +17,7 @@ import {
   work,
 } from "./early-migrations.ts";
 import { initialSchema } from "./initial-schema.ts";
+import { subAgents } from "./sub-agent-tables.ts";
 import type { Tables } from "./tables.ts";
 import { tasks } from "./task-tables.ts";
 
@@ -332,6 +333,7 @@ export const migrations: Readonly<Record<string, Migration>> = {
   "0033-card-reactions": { up: (database: Kysely<Tables>) => run(database, cardReactions) },
   "0036-tasks": { up: (database: Kysely<Tables>) => run(database, tasks) },
   "0038-jobs": { up: (database: Kysely<Tables>) => run(database, jobs) },
+  "0039-sub-agents": { up: (database: Kysely<Tables>) => run(database, subAgents) },
 };
 
 async function run(database: Kysely<Tables>, statements: readonly string[]): Promise<void> {

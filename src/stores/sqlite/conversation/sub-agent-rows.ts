@@ -1,0 +1,228 @@
+import { type Kysely, sql, type Transaction } from "kysely";
+
+import { type NewSubAgent, type SubAgent, type SubAgentState, subAgentId } from "../../../domain/sub-agent.ts";
+import { parseOrigins, parseTexts } from "../schema/json-columns.ts";
+import type { Row, Tables } from "../schema/tables.ts";
+import { isDue } from "./is-due.ts";
+import { knownOrigins } from "./origins.ts";
+import { openSession } from "./sessions.ts";
+import { insertWork } from "./work.ts";
+
+// Literals, so that SQLite sees that the partial index applies.
+export const isLive = sql<boolean>`sub_agents.removed_at is null`;
+export const hasNotEnded = sql<boolean>`sub_agents.removed_at is null and sub_agents.state = 'running'`;
+
+type SpawningTurn = Pick<Row<"turns">, "id" | "session" | "conversation" | "group_name" | "origins">;
+
+/** Begins the sub-agents of a step, each with its session and its work, in the transaction of that step. */
+export async function insertSubAgents(
+  transaction: Transaction<Tables>,
+  {
+    turn,
+    step,
+    spawns,
+  }: { readonly turn: SpawningTurn; readonly step: number; readonly spawns: readonly NewSubAgent[] },
+): Promise<void> {
+  for (const spawn of spawns) await insertSubAgent(transaction, { turn, step, spawn });
+}
+
+async function insertSubAgent(
+  transaction: Transaction<Tables>,
+  { turn, step, spawn }: { readonly turn: SpawningTurn; readonly step: number; readonly spawn: NewSubAgent },
+): Promise<void> {
+  const known = await transaction
+    .selectFrom("sub_agents")
+    .select("number")
+    .where("step", "=", step)
+    .where("position", "=", spawn.position)
+    .executeTakeFirst();
+  if (known) return;
+  const isRefused = (await countRunning(transaction, turn.group_name)) >= spawn.atOnce;
+  const session = isRefused ? null : await openOwnSession(transaction, turn, spawn);
+  await transaction
+    .insertInto("sub_agents")
+    .values({ ...describe({ turn, step, spawn }), ...(isRefused ? refused(spawn) : fresh), session })
+    .execute();
+  if (session !== null) await giveTask(transaction, { turn, spawn, session });
+}
+
+const fresh = { state: "running", text: null, ended_at: null, delivered_at: null, removed_at: null } as const;
+
+/** It has never begun: nothing is left to be done about it. */
+function refused({ createdAt, atOnce }: NewSubAgent) {
+  const text = `At most ${atOnce} sub-agents may be at work at once in a group. Wait for one of them, or do it yourself.`;
+  return { state: "failed", text, ended_at: createdAt, delivered_at: createdAt, removed_at: createdAt } as const;
+}
+
+function describe({
+  turn,
+  step,
+  spawn,
+}: {
+  readonly turn: SpawningTurn;
+  readonly step: number;
+  readonly spawn: NewSubAgent;
+}) {
+  return {
+    number: spawn.number,
+    group_name: turn.group_name,
+    parent: turn.session,
+    conversation: turn.conversation,
+    turn: turn.id,
+    step,
+    call_id: spawn.call,
+    position: spawn.position,
+    depth: spawn.depth,
+    background: spawn.background ? 1 : 0,
+    forks_from: spawn.forksFrom ?? null,
+    task: spawn.task,
+    profile: spawn.profile ?? null,
+    requester: spawn.requester ?? null,
+    role: spawn.role,
+    origins: JSON.stringify(knownOrigins(turn.origins)),
+    files: "[]",
+    created_at: spawn.createdAt,
+    expires_at: spawn.expiresAt,
+    released_at: null,
+  };
+}
+
+async function openOwnSession(
+  transaction: Transaction<Tables>,
+  { group_name: group, session: parent }: SpawningTurn,
+  { key }: NewSubAgent,
+): Promise<string> {
+  return (await openSession(transaction, key, { group, kind: "agent", parent })).id;
+}
+
+async function giveTask(
+  transaction: Transaction<Tables>,
+  { turn, spawn, session }: { readonly turn: SpawningTurn; readonly spawn: NewSubAgent; readonly session: string },
+): Promise<void> {
+  const id = subAgentId(spawn.number);
+  await insertWork(
+    transaction,
+    {
+      id: `agent:${id}:1`,
+      group: turn.group_name,
+      session,
+      cause: "agent",
+      dueAt: spawn.createdAt,
+      dedupe: `agent:${id}:1`,
+      replyTo: { kind: "session", session: turn.session },
+      ...madeBy(spawn),
+      origins: [...knownOrigins(turn.origins), "agent"],
+      text: spawn.text,
+    },
+    spawn.createdAt,
+  );
+}
+
+/** Work counts as asked for by whoever its maker worked for; where nobody is known, it has the maker's role. */
+export function madeBy({ requester, role }: Pick<NewSubAgent, "requester" | "role">) {
+  return requester === undefined ? { origin: role } : { origin: "agent" as const, requester };
+}
+
+async function countRunning(transaction: Transaction<Tables>, group: string): Promise<number> {
+  const { count } = await transaction
+    .selectFrom("sub_agents")
+    .select((select) => select.fn.countAll<number>().as("count"))
+    .where("group_name", "=", group)
+    .where(hasNotEnded)
+    .executeTakeFirstOrThrow();
+  return count;
+}
+
+/**
+ * Inside the transaction that ends its turn: what a sub-agent answered is its result, unless more was said to it meanwhile, which
+ * its next turn takes up. No effect for a turn of another session.
+ */
+export async function endSubAgentTurn(
+  transaction: Transaction<Tables>,
+  turn: Pick<Row<"turns">, "session" | "origins">,
+  end: { readonly state: "done" | "failed" | "cancelled"; readonly text: string | undefined; readonly at: number },
+): Promise<void> {
+  const row = await transaction
+    .selectFrom("sub_agents")
+    .select("number")
+    .where("session", "=", turn.session)
+    .where("state", "=", "running")
+    .executeTakeFirst();
+  if (!row) return;
+  const more = await transaction
+    .selectFrom("work")
+    .select("seq")
+    .where("session", "=", turn.session)
+    .where(isDue)
+    .limit(1)
+    .executeTakeFirst();
+  if (more && end.state === "done") return;
+  await setEnded(transaction, row.number, { ...end, origins: turn.origins });
+}
+
+export async function setEnded(
+  transaction: Transaction<Tables>,
+  number: number,
+  end: {
+    readonly state: Exclude<SubAgentState, "running">;
+    readonly text: string | undefined;
+    readonly at: number;
+    readonly origins?: string | null;
+  },
+): Promise<void> {
+  const { state, text, at, origins } = end;
+  await transaction
+    .updateTable("sub_agents")
+    .set({
+      state,
+      text: text ?? null,
+      ended_at: at,
+      ...(origins !== undefined && { origins: JSON.stringify(knownOrigins(origins)) }),
+    })
+    .where("number", "=", number)
+    .execute();
+}
+
+/** Does the turn wait for a sub-agent? */
+export async function hasAwaited(kysely: Kysely<Tables>, turn: string): Promise<boolean> {
+  const row = await kysely
+    .selectFrom("sub_agents")
+    .select("number")
+    .where("turn", "=", turn)
+    .where("background", "=", 0)
+    .where("delivered_at", "is", null)
+    .limit(1)
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
+export function toSubAgent(row: Row<"sub_agents">): SubAgent {
+  return {
+    id: subAgentId(row.number),
+    number: row.number,
+    group: row.group_name,
+    session: row.session ?? undefined,
+    parent: row.parent,
+    conversation: row.conversation,
+    turn: row.turn,
+    step: row.step,
+    call: row.call_id,
+    position: row.position,
+    depth: row.depth,
+    background: row.background === 1,
+    forksFrom: row.forks_from ?? undefined,
+    task: row.task,
+    profile: row.profile ?? undefined,
+    requester: row.requester ?? undefined,
+    role: row.role,
+    state: row.state,
+    text: row.text ?? undefined,
+    origins: parseOrigins(row.origins),
+    files: parseTexts(row.files),
+    createdAt: row.created_at,
+    expiresAt: row.expires_at,
+    endedAt: row.ended_at ?? undefined,
+    deliveredAt: row.delivered_at ?? undefined,
+    removedAt: row.removed_at ?? undefined,
+  };
+}

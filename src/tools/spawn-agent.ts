@@ -1,0 +1,43 @@
+import * as z from "zod";
+
+import { subAgentContexts } from "../domain/sub-agent.ts";
+import { ToolError } from "../protocol/tools.ts";
+import { defineTool } from "./define-tool.ts";
+
+const taskChars = 8_000;
+const files = 50;
+
+/** What a model says of a sub-agent that it wants. */
+export const spawnInput = z.strictObject({
+  task: z.string().min(1).max(taskChars).describe("All that it has to know: it has not seen this conversation."),
+  agent: z.string().min(1).max(64).optional().describe("Name of the profile that it works by."),
+  context: z
+    .enum(subAgentContexts)
+    .default("none")
+    .describe("none: the task alone; summary: the last messages, shortened; fork: this conversation so far."),
+  background: z
+    .boolean()
+    .default(false)
+    .describe("false: you wait for the result. true: you go on, and the result comes later, as work."),
+  timeoutMinutes: z.number().positive().max(1_440).optional().describe("After this time it is ended."),
+  files: z.array(z.string().min(1).max(1_024)).max(files).default([]).describe("Files that it should look at first."),
+});
+
+/**
+ * The host begins it in the moment in which it stores the answer that asks for it (`SpawnGate`), so that there is one for each call
+ * over all crashes: such a call never gets to the agent, nor from there back to here.
+ */
+export const spawnAgent = defineTool({
+  name: "spawn_agent",
+  description:
+    "Have a sub-agent do a piece of work by itself, in a container of its own. It reads the group's folder and cannot change it; files that it leaves in /workspace/scratch/out come back with its answer. Several in one answer work at the same time.",
+  input: spawnInput,
+  runs: "host",
+  risk: "low",
+  timeoutSeconds: 60,
+  activity: { doing: "having a sub-agent work", shows: "task" },
+  needs: ["subAgents"],
+  run: async () => {
+    throw new ToolError("A sub-agent is begun by the host, not by a program in the container.");
+  },
+});

@@ -1,0 +1,81 @@
+import { describeResult } from "../../context/render-sub-agent.ts";
+import type { ToolCall } from "../../domain/model.ts";
+import type { Origin } from "../../domain/origin.ts";
+import { isAwaited, type NewSubAgent, type SubAgent } from "../../domain/sub-agent.ts";
+import type { Step } from "../../domain/turn.ts";
+import type { AgentToolResult } from "../../protocol/messages.ts";
+import { spawnAgent } from "../../tools/spawn-agent.ts";
+import type { TurnOptions, TurnScope } from "../turn-options.ts";
+import type { JudgedCall, PreparedSpawns } from "./judge-calls.ts";
+
+const none: PreparedSpawns = { spawns: [], denied: [] };
+
+export function isSpawn({ name }: Pick<ToolCall, "name">): boolean {
+  return name === spawnAgent.name;
+}
+
+/**
+ * The calls that make sub-agents. The host begins those itself, with the step that has the calls; where the turn has to wait for
+ * them it is left, and gone on with when all of them have ended. Until then no other call of the answer runs.
+ */
+export class SpawnGate {
+  readonly #scope: TurnScope;
+  readonly #options: Pick<TurnOptions, "store" | "subAgents" | "clock">;
+
+  constructor(scope: TurnScope, options: Pick<TurnOptions, "store" | "subAgents" | "clock">) {
+    this.#scope = scope;
+    this.#options = options;
+  }
+
+  /** Nothing is asked of anybody when none of the calls makes one. */
+  async prepare(allowed: readonly JudgedCall[], calls: readonly ToolCall[]): Promise<PreparedSpawns> {
+    const wanted = allowed.filter(({ call }) => isSpawn(call));
+    if (wanted.length === 0) return none;
+    const placed = wanted.map((judged) => ({ judged, position: calls.indexOf(judged.call) }));
+    return this.#options.subAgents.prepare(this.#scope, placed);
+  }
+
+  /** The same for calls of a step that was stored before. */
+  async begin(step: number, { spawns }: PreparedSpawns): Promise<void> {
+    if (spawns.length > 0) await this.#options.store.subAgents.begin(step, spawns, this.#scope.lease);
+    this.begun(spawns);
+  }
+
+  /** They are there, and may begin. */
+  begun(spawns: readonly NewSubAgent[]): void {
+    if (spawns.length > 0) this.#options.subAgents.begun();
+  }
+
+  /** Those of a step that calls for some. */
+  async ofStep({ seq, body }: Step): Promise<readonly SubAgent[]> {
+    const calls = body.kind === "model" && body.answer.toolCalls.some(isSpawn);
+    return calls ? this.#options.store.subAgents.ofStep(seq) : [];
+  }
+
+  /** Notes that the other calls of the step are given out. False when they were before. */
+  release(step: number): Promise<boolean> {
+    const { store, clock } = this.#options;
+    return store.subAgents.release(step, clock.now(), this.#scope.lease);
+  }
+
+  /** What came of those of a step, and what its reader comes into contact with by it. */
+  async results(last: Step): Promise<{ readonly results: AgentToolResult[]; readonly origins: readonly Origin[] }> {
+    const found = await this.ofStep(last);
+    const over = found.filter((agent) => !agent.background && agent.session !== undefined);
+    const origins = over.length === 0 ? [] : [...over.flatMap((agent) => agent.origins), "agent" as const];
+    return { results: found.map(toResult), origins };
+  }
+}
+
+/** Some of them have not handed over their results yet. */
+export function areAwaited(agents: readonly SubAgent[]): boolean {
+  return agents.some(isAwaited);
+}
+
+function toResult(agent: SubAgent): AgentToolResult {
+  const { call: callId, id, background, session, state, text = "" } = agent;
+  if (session === undefined) return { callId, output: text, isError: true };
+  if (!background) return { callId, output: describeResult(agent), isError: state !== "done" };
+  const output = `${id} works in the background. Its result comes as work when it is done; agent_status tells how it stands.`;
+  return { callId, output, isError: false };
+}
