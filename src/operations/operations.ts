@@ -5,7 +5,6 @@ import type { EventQuery } from "../events/read-events.ts";
 import type { ConfigDifferences, ConfigState, ReloadReport } from "../domain/config-state.ts";
 import type { Chat, Group, RequestState, Trigger } from "../domain/group.ts";
 import type { SettingEdit, SettingRecord } from "../domain/setting.ts";
-import type { JobState } from "../domain/job.ts";
 import type { ModelUsage, StopReason } from "../domain/model.ts";
 import type { NextHeartbeat } from "../domain/heartbeat.ts";
 import type { OutboxState, OutgoingMessage } from "../domain/message.ts";
@@ -16,13 +15,14 @@ import type { Action, Risk } from "../domain/policy.ts";
 import type { Role } from "../domain/role.ts";
 import type { Turn, TurnState, TurnTimes } from "../domain/turn.ts";
 import type { UsageBy, UsageSum } from "../domain/usage.ts";
-import type { Webhook } from "../domain/webhook.ts";
-import type { SubAgent } from "../domain/sub-agent.ts";
 import type { Work, WorkState } from "../domain/work.ts";
 import type { ApprovalView, GrantView } from "./approval-view.ts";
+import type { JobOperations, JobView } from "./job-view.ts";
+import type { SubAgentOperations, SubAgentView } from "./sub-agent-view.ts";
 import type { TaskOperations } from "./task-view.ts";
+import type { WebhookOperations, WebhookTest, WebhookView } from "./webhook-view.ts";
 
-export type { ApprovalView, GrantView };
+export type { ApprovalView, GrantView, JobView, SubAgentView, WebhookTest, WebhookView };
 export {
   missedRules,
   type NewOperatorTask,
@@ -268,51 +268,8 @@ export interface NewOperatorWork {
   readonly silent: boolean;
 }
 
-/** A webhook as it is configured, without its secret. */
-export interface WebhookView extends Omit<Webhook, "secret"> {
-  /** Where it can be called from this machine; undefined: the gateway does not listen. */
-  readonly url: string | undefined;
-}
-
-/** What came of a call that the host has sent to itself. */
-export interface WebhookTest {
-  readonly hook: string;
-  readonly status: number;
-  /** Of the work. */
-  readonly id: string | undefined;
-  readonly duplicate: boolean | undefined;
-  /** Why it was refused. */
-  readonly error: string | undefined;
-}
-
 /** Work, its text shortened. */
 export type WorkView = Work;
-
-/** A background job. Times are milliseconds since 1970; null: not yet, or not known. */
-export interface JobView {
-  readonly id: string;
-  readonly group: string;
-  readonly session: string;
-  readonly command: string;
-  readonly state: JobState;
-  readonly startedAt: number;
-  readonly endedAt: number | null;
-  readonly exitCode: number | null;
-}
-
-/** A sub-agent: `parent` is the session that it works for, `session` its own. */
-export interface SubAgentView extends Pick<
-  SubAgent,
-  "id" | "group" | "session" | "parent" | "turn" | "task" | "state" | "profile" | "depth" | "background" | "requester"
-> {
-  readonly role: SubAgent["role"];
-  /** What it answered, or why it did not. */
-  readonly result: string | undefined;
-  readonly files: readonly string[];
-  readonly createdAt: number;
-  readonly expiresAt: number;
-  readonly endedAt: number | undefined;
-}
 
 /** What an operator can look at also when no host runs. */
 export type Readings = Pick<
@@ -338,7 +295,7 @@ export type Readings = Pick<
 >;
 
 /** What an operator can ask of a running host. Rejects with AppErrors: `not_found`, `conflict`, `bad_input`. */
-export interface Operations extends TaskOperations {
+export interface Operations extends TaskOperations, JobOperations, SubAgentOperations, WebhookOperations {
   status(): Promise<HostStatus>;
   /** Reads the files of the configuration again and applies what can hold now. An invalid file is an answer, not an error. */
   applyConfig(): Promise<ReloadReport>;
@@ -411,18 +368,6 @@ export interface Operations extends TaskOperations {
   addWork(work: NewOperatorWork): Promise<WorkView>;
   /** Gives up work that no turn has taken. Returns its id. */
   dropWork(id: string): Promise<string>;
-  /** By name. */
-  listWebhooks(): Promise<readonly WebhookView[]>;
-  /** Calls a webhook with this body, signed, as a program outside does. Rejects with `not_found`, or `conflict` where the gateway does not listen. */
-  testWebhook(name: string, body: string): Promise<WebhookTest>;
-  /** Background jobs that run, with `all` also those that are over, newest first. */
-  listJobs(filter: {
-    readonly group?: string | undefined;
-    readonly all: boolean;
-    readonly limit: number;
-  }): Promise<readonly JobView[]>;
-  /** Ends a job that runs, and returns it as it ended. `session`: where jobs of several have this id. */
-  stopJob(id: string, session: string | undefined): Promise<JobView>;
   /** Calls that people are asked about, with `all` also decided ones, newest first; then what was allowed for longer. */
   listApprovals(filter: {
     readonly group?: string | undefined;
@@ -440,14 +385,6 @@ export interface Operations extends TaskOperations {
   ): Promise<ApprovalView>;
   /** Takes back what was allowed for longer; calls that have begun go on. */
   revokeApproval(id: string): Promise<GrantView>;
-  /** Those at work, with `all` also those that have ended; newest first. */
-  listSubAgents(filter: {
-    readonly group?: string | undefined;
-    readonly all: boolean;
-  }): Promise<readonly SubAgentView[]>;
-  showSubAgent(id: string): Promise<SubAgentView>;
-  /** Rejects with `conflict` when it has ended before. */
-  cancelSubAgent(id: string): Promise<SubAgentView>;
   /** Stored events in order; with `follow` also those that come, until the signal. Throws `bad_input` for an unknown type. */
   tailEvents(query: EventQuery, follow: AbortSignal | undefined): AsyncIterable<HostEvent>;
   listChannels(): Promise<readonly ChannelView[]>;

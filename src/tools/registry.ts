@@ -105,22 +105,19 @@ export class ToolRegistry {
   }
 }
 
-/** What a session of this kind and rank may not have, or could not use. */
-function withheldFromSession(
-  tool: Tool,
-  { session = "main", rank, seesSessions = false }: Audience,
-): Withheld | undefined {
-  if (tool.runs !== "host") return undefined;
-  if (tool.notIn.includes(session)) return "kind";
-  if (rank && isBeyond(rank, tool)) return "rank";
-  return tool.needsSessions && !seesSessions ? "sessions" : undefined;
+/** What a session of this kind and rank may not have. */
+function withheldFromSession(tool: Tool, { session = "main", rank }: Audience): Withheld | undefined {
+  if (tool.runs === "host" && tool.notIn.includes(session)) return "kind";
+  return rank && isBeyond(rank, tool) ? "rank" : undefined;
 }
 
-/** What the channel or the models cannot do. */
-function withheldByAbility(tool: Tool, { channelCan, modelCallsTools, modelSees }: Audience): Withheld | undefined {
+/** What the channel or the models cannot do, or what would find nothing. */
+function withheldByAbility(tool: Tool, audience: Audience): Withheld | undefined {
+  const { channelCan, modelCallsTools, modelSees, seesSessions = false } = audience;
   const ability = abilityOf(tool);
   if (ability !== undefined && !channelCan(ability)) return "channel";
   if (!modelCallsTools) return "model";
+  if (tool.runs === "host" && tool.needsSessions && !seesSessions) return "sessions";
   return tool.needsVision === true && !modelSees ? "vision" : undefined;
 }
 

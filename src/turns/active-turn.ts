@@ -14,7 +14,7 @@ import { CallGate } from "./tool-calls/call-gate.ts";
 import { HostTools, type HostToolRequest } from "./tool-calls/host-tools.ts";
 import { ToolsWait } from "./tool-calls/tools-wait.ts";
 import { publishToolResults } from "./tool-calls/tool-events.ts";
-import { collectIntake, workStep } from "./steps/turn-intake.ts";
+import { steer } from "./steps/steer.ts";
 import { placeOf } from "./turn-options.ts";
 import type { TurnOptions, TurnScope } from "./turn-options.ts";
 import { TurnSteps } from "./steps/turn-steps.ts";
@@ -280,7 +280,7 @@ export class ActiveTurn implements TurnListener {
     if (released === "asked" || (released && released.toolCalls.length > 0)) return released;
     await this.#storeResults(last, append);
     for (let round = 0; round < deniedRounds; round += 1) {
-      await this.#steer();
+      await steer(this.#scope, this.#options, this.#steps);
       await this.#refuseEndless();
       const answer = await this.#options.askModel(this.#scope, this.#modelCall.signal);
       const allowed = await this.#gate.judge(answer);
@@ -334,41 +334,6 @@ export class ActiveTurn implements TurnListener {
     if (!last || hits.length === 0) return results;
     const remarks = hits.map((hit) => `[${hit.text}]`);
     return [...results.slice(0, -1), withRemarks(last, remarks)];
-  }
-
-  /**
-   * What has changed and what was said to the agent since the last step goes in before the model is asked again; but nothing
-   * that was said goes into a turn whose answer goes elsewhere than to those who spoke.
-   */
-  async #steer(): Promise<void> {
-    const { group, session, settings, turn, hearsChat } = this.#scope;
-    const change = await this.#options.changeSince(this.#scope);
-    if (change) await this.#steps.add(change);
-    await this.#tellEndedJobs();
-    if (session.kind === "agent") await this.#takeMore();
-    if (!hearsChat || turn.replyTo.kind !== "chat") return;
-    const { sessions } = this.#options.store;
-    const intake = await collectIntake(this.#options, settings, group, () => sessions.open(session.key, group.name));
-    if (intake) await this.#steps.add(intake.step);
-  }
-
-  /** Of jobs that this turn has started it is told now; of others, the session is told by a turn of its own. */
-  async #tellEndedJobs(): Promise<void> {
-    const { group, session, settings, turn } = this.#scope;
-    for (const id of this.#options.takeJobNews(session.id, turn.id)) {
-      const work = await this.#options.store.work.get(id);
-      // Somebody may have dropped it.
-      if (work?.state !== "due") continue;
-      await this.#steps.add(workStep(this.#options, work, settings.writersOfShared(group)));
-    }
-  }
-
-  /** What the parent of a sub-agent has said to it meanwhile. */
-  async #takeMore(): Promise<void> {
-    const { store, clock } = this.#options;
-    const { group, session, settings } = this.#scope;
-    const more = await store.work.due(session.id, clock.now());
-    if (more) await this.#steps.add(workStep(this.#options, more, settings.writersOfShared(group)));
   }
 
   async #onToolRequest(request: HostToolRequest): Promise<void> {

@@ -6,16 +6,12 @@ import type { HostConsole } from "../channels/define-channel.ts";
 import { hasTrait } from "../config/adapters.ts";
 import type { ConfigReloader } from "../config/changes/config-reloader.ts";
 import { paceLimits } from "../config/groups.ts";
-import { secretsOf } from "../config/loading/secrets.ts";
 import { startControlServer } from "../control/server.ts";
 import { createEventNotices } from "../delivery/event-notices.ts";
-import { createFailureNotices } from "../delivery/failure-notices.ts";
 import { createAlert, createTellOperator } from "../delivery/operator-notices.ts";
 import type { TellOperator } from "../delivery/operator-notices.ts";
 import { Outbox } from "../delivery/outbox.ts";
 import { createQuotes } from "../delivery/quotes.ts";
-import { createReplyFormats } from "../delivery/reply-redaction.ts";
-import type { ReplyFormats } from "../delivery/reply-redaction.ts";
 import type { WebhookIntake } from "../hooks/webhook-intake.ts";
 import type { Readiness } from "../http/health.ts";
 import { ChatBook } from "../intake/chats/chat-book.ts";
@@ -30,21 +26,16 @@ import type { EgressOverrides } from "../sandbox/egress/egress-proxies.ts";
 import type { ContainerEngine } from "../sandbox/engine/engine.ts";
 import { Retention } from "../stores/retention.ts";
 import { RetryingStore } from "../stores/retrying-store.ts";
-import { ToolRegistry } from "../tools/registry.ts";
 import type { TurnRunner } from "../turns/turn-runner.ts";
 import { messagesPerStep } from "../turns/steps/turn-intake.ts";
 import { createCapabilities } from "./capabilities.ts";
-import type { Capabilities } from "./capabilities.ts";
 import { openContainers, openEngineLater, reviewMounts } from "./containers.ts";
-import type { Containers } from "./containers.ts";
 import type { ChannelResources } from "./channels.ts";
 import type { AppContext } from "./context.ts";
 import { createApprovals } from "./approvals.ts";
-import type { Approvals } from "./approvals.ts";
 import { buildEntrances, startChannels } from "./entrances.ts";
 import type { Entrances } from "./entrances.ts";
 import { openEngineWait } from "./engine-wait.ts";
-import { openOutgoingFiles } from "./files.ts";
 import { openFoundation } from "./foundation.ts";
 import type { FoundationOptions } from "./foundation.ts";
 import { openGroups } from "./groups.ts";
@@ -56,11 +47,10 @@ import { createAnswers } from "./onboarding.ts";
 import { createHostOperations } from "./operations.ts";
 import { createWork, resume } from "./queue.ts";
 import type { WorkQueue } from "./queue.ts";
+import { openRunner } from "./runner.ts";
 import { openSettings, type Settings } from "./settings.ts";
 import { createProgress, createSigns } from "./signs.ts";
-import { openProviderSet } from "./turn-settings.ts";
 import type { Tasks } from "./tasks.ts";
-import { createTurns } from "./turns.ts";
 
 export interface HostOptions extends FoundationOptions {
   /** Where whoever started the host talks to it; undefined: nobody does. */
@@ -97,14 +87,7 @@ const outboxDrainMs = 5_000;
  */
 export async function startHost(options: HostOptions, signal?: AbortSignal): Promise<Host> {
   await using stack = new AsyncDisposableStack();
-  const served: Served = {
-    groups: undefined,
-    desk: undefined,
-    settings: undefined,
-    tasks: undefined,
-    webhooks: undefined,
-    work: undefined,
-  };
+  const served: Served = {};
   const { context, guard, entrances, registry, engine } = await openBase(options, stack, served);
   signal?.throwIfAborted();
   const opened = await openGroups(context);
@@ -123,13 +106,8 @@ export async function startHost(options: HostOptions, signal?: AbortSignal): Pro
   const progress = stack.use(createProgress(context, { entrances, outbox }));
   const approvals = createApprovals(context, stack, { ...containers, queue: () => work.queue, deliver });
   served.desk = approvals.desk;
-  const found = { groups, tell, deliver, workAdded };
-  const capabilities = createCapabilities(patient, stack, {
-    ...containers,
-    ...found,
-    wake: (queued) => work.queue.wake(queued),
-    runner: { cancel: (...ended) => runner.cancel(...ended) },
-  });
+  const capable = { ...containers, ...lateParts(() => ({ work, runner })), groups, tell, deliver, workAdded };
+  const capabilities = createCapabilities(patient, stack, capable);
   served.tasks = capabilities.tasks;
   const working = { ...containers, approvals, capabilities, pace, progress, deliver, guard, tell, groups };
   const runner: TurnRunner = await openRunner(context, stack, { ...working, patient });
@@ -164,45 +142,25 @@ export async function startHost(options: HostOptions, signal?: AbortSignal): Pro
   return running(stack.move(), { guard, entrances, work, outbox, retrying, reloader, stopAsked: stopAsked.promise });
 }
 
-/** What works on turns, with `patient`: trouble of the machine is waited for. */
-async function openRunner(
-  context: AppContext,
-  stack: AsyncDisposableStack,
-  options: Containers &
-    Pick<Parameters<typeof createTurns>[2], "pace" | "progress" | "deliver"> & {
-      readonly approvals: Approvals;
-      readonly capabilities: Capabilities;
-      readonly guard: IntakeGuard;
-      readonly tell: TellOperator;
-      readonly groups: GroupRegistry;
-      readonly patient: AppContext;
-    },
-): Promise<TurnRunner> {
-  const { approvals, capabilities, pace, progress, deliver, guard, patient } = options;
-  const files = stack.use(await openOutgoingFiles(context));
-  return createTurns(patient, options, {
-    ...approvals.forTurns,
-    ...capabilities.forTurns,
-    pace,
-    progress,
-    deliver,
-    providers: openProviderSet(context, stack),
-    keepFile: (group, path) => files.keep(group, path),
-    ...toolsOf(context, options.groups),
-    untilWritable: (until) => guard.untilWritable(until),
-    ...createWords(context, options),
-  });
+/** What capabilities use of parts that are made after them. */
+function lateParts(
+  parts: () => { readonly work: WorkQueue; readonly runner: TurnRunner },
+): Pick<Parameters<typeof createCapabilities>[2], "wake" | "runner"> {
+  return {
+    wake: (queued) => parts().work.queue.wake(queued),
+    runner: { cancel: (...ended) => parts().runner.cancel(...ended) },
+  };
 }
 
 /** What the way in, chat commands and containers lead to, as soon as it is there. */
 interface Served {
-  groups: GroupRegistry | undefined;
-  desk: ApprovalDesk | undefined;
-  settings: Settings | undefined;
-  webhooks: WebhookIntake | undefined;
-  tasks: Tasks | undefined;
+  groups?: GroupRegistry | undefined;
+  desk?: ApprovalDesk | undefined;
+  settings?: Settings | undefined;
+  webhooks?: WebhookIntake | undefined;
+  tasks?: Tasks | undefined;
   /** Containers that are taken over may have news of jobs before there is somebody to do the work; all of it is looked for later. */
-  work: WorkQueue | undefined;
+  work?: WorkQueue | undefined;
 }
 
 /** State, proof, and the way in, as far as it can be had before anything else. */
@@ -238,15 +196,6 @@ function tellOperator(
   const tell = createTellOperator({ outboxStore: store.outbox, outbox, groups, channels, clock, logger });
   events.subscribe("operator notices", createEventNotices(logger, tell));
   return tell;
-}
-
-/** The tools of turns, and the groups whose sessions they may look at. */
-function toolsOf(
-  context: AppContext,
-  groups: GroupRegistry,
-): Pick<Parameters<typeof createTurns>[2], "groups" | "tools"> {
-  const registry = new ToolRegistry(context.adapters.tools);
-  return { groups, tools: { registry, channelCan: (channel, ability) => hasTrait(context, channel, ability) } };
 }
 
 function createPace(context: AppContext): TurnPace {
@@ -329,31 +278,11 @@ function createRetention(context: AppContext): Retention {
   });
 }
 
-function createWords(
-  context: AppContext,
-  { tell, groups }: { readonly tell: TellOperator; readonly groups: GroupRegistry },
-): ReplyFormats & Pick<Parameters<typeof createTurns>[2], "tellFailure"> {
-  const tellFailure = createFailureNotices({ tell, groups, clock: context.clock });
-  return { ...createFormats(context, tell), tellFailure };
-}
-
 function openOperations(
   context: AppContext,
   options: Parameters<typeof createHostOperations>[1],
 ): ReturnType<typeof openControl> {
   return openControl(context, createHostOperations(context, options));
-}
-
-function createFormats({ live, adapters, home, publish, clock, logger }: AppContext, tell: TellOperator): ReplyFormats {
-  return createReplyFormats({
-    secrets: () => secretsOf(live.current, adapters),
-    onChange: (changed) => live.onChange(changed),
-    homeFolder: home.paths.root,
-    tell,
-    publish,
-    clock,
-    logger,
-  });
 }
 
 function createOutbox(context: AppContext, { channels }: Entrances): Outbox {

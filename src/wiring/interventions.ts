@@ -72,7 +72,7 @@ export interface Interventions {
 }
 
 export function createInterventions(context: AppContext, options: InterventionOptions): Interventions {
-  const { config, store, clock, publish, logger } = context;
+  const { store, clock, logger } = context;
   const turnEnded = createTurnEnded(context, {
     ...options,
     subAgents: options.subAgents.desk,
@@ -91,17 +91,7 @@ export function createInterventions(context: AppContext, options: InterventionOp
     deliver: () => options.outbox.wake(),
     clock,
   });
-  const catchUp = createCatchUp({
-    store,
-    limitMinutes: (group) => catchUpMinutes(config, group),
-    turnEnded,
-    gaveUp: (group, messages, limitMinutes) => {
-      const data = { limit: "catch-up-minutes", allowed: limitMinutes, messages };
-      return publish({ type: "limit.reached", group: group.name, actor: "host", data });
-    },
-    estimateTokens: estimateStepTokens,
-    clock,
-  });
+  const catchUp = openCatchUp(context, turnEnded);
   const commands = new PendingCheck();
   const late = new PendingCheck();
   const runLeftCommands = async (group: Group): Promise<void> => {
@@ -133,6 +123,23 @@ export function createInterventions(context: AppContext, options: InterventionOp
       }
     },
   };
+}
+
+function openCatchUp(
+  { config, store, clock, publish }: AppContext,
+  turnEnded: ReturnType<typeof createTurnEnded>,
+): ReturnType<typeof createCatchUp> {
+  return createCatchUp({
+    store,
+    limitMinutes: (group) => catchUpMinutes(config, group),
+    turnEnded,
+    gaveUp: (group, messages, limitMinutes) => {
+      const data = { limit: "catch-up-minutes", allowed: limitMinutes, messages };
+      return publish({ type: "limit.reached", group: group.name, actor: "host", data });
+    },
+    estimateTokens: estimateStepTokens,
+    clock,
+  });
 }
 
 function commandServices(context: AppContext, options: InterventionOptions): CommandServices {

@@ -49,23 +49,10 @@ export interface HostOperationOptions {
 
 /** What the operator can ask for, made of the parts that do it. */
 export function createHostOperations(context: AppContext, options: HostOperationOptions): Operations {
-  const { config, home, store, clock, version } = context;
+  const { config, store, clock } = context;
   const { containers, entrances, queue } = options;
   return createOperations({
-    host: {
-      version,
-      instance: home.instance,
-      home: home.paths.root,
-      pid: process.pid,
-      startedAt: clock.now(),
-      get assistant() {
-        return config.assistant.name;
-      },
-      get models() {
-        return config.models.routes[config.models.default] ?? [];
-      },
-      maxHot: config.sessions.maxHot,
-    },
+    host: hostFacts(context),
     store,
     groups: groupOperations(context, options),
     get routes() {
@@ -108,6 +95,23 @@ export function createHostOperations(context: AppContext, options: HostOperation
     clock,
     forwardClock: context.forwardClock,
   });
+}
+
+function hostFacts({ config, home, clock, version }: AppContext): Parameters<typeof createOperations>[0]["host"] {
+  return {
+    version,
+    instance: home.instance,
+    home: home.paths.root,
+    pid: process.pid,
+    startedAt: clock.now(),
+    get assistant() {
+      return config.assistant.name;
+    },
+    get models() {
+      return config.models.routes[config.models.default] ?? [];
+    },
+    maxHot: config.sessions.maxHot,
+  };
 }
 
 function groupOperations(

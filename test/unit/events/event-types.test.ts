@@ -1,4 +1,4 @@
-import { readFile } from "node:fs/promises";
+import { readdir, readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 
 import { expect, test } from "vitest";
@@ -10,10 +10,9 @@ const checkout = resolve(import.meta.dirname, "../../..");
 
 /** The fields that each type's data may have, as the source declares them. */
 function fieldsOf(source: string): Map<string, string[]> {
-  const body = source.slice(source.indexOf("export interface EventData"), source.indexOf("export type EventType"));
   const fields = new Map<string, string[]>();
   let current: string[] = [];
-  for (const line of body.split("\n")) {
+  for (const line of source.split("\n")) {
     const [, type, rest = ""] = /^ {2}"([a-z.-]+)": (.*)$/.exec(line) ?? [];
     if (type !== undefined) {
       current = [...rest.matchAll(/(?:^\{|;) readonly (\w+)\??:/g)].map(([, name = ""]) => name);
@@ -32,7 +31,9 @@ function recordOf(type: keyof typeof auditRecords): string {
 }
 
 test("docs/events.md has each type with its meaning, its data and its record, and no other", async () => {
-  const fields = fieldsOf(await readFile(resolve(checkout, "src/events/event.ts"), "utf8"));
+  const folder = resolve(checkout, "src/events/data");
+  const files = (await readdir(folder)).map((name) => readFile(resolve(folder, name), "utf8"));
+  const fields = fieldsOf((await Promise.all(files)).join("\n"));
   const documented = (await readFile(resolve(checkout, "docs/events.md"), "utf8"))
     .split("\n")
     .filter((line) => /^\| `[a-z-]+\.[a-z-]+` /.test(line))

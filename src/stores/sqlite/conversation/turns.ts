@@ -272,22 +272,26 @@ export async function finishTurn(
   const turn = await findTurn(transaction, id, end.lease);
   if (turn.state !== "running") return undefined;
   for (const step of end.steps) await appendStep(transaction, turn, step);
-  await endTurn(transaction, {
-    id,
-    state: end.state,
-    ended_at: end.at,
-    reason: end.reason ?? null,
-    times: end.times === undefined ? null : JSON.stringify(end.times),
-  });
+  const times = end.times === undefined ? null : JSON.stringify(end.times);
+  await endTurn(transaction, { id, state: end.state, ended_at: end.at, reason: end.reason ?? null, times });
   await settleMessages(transaction, { id });
   if (turn.cause !== "message") await settleWork(transaction, id);
   if (turn.cause === "agent") await endSubAgentTurn(transaction, turn, { ...end, text: end.handsBack ?? end.reason });
   if (turn.asked === 1) await cancelApprovals(transaction, id, end.at);
-  const read = turn.origins === null ? undefined : parseOrigins(turn.origins);
-  for (const work of end.work ?? []) await insertWork(transaction, { ...work, origins: read }, end.at);
-  const outgoing = [];
-  for (const draft of end.outgoing) outgoing.push(await insertOutgoing(transaction, draft, end.at));
-  return outgoing;
+  return handOn(transaction, turn, end);
+}
+
+/** What the end of a turn tells others: sessions by work, chats by messages. */
+async function handOn(
+  transaction: Transaction<Tables>,
+  { origins }: Row<"turns">,
+  { work = [], outgoing, at }: TurnEnd,
+): Promise<OutgoingMessage[]> {
+  const read = origins === null ? undefined : parseOrigins(origins);
+  for (const item of work) await insertWork(transaction, { ...item, origins: read }, at);
+  const messages = [];
+  for (const draft of outgoing) messages.push(await insertOutgoing(transaction, draft, at));
+  return messages;
 }
 
 async function appendStep(transaction: Transaction<Tables>, turn: Row<"turns">, step: NewStep): Promise<Step> {

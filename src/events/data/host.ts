@@ -1,0 +1,68 @@
+/** What the host says of itself, its configuration, its channels and whoever operates it. */
+export interface HostEventData {
+  "host.started": {
+    readonly version: string;
+    readonly node: string;
+    readonly pid: number;
+    readonly instance: string;
+  };
+  "host.stopped": Readonly<Record<string, never>>;
+  /** The home is a copy of another one, or was one, and gets an id of its own. Paths of folders. */
+  "home.copied": {
+    readonly from: string;
+    readonly to: string;
+    readonly formerInstance: string;
+    readonly instance: string;
+  };
+  "config.loaded": { readonly sha256: string; readonly fromFile: boolean };
+  /** A changed config.yaml holds. Paths of the settings that changed, and of those that need a restart; never their values. */
+  "config.applied": {
+    readonly sha256: string;
+    readonly fromFile: boolean;
+    readonly changed: readonly string[];
+    readonly restart: readonly string[];
+  };
+  /** What a group that was added at run time says itself is going to be changed. Paths of settings, never their values. */
+  "settings.changed": { readonly paths: readonly string[] };
+  /** A changed file cannot be used. Paths of the settings that are wrong, or names of files. */
+  "config.refused": { readonly paths: readonly string[] };
+  "engine.judged": {
+    readonly kind: string;
+    readonly version: string;
+    readonly components: Readonly<Record<string, string>>;
+    readonly kernel: string;
+    readonly findings: readonly string[];
+  };
+  /** Counts of what was removed. */
+  "store.pruned": {
+    readonly messages: number;
+    readonly steps: number;
+    readonly replies: number;
+    readonly chats: number;
+    readonly days: number;
+    readonly approvals?: number | undefined;
+    readonly events?: number | undefined;
+    readonly blobs?: number | undefined;
+    readonly jobs?: number | undefined;
+  };
+  "channel.changed": { readonly channel: string; readonly state: string; readonly detail?: string | undefined };
+  /** What the operator asked for; `outcome` is `asked`. */
+  "operation.requested": {
+    readonly operation: string;
+    readonly parameters: Readonly<Record<string, string | number | boolean>>;
+    readonly outcome: string;
+  };
+  /** How a change that the operator asked for ended: `done`, or the error's code. */
+  "operation.ended": {
+    readonly operation: string;
+    readonly parameters: Readonly<Record<string, string | number | boolean>>;
+    readonly outcome: string;
+  };
+  "http.refused": {
+    readonly status: number;
+    readonly method: string;
+    readonly route: string;
+    readonly address: string;
+    readonly untold: number;
+  };
+}
