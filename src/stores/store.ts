@@ -142,7 +142,15 @@ export interface SessionStore {
   setWindowStart(id: string, stepSeq: number): Promise<void>;
   /** The prompt of its last conversation that has one. */
   prompt(id: string): Promise<ConversationPrompt | undefined>;
-  setPrompt(id: string, prompt: ConversationPrompt): Promise<void>;
+  /**
+   * `readsFolder`: the prompt has words from the group's folder, which the turn has read then. AppError `not_found` when there is
+   * no such turn.
+   */
+  setPrompt(
+    id: string,
+    prompt: ConversationPrompt,
+    readsFolder?: { readonly turn: string; readonly at: number },
+  ): Promise<void>;
   /**
    * What the conversation was offered the first time that this was asked for; these tools, which are kept, if this is the
    * first time. Kept for the newest conversation of a session only.

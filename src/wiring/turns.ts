@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { join } from "node:path";
 
 import { estimateStepTokens } from "../context/tokens.ts";
 import { createMessageIds } from "../context/message-ids.ts";
@@ -14,6 +15,7 @@ import { ConversationTools } from "../tools/conversation-tools.ts";
 import type { ConversationToolsOptions } from "../tools/conversation-tools.ts";
 import { createAskModel } from "../turns/conversation/ask-model.ts";
 import { ConversationPrompts, type PromptSources } from "../turns/conversation/conversation-prompts.ts";
+import { readAgentNotes } from "../sandbox/workspace/agent-notes.ts";
 import { SessionLeases } from "../turns/session-leases.ts";
 import { TurnRunner } from "../turns/turn-runner.ts";
 import type { TurnOptions } from "../turns/turn-options.ts";
@@ -123,12 +125,13 @@ function createPrompts(
   context: AppContext,
   options: Pick<PromptSources, "toolsOf"> & Pick<Containers, "launcher" | "instructions">,
 ): ConversationPrompts {
-  const { store, clock } = context;
+  const { store, clock, home } = context;
   const { instructions } = options;
   return new ConversationPrompts({
     sessions: store.sessions,
     sources: {
       toolsOf: options.toolsOf,
+      notesOf: ({ name }) => readAgentNotes(join(home.paths.groups, name)),
       instructionsOf: (group, session) => instructions.of(group.name, session.id),
       foldersOf: (group) => options.launcher.foldersOf(group.name),
       refusedFoldersOf: ({ name }) => {

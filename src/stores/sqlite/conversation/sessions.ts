@@ -11,6 +11,7 @@ import type { Database } from "../database.ts";
 import { parseTexts, parseToldFacts, parseToolDefinitions } from "../schema/json-columns.ts";
 import type { Row, Tables } from "../schema/tables.ts";
 import { statement } from "../statement.ts";
+import { exposeToFolder } from "./origins.ts";
 import { isDue } from "./work.ts";
 
 const selectByKey = statement((kysely, { key }: { readonly key: string }) =>
@@ -137,15 +138,20 @@ export class SqliteSessions implements SessionStore {
     return row && { conversation: row.conversation, system: parseTexts(row.system), told: parseToldFacts(row.told) };
   }
 
-  async setPrompt(id: string, { conversation, system, told }: ConversationPrompt): Promise<void> {
+  async setPrompt(
+    id: string,
+    { conversation, system, told }: ConversationPrompt,
+    readsFolder?: { readonly turn: string; readonly at: number },
+  ): Promise<void> {
     const values = { conversation, system: JSON.stringify(system), told: JSON.stringify(told) };
-    await this.#database.writeSoon((transaction) =>
-      transaction
+    await this.#database.writeSoon(async (transaction) => {
+      await transaction
         .insertInto("conversation_prompts")
         .values({ session: id, ...values })
         .onConflict((conflict) => conflict.column("session").doUpdateSet(values))
-        .execute(),
-    );
+        .execute();
+      if (readsFolder) await exposeToFolder(transaction, readsFolder);
+    });
   }
 
   async offerTools(
