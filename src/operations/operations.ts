@@ -45,7 +45,8 @@ export interface HostStatus {
   readonly approvals: number;
   /** `max` is null when memory alone says how many there may be. */
   readonly containers: { readonly hot: number; readonly busy: number; readonly max: number | null };
-  readonly turns: { readonly running: number; readonly waitingGroups: number };
+  /** `parked`: those of the running ones that wait for people, with the codes of what they have asked. */
+  readonly turns: { readonly running: number; readonly waitingGroups: number; readonly parked: readonly ParkedTurn[] };
   /** Messages that no turn has taken yet, by group, the group that has waited longest first. */
   readonly waiting: readonly WaitingView[];
   /** `uncertain`: sent or not, nobody knows; they count as unsent as well. */
@@ -76,8 +77,18 @@ export interface TurnView extends Turn {
   readonly waiting: Omit<WaitingView, "group"> | undefined;
 }
 
+/** A turn that people have to answer before it goes on. */
+export interface ParkedTurn {
+  readonly turn: string;
+  readonly group: string;
+  /** Codes of its open questions. */
+  readonly waitsFor: readonly string[];
+}
+
 /** A turn in a list: with what it is about and what it cost. */
 export interface TurnLine extends TurnView {
+  /** Codes of what people have to answer before it goes on; undefined: it does not wait for them. */
+  readonly waitsFor: readonly string[] | undefined;
   /** Who asked; undefined when no message made it begin, or when it is not kept any more. */
   readonly member: string | undefined;
   /** First line of the message or the work that made it begin, shortened. */

@@ -30,7 +30,7 @@ export interface ReadingOptions extends WaitingOptions {
     };
     readonly sessions: Pick<Store["sessions"], "list">;
     readonly work: Pick<Store["work"], "list">;
-    readonly approvals: Pick<Store["approvals"], "get" | "grants" | "list" | "ofTurn">;
+    readonly approvals: Pick<Store["approvals"], "get" | "grants" | "list" | "ofTurn" | "open">;
     readonly turns: {
       get(id: string): Promise<Turn | undefined>;
       idsBeginningWith(prefix: string, limit: number): Promise<string[]>;

@@ -23,7 +23,7 @@ export interface StoreReader extends AsyncDisposable {
   readonly sessions: Pick<Store["sessions"], "list">;
   readonly turns: Pick<Store["turns"], "get" | "idsBeginningWith" | "list" | "outlines" | "steps">;
   readonly work: Pick<Store["work"], "list">;
-  readonly approvals: Pick<Store["approvals"], "get" | "grants" | "list" | "ofTurn">;
+  readonly approvals: Pick<Store["approvals"], "get" | "grants" | "list" | "ofTurn" | "open">;
   readonly origins: Pick<Store["origins"], "ofFolder">;
   readonly outbox: Pick<Store["outbox"], "list" | "ofTurn">;
   readonly executionPoints: Pick<Store["executionPoints"], "ofTurn">;

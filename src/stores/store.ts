@@ -85,9 +85,14 @@ export interface MessageStore {
   withSeqs(seqs: readonly number[]): Promise<StoredMessage[]>;
   /**
    * The message with this id that a member said to the agent in the group's chat, if others of the chat came after it. Undefined also for
-   * one that was said only for others or is pruned, and where several members have one of this id.
+   * one that was said only for others or is pruned, and where several members have one of this id. `setAside`: also of one that is
+   * not going to be answered any more.
    */
-  overtaken(group: GroupChat, id: string): Promise<StoredMessage | undefined>;
+  overtaken(
+    group: GroupChat,
+    id: string,
+    options?: { readonly setAside?: boolean },
+  ): Promise<StoredMessage | undefined>;
   /** Messages that belong to a turn, in order. */
   ofTurn(turn: string): Promise<StoredMessage[]>;
   /** Puts messages of a failed turn back to `waiting` (`turns retry`), but for pruned ones. Returns how many. */

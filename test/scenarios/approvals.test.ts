@@ -86,8 +86,9 @@ test("an approved command runs once, exactly as it was shown; until then nothing
       state: "open",
     },
   ]);
-  expect(JSON.parse(status.stdout)).toMatchObject({ approvals: 1 });
-  expect(running1).toHaveLength(1);
+  expect(running1).toMatchObject([{ state: "running", waitsFor: [asked.code] }]);
+  const parked = [{ turn: running1[0]?.["id"], group: "family", waitsFor: [asked.code] }];
+  expect(JSON.parse(status.stdout)).toMatchObject({ approvals: 1, turns: { running: 1, parked } });
   expect(allowed).toMatchObject({ code: 0 });
   expect(answer.text).toMatch(/^so: ran\n\[exit code 0/);
   expect(await host.readGroupFile("family", "marks")).toBe("ran\n");
