@@ -149,6 +149,8 @@ export interface TurnOptions {
   readonly untilWritable: (signal: AbortSignal) => Promise<void>;
   /** Makes of a call what people are asked. */
   readonly askPeople: Ask;
+  /** Why a call that people would be asked about has no effect, for the model; undefined: it may have one. */
+  readonly futility: (group: Group, call: ToolCall) => Promise<string | undefined>;
   /** What has become of the change that this call of the turn proposed. */
   readonly changeOutcome: (turn: string, callId: string) => Promise<ChangeOutcome>;
   /** People were asked. */

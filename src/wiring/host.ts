@@ -107,7 +107,7 @@ export async function startHost(options: HostOptions, signal?: AbortSignal): Pro
   const files = stack.use(await openOutgoingFiles(context));
   const pace = createPace(context);
   const progress = stack.use(createProgress(context, { entrances, outbox }));
-  const approvals = createApprovals(context, stack, { ...containers, queue: () => work.queue, deliver });
+  const approvals = createApprovals(context, stack, { ...containers, groups, queue: () => work.queue, deliver });
   served.desk = approvals.desk;
   const runner = createTurns(patient, containers, {
     ...approvals.forTurns,

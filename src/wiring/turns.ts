@@ -30,6 +30,7 @@ import { containerPaths } from "../protocol/paths.ts";
 type TurnWork = Pick<
   TurnOptions,
   | "askPeople"
+  | "futility"
   | "asked"
   | "changeOutcome"
   | "deliver"

@@ -123,6 +123,31 @@ test("a denied command does not run, and the model is told by whom and why; what
   );
 });
 
+test("a rule that denies a call which people were asked about takes the question back, and the turn goes on with that", async () => {
+  await using home = await startModelHost(both, {
+    groups: { family: { policy: { tools: { shell: "ask", write_file: "allow" } } } },
+  });
+  const { host } = home;
+  const said = await host.say("family", "@crab do it");
+  const asked = await card(host);
+
+  await host.cli("config", "set", "groups.family.policy.rules", "[{ tool: shell, origin: web, action: deny }]");
+  const stillOpen = await approvals(host);
+  await host.cli("config", "set", "groups.family.policy.tools.shell", "deny");
+  const answer = await host.replyTo(said.id);
+  const late = await host.cli("approvals", "allow", asked.code);
+
+  expect(stillOpen).toMatchObject([{ state: "open" }]);
+  expect(answer.text).toContain("policy has changed since this was asked: tools.shell of group family denies it now.");
+  expect((await host.replies()).map(({ text }) => text)).toContainEqual(
+    `The policy has denied shell (${asked.code}): tools.shell of group family denies it now`,
+  );
+  expect(late.stderr).toContain("already decided");
+  expect(await host.readGroupFile("family", "good")).toBe("x");
+  expect(await host.readGroupFile("family", "bad")).toBe("");
+  expect(await host.cli("audit", "verify")).toMatchObject({ code: 0 });
+});
+
 test("a stop ends a turn that waits for people, and nobody can allow its command any more", async () => {
   await using home = await startModelHost(running("echo x > bad"), { config: asks });
   const { host } = home;

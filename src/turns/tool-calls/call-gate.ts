@@ -45,9 +45,12 @@ export class CallGate {
   /** Stores the answer with what was decided about its calls, and returns those that may run now. `asked`: people were asked. */
   async judge(answer: ModelAnswer): Promise<readonly ToolCall[] | "asked"> {
     const tools = await this.#options.toolsOf(this.#scope);
-    const judged = await judgeCalls(answer.toolCalls, tools, (call) => this.#isGranted(call));
+    const judged = await judgeCalls(answer.toolCalls, tools, {
+      isGranted: (call) => this.#isGranted(call),
+      futility: (call) => this.#options.futility(this.#scope.group, call),
+    });
     const { allowed, asked } = judged;
-    const asks = await this.#prepareAsks(asked);
+    const asks = await this.#prepareAsks(judged);
     const exposure = tools.exposureOf([...allowed, ...asked].map(({ call }) => call));
     await this.#steps.addNow(answerStep(answer, judged), { exposure, asks });
     if (asked.length > 0) {
@@ -104,11 +107,11 @@ export class CallGate {
     return true;
   }
 
-  async #prepareAsks(asked: readonly JudgedCall[]) {
+  async #prepareAsks({ asked, origins }: JudgedCalls) {
     const { group, turn } = this.#scope;
     const asks = [];
     for (const one of asked) {
-      const ask = await this.#options.askPeople(group, turn.id, one);
+      const ask = await this.#options.askPeople(group, turn.id, { ...one, origins });
       const { code, call, tool, sha256, risk, rule, asker, approvers, quorum, expiresAt } = ask.approval;
       const data = { code, call, tool, sha256, risk, rule, asker: asker.id, approvers, quorum, expiresAt };
       await this.#options.publish({ type: "approval.asked", ...placeOf(this.#scope), actor: "model", data });

@@ -253,6 +253,8 @@ const proposedChanges = [
   `update turns set asked = 1 where id in (select turn from approvals)`,
 ];
 
+const approvalOrigins = [`alter table approvals add column origins text`];
+
 /** Every migration by name; names sort in the order in which they run, and a name that was released is never changed. */
 export const migrations: Readonly<Record<string, Migration>> = {
   "0001-initial": { up: (database: Kysely<Tables>) => run(database, initialSchema) },
@@ -284,6 +286,7 @@ export const migrations: Readonly<Record<string, Migration>> = {
   "0031-instructions-by-file": { up: (database: Kysely<Tables>) => run(database, instructionsByFile) },
   "0032-threads": { up: (database: Kysely<Tables>) => run(database, threads) },
   "0034-proposed-changes": { up: (database: Kysely<Tables>) => run(database, proposedChanges) },
+  "0042-approval-origins": { up: (database: Kysely<Tables>) => run(database, approvalOrigins) },
 };
 
 async function run(database: Kysely<Tables>, statements: readonly string[]): Promise<void> {
