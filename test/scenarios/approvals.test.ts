@@ -191,6 +191,36 @@ test("killed while it waits, with its container gone, the turn goes on where it 
 const bob = { sender: { id: "bob", name: "Bob" } };
 const withBob = { groups: { family: { members: { "http:bob": "admin" } }, other: {} }, config: asks };
 
+test("answers by HTTP and in the chat at the same moment: one counts, the other is told so, and the command runs at most once", async () => {
+  await using home = await startModelHost(running("echo ran | tee -a marks"), withBob);
+  const { host } = home;
+  for (const [round, decision] of (["deny", "allow", "deny"] as const).entries()) {
+    await host.ask("family", "/new");
+    const after = (await host.replies()).at(-1)?.seq;
+    const marks = await host.readGroupFile("family", "marks");
+    const said = await host.say("family", "@crab do it");
+    const asked = await card(host, after);
+
+    const [byHttp, inChat] = await Promise.all([
+      fetch(`${host.url}/v1/approvals/${asked.code}`, {
+        method: "POST",
+        headers: host.headers,
+        body: JSON.stringify({ decision }),
+      }),
+      host.ask("family", `/${decision === "deny" ? "approve" : "deny"} ${asked.code}`, bob),
+    ]);
+    const answer = await host.replyTo(said.id);
+
+    const httpWon = byHttp.status === 200;
+    expect([byHttp.status, inChat.text.includes("already decided")]).toEqual(httpWon ? [200, true] : [409, false]);
+    const isAllowed = httpWon === (decision === "allow");
+    expect(answer.text).toContain(isAllowed ? "[exit code 0" : "denied by");
+    expect(await host.readGroupFile("family", "marks")).toBe(isAllowed ? `${marks}ran\n` : marks);
+    const [kept] = (await approvals(host)).filter(({ code: of }) => of === asked.code);
+    expect([round, kept?.["state"]]).toEqual([round, isAllowed ? "allowed" : "denied"]);
+  }
+});
+
 test("who has the role answers in the chat that was asked, with the code; nobody else, nowhere else", async () => {
   await using home = await startModelHost(running("echo ran >> marks"), withBob);
   const { host } = home;
