@@ -18,7 +18,7 @@ const mostRefused = 20;
 
 export interface AnswerByReactionOptions {
   readonly store: Pick<Store["approvals"], "ofCard" | "get" | "reactionOf" | "refuseReaction">;
-  readonly desk: Pick<ApprovalDesk, "answer" | "expireDue">;
+  readonly desk: Pick<ApprovalDesk, "answer" | "endIfOver">;
   readonly standingOf: (group: Group, who: MemberId) => Pick<Answering, "role" | "person">;
   readonly publish: Publish<"access.refused">;
   readonly deliver: () => void;
@@ -71,7 +71,7 @@ async function openApproval(
   { code, state }: Approval,
 ): Promise<Approval | undefined> {
   if (state !== "open") return undefined;
-  await desk.expireDue(code);
+  await desk.endIfOver(code);
   const approval = await store.get(code);
   return approval?.state === "open" ? approval : undefined;
 }

@@ -17,6 +17,8 @@ export interface ApprovalDeskOptions {
   readonly wake: (approval: Approval) => Promise<void>;
   /** Sees that a change which people have allowed is written. Rejects only for what may work later. */
   readonly carryOut: (code: string) => Promise<unknown>;
+  /** The rule that denies its call by now; undefined: none does. */
+  readonly deniedBy: (approval: Approval) => Promise<string | undefined>;
   readonly deliver: () => void;
   readonly publish: Publish<"approval.answered" | "approval.decided">;
   readonly clock: Pick<Clock, "now">;
@@ -50,7 +52,7 @@ export class ApprovalDesk implements Disposable {
    * that was answered before or whose turn has ended, `expired` for one whose time is over.
    */
   async answer(answer: Omit<ApprovalAnswer, "at">, way: AnswerWay = "operator"): Promise<Approval> {
-    await this.expireDue(answer.code);
+    await this.endIfOver(answer.code);
     const asked = await this.#options.store.get(answer.code);
     if (asked?.state === "open") await this.announce(asked, answer, way);
     const at = this.#options.clock.now();
@@ -75,10 +77,16 @@ export class ApprovalDesk implements Disposable {
     await this.#options.publish({ type: "approval.answered", group, session, turn, actor: by.actor, data });
   }
 
-  /** Ends it if its time is over, which the store alone cannot know when the clock was set back. */
-  async expireDue(code: string): Promise<void> {
+  /** Ends it if its time is over, which the store alone cannot know when the clock was set back, or if a rule denies it by now. */
+  async endIfOver(code: string): Promise<void> {
     const approval = await this.#options.store.get(code);
-    if (approval?.state === "open" && this.#leftMs(approval) <= 0) await this.#expire(approval);
+    if (approval?.state === "open") await this.#endIfOver(approval);
+  }
+
+  async #endIfOver(approval: Approval): Promise<"open" | "over"> {
+    if (this.#leftMs(approval) <= 0) return this.#expire(approval);
+    const rule = await this.#options.deniedBy(approval);
+    return rule === undefined ? "open" : this.#withdraw(approval, rule);
   }
 
   async #refuseLonger({ code, allow, scope }: Omit<ApprovalAnswer, "at">): Promise<void> {
@@ -104,7 +112,7 @@ export class ApprovalDesk implements Disposable {
       this.#isStale = false;
       clearTimeout(this.#timer);
       try {
-        await this.#expireAll();
+        await this.#endAll();
         await this.#recordAll();
       } catch (error) {
         this.#options.logger.error({ err: toError(error) }, "could not look for approvals; retrying");
@@ -113,11 +121,10 @@ export class ApprovalDesk implements Disposable {
     }
   }
 
-  async #expireAll(): Promise<void> {
+  async #endAll(): Promise<void> {
     const open = await this.#options.store.open();
-    const left = open.map((approval) => ({ approval, ms: this.#leftMs(approval) }));
-    for (const { approval } of left.filter(({ ms }) => ms <= 0)) await this.#expire(approval);
-    const waiting = left.filter(({ ms }) => ms > 0).map(({ ms }) => ms);
+    const waiting: number[] = [];
+    for (const approval of open) if ((await this.#endIfOver(approval)) === "open") waiting.push(this.#leftMs(approval));
     if (waiting.length > 0) this.#lookIn(Math.min(longestMs, ...waiting));
   }
 
@@ -134,11 +141,24 @@ export class ApprovalDesk implements Disposable {
     }
   }
 
-  async #expire(approval: Approval): Promise<void> {
+  async #expire(approval: Approval): Promise<"over"> {
     const { store, clock, deliver } = this.#options;
     const text = describeDecision({ ...approval, state: "expired" });
     if (await store.expire(approval.code, clock.now(), [noticeIn(approval, text)])) deliver();
     this.#isStale = true;
+    return "over";
+  }
+
+  /** In the operator's place: a rule of theirs decides what people were asked before there was one. */
+  async #withdraw({ code }: Approval, rule: string): Promise<"over"> {
+    const { store, clock, deliver } = this.#options;
+    const by = { person: "host", actor: "host", name: "The policy", role: "owner" } as const;
+    const reason = `${rule} denies it now`;
+    const answer = { code, allow: false, scope: "once", reason, by, at: clock.now() } as const;
+    const { outcome } = await store.decide(answer, (answered) => tell(answered));
+    if (outcome === "denied") deliver();
+    this.#isStale = true;
+    return "over";
   }
 
   /** Until its time is over, by a clock that is not set back. One that was asked in its future was asked by a clock that was wrong. */

@@ -5,6 +5,7 @@ import { newCode } from "../domain/code.ts";
 import type { Group } from "../domain/group.ts";
 import type { OutgoingDraft } from "../domain/message.ts";
 import type { ToolCall } from "../domain/model.ts";
+import type { Origin } from "../domain/origin.ts";
 import type { Verdict } from "../domain/policy.ts";
 import { isAtLeast, type Role } from "../domain/role.ts";
 import { canonicalJson } from "../lib/canonical-json.ts";
@@ -32,6 +33,8 @@ export interface AskingOptions {
 export interface AskedCall {
   readonly call: ToolCall;
   readonly verdict: Verdict;
+  /** What the turn had read by then. */
+  readonly origins: readonly Origin[];
 }
 
 /** Makes of a call what people are asked, and the message that asks them. */
@@ -48,7 +51,7 @@ export function digestInput(input: unknown): { readonly input: string; readonly 
 }
 
 export function createAsk(options: AskingOptions): Ask {
-  return async (group, turn, { call, verdict }) => {
+  return async (group, turn, { call, verdict, origins }) => {
     const { expiresMinutes: minutes, approvers: usual } = options.settings();
     const { rule, risk, quorum = 1 } = verdict;
     const change = await options.changeOf(group, call);
@@ -68,6 +71,7 @@ export function createAsk(options: AskingOptions): Ask {
       quorum,
       askedAt,
       expiresAt: askedAt + minutes * 60_000,
+      origins,
       change,
     };
     const canAnswerHere = await options.isThere(group, approvers);

@@ -16,6 +16,8 @@ export interface AllowedChange {
   /** SHA-256 of what it is a change of. */
   readonly base: string;
   readonly actor: Actor;
+  /** When people allowed it. */
+  readonly allowedAt: number;
   /** `begin` was called for it before, maybe in an earlier life of the host. */
   readonly isBegun: boolean;
   /** Called once nothing stands in its way, before anything is changed. */
@@ -69,7 +71,7 @@ export class ProposedChanges {
 
   async #write(approval: Approval, base: string): Promise<"written" | "changed" | "failed"> {
     const { store, write, clock, logger } = this.#options;
-    const { code, group, decider, outcome } = approval;
+    const { code, group, decider, decidedAt, outcome } = approval;
     try {
       return await write({
         group,
@@ -77,6 +79,7 @@ export class ProposedChanges {
         content: contentOf(approval),
         base,
         actor: decider?.actor ?? "host",
+        allowedAt: decidedAt ?? 0,
         isBegun: outcome === "writing",
         begin: () => store.noteOutcome(code, "writing", [], clock.now()),
       });

@@ -46,6 +46,8 @@ export function onceOnly(code: string): string {
 export function denialForModel(approval: Approval): string {
   const { decider, reason } = approval;
   if (decider === undefined) return `nobody answered within ${inMinutes(minutesOf(approval))}`;
+  if (decider.actor === "host")
+    return `The operator's policy has changed since this was asked: ${reason ?? "it is denied now"}.`;
   return `denied by ${decider.role}: ${reason ?? "no reason was given"}`;
 }
 

@@ -2,6 +2,7 @@ import type { GroupNetwork } from "../domain/egress.ts";
 import type { BudgetLimits, Group, GroupChat, StoredGroup } from "../domain/group.ts";
 import { mainAgent, type SessionVisibility } from "../domain/session.ts";
 import { type Adapters, hasTrait } from "./adapters.ts";
+import { policyInEffect } from "./policy-in-effect.ts";
 import type { Config } from "./schema/config.ts";
 
 /** What is configured for the group of this name, which may be one of those that every object has; undefined: nothing. */
@@ -99,7 +100,7 @@ export function groupInEffect(
     agent: group.agent ?? mainAgent,
     model: group.model ?? config.models.default,
     catchUpMinutes: catchUpMinutes(config, group.name),
-    policy: own.policy ?? config.policy,
+    policy: policyInEffect(config, own.policy),
     members: own.members ?? config.members,
     access: own.access ?? { trigger: config.access.trigger, deny: config.access.deny },
     budget,

@@ -1,6 +1,7 @@
 import type { Rule, ToolPolicy } from "../domain/policy.ts";
 import { rulesOfAgent } from "./agents.ts";
 import { entryOf } from "./groups.ts";
+import { presetByDefault } from "./policy-in-effect.ts";
 import type { Config } from "./schema/config.ts";
 import type { GroupPolicySettings, PolicyRule, PolicySettings } from "./schema/policy.ts";
 
@@ -10,9 +11,6 @@ const presets: Readonly<Record<NonNullable<PolicySettings["preset"]>, readonly O
   standard: [{ risk: "high", action: "ask" }, { action: "allow" }],
   open: [{ action: "allow" }],
 };
-
-/** The preset where nothing is configured: agents may use every tool, in their container. */
-const presetByDefault = "open";
 
 /**
  * The rules for this group in the order in which they count: its own rules, those for everybody, then names of tools, its own

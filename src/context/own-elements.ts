@@ -16,6 +16,7 @@ const ownElements = [
   "title",
   "member",
   "internal",
+  "notes",
 ];
 
 const opening = /[<＜﹤](?=([\s\p{White_Space}/／]*)(\S{1,16}))/gu;

@@ -19,10 +19,11 @@ export type QuoteOf = (message: OutgoingMessage) => Promise<OutgoingQuote | unde
  */
 export function createQuotes({ messages, canQuote }: QuoteOptions): QuoteOf {
   return async (message) => {
-    const { group, channel, chat, inReplyTo, reaction } = message;
+    const { group, channel, chat, inReplyTo, kind, reaction } = message;
     const id = inReplyTo.at(-1);
     if (id === undefined || reaction !== undefined || !canQuote(channel)) return undefined;
-    const answered = await messages.overtaken({ name: group, channel, chat }, id);
+    // A notice may be about what is not going to be answered: by then it is context like what is said for others.
+    const answered = await messages.overtaken({ name: group, channel, chat }, id, { setAside: kind === "notice" });
     const text = answered && wordsOf(answered);
     return text ? { id, sender: answered.sender.id, text } : undefined;
   };

@@ -1,4 +1,5 @@
 import type { Actor } from "./actor.ts";
+import type { Origin } from "./origin.ts";
 import type { Risk } from "./policy.ts";
 import type { Role } from "./role.ts";
 
@@ -61,6 +62,8 @@ export interface NewApproval {
   /** Milliseconds since 1970. */
   readonly askedAt: number;
   readonly expiresAt: number;
+  /** What the turn had read when the call was judged. Undefined: not kept. */
+  readonly origins?: readonly Origin[] | undefined;
   /** Of a call that proposes one. It can be allowed once, and not for longer. */
   readonly change?: ProposedChange | undefined;
 }

@@ -48,3 +48,24 @@ export interface GrantView {
   readonly expiresAt: number | undefined;
   readonly state: "allowed" | "revoked";
 }
+
+/** What the operator does with calls that people are asked about. */
+export interface ApprovalOperations {
+  /** Calls that people are asked about, with `all` also decided ones, newest first; then what was allowed for longer. */
+  listApprovals(filter: {
+    readonly group?: string | undefined;
+    readonly all: boolean;
+  }): Promise<readonly (ApprovalView | GrantView)[]>;
+  showApproval(code: string): Promise<ApprovalView>;
+  /** As the operator. Rejects with `conflict` where it was decided before, with `expired` where the time is over. */
+  answerApproval(
+    code: string,
+    answer: {
+      readonly allow: boolean;
+      readonly scope?: ApprovalScope | undefined;
+      readonly reason?: string | undefined;
+    },
+  ): Promise<ApprovalView>;
+  /** Takes back what was allowed for longer; calls that have begun go on. */
+  revokeApproval(id: string): Promise<GrantView>;
+}

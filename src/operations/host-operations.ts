@@ -17,6 +17,7 @@ import { type JobOperationOptions, stopJob } from "./jobs.ts";
 import { retryOutbox, send } from "./outbox.ts";
 import { createReadings, findTurn, type ReadingOptions } from "./readings.ts";
 import { requireGroup } from "./require-group.ts";
+import { parkedTurns } from "./parked-turns.ts";
 import {
   type RequestAnswers,
   approvePairing,
@@ -56,7 +57,7 @@ export interface OperationOptions {
     readonly outbox: Pick<Store["outbox"], "add" | "counts" | "get">;
     readonly origins: Pick<Store["origins"], "clearFolder">;
     readonly usage: Pick<Store["usage"], "ofDay">;
-    readonly approvals: Pick<Store["approvals"], "openCount" | "revoke">;
+    readonly approvals: Pick<Store["approvals"], "open" | "revoke">;
     readonly events: Pick<Store["events"], "after" | "before">;
   };
   /** They reject with `conflict` for groups of the configuration and for names or chats that are taken, with `not_found` for unknown names. */
@@ -164,7 +165,7 @@ async function status(options: OperationOptions): Promise<HostStatus> {
     store.usage.ofDay(today),
     options.engine(),
     store.requests.waiting(options.forwardClock.now()),
-    store.approvals.openCount(),
+    store.approvals.open(),
   ]);
   const hot = options.pool.list();
   const { maxHot, ...facts } = host;
@@ -178,14 +179,14 @@ async function status(options: OperationOptions): Promise<HostStatus> {
     groups: options.groups.list().length,
     refusedMounts: options.refusedMounts(),
     requests,
-    approvals,
+    approvals: approvals.length,
     nextHeartbeat: options.nextHeartbeat() ?? null,
     containers: {
       hot: hot.length,
       busy: hot.filter((container) => container.state === "busy").length,
       max: maxHot ?? null,
     },
-    turns: { running: running.length, waitingGroups: options.waitingGroups() },
+    turns: { running: running.length, waitingGroups: options.waitingGroups(), parked: parkedTurns(approvals) },
     waiting,
     outbox: {
       unsent: outbox.queued + outbox.sending + outbox.uncertain,

@@ -1,4 +1,3 @@
-import type { ApprovalScope } from "../domain/approval.ts";
 import type { ChannelState, LoginEvent, LoginOptions } from "../channels/channel.ts";
 import type { HostEvent } from "../events/event.ts";
 import type { EventQuery } from "../events/read-events.ts";
@@ -16,7 +15,7 @@ import type { Role } from "../domain/role.ts";
 import type { Turn, TurnState, TurnTimes } from "../domain/turn.ts";
 import type { UsageBy, UsageSum } from "../domain/usage.ts";
 import type { Work, WorkState } from "../domain/work.ts";
-import type { ApprovalView, GrantView } from "./approval-view.ts";
+import type { ApprovalOperations, ApprovalView, GrantView } from "./approval-view.ts";
 import type { JobOperations, JobView } from "./job-view.ts";
 import type { SubAgentOperations, SubAgentView } from "./sub-agent-view.ts";
 import type { TaskOperations } from "./task-view.ts";
@@ -60,7 +59,8 @@ export interface HostStatus {
   readonly nextHeartbeat: NextHeartbeat | null;
   /** `max` is null when memory alone says how many there may be. */
   readonly containers: { readonly hot: number; readonly busy: number; readonly max: number | null };
-  readonly turns: { readonly running: number; readonly waitingGroups: number };
+  /** `parked`: those of the running ones that wait for people, with the codes of what they have asked. */
+  readonly turns: { readonly running: number; readonly waitingGroups: number; readonly parked: readonly ParkedTurn[] };
   /** Messages that no turn has taken yet, by group, the group that has waited longest first. */
   readonly waiting: readonly WaitingView[];
   /** `uncertain`: sent or not, nobody knows; they count as unsent as well. */
@@ -91,8 +91,18 @@ export interface TurnView extends Turn {
   readonly waiting: Omit<WaitingView, "group"> | undefined;
 }
 
+/** A turn that people have to answer before it goes on. */
+export interface ParkedTurn {
+  readonly turn: string;
+  readonly group: string;
+  /** Codes of its open questions. */
+  readonly waitsFor: readonly string[];
+}
+
 /** A turn in a list: with what it is about and what it cost. */
 export interface TurnLine extends TurnView {
+  /** Codes of what people have to answer before it goes on; undefined: it does not wait for them. */
+  readonly waitsFor: readonly string[] | undefined;
   /** Who asked; undefined when no message made it begin, or when it is not kept any more. */
   readonly member: string | undefined;
   /** First line of the message or the work that made it begin, shortened. */
@@ -295,7 +305,8 @@ export type Readings = Pick<
 >;
 
 /** What an operator can ask of a running host. Rejects with AppErrors: `not_found`, `conflict`, `bad_input`. */
-export interface Operations extends TaskOperations, JobOperations, SubAgentOperations, WebhookOperations {
+export interface Operations
+  extends ApprovalOperations, TaskOperations, JobOperations, SubAgentOperations, WebhookOperations {
   status(): Promise<HostStatus>;
   /** Reads the files of the configuration again and applies what can hold now. An invalid file is an answer, not an error. */
   applyConfig(): Promise<ReloadReport>;
@@ -368,23 +379,6 @@ export interface Operations extends TaskOperations, JobOperations, SubAgentOpera
   addWork(work: NewOperatorWork): Promise<WorkView>;
   /** Gives up work that no turn has taken. Returns its id. */
   dropWork(id: string): Promise<string>;
-  /** Calls that people are asked about, with `all` also decided ones, newest first; then what was allowed for longer. */
-  listApprovals(filter: {
-    readonly group?: string | undefined;
-    readonly all: boolean;
-  }): Promise<readonly (ApprovalView | GrantView)[]>;
-  showApproval(code: string): Promise<ApprovalView>;
-  /** As the operator. Rejects with `conflict` where it was decided before, with `expired` where the time is over. */
-  answerApproval(
-    code: string,
-    answer: {
-      readonly allow: boolean;
-      readonly scope?: ApprovalScope | undefined;
-      readonly reason?: string | undefined;
-    },
-  ): Promise<ApprovalView>;
-  /** Takes back what was allowed for longer; calls that have begun go on. */
-  revokeApproval(id: string): Promise<GrantView>;
   /** Stored events in order; with `follow` also those that come, until the signal. Throws `bad_input` for an unknown type. */
   tailEvents(query: EventQuery, follow: AbortSignal | undefined): AsyncIterable<HostEvent>;
   listChannels(): Promise<readonly ChannelView[]>;

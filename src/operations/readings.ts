@@ -34,9 +34,9 @@ export interface ReadingOptions extends WaitingOptions {
     };
     readonly sessions: Pick<Store["sessions"], "list">;
     readonly work: Pick<Store["work"], "list">;
+    readonly approvals: Pick<Store["approvals"], "get" | "grants" | "list" | "ofTurn" | "open">;
     readonly tasks: Pick<Store["tasks"], "idsBeginningWith" | "list" | "runs">;
     readonly jobs: Pick<Store["jobs"], "list">;
-    readonly approvals: Pick<Store["approvals"], "get" | "grants" | "list" | "ofTurn">;
     readonly subAgents: Pick<Store["subAgents"], "get" | "list">;
     readonly turns: {
       get(id: string): Promise<Turn | undefined>;

@@ -2,7 +2,8 @@ import type { GroupChat } from "../domain/group.ts";
 import type { ModelUsage } from "../domain/model.ts";
 import type { Turn } from "../domain/turn.ts";
 import { shorten } from "../lib/text/visible.ts";
-import type { TurnOutline, WaitingInGroup } from "../stores/store.ts";
+import type { Store, TurnOutline, WaitingInGroup } from "../stores/store.ts";
+import { parkedTurns } from "./parked-turns.ts";
 import type { TurnLine } from "./operations.ts";
 import { waitingIn } from "./waiting.ts";
 
@@ -10,6 +11,7 @@ export interface TurnLineOptions {
   readonly groups: { list(): readonly GroupChat[] };
   readonly store: {
     readonly messages: { waitingByGroup(): Promise<WaitingInGroup[]> };
+    readonly approvals: Pick<Store["approvals"], "open">;
     readonly turns: { outlines(turns: readonly string[]): Promise<ReadonlyMap<string, TurnOutline>> };
   };
   /** US dollars; undefined when the model's price is not known. */
@@ -23,6 +25,9 @@ const atOnce = 50;
 /** Turns as a list shows them, in the order given. */
 export async function lineTurns(options: TurnLineOptions, turns: readonly Turn[]): Promise<TurnLine[]> {
   const waiting = await waitingIn(options);
+  const mayWait = turns.some(({ state }) => state === "running");
+  const parked = mayWait ? parkedTurns(await options.store.approvals.open()) : [];
+  const waitsFor = new Map(parked.map((each) => [each.turn, each.waitsFor]));
   const lines: TurnLine[] = [];
   for (let start = 0; start < turns.length; start += atOnce) {
     const some = turns.slice(start, start + atOnce);
@@ -31,7 +36,8 @@ export async function lineTurns(options: TurnLineOptions, turns: readonly Turn[]
       const { sender, text, usage } = outlines.get(turn.id) ?? {};
       const question = text === undefined ? undefined : shorten(text.trim().split("\n", 1)[0] ?? "", questionChars);
       const usd = usage && total(usage.map((used) => options.costOf(used.model, used)));
-      lines.push({ ...turn, waiting: waiting.get(turn.group), member: sender, question, usd });
+      const waits = { waiting: waiting.get(turn.group), waitsFor: waitsFor.get(turn.id) };
+      lines.push({ ...turn, ...waits, member: sender, question, usd });
     }
   }
   return lines;

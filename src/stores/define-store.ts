@@ -23,8 +23,8 @@ export interface StoreReader extends AsyncDisposable {
   readonly sessions: Pick<Store["sessions"], "list">;
   readonly turns: Pick<Store["turns"], "get" | "idsBeginningWith" | "list" | "outlines" | "steps">;
   readonly work: Pick<Store["work"], "list">;
+  readonly approvals: Pick<Store["approvals"], "get" | "grants" | "list" | "ofTurn" | "open">;
   readonly jobs: Pick<Store["jobs"], "list">;
-  readonly approvals: Pick<Store["approvals"], "get" | "grants" | "list" | "ofTurn">;
   readonly tasks: Pick<Store["tasks"], "get" | "idsBeginningWith" | "list" | "runs">;
   readonly subAgents: Pick<Store["subAgents"], "get" | "list">;
   readonly origins: Pick<Store["origins"], "ofFolder">;

@@ -9,12 +9,11 @@ import type {
   StoredAttachment,
   StoredMessage,
 } from "../domain/message.ts";
-import type { ConversationPrompt, ToldFacts } from "../domain/conversation.ts";
+import type { ToldFacts } from "../domain/conversation.ts";
 import type { Lease } from "../domain/lease.ts";
 import type { Exposure } from "../domain/origin.ts";
-import type { ModelUsage, ToolDefinition } from "../domain/model.ts";
+import type { ModelUsage } from "../domain/model.ts";
 import type { ProtectedFileName } from "../domain/protected-file.ts";
-import type { Session, SessionKind } from "../domain/session.ts";
 import type { NewSubAgent } from "../domain/sub-agent.ts";
 import type { PacedTurn, Step, StepBody, Turn, TurnState, TurnTimes } from "../domain/turn.ts";
 import type { NewWork, Work } from "../domain/work.ts";
@@ -32,6 +31,7 @@ import type { SettingsStore } from "./settings-store.ts";
 import type { TaskStore } from "./task-store.ts";
 import type { SubAgentStore } from "./sub-agent-store.ts";
 import type { UsageStore } from "./usage-store.ts";
+import type { SessionStore } from "./session-store.ts";
 import type { WorkStore } from "./work-store.ts";
 
 export interface WaitingInGroup {
@@ -89,9 +89,14 @@ export interface MessageStore {
   withSeqs(seqs: readonly number[]): Promise<StoredMessage[]>;
   /**
    * The message with this id that a member said to the agent in the group's chat, if others of the chat came after it. Undefined also for
-   * one that was said only for others or is pruned, and where several members have one of this id.
+   * one that was said only for others or is pruned, and where several members have one of this id. `setAside`: also of one that is
+   * not going to be answered any more.
    */
-  overtaken(group: GroupChat, id: string): Promise<StoredMessage | undefined>;
+  overtaken(
+    group: GroupChat,
+    id: string,
+    options?: { readonly setAside?: boolean },
+  ): Promise<StoredMessage | undefined>;
   /** Messages that belong to a turn, in order. */
   ofTurn(turn: string): Promise<StoredMessage[]>;
   /** Puts messages of a failed turn back to `waiting` (`turns retry`), but for pruned ones. Returns how many. */
@@ -121,47 +126,6 @@ export interface GroupStore {
   earlierChat(group: GroupChat): Promise<Pick<GroupChat, "channel" | "chat"> | undefined>;
   /** Notes the instructions that the group uses now. No effect for a folder that nobody has claimed. */
   noteInstructions(name: string, file: ProtectedFileName, instructions: InstructionsState): Promise<void>;
-}
-
-/** What a session beside a group's main one is. */
-export interface NewSideSession {
-  readonly kind: Exclude<SessionKind, "main">;
-  readonly parent?: string | undefined;
-  readonly ephemeral?: boolean | undefined;
-}
-
-export interface SessionStore {
-  /**
-   * The session of this key, made if it is new, `main` unless told otherwise. Rejects with `conflict` when there is one of
-   * another kind, or when it was archived; an ephemeral one that was archived begins a new conversation instead.
-   */
-  open(key: string, group: string, side?: NewSideSession): Promise<Session>;
-  /** The session of this key, whatever its kind; undefined when there is none. */
-  find(key: string): Promise<Session | undefined>;
-  get(id: string): Promise<Session | undefined>;
-  list(): Promise<Session[]>;
-  /** Nothing is begun in it any more; its work that is due is dropped. Rejects with `conflict` while a turn of it runs. */
-  archive(id: string, at: number): Promise<void>;
-  /**
-   * Archives ephemeral sessions in which nothing runs and nothing is left to be done, nor in those that work for them: this one, or all.
-   * Returns those that it has archived, as they are now: a container of theirs belongs to an earlier generation.
-   */
-  archiveSettled(at: number, id?: string): Promise<Session[]>;
-  /** Begins a new conversation. Rejects with `conflict` while a turn of the session runs. */
-  renew(id: string): Promise<void>;
-  /** The number for the next life of its container; each call gives a higher one. */
-  nextGeneration(id: string): Promise<number>;
-  setWindowStart(id: string, stepSeq: number): Promise<void>;
-  /** The prompt of its last conversation that has one. */
-  prompt(id: string): Promise<ConversationPrompt | undefined>;
-  setPrompt(id: string, prompt: ConversationPrompt): Promise<void>;
-  /**
-   * What the conversation was offered the first time that this was asked for; these tools, which are kept, if this is the
-   * first time. Kept for the newest conversation of a session only.
-   */
-  offerTools(id: string, conversation: number, tools: readonly ToolDefinition[]): Promise<readonly ToolDefinition[]>;
-  /** The next block of mailbox ids of this session (1, 2, 3 …), never given twice. */
-  nextMailboxBlock(id: string): Promise<number>;
 }
 
 /** A step to be written, together with the messages or the work that it shows to the model for the first time. */

@@ -5,7 +5,7 @@ import type { Provenance, ToolPolicy, Verdict } from "../domain/policy.ts";
 import type { SessionKind } from "../domain/session.ts";
 import type { AnnouncedTool } from "../protocol/tools.ts";
 import { memoize } from "../lib/memoize.ts";
-import type { SessionStore } from "../stores/store.ts";
+import type { SessionStore } from "../stores/session-store.ts";
 import type { Tool } from "./catalog.ts";
 import type { ChannelAbility } from "./define-tool.ts";
 import { exposureOf } from "./exposure.ts";

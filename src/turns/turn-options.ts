@@ -18,7 +18,8 @@ import type { HostileCopy } from "../lib/files/open-hostile-file.ts";
 import type { Place } from "../domain/place.ts";
 import type { JobLimits } from "../protocol/messages.ts";
 import type { RoleOf } from "../people/roles.ts";
-import type { MessageStore, OutboxStore, NewStep, SessionStore, Store, TurnStore } from "../stores/store.ts";
+import type { SessionStore } from "../stores/session-store.ts";
+import type { MessageStore, OutboxStore, NewStep, Store, TurnStore } from "../stores/store.ts";
 import type { SessionDesk } from "../tools/session-desk.ts";
 import type { TurnTools } from "../tools/conversation-tools.ts";
 import type { CapabilityPorts } from "../tools/define-tool.ts";
@@ -170,6 +171,8 @@ export interface TurnOptions {
   readonly untilWritable: (signal: AbortSignal) => Promise<void>;
   /** Makes of a call what people are asked. */
   readonly askPeople: Ask;
+  /** Why a call that people would be asked about has no effect, for the model; undefined: it may have one. */
+  readonly futility: (group: Group, call: ToolCall) => Promise<string | undefined>;
   /** What has become of the change that this call of the turn proposed. */
   readonly changeOutcome: (turn: string, callId: string) => Promise<ChangeOutcome>;
   readonly subAgents: {

@@ -14,14 +14,16 @@ import { isAtLeast, type Role } from "../domain/role.ts";
 import type { QueuedSession } from "../queue/session-queue.ts";
 import { unifiedDiff } from "../lib/text/unified-diff.ts";
 import type { Instructions } from "../sandbox/workspace/instructions.ts";
+import { ToolRegistry } from "../tools/registry.ts";
 import { proposeInstructions } from "../tools/propose-instructions.ts";
 import type { TurnOptions } from "../turns/turn-options.ts";
 import type { AppContext } from "./context.ts";
+import { createDeniedBy } from "./withdrawals.ts";
 
 export interface Approvals {
   readonly desk: ApprovalDesk;
+  readonly forTurns: Pick<TurnOptions, "askPeople" | "asked" | "changeOutcome" | "futility">;
   readonly answerByReaction: AnswerByReaction;
-  readonly forTurns: Pick<TurnOptions, "askPeople" | "asked" | "changeOutcome">;
 }
 
 /** An id that no channel has: somebody of whom nothing is configured. */
@@ -34,11 +36,12 @@ export function createApprovals(
   options: {
     readonly queue: () => { readonly wake: (queued: QueuedSession) => void };
     readonly deliver: () => void;
+    readonly groups: { readonly byName: (name: string) => Group | undefined };
     readonly instructions: Pick<Instructions, "current" | "replace">;
   },
 ): Approvals {
   const { config, store, clock, forwardClock, publish, logger } = context;
-  const { deliver, instructions } = options;
+  const { deliver, instructions, groups } = options;
   const changes = new ProposedChanges({
     store: store.approvals,
     write: ({ group, ...change }) => instructions.replace(group, change),
@@ -54,6 +57,7 @@ export function createApprovals(
         if (found) options.queue().wake({ session: found.key, group });
       },
       carryOut: (code) => changes.settle(code),
+      deniedBy: createDeniedBy(context, { registry: new ToolRegistry(context.adapters.tools), groups }),
       deliver,
       publish,
       clock,
@@ -61,6 +65,7 @@ export function createApprovals(
       logger,
     }),
   );
+  context.live.onChange(() => desk.changed());
   const askPeople = createAsk({
     settings: () => config.approvals,
     askerOf: (group, turn) => askerOf(context, group, turn),
@@ -79,7 +84,9 @@ export function createApprovals(
     deliver: options.deliver,
     clock,
   });
-  return { desk, answerByReaction, forTurns: { askPeople, asked: () => desk.changed(), changeOutcome } };
+  const futility = (group: Group, call: ToolCall) => futilityOf(instructions, group, call);
+  const forTurns = { askPeople, futility, asked: () => desk.changed(), changeOutcome };
+  return { desk, answerByReaction, forTurns };
 }
 
 /** What a call of the tool that proposes instructions would change in those that are in use. */
@@ -92,6 +99,16 @@ async function changeOf(
   const { content } = proposeInstructions.input.parse(input) as { readonly content: string };
   const { text, sha256 } = await instructions.current(group.name);
   return { diff: unifiedDiff(text, content), base: sha256 };
+}
+
+/** Why people need not be asked about a call: what it proposes holds already. */
+async function futilityOf(
+  instructions: Pick<Instructions, "current">,
+  group: Group,
+  call: ToolCall,
+): Promise<string | undefined> {
+  const change = await changeOf(instructions, group, call);
+  return change?.diff === "" ? "AGENTS.md says exactly this already: there is nothing to change." : undefined;
 }
 
 /** Of those whose messages the turn answers, one with the least role. */

@@ -82,6 +82,7 @@ export async function openContainers(
     folders: { groups: home.paths.groups, copies: home.paths.instructions },
     hostUid: hostUid(),
     store: store.groups,
+    changes: store.events,
     tell: (text) => options.tell({ text }),
     publish,
     clock,

@@ -104,7 +104,7 @@ export async function startHost(options: HostOptions, signal?: AbortSignal): Pro
   signal?.throwIfAborted();
   const pace = createPace(context);
   const progress = stack.use(createProgress(context, { entrances, outbox }));
-  const approvals = createApprovals(context, stack, { ...containers, queue: () => work.queue, deliver });
+  const approvals = createApprovals(context, stack, { ...containers, groups, queue: () => work.queue, deliver });
   served.desk = approvals.desk;
   const capable = { ...containers, ...lateParts(() => ({ work, runner })), groups, tell, deliver, workAdded };
   const capabilities = createCapabilities(patient, stack, capable);

@@ -163,7 +163,7 @@ function commandServices(context: AppContext, options: InterventionOptions): Com
     answer: (pending) => options.admissions.answer(pending),
     isRequest: async (code) => (await store.requests.get(code)) !== undefined,
     approvalOf: async (code) => {
-      await options.approvals.desk.expireDue(code);
+      await options.approvals.desk.endIfOver(code);
       return store.approvals.get(code);
     },
     subAgents: {

@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { join } from "node:path";
 
 import { groupWithAgent } from "../config/agents.ts";
 import { estimateStepTokens } from "../context/tokens.ts";
@@ -17,6 +18,7 @@ import type { ConversationToolsOptions } from "../tools/conversation-tools.ts";
 import { createAskModel } from "../turns/conversation/ask-model.ts";
 import { createSessionDesk } from "../turns/sessions/session-desk.ts";
 import { ConversationPrompts, type PromptSources } from "../turns/conversation/conversation-prompts.ts";
+import { readAgentNotes } from "../sandbox/workspace/agent-notes.ts";
 import { SessionLeases } from "../turns/session-leases.ts";
 import { TurnRunner } from "../turns/turn-runner.ts";
 import type { TurnOptions } from "../turns/turn-options.ts";
@@ -35,6 +37,7 @@ import { containerPaths } from "../protocol/paths.ts";
 type TurnWork = Pick<
   TurnOptions,
   | "askPeople"
+  | "futility"
   | "asked"
   | "changeOutcome"
   | "deliver"
@@ -160,12 +163,13 @@ function createPrompts(
   context: AppContext,
   options: Pick<PromptSources, "toolsOf"> & Pick<Containers, "launcher" | "instructions">,
 ): ConversationPrompts {
-  const { store, clock } = context;
+  const { store, clock, home } = context;
   const { instructions } = options;
   return new ConversationPrompts({
     sessions: store.sessions,
     sources: {
       toolsOf: options.toolsOf,
+      notesOf: ({ name }) => readAgentNotes(join(home.paths.groups, name)),
       instructionsOf: (group, session) => instructions.of(group.name, session.id),
       foldersOf: (group, kind) => options.launcher.foldersOf(group.name, kind),
       refusedFoldersOf: ({ name }) => {

@@ -31,6 +31,7 @@ function ask(code: string, more: Partial<NewApproval> = {}): NewApproval {
     quorum: 1,
     askedAt: 100,
     expiresAt: 100 + hourMs,
+    origins: ["member", "web"],
     ...more,
   };
 }

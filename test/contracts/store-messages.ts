@@ -65,6 +65,9 @@ export function testMessages(open: OpenStore): void {
     await messages.insert(say("one", { sender: { id: "bea", name: "Bea" } }), placedInFamily);
     expect(await overtaken("one")).toBeUndefined();
     expect(await overtaken("three")).toBe("three");
+    expect(await overtaken("two")).toBeUndefined();
+    expect(await messages.overtaken(inChat("family"), "two", { setAside: true })).toMatchObject({ id: "two" });
+    expect(await messages.overtaken(inChat("work"), "two", { setAside: true })).toBeUndefined();
     expect(await messages.overtaken(inChat("work"), "three")).toBeUndefined();
   });
 

@@ -135,6 +135,28 @@ export function testOrigins(open: OpenStore): void {
     await expect(home.store.origins.note("none", ["web"])).rejects.toThrow("There is no turn none");
   });
 
+  test("a prompt with words from the folder lets its turn read what the folder carries, and one without does not", async () => {
+    await using home = await restartableStore(open);
+    const { store } = home;
+    await begin(store, "one", ["member"]);
+    await add(store, "one", exposure(["web"], "writes"));
+    await end(store, "one");
+    const session = await begin(store, "two", ["owner"], { conversation: 2 });
+    const told = { agentName: "", timeZone: "UTC", instructions: "", title: "", members: [], folders: [], network: [] };
+    const prompt = { conversation: 2, system: ["a"], told };
+
+    await store.sessions.setPrompt(session, prompt);
+    const without = await readBy(store, "two");
+    const unknown = store.sessions.setPrompt(session, { ...prompt, system: ["b"] }, { turn: "none", at: 30 });
+    await expect(unknown).rejects.toMatchObject({ code: "not_found" });
+    const kept = await store.sessions.prompt(session);
+    await store.sessions.setPrompt(session, prompt, { turn: "two", at: 30 });
+
+    expect(without).toEqual(["owner"]);
+    expect(kept).toMatchObject({ system: ["a"] });
+    expect(await readBy(store, "two")).toEqual(["owner", "member", "web"]);
+  });
+
   test("reading alone leaves nothing in the folder, and writing leaves all that the turn has read by then", async () => {
     await using home = await restartableStore(open);
     const { store } = home;

@@ -63,6 +63,9 @@ test("killed at each point from the answer to the file, the host writes what was
 
   expect(missed).toEqual([]);
   expect(texts).toEqual(points.map(() => "Be brief.\n"));
+  const events = await host.cli("events", "tail", "--after", "0", "--type", "instructions.changed", "--json");
+  const told = jsonLines(events.stdout).map((event) => String(event["group"]));
+  expect(told.toSorted()).toEqual(groups.map(({ group }) => group).toSorted());
   expect(asked.map(({ outcome }) => outcome)).toEqual(points.map(() => "written"));
   expect(await host.cli("audit", "verify")).toMatchObject({ code: 0 });
 }, 600_000);

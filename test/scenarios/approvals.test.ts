@@ -1,20 +1,9 @@
 import { expect, test } from "vitest";
 
+import { approvals, asks, bob, card, running, withBob } from "../support/asked-calls.ts";
 import { jsonLines } from "../support/crabpot.ts";
-import type { Reply, TestHost } from "../support/host.ts";
 import { groupOf, startModelHost } from "../support/model-host.ts";
 import type { ModelScript } from "../support/model-servers/model-server.ts";
-
-const asks = { policy: { tools: { shell: "ask" } } };
-const code = /Code ([0-9A-Z]{6})/;
-
-/** Runs this once, then says what it was told about it. */
-function running(command: string): ModelScript {
-  return ({ toolOutputs }) => {
-    const result = toolOutputs.at(-1);
-    return result === undefined ? { toolCalls: [{ name: "shell", input: { command } }] } : { text: `so: ${result}` };
-  };
-}
 
 /** Runs a command and writes a file, in one answer; then says what it was told. */
 const both: ModelScript = ({ toolOutputs }) => {
@@ -34,20 +23,6 @@ const doesAsTold: ModelScript = ({ messages }) => {
   const [, command = ""] = /run ([^<\n]*)/.exec(last?.text ?? "") ?? [];
   return { toolCalls: [{ name: "shell", input: { command } }] };
 };
-
-/** The card that asks, as soon as it is in the chat. */
-async function card(host: TestHost, after = 0): Promise<Reply & { readonly code: string }> {
-  await expect
-    .poll(async () => (await host.replies(after)).some(({ text }) => code.test(text)), { timeout: 60_000 })
-    .toBe(true);
-  const found = (await host.replies(after)).find(({ text }) => code.test(text));
-  if (!found) throw new Error("there is no card");
-  return { ...found, code: code.exec(found.text)?.[1] ?? "" };
-}
-
-async function approvals(host: TestHost, ...args: string[]): Promise<Record<string, unknown>[]> {
-  return jsonLines((await host.cli("approvals", "list", "--all", ...args, "--json")).stdout);
-}
 
 test("an approved command runs once, exactly as it was shown; until then nothing runs and other groups go on", async () => {
   const marks = running("echo ran >> marks; cat marks");
@@ -86,8 +61,9 @@ test("an approved command runs once, exactly as it was shown; until then nothing
       state: "open",
     },
   ]);
-  expect(JSON.parse(status.stdout)).toMatchObject({ approvals: 1 });
-  expect(running1).toHaveLength(1);
+  expect(running1).toMatchObject([{ state: "running", waitsFor: [asked.code] }]);
+  const parked = [{ turn: running1[0]?.["id"], group: "family", waitsFor: [asked.code] }];
+  expect(JSON.parse(status.stdout)).toMatchObject({ approvals: 1, turns: { running: 1, parked } });
   expect(allowed).toMatchObject({ code: 0 });
   expect(answer.text).toMatch(/^so: ran\n\[exit code 0/);
   expect(await host.readGroupFile("family", "marks")).toBe("ran\n");
@@ -125,6 +101,31 @@ test("a denied command does not run, and the model is told by whom and why; what
   expect((await host.replies()).map(({ text }) => text)).toContainEqual(
     `The operator has denied shell (${asked.code}): not today`,
   );
+});
+
+test("a rule that denies a call which people were asked about takes the question back, and the turn goes on with that", async () => {
+  await using home = await startModelHost(both, {
+    groups: { family: { policy: { tools: { shell: "ask", write_file: "allow" } } } },
+  });
+  const { host } = home;
+  const said = await host.say("family", "@crab do it");
+  const asked = await card(host);
+
+  await host.cli("config", "set", "groups.family.policy.rules", "[{ tool: shell, origin: web, action: deny }]");
+  const stillOpen = await approvals(host);
+  await host.cli("config", "set", "groups.family.policy.tools.shell", "deny");
+  const answer = await host.replyTo(said.id);
+  const late = await host.cli("approvals", "allow", asked.code);
+
+  expect(stillOpen).toMatchObject([{ state: "open" }]);
+  expect(answer.text).toContain("policy has changed since this was asked: tools.shell of group family denies it now.");
+  expect((await host.replies()).map(({ text }) => text)).toContainEqual(
+    `The policy has denied shell (${asked.code}): tools.shell of group family denies it now`,
+  );
+  expect(late.stderr).toContain("already decided");
+  expect(await host.readGroupFile("family", "good")).toBe("x");
+  expect(await host.readGroupFile("family", "bad")).toBe("");
+  expect(await host.cli("audit", "verify")).toMatchObject({ code: 0 });
 });
 
 test("a stop ends a turn that waits for people, and nobody can allow its command any more", async () => {
@@ -167,8 +168,35 @@ test("killed while it waits, with its container gone, the turn goes on where it 
   expect((await host.replies()).filter(({ text }) => code.test(text))).toHaveLength(1);
 });
 
-const bob = { sender: { id: "bob", name: "Bob" } };
-const withBob = { groups: { family: { members: { "http:bob": "admin" } }, other: {} }, config: asks };
+test("answers by HTTP and in the chat at the same moment: one counts, the other is told so, and the command runs at most once", async () => {
+  await using home = await startModelHost(running("echo ran | tee -a marks"), withBob);
+  const { host } = home;
+  for (const [round, decision] of (["deny", "allow", "deny"] as const).entries()) {
+    await host.ask("family", "/new");
+    const after = (await host.replies()).at(-1)?.seq;
+    const marks = await host.readGroupFile("family", "marks");
+    const said = await host.say("family", "@crab do it");
+    const asked = await card(host, after);
+
+    const [byHttp, inChat] = await Promise.all([
+      fetch(`${host.url}/v1/approvals/${asked.code}`, {
+        method: "POST",
+        headers: host.headers,
+        body: JSON.stringify({ decision }),
+      }),
+      host.ask("family", `/${decision === "deny" ? "approve" : "deny"} ${asked.code}`, bob),
+    ]);
+    const answer = await host.replyTo(said.id);
+
+    const httpWon = byHttp.status === 200;
+    expect([byHttp.status, inChat.text.includes("already decided")]).toEqual(httpWon ? [200, true] : [409, false]);
+    const isAllowed = httpWon === (decision === "allow");
+    expect(answer.text).toContain(isAllowed ? "[exit code 0" : "denied by");
+    expect(await host.readGroupFile("family", "marks")).toBe(isAllowed ? `${marks}ran\n` : marks);
+    const [kept] = (await approvals(host)).filter(({ code: of }) => of === asked.code);
+    expect([round, kept?.["state"]]).toEqual([round, isAllowed ? "allowed" : "denied"]);
+  }
+});
 
 test("who has the role answers in the chat that was asked, with the code; nobody else, nowhere else", async () => {
   await using home = await startModelHost(running("echo ran >> marks"), withBob);
@@ -286,80 +314,4 @@ test("over HTTP, a program that has the token lists what waits and answers it; w
   });
   expect((await host.replyTo(second.id)).text).toContain("[exit code 0");
   expect(await host.readGroupFile("family", "marks")).toBe("ran\n");
-});
-
-test("a reply of one word to the question is an answer; to anything else, or with more words, it is not", async () => {
-  await using home = await startModelHost(running("echo ran >> marks"), withBob);
-  const { host } = home;
-  const said = await host.say("family", "@crab do it");
-  const asked = await card(host);
-  const replyTo = { id: String(asked.seq) };
-  await host.say("family", "yes", bob);
-  await host.say("family", "yes please", { ...bob, replyTo });
-  await host.say("other", "yes", { ...bob, replyTo });
-  const byMember = await host.ask("family", "yes", { replyTo });
-  expect(await approvals(host)).toMatchObject([{ state: "open", votes: 0 }]);
-
-  const answered = await host.ask("family", " OK ", { ...bob, replyTo });
-
-  expect(byMember.text).toContain("is for admins to answer");
-  expect(answered.text).toBe(`"Bob" has allowed shell (${asked.code}) once.`);
-  expect((await host.replyTo(said.id)).text).toContain("[exit code 0");
-  const events = await host.cli("events", "tail", "--after", "0", "--type", "approval.answered", "--json");
-  expect(jsonLines(events.stdout)).toMatchObject([{ data: { way: "reply" } }]);
-});
-
-test("a thumb of somebody who may, on the very card, is an answer; of others, elsewhere or once more it is not", async () => {
-  await using home = await startModelHost(running("echo ran >> marks"), withBob);
-  const { host } = home;
-  const said = await host.say("family", "@crab do it");
-  const asked = await card(host);
-  let reactions = 0;
-  const react = async (emoji: string, more: object = {}) => {
-    reactions += 1;
-    const body = { id: `r${reactions}`, group: "family", seq: asked.seq, emoji, ...bob, ...more };
-    const answer = await host.react(body);
-    return { status: answer.status, ...((await answer.json()) as { duplicate?: boolean; error?: object }) };
-  };
-  const ann = { sender: { id: "ann", name: "Bob" } };
-  const statuses = [
-    await react("👍", ann),
-    await react("👎🏿", ann),
-    await react("👍", { group: "other" }),
-    await react("👍", { seq: asked.seq + 1_000 }),
-    await react("❤️"),
-    await react("", { id: "taken-back" }),
-    await react("👍", { group: "nowhere" }),
-    await react("👍", { seq: 0 }),
-    await react("👍", { more: true }),
-  ];
-  expect(await approvals(host)).toMatchObject([{ state: "open", votes: 0 }]);
-  const refusal = "is for admins to answer";
-  await expect.poll(async () => (await host.replies()).filter(({ text }) => text.includes(refusal)).length).toBe(1);
-  await host.end("SIGKILL");
-  await host.boot();
-
-  const allowed = await react("👍🏽", { id: "answer" });
-  const again = await react("👍🏽", { id: "answer" });
-  const late = await react("👎");
-  const answer = await host.replyTo(said.id);
-
-  expect(statuses.map(({ status }) => status)).toEqual([202, 202, 202, 202, 202, 202, 404, 400, 400]);
-  expect(statuses.at(-2)?.error).toMatchObject({ code: "bad_input", path: "seq" });
-  expect([allowed, again, late]).toMatchObject([
-    { status: 202, id: "answer", duplicate: false },
-    { status: 202, id: "answer", duplicate: true },
-    { status: 202, duplicate: false },
-  ]);
-  expect(asked.text).toContain("or react with 👍 (once) or 👎");
-  expect(answer.text).toContain("[exit code 0");
-  expect(await host.readGroupFile("family", "marks")).toBe("ran\n");
-  const texts = (await host.replies()).map(({ text }) => text);
-  expect(texts.filter((text) => text.includes(refusal))).toHaveLength(1);
-  expect(texts.filter((text) => text === `"Bob" has allowed shell (${asked.code}) once.`)).toHaveLength(1);
-  const events = await host.cli("events", "tail", "--after", "0", "--type", "approval.answered", "--json");
-  expect(jsonLines(events.stdout)).toMatchObject([
-    { actor: "member:bob", data: { code: asked.code, way: "reaction", allow: true, scope: "once", role: "admin" } },
-  ]);
-  expect(await host.cli("audit", "verify")).toMatchObject({ code: 0 });
 });

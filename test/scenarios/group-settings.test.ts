@@ -86,7 +86,7 @@ test("a group that came by a chat can be given every setting, durably and on rec
   expect(shown).toMatchObject({
     trigger: ["always", "groups set"],
     model: ["cheap", "groups set"],
-    policy: [{ tools: { write_file: "deny" } }, "groups set"],
+    policy: [{ preset: "open", rules: [], tools: { write_file: "deny" } }, "groups set"],
     budget: [{}, "default"],
     secrets: [{ API: { value: "***" } }, "groups set"],
   });

@@ -101,3 +101,14 @@ test("a file that was changed after it was shown stays as it is: whoever allows 
   expect((await host.replyTo(second.id)).text).toContain("denied by admin: no");
   expect(await readFile(file, "utf8")).toBe("Be kind.\n");
 });
+
+test("a proposal that changes nothing is refused to the agent at once, and nobody is asked", async () => {
+  await using running = await startModelHost(proposes, withBob);
+  const { host } = running;
+  await edit(join(host.home, "groups/family/AGENTS.md"), "Be kind.\n");
+
+  const answer = await host.ask("family", "@crab propose [Be kind.]");
+
+  expect(answer.text).toContain("AGENTS.md says exactly this already: there is nothing to change.");
+  expect((await host.cli("approvals", "list", "--all", "--json")).stdout).toBe("");
+});

@@ -151,6 +151,7 @@ export async function startControlledHost(home: string): Promise<ControlledHost>
       store: store.approvals,
       wake: () => Promise.resolve(),
       carryOut: () => Promise.reject(new Error("nothing is proposed here")),
+      deniedBy: () => Promise.resolve(undefined),
       deliver: () => outbox.wake(),
       publish: () => Promise.resolve(),
       clock: systemClock,

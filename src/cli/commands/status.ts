@@ -60,7 +60,7 @@ function describeStatus(status: HostStatus): [string, string | number | undefine
         : undefined,
     ],
     ["containers", `${containers.hot} hot, ${containers.busy} busy, ${describeMost(containers.max)}`],
-    ["turns", `${turns.running} running, ${turns.waitingGroups} groups waiting`],
+    ["turns", `${turns.running} running${describeParked(turns.parked)}, ${turns.waitingGroups} groups waiting`],
     ["waiting", describeWaiting(waiting)],
     ["outbox", `${outbox.unsent} unsent, ${outbox.uncertain} of them uncertain, ${outbox.dead} dead`],
     [
@@ -68,6 +68,13 @@ function describeStatus(status: HostStatus): [string, string | number | undefine
       `${today.calls} model calls, ${today.tokens} tokens, ${formatUsd(today.usd)}${today.usdPerDay === null ? "" : ` of ${formatUsd(today.usdPerDay)}`}`,
     ],
   ];
+}
+
+function describeParked(parked: HostStatus["turns"]["parked"]): string {
+  if (parked.length === 0) return "";
+  const named = parked.slice(0, namedGroups).map(({ group, waitsFor }) => `${group}: ${waitsFor.join(", ")}`);
+  const more = parked.length > namedGroups ? "; …" : "";
+  return ` (${parked.length} of them parked for people: ${named.join("; ")}${more})`;
 }
 
 function describeConfig({ state, since, faults = [], restart = [] }: HostStatus["config"]): string {

@@ -62,7 +62,7 @@ function addListCommand(turns: Command, context: CommandContext): void {
           { title: "turn", of: (turn) => turn.id, shownChars: 8 },
           { title: "group", of: (turn) => turn.group },
           { title: "member", of: describeAsker, shownChars: 20 },
-          { title: "state", of: (turn) => turn.state },
+          { title: "state", of: describeState },
           { title: "started (UTC)", of: (turn) => formatTime(turn.startedAt) },
           { title: "took", of: (turn) => (turn.endedAt ? formatDuration(turn.endedAt - turn.startedAt) : "") },
           { title: "cost", of: ({ usd }) => (usd === undefined ? undefined : formatUsd(usd)) },
@@ -74,6 +74,11 @@ function addListCommand(turns: Command, context: CommandContext): void {
         if (turn.waiting) output.line(`waiting in group ${turn.group}: ${describeWaiting(turn)}`);
       }
     });
+}
+
+/** With the codes that people have to answer first. */
+function describeState({ state, waitsFor }: TurnLine): string {
+  return waitsFor === undefined ? state : `${state}, waits for ${waitsFor.join(", ")}`;
 }
 
 /** A member, or in brackets what else made it begin. */

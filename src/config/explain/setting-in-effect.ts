@@ -6,6 +6,7 @@ import type { Adapters } from "../adapters.ts";
 import { valueAt } from "../editing/value-after.ts";
 import { formatPath, knownKeys } from "../faults.ts";
 import { groupInEffect } from "../groups.ts";
+import { policyInEffect } from "../policy-in-effect.ts";
 import type { Config } from "../schema/config.ts";
 import { configJsonSchema } from "../schema/json-schema.ts";
 import { maskedConfig } from "./mask.ts";
@@ -22,6 +23,7 @@ export function settingInEffect(
   const { config, adapters } = loaded;
   const whole = {
     ...config,
+    policy: policyInEffect(config),
     groups: Object.fromEntries(groups.map((group) => [group.name, groupInEffect(loaded, group)])),
   };
   // Of the shape of a configuration, with more of it filled in.

@@ -20,6 +20,8 @@ interface InstructionsOptions {
   readonly folders: { readonly groups: string; readonly copies: string };
   readonly hostUid: number;
   readonly store: Pick<Store["groups"], "folder" | "noteInstructions">;
+  /** The newest events of this type and group. */
+  readonly changes: Pick<Store["events"], "before">;
   readonly publish: Publish<"instructions.changed" | "file.refused">;
   /** Says it to the operator. */
   readonly tell: (text: string) => void;
@@ -90,11 +92,13 @@ export class Instructions {
     {
       content,
       actor,
+      allowedAt,
       begin,
       ...change
     }: Omit<InstructionsChange, "bytes" | "begin"> & {
       readonly content: string;
       readonly actor: Actor;
+      readonly allowedAt: number;
       readonly begin: () => Promise<void>;
     },
   ): Promise<"written" | "changed"> {
@@ -106,18 +110,25 @@ export class Instructions {
       bytes,
       begin: async (inUse) => {
         const before = { bytes: inUse.length, sha256: digest(decode(inUse)) };
-        await publish({
-          type: "instructions.changed",
-          group,
-          actor,
-          data: { file: instructionsFile, ...after, before },
-        });
+        const data = { file: instructionsFile, ...after, before };
+        // A crash between the two leaves the event without the mark: it is not told again then.
+        if (!(await this.#isOnRecord(group, { data, since: allowedAt })))
+          await publish({ type: "instructions.changed", group, actor, data });
         await begin();
       },
     });
     if (outcome === "written")
       await store.noteInstructions(group, instructionsFile, { ...after, changedAt: clock.now() });
     return outcome;
+  }
+
+  async #isOnRecord(
+    group: string,
+    { data, since }: { readonly data: object; readonly since: number },
+  ): Promise<boolean> {
+    const filter = { types: ["instructions.changed"], group } as const;
+    const { events } = await this.#options.changes.before(Number.MAX_SAFE_INTEGER, filter, 1);
+    return events.some((event) => event.at >= since && isDeepStrictEqual(event.data, data));
   }
 
   /** Files that are gone say nothing any more. */

@@ -3,18 +3,22 @@ import { isDeepStrictEqual } from "node:util";
 
 import { describeChanges } from "../../context/changes.ts";
 import { systemPrompt } from "../../context/system-prompt.ts";
+import type { AgentNotes } from "../../domain/agent-notes.ts";
 import type { ConversationPrompt, ToldFacts } from "../../domain/conversation.ts";
 import type { Access, Chat, Group } from "../../domain/group.ts";
 import { agentsSetting, type InstructionText, instructionsFile } from "../../domain/protected-file.ts";
 import type { Session, SessionKind } from "../../domain/session.ts";
 import type { StepBody } from "../../domain/turn.ts";
 import type { TurnTools } from "../../tools/conversation-tools.ts";
-import type { NewStep, SessionStore } from "../../stores/store.ts";
+import type { SessionStore } from "../../stores/session-store.ts";
+import type { NewStep } from "../../stores/store.ts";
 import type { TurnScope } from "../turn-options.ts";
 
 /** What the prompts are made of: all of it may change while a conversation goes on. */
 export interface PromptSources {
   readonly instructionsOf: (group: Group, session: Session) => Promise<readonly InstructionText[]>;
+  /** What the group's agent has noted itself. */
+  readonly notesOf: (group: Group) => Promise<AgentNotes | undefined>;
   /** Folders as the group's agent sees them. */
   readonly foldersOf: (
     group: Group,
@@ -65,6 +69,7 @@ export class ConversationPrompts {
     const { turn, group, session } = scope;
     const { told, instructions } = await this.#facts(scope);
     const { definitions } = await this.#sources.toolsOf(scope);
+    const notes = await this.#sources.notesOf(group);
     const system = systemPrompt({
       agentName: told.agentName,
       isSubAgent: session.kind === "agent",
@@ -75,11 +80,12 @@ export class ConversationPrompts {
       tools: definitions.map(({ name }) => name),
       chat: { title: told.title, members: told.members },
       instructions,
+      notes,
       timeZone: scope.settings.timeZone,
       startedAt,
     });
     const prompt = { conversation: turn.conversation, system, told };
-    await this.#sessions.setPrompt(session.id, prompt);
+    await this.#sessions.setPrompt(session.id, prompt, notes && { turn: turn.id, at: this.#now() });
     this.#known.set(session.id, prompt);
     return system;
   }

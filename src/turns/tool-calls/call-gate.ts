@@ -51,14 +51,17 @@ export class CallGate {
    */
   async judge(answer: ModelAnswer): Promise<readonly ToolCall[] | "asked"> {
     const tools = await this.#options.toolsOf(this.#scope);
-    const judged = await judgeCalls(answer.toolCalls, tools, (call) => this.#isGranted(call));
+    const judged = await judgeCalls(answer.toolCalls, tools, {
+      isGranted: (call) => this.#isGranted(call),
+      futility: (call) => this.#options.futility(this.#scope.group, call),
+    });
     return judged.asked.length > 0 ? this.#ask(answer, judged) : this.#allow(answer, judged);
   }
 
   async #ask(answer: ModelAnswer, judged: JudgedCalls): Promise<"asked"> {
     const { allowed, asked } = judged;
+    const asks = await this.#prepareAsks(judged);
     const tools = await this.#options.toolsOf(this.#scope);
-    const asks = await this.#prepareAsks(asked);
     const exposure = tools.exposureOf([...allowed, ...asked].map(({ call }) => call));
     await this.#steps.addNow(answerStep(answer, judged), { exposure, asks });
     await publishToolCalls(this.#scope, this.#options, { ...judged, allowed: [] });
@@ -164,11 +167,11 @@ export class CallGate {
     return true;
   }
 
-  async #prepareAsks(asked: readonly JudgedCall[]) {
+  async #prepareAsks({ asked, origins }: JudgedCalls) {
     const { group, turn } = this.#scope;
     const asks = [];
     for (const one of asked) {
-      const ask = await this.#options.askPeople(group, turn.id, one);
+      const ask = await this.#options.askPeople(group, turn.id, { ...one, origins });
       const { code, call, tool, sha256, risk, rule, asker, approvers, quorum, expiresAt } = ask.approval;
       const data = { code, call, tool, sha256, risk, rule, asker: asker.id, approvers, quorum, expiresAt };
       await this.#options.publish({ type: "approval.asked", ...placeOf(this.#scope), actor: "model", data });

@@ -35,12 +35,18 @@ export interface PreparedSpawns {
 
 /**
  * Judges the calls of one answer, in their order: which may run, and which may not or cannot be handed to the agent as they are.
- * `isGranted`: have people allowed all calls like this one before?
+ * `isGranted`: have people allowed all calls like this one before? `futility`: why people need not be asked about this one.
  */
 export async function judgeCalls(
   calls: readonly ToolCall[],
   tools: Pick<TurnTools, "judge" | "provenance">,
-  isGranted: (call: ToolCall) => Promise<boolean>,
+  {
+    isGranted,
+    futility,
+  }: {
+    readonly isGranted: (call: ToolCall) => Promise<boolean>;
+    readonly futility: (call: ToolCall) => Promise<string | undefined>;
+  },
 ): Promise<JudgedCalls> {
   const allowed: JudgedCall[] = [];
   const asked: JudgedCall[] = [];
@@ -51,7 +57,11 @@ export async function judgeCalls(
     if (reason !== undefined) denied.push({ call, verdict, reason });
     else if (verdict.action === "allow" || (await isGranted(call))) allowed.push({ call, verdict });
     else if (asked.some((other) => other.call.id === call.id)) denied.push({ call, verdict, reason: sameId });
-    else asked.push({ call, verdict });
+    else {
+      const why = await futility(call);
+      if (why === undefined) asked.push({ call, verdict });
+      else denied.push({ call, verdict, reason: why });
+    }
   }
   return { allowed, asked, denied, origins: calls.length === 0 ? [] : (await tools.provenance()).origins };
 }

@@ -48,6 +48,7 @@ async function openRig(more: Partial<NewApproval> = {}) {
     store: store.approvals,
     wake: async ({ turn }) => void log.push(`wake ${turn}`),
     carryOut: async () => undefined,
+    deniedBy: async () => undefined,
     deliver: () => undefined,
     publish: async ({ type, actor, data }) =>
       void log.push(`${type} ${actor} ${"way" in data ? `${data.way} ${data.allow}` : data.state}`),

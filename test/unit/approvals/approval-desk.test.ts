@@ -44,6 +44,7 @@ async function openRig({ askedAt = 1_000 * minuteMs, change }: RigOptions = {}) 
   const told: string[] = [];
   const woken: string[] = [];
   const carriedOut: string[] = [];
+  const rules: string[] = [];
   const clock = { now: () => time.wall, monotonic: () => time.monotonic };
   /** Of a host that starts now, and knows from its records that this moment is past. */
   const openDesk = (latest = 0) =>
@@ -51,13 +52,23 @@ async function openRig({ askedAt = 1_000 * minuteMs, change }: RigOptions = {}) 
       store: store.approvals,
       wake: async ({ turn }) => void woken.push(turn),
       carryOut: async (code) => void carriedOut.push(code),
+      deniedBy: async () => rules[0],
       deliver: () => undefined,
       publish: async (event) => void told.push(event.type === "approval.decided" ? event.data.state : event.data.way),
       clock,
       forwardClock: new ForwardClock(clock, latest),
       logger: pino({ level: "silent" }),
     });
-  return { store, time, told, woken, carriedOut, openDesk, [Symbol.asyncDispose]: () => home[Symbol.asyncDispose]() };
+  return {
+    store,
+    time,
+    told,
+    woken,
+    carriedOut,
+    rules,
+    openDesk,
+    [Symbol.asyncDispose]: () => home[Symbol.asyncDispose](),
+  };
 }
 
 test("a change of instructions is carried out when it is allowed, before its turn goes on, and for no longer than once", async () => {
@@ -115,7 +126,7 @@ test.each([
 ])("when its time is over nobody can allow it any more: %s", async (_case, later) => {
   await using rig = await openRig();
   using desk = rig.openDesk();
-  await desk.expireDue("AAAAAA");
+  await desk.endIfOver("AAAAAA");
   expect(await rig.store.approvals.get("AAAAAA")).toMatchObject({ state: "open" });
   rig.time.wall += later.wall;
   rig.time.monotonic += later.monotonic;
@@ -154,7 +165,7 @@ test("over a restart with a clock that was set back, a question has the time tha
   using desk = rig.openDesk(askedAt + 20 * minuteMs);
 
   rig.time.monotonic += 9 * minuteMs;
-  await desk.expireDue("AAAAAA");
+  await desk.endIfOver("AAAAAA");
   const before = await rig.store.approvals.get("AAAAAA");
   rig.time.monotonic += 1 * minuteMs;
 
@@ -162,4 +173,40 @@ test("over a restart with a clock that was set back, a question has the time tha
     code: "expired",
   });
   expect(before).toMatchObject({ state: "open" });
+});
+
+test("a rule that denies it by now withdraws it before anybody can allow it: the chat is told, and its turn goes on", async () => {
+  await using rig = await openRig();
+  using desk = rig.openDesk();
+  desk.changed();
+  await desk.endIfOver("AAAAAA");
+  const before = await rig.store.approvals.get("AAAAAA");
+  rig.rules.push("tools.shell");
+
+  const answered = desk.answer({ code: "AAAAAA", allow: true, scope: "once", by });
+
+  await expect(answered).rejects.toMatchObject({ code: "conflict", message: expect.stringContaining("The policy") });
+  desk.changed();
+  await expect.poll(() => rig.woken).toEqual(["t"]);
+  expect(before).toMatchObject({ state: "open" });
+  expect(await rig.store.approvals.get("AAAAAA")).toMatchObject({
+    state: "denied",
+    reason: "tools.shell denies it now",
+    decider: { actor: "host" },
+  });
+  expect(rig.told).toEqual(["denied"]);
+  expect((await rig.store.outbox.unsent(10)).map(({ text }) => text)).toContain(
+    "The policy has denied shell (AAAAAA): tools.shell denies it now",
+  );
+});
+
+test("a host that starts with rules which deny what was asked withdraws it", async () => {
+  await using rig = await openRig();
+  rig.rules.push("tools.shell");
+
+  using desk = rig.openDesk();
+  desk.changed();
+
+  await expect.poll(() => rig.woken).toEqual(["t"]);
+  expect(rig.told).toEqual(["denied"]);
 });

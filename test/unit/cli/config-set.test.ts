@@ -43,7 +43,7 @@ groups:
   expect(got.map(({ stdout }) => stdout)).toEqual([
     "Asia/Tokyo\n",
     '{"path":"groups.family.budget.usdPerDay","value":2}\n',
-    "{ rules: [], tools: {} }\n",
+    "{ preset: open, rules: [], tools: {} }\n",
     "***\n",
     "(not set)\n",
   ]);

@@ -1,6 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
+import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { stringify } from "yaml";
 
@@ -8,9 +9,10 @@ import { builtInAdapters } from "../../../src/config/adapters.ts";
 import { checkConfig, describeFault } from "../../../src/config/loading/load.ts";
 import type { ConfigCheck } from "../../../src/config/loading/load.ts";
 import { writersOfShared } from "../../../src/config/groups.ts";
+import { policyInEffect } from "../../../src/config/policy-in-effect.ts";
 import { policyOf } from "../../../src/config/policy.ts";
 import { configSchema } from "../../../src/config/schema/config.ts";
-import { risks } from "../../../src/domain/policy.ts";
+import { actions, risks } from "../../../src/domain/policy.ts";
 import { judgeCall } from "../../../src/policy/judge.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
@@ -106,6 +108,50 @@ test("a rule that cannot mean what it says is refused", async () => {
   ]);
   expect(await faultsOf({ rules: [{ origin: "internet", action: "deny" }] })).toHaveLength(1);
   expect(await faultsOf({ rules: [{ tool: "shell" }] })).toHaveLength(1);
+});
+
+const action = fc.constantFrom(...actions);
+const tool = fc.constantFrom("shell", "write_file", "send_message");
+const fallback = fc.oneof(
+  fc.constant({}),
+  fc.record({ default: action }),
+  fc.record({ preset: fc.constantFrom("safe" as const, "standard" as const, "open" as const) }),
+);
+const someSettings = fc
+  .tuple(
+    fallback,
+    fc.array(fc.record({ tool, risk: fc.constantFrom(...risks), action }), { maxLength: 3 }),
+    fc.dictionary(tool, action, { maxKeys: 3 }),
+  )
+  .map(([rest, rules, tools]) => ({ ...rest, rules, tools }));
+
+test("the policy in effect of a group decides by itself what its own and the one for everybody decide together", () => {
+  fc.assert(
+    fc.property(someSettings, someSettings, tool, fc.constantFrom(...risks), (shared, own, name, risk) => {
+      const call = { tool: name, input: {}, risk, role: "member", origins: [] } as const;
+      const groups = configSchema(builtInAdapters).parse({
+        groups: { family: { channel: "terminal", chat: "1", policy: own } },
+      }).groups;
+      const together = judgeCall(call, policyOf({ policy: shared, groups, agents: {} }, "family"));
+      const alone = judgeCall(
+        call,
+        policyOf({ policy: policyInEffect({ policy: shared }, own), groups: {}, agents: {} }, "family"),
+      );
+
+      expect(alone.verdict.action).toBe(together.verdict.action);
+    }),
+  );
+});
+
+test("the policy in effect says the preset that holds where nothing else is said", () => {
+  const policy = { rules: [], tools: { shell: "deny" as const } };
+
+  expect(policyInEffect({ policy })).toEqual({ preset: "open", rules: [], tools: { shell: "deny" } });
+  expect(policyInEffect({ policy }, { default: "ask", rules: [], tools: {} })).toEqual({
+    default: "ask",
+    rules: [],
+    tools: { shell: "deny" },
+  });
 });
 
 const mount = (access: "ro" | "rw", shared: boolean) => [{ source: "/srv/site", target: "site", access, shared }];

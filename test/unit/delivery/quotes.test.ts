@@ -48,6 +48,16 @@ test("of a message without words its files are told", async () => {
   expect(await quotesOf(store)(await answer(store, ["1"]))).toMatchObject({ text: "[image]" });
 });
 
+test("a notice quotes what is not going to be answered any more, an answer does not", async () => {
+  await using home = await openTestStore();
+  const { store } = home;
+  await store.messages.insert(say("1"), { ...placed, state: "context" });
+  await store.messages.insert(say("2"), { ...placed, state: "context" });
+
+  expect(await quotesOf(store)(await answer(store, ["1"], { kind: "notice" }))).toMatchObject({ id: "1" });
+  expect(await quotesOf(store)(await answer(store, ["1"]))).toBeUndefined();
+});
+
 const few = <T extends string>(...of: T[]): fc.Arbitrary<T> => fc.constantFrom(...of);
 
 const spoken = fc.record({

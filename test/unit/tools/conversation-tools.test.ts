@@ -6,7 +6,7 @@ import { ConversationTools } from "../../../src/tools/conversation-tools.ts";
 import { defineTool } from "../../../src/tools/define-tool.ts";
 import type { HostTool } from "../../../src/tools/define-tool.ts";
 import { ToolRegistry } from "../../../src/tools/registry.ts";
-import type { SessionStore } from "../../../src/stores/store.ts";
+import type { SessionStore } from "../../../src/stores/session-store.ts";
 import { openTestStore } from "../../support/open-test-store.ts";
 import { someGroup } from "../../support/some-group.ts";
 

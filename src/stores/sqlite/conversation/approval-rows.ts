@@ -12,6 +12,7 @@ import {
 } from "../../../domain/approval.ts";
 import { AppError } from "../../../lib/app-error.ts";
 import type { NewStep } from "../../store.ts";
+import { parseOrigins } from "../schema/json-columns.ts";
 import type { Row, Tables } from "../schema/tables.ts";
 import { insertOutgoing } from "./outbox.ts";
 
@@ -67,6 +68,7 @@ export async function insertApprovals(
         card: seq,
         diff: approval.change?.diff ?? null,
         base: approval.change?.base ?? null,
+        origins: approval.origins === undefined ? null : JSON.stringify(approval.origins),
       })
       .execute();
   }
@@ -283,5 +285,6 @@ export function toApproval(row: Row<"approvals"> & { readonly votes: number }): 
     releasedAt: row.released_at ?? undefined,
     change: row.diff === null || row.base === null ? undefined : { diff: row.diff, base: row.base },
     outcome: row.outcome ?? undefined,
+    origins: row.origins === null ? undefined : parseOrigins(row.origins),
   };
 }

@@ -242,7 +242,11 @@ export class SqliteMessages implements MessageStore {
     return rows.map(toMessage);
   }
 
-  async overtaken(group: GroupChat, id: string): Promise<StoredMessage | undefined> {
+  async overtaken(
+    group: GroupChat,
+    id: string,
+    { setAside = false }: { readonly setAside?: boolean } = {},
+  ): Promise<StoredMessage | undefined> {
     const [row, another] = await this.#database.read((kysely) =>
       kysely
         .selectFrom("messages")
@@ -253,8 +257,8 @@ export class SqliteMessages implements MessageStore {
         .limit(2)
         .execute(),
     );
-    if (!row || another || row.group_name !== group.name || row.state === "context" || row.pruned === 1)
-      return undefined;
+    if (!row || another || row.group_name !== group.name || row.pruned === 1) return undefined;
+    if (row.state === "context" && !setAside) return undefined;
     const later = await this.after(group, row.seq, 1);
     return later.length > 0 ? toMessage(row) : undefined;
   }

@@ -137,6 +137,20 @@ export async function expose(
   await leaveInFolder(transaction, { group, origins: left, at, turn: id });
 }
 
+/** Notes that a turn has read in its group's folder. */
+export async function exposeToFolder(
+  transaction: Transaction<Tables>,
+  { turn: id, at }: { readonly turn: string; readonly at: number },
+): Promise<void> {
+  const turn = await transaction
+    .selectFrom("turns")
+    .select(["id", "group_name", "origins"])
+    .where("id", "=", id)
+    .executeTakeFirst();
+  if (!turn) throw new AppError("not_found", `There is no turn ${id}.`);
+  await expose(transaction, turn, { origins: [], readsFolder: true, writesFolder: false, at });
+}
+
 /** Inside the caller's transaction: with what brings it there. */
 export async function leaveInFolder(
   transaction: Transaction<Tables>,

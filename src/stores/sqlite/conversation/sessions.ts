@@ -6,12 +6,13 @@ import type { ConversationPrompt } from "../../../domain/conversation.ts";
 import type { ToolDefinition } from "../../../domain/model.ts";
 import type { Session } from "../../../domain/session.ts";
 import { AppError } from "../../../lib/app-error.ts";
-import type { NewSideSession, SessionStore } from "../../store.ts";
+import type { NewSideSession, SessionStore } from "../../session-store.ts";
 import type { Database } from "../database.ts";
 import { parseTexts, parseToldFacts, parseToolDefinitions } from "../schema/json-columns.ts";
 import type { Row, Tables } from "../schema/tables.ts";
 import { isDue } from "./is-due.ts";
 import { statement } from "../statement.ts";
+import { exposeToFolder } from "./origins.ts";
 
 const selectByKey = statement((kysely, { key }: { readonly key: string }) =>
   kysely.selectFrom("sessions").selectAll().where("key", "=", key),
@@ -130,15 +131,20 @@ export class SqliteSessions implements SessionStore {
     return row && { conversation: row.conversation, system: parseTexts(row.system), told: parseToldFacts(row.told) };
   }
 
-  async setPrompt(id: string, { conversation, system, told }: ConversationPrompt): Promise<void> {
+  async setPrompt(
+    id: string,
+    { conversation, system, told }: ConversationPrompt,
+    readsFolder?: { readonly turn: string; readonly at: number },
+  ): Promise<void> {
     const values = { conversation, system: JSON.stringify(system), told: JSON.stringify(told) };
-    await this.#database.writeSoon((transaction) =>
-      transaction
+    await this.#database.writeSoon(async (transaction) => {
+      await transaction
         .insertInto("conversation_prompts")
         .values({ session: id, ...values })
         .onConflict((conflict) => conflict.column("session").doUpdateSet(values))
-        .execute(),
-    );
+        .execute();
+      if (readsFolder) await exposeToFolder(transaction, readsFolder);
+    });
   }
 
   async offerTools(

@@ -43,6 +43,8 @@ export interface ApprovalTable {
   readonly diff: string | null;
   readonly base: string | null;
   readonly outcome: ChangeOutcome | null;
+  /** JSON; null: it was asked before this was kept. */
+  readonly origins: string | null;
 }
 
 export interface ApprovalVoteTable {

@@ -297,6 +297,8 @@ const jobs = [
   `create index jobs_by_start on jobs (started_at)`,
 ];
 
+const approvalOrigins = [`alter table approvals add column origins text`];
+
 /** Every migration by name; names sort in the order in which they run, and a name that was released is never changed. */
 export const migrations: Readonly<Record<string, Migration>> = {
   "0001-initial": { up: (database: Kysely<Tables>) => run(database, initialSchema) },
@@ -334,6 +336,7 @@ export const migrations: Readonly<Record<string, Migration>> = {
   "0036-tasks": { up: (database: Kysely<Tables>) => run(database, tasks) },
   "0038-jobs": { up: (database: Kysely<Tables>) => run(database, jobs) },
   "0039-sub-agents": { up: (database: Kysely<Tables>) => run(database, subAgents) },
+  "0042-approval-origins": { up: (database: Kysely<Tables>) => run(database, approvalOrigins) },
 };
 
 async function run(database: Kysely<Tables>, statements: readonly string[]): Promise<void> {

@@ -33,6 +33,7 @@ async function openRig() {
     folders: { groups: join(path, "groups"), copies: join(path, "instructions") },
     hostUid: process.geteuid?.() ?? 0,
     store: store.groups,
+    changes: store.events,
     tell: (text: string): void => void told.push(text),
     publish: async (event: NewEvent): Promise<void> => {
       records.push(event);

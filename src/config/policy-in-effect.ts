@@ -1,0 +1,17 @@
+import type { Config } from "./schema/config.ts";
+import type { GroupPolicySettings, PolicySettings } from "./schema/policy.ts";
+
+/** The preset where nothing is configured: agents may use every tool, in their container. */
+export const presetByDefault = "open";
+
+/** The settings of a policy as they count, in their order: what a group says, joined with what holds for everybody. */
+export function policyInEffect({ policy: shared }: Pick<Config, "policy">, own?: GroupPolicySettings): PolicySettings {
+  const rules = [...(own?.rules ?? []), ...shared.rules];
+  const tools = { ...shared.tools, ...own?.tools };
+  return { ...(fallbackOf(own) ?? fallbackOf(shared) ?? { preset: presetByDefault }), rules, tools };
+}
+
+function fallbackOf(given: Pick<GroupPolicySettings, "default" | "preset"> | undefined) {
+  if (given?.default !== undefined) return { default: given.default };
+  return given?.preset === undefined ? undefined : { preset: given.preset };
+}

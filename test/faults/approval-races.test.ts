@@ -1,0 +1,94 @@
+import { join } from "node:path";
+
+import { pino } from "pino";
+import { expect, test } from "vitest";
+
+import { ApprovalDesk } from "../../src/approvals/approval-desk.ts";
+import type { Decider, NewApproval } from "../../src/domain/approval.ts";
+import { AppError } from "../../src/lib/app-error.ts";
+import { openStore } from "../../src/stores/catalog.ts";
+import type { Store } from "../../src/stores/store.ts";
+import { byMessage, draft, step } from "../contracts/store-setup.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+
+const askedAt = 1_000_000;
+const clock = { now: () => askedAt + 1_000 };
+
+function question(code: string): NewApproval {
+  return {
+    code,
+    call: code,
+    tool: "shell",
+    input: '{"command":"ls"}',
+    sha256: "x",
+    risk: "low",
+    rule: "default",
+    asker: { id: "terminal:ann", name: "Ann", role: "member" },
+    approvers: "admin",
+    quorum: 1,
+    askedAt,
+    expiresAt: askedAt + 30 * 60_000,
+  };
+}
+
+/** A turn that has asked these. */
+async function ask(store: Store, codes: readonly string[]): Promise<void> {
+  const { id: session } = await store.sessions.open("main:terminal:chat", "family");
+  const turn = { id: "t", session, group: "family", conversation: 1, ...byMessage, at: askedAt };
+  await store.turns.begin(turn, step("hello"));
+  const asks = codes.map((code) => ({ approval: question(code), card: draft(`May I ${code}?`) }));
+  await store.turns.addStep("t", { ...step("asked"), asks });
+}
+
+function deskOf(store: Store): ApprovalDesk {
+  return new ApprovalDesk({
+    store: store.approvals,
+    wake: () => Promise.resolve(),
+    carryOut: () => Promise.resolve(),
+    deniedBy: () => Promise.resolve(undefined),
+    deliver: () => undefined,
+    publish: () => Promise.resolve(),
+    clock,
+    forwardClock: clock,
+    logger: pino({ level: "silent" }),
+  });
+}
+
+function person(name: string): Decider {
+  return { person: `terminal:${name}`, actor: `member:${name}`, name, role: "admin" };
+}
+
+test("of two hosts' desks on one file that answer the same codes at once, one wins each, and what the chat is told is what counts", async () => {
+  await using folder = await temporaryFolder();
+  const path = join(folder.path, "crabpot.sqlite");
+  await using one = await openStore({ kind: "sqlite", path });
+  await using other = await openStore({ kind: "sqlite", path });
+  using first = deskOf(one);
+  using second = deskOf(other);
+  const codes = Array.from({ length: 20 }, (_, index) => `AAAA${String(index).padStart(2, "0")}`);
+  await ask(one, codes);
+
+  const answers = await Promise.all(
+    codes.map((code) =>
+      Promise.allSettled([
+        first.answer({ code, allow: true, scope: "always", by: person("ann") }),
+        second.answer({ code, allow: false, scope: "once", by: person("bob") }),
+      ]),
+    ),
+  );
+
+  for (const [index, results] of answers.entries()) {
+    const won = results.flatMap((result) => (result.status === "fulfilled" ? [result.value] : []));
+    const lost = results.flatMap((result) => (result.status === "rejected" ? [result.reason as unknown] : []));
+    expect([won.length, lost.length]).toEqual([1, 1]);
+    expect(lost[0]).toBeInstanceOf(AppError);
+    expect(lost[0]).toMatchObject({ code: "conflict", message: expect.stringContaining("already decided") });
+    const [kept] = [await other.approvals.get(codes[index] ?? "")];
+    expect(kept).toMatchObject({ state: won[0]?.state, decider: { name: won[0]?.decider?.name } });
+  }
+  const allowed = answers.filter(([ann]) => ann.status === "fulfilled").length;
+  expect(await one.approvals.grants({ now: clock.now() })).toHaveLength(allowed);
+  const told = (await one.outbox.unsent(100)).filter(({ text }) => / has (?:allowed|denied) shell/.test(text));
+  expect(told).toHaveLength(codes.length);
+  expect(await one.approvals.openCount()).toBe(0);
+});
