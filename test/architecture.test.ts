@@ -8,6 +8,7 @@ const checkout = resolve(import.meta.dirname, "..");
 
 /** Files that hold an interface and nothing that acts: what core folders may know of each other. */
 const interfaces = [
+  "src/stores/session-store.ts",
   "src/stores/store.ts",
   "src/stores/usage-store.ts",
   "src/channels/channel.ts",

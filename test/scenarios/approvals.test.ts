@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { approvals, asks, bob, card, running, withBob } from "../support/asked-calls.ts";
+import { approvals, asks, bob, card, code, running, withBob } from "../support/asked-calls.ts";
 import { jsonLines } from "../support/crabpot.ts";
 import { groupOf, startModelHost } from "../support/model-host.ts";
 import type { ModelScript } from "../support/model-servers/model-server.ts";

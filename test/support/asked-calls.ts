@@ -11,7 +11,8 @@ export const asks = { policy: { tools: { shell: "ask" } } };
 export const bob = { sender: { id: "bob", name: "Bob" } };
 export const withBob = { groups: { family: { members: { "http:bob": "admin" } }, other: {} }, config: asks };
 
-const code = /Code ([0-9A-Z]{6})/;
+/** The code of a card. */
+export const code = /Code ([0-9A-Z]{6})/;
 
 /** Runs this once, then says what it was told about it. */
 export function running(command: string): ModelScript {
