@@ -6,7 +6,7 @@ import { unknownGroup } from "../domain/group.ts";
 import { memberKey } from "../domain/person.ts";
 import { isAtLeast } from "../domain/role.ts";
 import { mainSessionKey } from "../domain/session.ts";
-import type { Task } from "../domain/task.ts";
+import { leastGapMs, type Task } from "../domain/task.ts";
 import type { GroupRegistry } from "../intake/chats/group-registry.ts";
 import { AppError } from "../lib/app-error.ts";
 import { ZoneClock } from "../lib/time/zone-clock.ts";
@@ -88,7 +88,11 @@ export function taskPort(context: AppContext, { book }: Tasks, groups: GroupRegi
     if (task && (own.main || task.group.name === own.name)) return task;
     throw new ToolError(`There is no task "${id}". list_tasks shows those that there are.`);
   };
-  const maker = (): Promise<TaskMaker> => makerOf(context, scope);
+  const isAsked = scope.turn.cause === "message" || scope.turn.cause === "webhook";
+  const maker = async (): Promise<TaskMaker> => ({
+    ...(await makerOf(context, scope)),
+    earliest: isAsked ? undefined : context.clock.now() + leastGapMs,
+  });
   return inWordsForModel({
     make: async (wanted, group) => {
       const target = named(group);
