@@ -47,7 +47,7 @@ export interface TaskBookOptions {
     TaskStore,
     "add" | "change" | "get" | "idsBeginningWith" | "list" | "remove" | "runNow" | "runs" | "setState"
   >;
-  readonly timeZone: () => string;
+  readonly timeZone: (group: string) => string;
   /** Why times cannot be told in this zone; undefined: they can. */
   readonly zoneFault: (zone: string) => string | undefined;
   /** Tasks were made or changed. */
@@ -78,7 +78,7 @@ export class TaskBook {
   async make({ name, channel, chat }: GroupChat, wanted: WantedTask, maker: TaskMaker): Promise<Task> {
     const { tasks, clock, publish } = this.#options;
     const now = clock.now();
-    const timezone = this.#zone(wanted.timezone);
+    const timezone = this.#zone(wanted.timezone ?? this.#options.timeZone(name));
     const timing = await readTiming(wanted, timezone, now);
     requireNotSooner(timing, maker);
     const prompt = readPrompt(wanted.prompt);
@@ -232,8 +232,7 @@ export class TaskBook {
     };
   }
 
-  #zone(wanted: string | undefined): string {
-    const zone = wanted ?? this.#options.timeZone();
+  #zone(zone: string): string {
     const fault = this.#options.zoneFault(zone);
     if (fault !== undefined) throw new AppError("bad_input", `The task cannot be made: ${fault}.`);
     return zone;

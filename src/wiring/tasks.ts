@@ -1,4 +1,5 @@
 import { timeZoneFault } from "../config/checks/time-zone-name.ts";
+import { timezoneOf } from "../config/groups.ts";
 import type { TellOperator } from "../delivery/operator-notices.ts";
 import type { TaskServices } from "../commands/command.ts";
 import { memberActor } from "../domain/actor.ts";
@@ -62,7 +63,7 @@ export function createTasks(
   );
   const book = new TaskBook({
     tasks: store.tasks,
-    timeZone: () => config.timezone,
+    timeZone: (group) => timezoneOf(config, group),
     zoneFault: timeZoneFault,
     changed: () => scheduler.changed(),
     workAdded,
@@ -129,7 +130,10 @@ export function taskServices({ config }: AppContext, { book }: Tasks): TaskServi
       const by: TaskMaker = { actor: memberActor(message.sender.id), role, origin, origins: [], requester };
       return action === "run" ? book.run(id, by, message.receivedAt) : book[action](id, by);
     },
-    showTime: (time) => new ZoneClock(config.timezone).at(time).slice(0, 16) + ` ${config.timezone}`,
+    showTime: (time, { name }) => {
+      const zone = timezoneOf(config, name);
+      return `${new ZoneClock(zone).at(time).slice(0, 16)} ${zone}`;
+    },
   };
 }
 

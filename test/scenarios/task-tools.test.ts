@@ -87,6 +87,27 @@ test("an agent makes, lists, changes, pauses, runs and removes a task; each is o
   expect(metrics).toContain('crabpot_task_runs_total{outcome="done"} 1');
 });
 
+test("a group lives by clocks of its own: what the agent is told, when tasks are due, what people are shown", async () => {
+  await using running = await startModelHost(obedient, {
+    groups: { family: { timezone: "Asia/Tokyo" }, others: {} },
+    config: { timezone: "Europe/Paris" },
+  });
+  const { host, model } = running;
+
+  await askFor(host, "ann", ["schedule_task", { prompt: "look", cron: "0 9 * * *" }]);
+  await host.cli("tasks", "add", "--group", "others", "--prompt", "look", "--cron", "0 9 * * *");
+  const shown = await host.ask("family", "/tasks");
+  await host.ask("others", "@crab hello");
+
+  const [own, shared] = await tasksOf(host);
+  expect(own).toMatchObject({ group: "family", timezone: "Asia/Tokyo" });
+  expect(new Date(String(own?.["next"])).getUTCHours()).toBe(0);
+  expect(shared).toMatchObject({ group: "others", timezone: "Europe/Paris" });
+  expect(shown.text).toMatch(/next \d{4}-\d\d-\d\d 09:00 Asia\/Tokyo/);
+  expect(model.requests[0]?.system).toContain("Times are in the time zone Asia/Tokyo.");
+  expect(model.requests.at(-1)?.system).toContain("Times are in the time zone Europe/Paris.");
+});
+
 test("a task's turn can neither run tasks nor schedule for the same minute, and sub-agents have no tasks at all", async () => {
   await using running = await startModelHost(obedient);
   const { host, model } = running;
