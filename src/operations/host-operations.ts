@@ -157,7 +157,7 @@ export function createOperations(options: OperationOptions): Operations {
 async function status(options: OperationOptions): Promise<HostStatus> {
   const { host, store, clock } = options;
   const today = utcDay(clock.now());
-  const [running, waiting, outbox, usage, engine, requests, approvals] = await Promise.all([
+  const [running, waiting, outbox, usage, engine, requests, approvals, tasks] = await Promise.all([
     store.turns.running(),
     listWaiting(options),
     store.outbox.counts(),
@@ -165,6 +165,7 @@ async function status(options: OperationOptions): Promise<HostStatus> {
     options.engine(),
     store.requests.waiting(options.forwardClock.now()),
     store.approvals.openCount(),
+    store.tasks.counts(),
   ]);
   const hot = options.pool.list();
   const { maxHot, ...facts } = host;
@@ -180,6 +181,7 @@ async function status(options: OperationOptions): Promise<HostStatus> {
     requests,
     approvals,
     nextHeartbeat: options.nextHeartbeat() ?? null,
+    tasks,
     containers: {
       hot: hot.length,
       busy: hot.filter((container) => container.state === "busy").length,

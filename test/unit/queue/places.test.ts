@@ -247,9 +247,10 @@ test("2,000 pieces of work of 100 groups at once: no group waits for all of anot
     // All of a group come before all of the next one, as a schedule may hand them out.
     const working = groups.flatMap((group) =>
       Array.from({ length: 20 }, async () => {
-        using _place = await places.enter(group);
+        const place = await places.enter(group);
         began.push(group);
         await Promise.resolve();
+        place[Symbol.dispose]();
       }),
     );
     await Promise.all(working);
