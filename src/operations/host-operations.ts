@@ -52,6 +52,7 @@ export interface OperationOptions {
     readonly sessions: Pick<Store["sessions"], "open">;
     readonly work: Pick<Store["work"], "add" | "drop" | "get" | "idsBeginningWith">;
     readonly jobs: Pick<Store["jobs"], "running">;
+    readonly tasks: Pick<Store["tasks"], "counts">;
     readonly turns: { running(): Promise<Turn[]> };
     readonly outbox: Pick<Store["outbox"], "add" | "counts" | "get">;
     readonly origins: Pick<Store["origins"], "clearFolder">;

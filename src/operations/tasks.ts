@@ -26,7 +26,7 @@ export interface TaskDesk {
 }
 
 export interface TaskReadingOptions {
-  readonly store: { readonly tasks: Pick<Store["tasks"], "counts" | "idsBeginningWith" | "list" | "runs"> };
+  readonly store: { readonly tasks: Pick<Store["tasks"], "idsBeginningWith" | "list" | "runs"> };
   readonly groups: { list(): readonly Pick<Group, "name">[] };
 }
 
