@@ -11,6 +11,7 @@ import { idle } from "./cases/idle.ts";
 import { mailbox } from "./cases/mailbox.ts";
 import { memory } from "./cases/memory.ts";
 import { adopt, start } from "./cases/starts.ts";
+import { tasks } from "./cases/tasks.ts";
 import { hotTurn, toolTurn } from "./cases/turns.ts";
 import type { Bench, BenchContext } from "./harness/bench.ts";
 import { startHelper } from "./harness/child.ts";
@@ -30,6 +31,7 @@ const benches: Readonly<Record<string, Bench>> = {
   history,
   big,
   memory,
+  tasks,
 };
 
 /** Only when it is asked for by its name: it takes long. */

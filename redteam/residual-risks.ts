@@ -29,7 +29,7 @@ export const residualRisks: readonly { readonly risk: string; readonly why: stri
     risk: "a call of a webhook that somebody has read, sent again under another delivery number",
     why: "only the body is signed, as the platforms do it; who can read the calls has to be kept out by TLS",
   },
-  { risk: "schedules, shared memory and skills (B22, G5 to G7, L3)", why: "there are none" },
+  { risk: "shared memory and skills (G7, L3)", why: "there are none" },
   {
     risk: "configuration that is reloaded while the host runs (K3)",
     why: "no container can reach the files that it is read from",

@@ -136,7 +136,7 @@ export const attacks: readonly Attack[] = [
     },
   },
   {
-    id: "P4",
+    id: "P5",
     title:
       "a thumb on the question: of a member, under an admin's display name, of ids that look like an admin's, from another group, on other messages, and by the agent's own tool",
     from: "chat",

@@ -62,10 +62,10 @@ export class AttackModel implements AsyncDisposable {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}/v1`;
   }
 
-  /** The name under which a message can call for the script. */
-  prepare(script: AttackScript): string {
+  /** The name under which a message can call for the script, which may have to know it itself. */
+  prepare(script: AttackScript | ((name: string) => AttackScript)): string {
     const name = `redteam-${(this.#scripts.size + 1).toString(36)}`;
-    this.#scripts.set(name, script);
+    this.#scripts.set(name, typeof script === "function" ? script(name) : script);
     return name;
   }
 

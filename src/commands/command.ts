@@ -92,7 +92,7 @@ export interface TaskServices {
     action: "pause" | "resume" | "remove" | "run",
   ) => Promise<Pick<Task, "id" | "name">>;
   /** By the clock of the place, with its zone. */
-  readonly showTime: (time: number) => string;
+  readonly showTime: (time: number, group: Pick<Group, "name">) => string;
 }
 
 /** What commands are carried out with. */

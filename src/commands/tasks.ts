@@ -33,10 +33,12 @@ export const tasks: ChatCommand = {
 async function list({ group }: GivenCommand, { tasksOf, showTime }: TaskServices): Promise<string> {
   const live = (await tasksOf(group.name)).filter(({ state }) => state !== "done").slice(0, shown);
   if (live.length === 0) return "There are no tasks.";
-  return live.map((task) => `${task.id} ${quotedName(task.name, "unnamed")}: ${describe(task, showTime)}`).join("\n");
+  return live
+    .map((task) => `${task.id} ${quotedName(task.name, "unnamed")}: ${describe(task, (time) => showTime(time, group))}`)
+    .join("\n");
 }
 
-function describe({ state, reason, next, lastRun }: Task, showTime: TaskServices["showTime"]): string {
+function describe({ state, reason, next, lastRun }: Task, showTime: (time: number) => string): string {
   const last = lastRun === undefined ? "" : `, last run ${lastRun.state}`;
   if (state === "paused") return `paused${reason === undefined ? "" : ` (${plainSentence(reason)})`}${last}`;
   return `next ${next === undefined ? "never" : showTime(next)}${last}`;

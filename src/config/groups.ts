@@ -107,6 +107,7 @@ export function groupInEffect(
     limits: { ...paceLimits(loaded, group), maxSteps: maxSteps(config, group.name) },
     progress: { afterSeconds, reactions },
     heartbeat: own.heartbeat ?? config.heartbeat,
+    timezone: timezoneOf(config, group.name),
     network: own.network ?? config.sandbox.network,
     secrets: own.secrets ?? {},
   };
@@ -138,6 +139,11 @@ export function sessionVisibilityOf(
 export function maxSteps(config: Config, name: string): number {
   const group = entryOf(config, name);
   return group?.limits?.maxSteps ?? config.limits.maxSteps;
+}
+
+/** By whose clocks this group lives: an IANA name. */
+export function timezoneOf(config: Pick<Config, "groups" | "timezone">, name: string): string {
+  return entryOf(config, name)?.timezone ?? config.timezone;
 }
 
 /** Older messages of this group are not answered after an absence. */

@@ -9,6 +9,8 @@ export interface Beat {
 
 const minuteMs = 60_000;
 const dayMs = 24 * 60 * minuteMs;
+/** There is a beat each day; a change of the clocks leaves out one of them at most. */
+const days = 8;
 
 /**
  * The first beat after `now`. Within the hours of a day they are `everyMinutes` apart from the first one on, in real time: where
@@ -17,10 +19,12 @@ const dayMs = 24 * 60 * minuteMs;
 export function nextBeat(settings: HeartbeatSettings, clock: ZoneClock, now: number): Beat {
   const today = Date.parse(`${clock.dayAt(now)}T00:00:00Z`);
   // Hours that began yesterday may not be over yet; a change of the clocks may leave a day without any.
-  for (let day = -1; ; day += 1) {
+  for (let day = -1; day < days; day += 1) {
     const beat = nextWithin(hoursOf(settings, clock, today + day * dayMs), settings.everyMinutes * minuteMs, now);
     if (beat) return beat;
   }
+  // Clocks that never come to these hours: asked again then, and too late for a beat.
+  return { at: now + days * dayMs, until: now };
 }
 
 interface Hours {

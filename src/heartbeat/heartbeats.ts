@@ -18,7 +18,8 @@ import { saysSomethingToDo } from "./something-to-do.ts";
 export interface HeartbeatOptions {
   /** Groups that have one. */
   readonly groups: () => readonly { readonly group: Group; readonly settings: HeartbeatSettings }[];
-  readonly zone: () => string;
+  /** By whose clocks a group lives: an IANA name. */
+  readonly zoneOf: (group: string) => string;
   /** The file of a group, as its agent may have left it. */
   readonly readFile: (group: string) => Promise<HostileReading>;
   /** Does somebody talk with the agent, or did until a moment ago? */
@@ -44,6 +45,7 @@ type Reason = "budget" | "file" | "busy" | "hours";
 interface Pulse {
   /** With which settings it was planned. */
   readonly plan: string;
+  readonly zone: ZoneClock;
   /** Waits for its moment; the clock may be set back before it. */
   next: Beat;
   /** Its moment has come, and people talked; asked again from `retryAt` on. */
@@ -68,7 +70,6 @@ const words = `This is what ${heartbeatFile} in the group's folder says. Nobody 
 export class Heartbeats implements AsyncDisposable {
   readonly #options: HeartbeatOptions;
   readonly #pulses = new Map<string, Pulse>();
-  #zone: ZoneClock | undefined;
   #timer: NodeJS.Timeout | undefined;
   #looking: Promise<void> | undefined;
   #isStale = false;
@@ -126,20 +127,21 @@ export class Heartbeats implements AsyncDisposable {
   }
 
   #pulseOf({ name }: Group, settings: HeartbeatSettings): Pulse {
-    const zone = this.#options.zone();
+    const zone = this.#options.zoneOf(name);
     const plan = JSON.stringify([settings, zone]);
     const known = this.#pulses.get(name);
     if (known?.plan === plan) return known;
-    const next = nextBeat(settings, this.#clockOf(zone), this.#options.clock.now());
-    const pulse = { plan, next, pending: undefined, retryAt: 0 };
+    const clock = this.#clockOf(zone);
+    const next = nextBeat(settings, clock, this.#options.clock.now());
+    const pulse = { plan, zone: clock, next, pending: undefined, retryAt: 0 };
     this.#pulses.set(name, pulse);
     return pulse;
   }
 
-  /** Made for the first heartbeat: nothing else needs one. */
+  /** One for all groups of a zone, as long as one of them has heartbeats. */
   #clockOf(zone: string): ZoneClock {
-    if (this.#zone?.zone !== zone) this.#zone = new ZoneClock(zone);
-    return this.#zone;
+    const same = [...this.#pulses.values()].find((pulse) => pulse.zone.zone === zone);
+    return same?.zone ?? new ZoneClock(zone);
   }
 
   async #lookAt(group: Group, pulse: Pulse, settings: HeartbeatSettings): Promise<void> {
@@ -158,7 +160,7 @@ export class Heartbeats implements AsyncDisposable {
 
   /** Of several beats that have come only the newest counts, and none that is late. */
   #moveOn(pulse: Pulse, settings: HeartbeatSettings, now: number): void {
-    const zone = this.#clockOf(this.#options.zone());
+    const { zone } = pulse;
     // Asked anew each time: the clock may have been set back, or forward over some of them.
     let beat = nextBeat(settings, zone, pulse.next.at > now ? now : Math.max(pulse.next.at - 1, now - lateMs));
     for (; beat.at <= now; beat = nextBeat(settings, zone, beat.at)) {

@@ -53,6 +53,7 @@ export interface OperationOptions {
     readonly sessions: Pick<Store["sessions"], "open">;
     readonly work: Pick<Store["work"], "add" | "drop" | "get" | "idsBeginningWith">;
     readonly jobs: Pick<Store["jobs"], "running">;
+    readonly tasks: Pick<Store["tasks"], "counts">;
     readonly turns: { running(): Promise<Turn[]> };
     readonly outbox: Pick<Store["outbox"], "add" | "counts" | "get">;
     readonly origins: Pick<Store["origins"], "clearFolder">;
@@ -158,7 +159,7 @@ export function createOperations(options: OperationOptions): Operations {
 async function status(options: OperationOptions): Promise<HostStatus> {
   const { host, store, clock } = options;
   const today = utcDay(clock.now());
-  const [running, waiting, outbox, usage, engine, requests, approvals] = await Promise.all([
+  const [running, waiting, outbox, usage, engine, requests, approvals, tasks] = await Promise.all([
     store.turns.running(),
     listWaiting(options),
     store.outbox.counts(),
@@ -166,6 +167,7 @@ async function status(options: OperationOptions): Promise<HostStatus> {
     options.engine(),
     store.requests.waiting(options.forwardClock.now()),
     store.approvals.open(),
+    store.tasks.counts(),
   ]);
   const hot = options.pool.list();
   const { maxHot, ...facts } = host;
@@ -181,6 +183,7 @@ async function status(options: OperationOptions): Promise<HostStatus> {
     requests,
     approvals: approvals.length,
     nextHeartbeat: options.nextHeartbeat() ?? null,
+    tasks,
     containers: {
       hot: hot.length,
       busy: hot.filter((container) => container.state === "busy").length,

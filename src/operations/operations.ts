@@ -57,6 +57,8 @@ export interface HostStatus {
   readonly approvals: number;
   /** The next time that an agent looks by itself at what is due; null: none does. */
   readonly nextHeartbeat: NextHeartbeat | null;
+  /** Those that are done do not count. */
+  readonly tasks: { readonly active: number; readonly paused: number };
   /** `max` is null when memory alone says how many there may be. */
   readonly containers: { readonly hot: number; readonly busy: number; readonly max: number | null };
   /** `parked`: those of the running ones that wait for people, with the codes of what they have asked. */

@@ -14,8 +14,8 @@ interface Seat {
 }
 
 /**
- * The places in which sessions work. A free place goes to the group that holds the fewest, and among those to who has stood
- * in line for longest. Work that only waits, for its tools say, leaves its place to the next in line and stands in line again
+ * The places in which sessions work. A free place goes to the group that holds the fewest, among those to the one
+ * that was given one the longest ago, and in a group to who has stood in line for longest: none waits for all that another one has to do. Work that only waits, for its tools say, leaves its place to the next in line and stands in line again
  * when it goes on. As many may be away as there are places: so at most twice as many are under way, and nobody has to wait for
  * a sleeper until there are that many of them. Then the one that has been overdue for longest is told to end.
  */
@@ -27,6 +27,9 @@ export class Places {
   readonly #line = new Set<Seat>();
   /** Places held, by group. */
   readonly #held = new Map<string, number>();
+  /** When each group was given a place last, as a count, since there was nobody in line. */
+  readonly #given = new Map<string, number>();
+  #gifts = 0;
   #free: number;
   #away = 0;
   /** Would leave if not so many were away. */
@@ -56,6 +59,7 @@ export class Places {
   async #standInLine(seat: Seat, signal?: AbortSignal): Promise<void> {
     const turn = Promise.withResolvers<void>();
     seat.turn = turn;
+    if (this.#line.size === 0) this.#given.clear();
     this.#line.add(seat);
     this.#fillPlaces();
     this.#makeOverdueEnd();
@@ -74,6 +78,7 @@ export class Places {
       this.#line.delete(seat);
       this.#free -= 1;
       this.#held.set(seat.group, this.#heldBy(seat) + 1);
+      this.#given.set(seat.group, (this.#gifts += 1));
       seat.holds = true;
       seat.since = this.#now();
       this.#comeBack(seat);
@@ -83,8 +88,13 @@ export class Places {
 
   #next(): Seat | undefined {
     let next: Seat | undefined;
-    for (const seat of this.#line) if (!next || this.#heldBy(seat) < this.#heldBy(next)) next = seat;
+    for (const seat of this.#line) if (!next || this.#isBefore(seat, next)) next = seat;
     return next;
+  }
+
+  #isBefore(seat: Seat, other: Seat): boolean {
+    const held = this.#heldBy(seat) - this.#heldBy(other);
+    return held === 0 ? (this.#given.get(seat.group) ?? 0) < (this.#given.get(other.group) ?? 0) : held < 0;
   }
 
   #heldBy({ group }: Seat): number {

@@ -11,6 +11,7 @@ import {
   type TaskMode,
   type TaskRun,
   tasksPerGroup,
+  type Timing,
 } from "../domain/task.ts";
 import type { Publish } from "../events/event.ts";
 import { AppError } from "../lib/app-error.ts";
@@ -37,6 +38,8 @@ export interface TaskMaker {
   readonly origins: readonly Origin[];
   /** As `channel:id` of a member, where it is one. */
   readonly requester: string | undefined;
+  /** Nobody has just asked for it: due no earlier than this, and never at once, so that tasks cannot drive themselves. */
+  readonly earliest?: number | undefined;
 }
 
 export interface TaskBookOptions {
@@ -44,7 +47,7 @@ export interface TaskBookOptions {
     TaskStore,
     "add" | "change" | "get" | "idsBeginningWith" | "list" | "remove" | "runNow" | "runs" | "setState"
   >;
-  readonly timeZone: () => string;
+  readonly timeZone: (group: string) => string;
   /** Why times cannot be told in this zone; undefined: they can. */
   readonly zoneFault: (zone: string) => string | undefined;
   /** Tasks were made or changed. */
@@ -75,8 +78,9 @@ export class TaskBook {
   async make({ name, channel, chat }: GroupChat, wanted: WantedTask, maker: TaskMaker): Promise<Task> {
     const { tasks, clock, publish } = this.#options;
     const now = clock.now();
-    const timezone = this.#zone(wanted.timezone);
+    const timezone = this.#zone(wanted.timezone ?? this.#options.timeZone(name));
     const timing = await readTiming(wanted, timezone, now);
+    requireNotSooner(timing, maker);
     const prompt = readPrompt(wanted.prompt);
     const task: NewTask = {
       id: `t${randomBytes(4).toString("hex")}`,
@@ -112,6 +116,7 @@ export class TaskBook {
     const { tasks, clock, publish } = this.#options;
     const task = await this.#changeable(id, maker);
     const change = await this.#changeOf(task, wanted);
+    if (change.timing) requireNotSooner(change.timing, maker);
     const fields = Object.keys(wanted).filter((field) => wanted[field as keyof WantedTask] !== undefined);
     if (fields.length === 0)
       throw new AppError("bad_input", `Nothing was said that task ${task.id} is to be changed to.`);
@@ -168,6 +173,10 @@ export class TaskBook {
   async run(id: string, maker: TaskMaker, due = this.#options.clock.now()): Promise<Task> {
     const { tasks, workAdded } = this.#options;
     const task = await this.#changeable(id, maker, "admin");
+    if (maker.earliest !== undefined)
+      throw new AppError("conflict", `Task ${task.id} is not run at once, because nobody has asked in this turn.`, {
+        fix: "leave it to its time",
+      });
     await this.#publish("schedule.claimed", task, maker, { due, lateMs: 0 });
     if (!(await tasks.runNow(task, { due, work: workOf(task, due, due) }, due)))
       throw new AppError("conflict", `Task ${task.id} is running, or waits for its next attempt.`);
@@ -223,8 +232,7 @@ export class TaskBook {
     };
   }
 
-  #zone(wanted: string | undefined): string {
-    const zone = wanted ?? this.#options.timeZone();
+  #zone(zone: string): string {
     const fault = this.#options.zoneFault(zone);
     if (fault !== undefined) throw new AppError("bad_input", `The task cannot be made: ${fault}.`);
     return zone;
@@ -239,6 +247,17 @@ export class TaskBook {
     const event = { type, group: group.name, actor, data: { task: id, ...data } };
     await this.#options.publish(event as Parameters<TaskBookOptions["publish"]>[0]);
   }
+}
+
+function requireNotSooner(timing: Timing, { earliest }: TaskMaker): void {
+  if (earliest === undefined || timing.kind !== "at" || timing.at >= earliest) return;
+  throw new AppError(
+    "bad_input",
+    "Nobody has asked in this turn, so what it schedules is due in a minute at the earliest.",
+    {
+      fix: "give a later time, or do it now",
+    },
+  );
 }
 
 function readPrompt(given: string): string {

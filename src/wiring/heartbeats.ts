@@ -1,5 +1,6 @@
 import { join } from "node:path";
 
+import { timezoneOf } from "../config/groups.ts";
 import { heartbeatOf } from "../config/heartbeat.ts";
 import type { Group } from "../domain/group.ts";
 import { heartbeatFile } from "../domain/heartbeat.ts";
@@ -36,7 +37,7 @@ export function createHeartbeats(
           const settings = heartbeatOf(config, group.name);
           return settings ? [{ group, settings }] : [];
         }),
-      zone: () => config.timezone,
+      zoneOf: (group) => timezoneOf(config, group),
       readFile: (group) => readFile(join(home.paths.groups, group)),
       isTalking: (group) => isTalking(context, group),
       hasBudget: (group) => hasBudget(context, group),

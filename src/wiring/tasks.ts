@@ -1,4 +1,5 @@
 import { timeZoneFault } from "../config/checks/time-zone-name.ts";
+import { timezoneOf } from "../config/groups.ts";
 import type { TellOperator } from "../delivery/operator-notices.ts";
 import type { TaskServices } from "../commands/command.ts";
 import { memberActor } from "../domain/actor.ts";
@@ -6,7 +7,7 @@ import { unknownGroup } from "../domain/group.ts";
 import { memberKey } from "../domain/person.ts";
 import { isAtLeast } from "../domain/role.ts";
 import { mainSessionKey } from "../domain/session.ts";
-import type { Task } from "../domain/task.ts";
+import { leastGapMs, type Task } from "../domain/task.ts";
 import type { GroupRegistry } from "../intake/chats/group-registry.ts";
 import { AppError } from "../lib/app-error.ts";
 import { ZoneClock } from "../lib/time/zone-clock.ts";
@@ -62,7 +63,7 @@ export function createTasks(
   );
   const book = new TaskBook({
     tasks: store.tasks,
-    timeZone: () => config.timezone,
+    timeZone: (group) => timezoneOf(config, group),
     zoneFault: timeZoneFault,
     changed: () => scheduler.changed(),
     workAdded,
@@ -88,7 +89,11 @@ export function taskPort(context: AppContext, { book }: Tasks, groups: GroupRegi
     if (task && (own.main || task.group.name === own.name)) return task;
     throw new ToolError(`There is no task "${id}". list_tasks shows those that there are.`);
   };
-  const maker = (): Promise<TaskMaker> => makerOf(context, scope);
+  const isAsked = scope.turn.cause === "message" || scope.turn.cause === "webhook";
+  const maker = async (): Promise<TaskMaker> => ({
+    ...(await makerOf(context, scope)),
+    earliest: isAsked ? undefined : context.clock.now() + leastGapMs,
+  });
   return inWordsForModel({
     make: async (wanted, group) => {
       const target = named(group);
@@ -125,7 +130,10 @@ export function taskServices({ config }: AppContext, { book }: Tasks): TaskServi
       const by: TaskMaker = { actor: memberActor(message.sender.id), role, origin, origins: [], requester };
       return action === "run" ? book.run(id, by, message.receivedAt) : book[action](id, by);
     },
-    showTime: (time) => new ZoneClock(config.timezone).at(time).slice(0, 16) + ` ${config.timezone}`,
+    showTime: (time, { name }) => {
+      const zone = timezoneOf(config, name);
+      return `${new ZoneClock(zone).at(time).slice(0, 16)} ${zone}`;
+    },
   };
 }
 

@@ -1,4 +1,4 @@
-import { maxSteps, networkOf, writersOfShared, sessionVisibilityOf } from "../config/groups.ts";
+import { maxSteps, networkOf, writersOfShared, sessionVisibilityOf, timezoneOf } from "../config/groups.ts";
 import { heartbeatOf } from "../config/heartbeat.ts";
 import { agentNameOf, agentOf } from "../config/agents.ts";
 import { policyOf } from "../config/policy.ts";
@@ -35,15 +35,15 @@ export function openProviderSet({ live, adapters, logger }: AppContext, stack: A
 
 /** What turns get that begin now. */
 export function createTurnSettings(context: AppContext, providers: ProviderSet): TurnOptions["settings"] {
-  const timeZone = rememberLast((zone) => new LocalTime(zone));
-  return ({ agent = mainAgent }) => {
+  const timeZone = rememberSome((zone) => new LocalTime(zone));
+  return ({ agent = mainAgent, name }) => {
     const config = context.live.current;
     const held = providers.hold();
     const { sessions } = config;
     return {
       agentName: agentNameOf(config, agent),
       agentInstructions: agentOf(config, agent)?.instructions,
-      timeZone: timeZone(config.timezone),
+      timeZone: timeZone(timezoneOf(config, name)),
       models: createModels(context, config, held.byName),
       groupFor: (group, kind) => {
         const route = kind === "heartbeat" ? heartbeatOf(config, group.name)?.route : undefined;
@@ -64,12 +64,17 @@ export function createTurnSettings(context: AppContext, providers: ProviderSet):
   };
 }
 
-/** Makes something anew only when it is asked for another key than the last time. */
-function rememberLast<T>(make: (key: string) => T): (key: string) => T {
-  let last: { readonly key: string; readonly made: T } | undefined;
+/** More zones than hosts have; where there are more, all are made anew now and then. */
+const remembered = 32;
+
+/** Makes something anew only when it is asked for a key that it does not know. */
+function rememberSome<T>(make: (key: string) => T): (key: string) => T {
+  const known = new Map<string, T>();
   return (key) => {
-    if (last?.key !== key) last = { key, made: make(key) };
-    return last.made;
+    const made = known.get(key) ?? make(key);
+    if (!known.has(key) && known.size >= remembered) known.clear();
+    known.set(key, made);
+    return made;
   };
 }
 

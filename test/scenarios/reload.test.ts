@@ -77,7 +77,7 @@ test("policy, trigger, budget and groups count from the next turn on; what needs
     const { family, poor } = config["groups"] as Settings;
     config["groups"] = {
       family: { ...family, trigger: "always" },
-      poor: { ...poor, budget: { tokensPerDay: 5_000 } },
+      poor: { ...poor, budget: { tokensPerDay: 20_000 } },
       fresh: { channel: "http", chat: "fresh" },
     };
     config["policy"] = { tools: { shell: "deny" } };

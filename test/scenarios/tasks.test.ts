@@ -83,6 +83,8 @@ test("the operator adds, runs, pauses, resumes and removes tasks; an agent with 
 
   expect((await host.cli("tasks", "pause", String(loud?.["id"]))).stdout).toContain("is paused");
   expect((await tasksOf(host))[1]).toMatchObject({ state: "paused", next: null });
+  expect((await host.cli("status")).stdout).toMatch(/tasks +1 scheduled, 1 paused/);
+  expect((await host.cli("doctor")).stdout).toContain("It has 1 paused task.");
   const listed = await host.ask("family", "/tasks");
   expect(listed.text).toContain(`${String(quiet?.["id"])} "quiet": next `);
   expect((await host.ask("family", `/tasks resume ${String(loud?.["id"])}`)).text).toContain("goes on");

@@ -59,6 +59,12 @@ function describeStatus(status: HostStatus): [string, string | number | undefine
         ? `next of group ${status.nextHeartbeat.group} at ${formatTime(status.nextHeartbeat.at)} UTC`
         : undefined,
     ],
+    [
+      "tasks",
+      status.tasks.active + status.tasks.paused > 0
+        ? `${status.tasks.active} scheduled, ${status.tasks.paused} paused: ${ownCommand("tasks list")}`
+        : undefined,
+    ],
     ["containers", `${containers.hot} hot, ${containers.busy} busy, ${describeMost(containers.max)}`],
     ["turns", `${turns.running} running${describeParked(turns.parked)}, ${turns.waitingGroups} groups waiting`],
     ["waiting", describeWaiting(waiting)],

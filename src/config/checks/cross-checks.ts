@@ -25,7 +25,7 @@ export function crossCheck(config: Config, adapters: Adapters): ConfigFault[] {
     ...checkHooks(config),
     ...checkHeartbeats(config),
     ...checkPolicies(config, adapters),
-    ...checkTimeZone(config),
+    ...checkTimeZones(config),
     ...checkPeople(config, adapters),
     ...checkMemory(config, adapters),
   ];
@@ -133,9 +133,12 @@ function checkMemory({ memory: { embeddings }, models }: Config, adapters: Adapt
   return [{ path: formatPath(path), detail: `${provider} (kind ${settings.kind}) has no embeddings` }];
 }
 
-function checkTimeZone({ timezone }: Config): ConfigFault[] {
-  const detail = timeZoneFault(timezone);
-  return detail === undefined ? [] : [{ path: "timezone", detail }];
+function checkTimeZones({ timezone: shared, groups }: Config): ConfigFault[] {
+  const own = Object.entries(groups).map(([name, { timezone }]) => ({ path: ["groups", name, "timezone"], timezone }));
+  return [{ path: ["timezone"], timezone: shared }, ...own].flatMap(({ path, timezone }) => {
+    const detail = timezone === undefined ? undefined : timeZoneFault(timezone);
+    return detail === undefined ? [] : [{ path: formatPath(path), detail }];
+  });
 }
 
 function checkHooks({ hooks, groups }: Config): ConfigFault[] {

@@ -106,6 +106,7 @@ const group = z.strictObject({
   limits: groupLimits.optional(),
   progress: groupProgress.optional(),
   heartbeat: groupHeartbeat,
+  timezone: z.string().optional(),
   members: groupMembers,
   access: groupAccess,
   network: networkSchema.optional(),

@@ -10,7 +10,7 @@ const minutes = z
 /** `name`: what routes are called. */
 export function heartbeatSchemas(name: z.ZodString) {
   const fields = {
-    from: timeOfDay.optional().describe("Not before this, by the clocks of `timezone`; goes with `to`."),
+    from: timeOfDay.optional().describe("Not before this, by the clocks of the group's `timezone`; goes with `to`."),
     to: timeOfDay.optional().describe("Not after this; earlier than `from`: on the next day."),
     route: name.optional().describe("Which models are asked; left out: those of the group."),
   };

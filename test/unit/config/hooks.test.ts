@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import { builtInAdapters } from "../../../src/config/adapters.ts";
-import { configuredGroups, groupInEffect } from "../../../src/config/groups.ts";
+import { configuredGroups, groupInEffect, timezoneOf } from "../../../src/config/groups.ts";
 import { heartbeatOf } from "../../../src/config/heartbeat.ts";
 import { checkConfigText, describeFault } from "../../../src/config/loading/load.ts";
 
@@ -28,6 +28,7 @@ test.each([
   ["heartbeat: { everyMinutes: 0 }", "heartbeat"],
   ["heartbeat: { everyMinutes: 1441 }", "heartbeat"],
   ["heartbeat: on", "heartbeat"],
+  ["timezone: Europe/Pari", 'timezone: there is no time zone "Europe/Pari"; did you mean Europe/Paris?'],
   ["heartbeat: { route: man }", 'heartbeat.route: there is no route "man"; did you mean main?'],
 ])("%s is refused", (text, told) => {
   expect(faults(`${group}\n${text}`).join("\n")).toContain(told);
@@ -64,4 +65,19 @@ test("a hook's secret is known as one, so that no log shows it; without a token 
   expect(check.ok && check.loaded.secrets).toEqual(["hook-secret-1"]);
   expect(faults(`${group}\n${hooks}\ngateway: { host: 0.0.0.0 }`)).toEqual([]);
   expect(faults(`${group}\ngateway: { host: 0.0.0.0 }`)).toHaveLength(1);
+});
+
+test("a group's zone has to be one, and is the shared one where it says nothing", () => {
+  const told = faults("groups: { a: { channel: terminal, chat: a, timezone: Asia/Tokio } }");
+  const text =
+    "timezone: Europe/Paris\ngroups: { a: { channel: terminal, chat: a }, b: { channel: terminal, chat: b, timezone: Asia/Tokyo } }";
+  const check = checkConfigText(text, {}, builtInAdapters);
+  if (!check.ok) throw new Error(check.faults.map(describeFault).join());
+
+  expect(told.join()).toContain("groups.a.timezone");
+  expect(["a", "b", "nobody"].map((name) => timezoneOf(check.loaded.config, name))).toEqual([
+    "Europe/Paris",
+    "Asia/Tokyo",
+    "Europe/Paris",
+  ]);
 });

@@ -18,14 +18,14 @@ const morning = Date.parse("2026-01-10T07:50:00Z");
 const daily = { everyMinutes: 30, from: "08:00", to: "22:00" };
 
 /** Heartbeats as the host makes them, on a real store and real files, with a clock that the test sets. */
-async function openRig({ heartbeat }: Pick<ConfigInput, "heartbeat"> = { heartbeat: daily }) {
+async function openRig(config: Pick<ConfigInput, "groups" | "heartbeat"> = { heartbeat: daily }) {
   await using stack = new AsyncDisposableStack();
   const { store } = stack.use(await openTestStore());
   const folder = stack.use(await temporaryFolder());
   const group = someGroup("family", { budget: { tokensPerDay: 1_000, usdPerDay: undefined } });
   await mkdir(join(folder.path, "family"));
   const schema = configSchema(builtInAdapters);
-  const live = new LiveConfig(schema.parse({ heartbeat }));
+  const live = new LiveConfig(schema.parse(config));
   let now = morning;
   const clock = { now: () => now, monotonic: () => now };
   const logger = pino({ level: "silent" });
@@ -124,6 +124,22 @@ test("at each beat the agent gets what the file says, once, in a new conversatio
   expect(await rig.work()).toHaveLength(2);
   expect((await rig.store.sessions.list()).map(({ conversation }) => conversation)).toEqual([3]);
   expect(rig.given()).toBe(2);
+});
+
+test("the hours of a group are those of its own clocks", async () => {
+  const family = { channel: "terminal", chat: "family", timezone: "Asia/Kolkata" };
+  await using rig = await openRig({ heartbeat: daily, groups: { family } });
+  await rig.write("- look at the mail");
+
+  expect(rig.next()).toBe("08:00");
+  await rig.at("08:00");
+  expect(rig.next()).toBe("08:30");
+  await rig.at("16:30");
+  expect(rig.next()).toBe("02:30");
+  expect((await rig.work()).map(({ dueAt }) => new Date(dueAt).toISOString().slice(11, 16))).toEqual([
+    "08:00",
+    "16:30",
+  ]);
 });
 
 test("a file that is not there or asks for nothing starts nothing, and says nothing", async () => {

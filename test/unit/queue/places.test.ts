@@ -238,3 +238,25 @@ test("whoever asks, a free place goes to a group that holds no more than any oth
     }),
   );
 });
+
+test("2,000 pieces of work of 100 groups at once: no group waits for all of another's, whatever the number of places", async () => {
+  for (const count of [1, 2, 16]) {
+    const places = new Places({ count, now: () => 0 });
+    const began: string[] = [];
+    const groups = Array.from({ length: 100 }, (_, index) => `group-${index}`);
+    // All of a group come before all of the next one, as a schedule may hand them out.
+    const working = groups.flatMap((group) =>
+      Array.from({ length: 20 }, async () => {
+        const place = await places.enter(group);
+        began.push(group);
+        await Promise.resolve();
+        place[Symbol.dispose]();
+      }),
+    );
+    await Promise.all(working);
+
+    expect(began).toHaveLength(2_000);
+    const lastFirst = Math.max(...groups.map((group) => began.indexOf(group)));
+    expect(lastFirst, `the last group to begin, with ${count} places`).toBeLessThan(100 + count);
+  }
+});

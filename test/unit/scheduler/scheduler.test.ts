@@ -1,5 +1,6 @@
 import { join } from "node:path";
 
+import { array, assert, asyncProperty, boolean, constantFrom, integer, tuple } from "fast-check";
 import pino from "pino";
 import { expect, test } from "vitest";
 
@@ -72,6 +73,10 @@ async function openRig() {
       await scheduler[Symbol.asyncDispose]();
       scheduler = newScheduler();
       return store.work.list({ limit: 20_000 });
+    },
+    /** The machine is started anew: the clock that only runs forward begins again. */
+    reboot: () => {
+      time.ran = 0;
     },
     /** A turn takes the oldest due work, and ends like this. */
     turn: async (state: "done" | "failed" | "cancelled") => {
@@ -220,6 +225,40 @@ test("a clock that is set back runs no due time twice, and does not wait until i
   const runs = await rig.store.tasks.runs(task.id, 99);
   expect(runs.filter(({ due }) => due === begin + minute)).toHaveLength(1);
   expect(runs.filter(({ due, state }) => due === begin + 2 * minute && state === "running")).toHaveLength(1);
+});
+
+test("a clock that is set back or forward while the host is down costs no due time after, and runs none twice", async () => {
+  const jump = tuple(integer({ min: -4_000, max: 4_000 }), boolean());
+  const timing = constantFrom<Partial<WantedTask>>({ every: "7m" }, { cron: "*/7 * * * *" });
+  const rule = constantFrom("skip" as const, "latest" as const);
+  await assert(
+    asyncProperty(array(jump, { minLength: 1, maxLength: 4 }), timing, rule, async (jumps, when, missed) => {
+      await using rig = await openRig();
+      const { id } = await rig.make({ ...when, missed });
+      let now = begin + 10_000 * minute;
+      await rig.at(now, 10_000 * minute);
+      for (const [minutes, isRestarted] of jumps) {
+        if (isRestarted) rig.reboot();
+        now += minutes * minute;
+        await rig.at(now, 1_000);
+        while ((await rig.store.work.list({ state: "due", limit: 1 })).length > 0) await rig.turn("done");
+        // Time goes on as it should: what is due next is due soon.
+        now += minute;
+        await rig.at(now);
+        const next = (await rig.store.tasks.get(id))?.next ?? Number.NaN;
+        expect(next).toBeGreaterThan(now);
+        const runs = await rig.store.tasks.runs(id, 200);
+        const known = new Set(runs.map(({ due }) => due));
+        // Due times that were claimed before the clock was set back are not run again.
+        let soonest = next;
+        while (known.has(soonest - 7 * minute) && soonest > now) soonest -= 7 * minute;
+        expect(soonest - now).toBeLessThanOrEqual(7 * minute);
+      }
+      const work = (await rig.store.work.list({ limit: 1_000 })).map(({ dedupe }) => dedupe);
+      expect(new Set(work).size).toBe(work.length);
+    }),
+    { numRuns: 30 },
+  );
 });
 
 test("a task whose group is not there any more is paused, and the operator is told", async () => {

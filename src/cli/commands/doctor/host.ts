@@ -47,6 +47,12 @@ export async function checkHost(context: CommandContext): Promise<CheckResult[]>
     if (!status.intake.open) results.push(judgeIntake(status.intake));
     if (!status.engine.ok)
       results.push(bad("host", `It has no container engine: ${status.engine.detail}`, "npm run setup"));
+    if (status.tasks.paused > 0) {
+      const fix = `See why with ${ownCommand("tasks list")}; ${ownCommand("tasks resume ID")} lets one go on.`;
+      results.push(
+        warning("host", `It has ${status.tasks.paused} paused ${status.tasks.paused === 1 ? "task" : "tasks"}.`, fix),
+      );
+    }
     return [...results, ...status.channels.flatMap(judgeChannel)];
   } catch (error) {
     if (error instanceof AppError && error.code === "no_host") return [good("host", error.message)];
