@@ -61,7 +61,6 @@ const digestChars = 600;
 /** Makes of what a model wants what is going to begin, or says why it cannot. */
 export class Spawning {
   readonly #options: SpawningOptions;
-  #next: Promise<number> | undefined;
   /** Of sessions of sub-agents; a session never becomes another one. */
   readonly #depths = new WeakMap<Session, number>();
 
@@ -92,11 +91,11 @@ export class Spawning {
     const { turn, group, session } = scope;
     const refusal = (await this.#refusalOf(session, wanted)) ?? (await this.#profileRefusal(wanted));
     if (refusal !== undefined) return refusal;
-    const { clock, publish, principalOf } = this.#options;
+    const { clock, publish, principalOf, store } = this.#options;
     const limits = this.#options.limits();
     const minutes = Math.min(wanted.timeoutMinutes ?? limits.minutes, limits.minutes);
     const createdAt = clock.now();
-    const number = await this.#number();
+    const number = await store.subAgents.nextNumber();
     const id = subAgentId(number);
     const { requester, role } = await principalOf(group, turn.id);
     const depth = (await this.depthOf(session)) + 1;
@@ -150,14 +149,6 @@ export class Spawning {
     const steps = await this.#options.store.turns.history(session.id, turn.conversation, session.windowStart);
     const said = steps.flatMap(saidIn).slice(-digestMessages);
     return said.length === 0 ? "" : ["What was said before, shortened:", ...said].join("\n");
-  }
-
-  async #number(): Promise<number> {
-    const next = this.#next ?? this.#options.store.subAgents.nextNumber();
-    this.#next = next.then((number) => number + 1);
-    // One that failed is asked for again.
-    this.#next.catch(() => (this.#next = undefined));
-    return next;
   }
 }
 

@@ -20,6 +20,7 @@ import { testRetention } from "./store-retention.ts";
 import { testSessions } from "./store-sessions.ts";
 import type { OpenStore } from "./store-setup.ts";
 import { testSettings } from "./store-settings.ts";
+import { testSubAgents } from "./store-sub-agents.ts";
 import { testTurns } from "./store-turns.ts";
 import { testBudgets } from "./store-usage.ts";
 import { testWork } from "./store-work.ts";
@@ -39,6 +40,7 @@ export function storeContract(name: string, { open, openReader }: StoreAdapter):
     sessions: testSessions,
     work: testWork,
     jobs: testJobs,
+    "sub-agents": testSubAgents,
     approvals: testApprovals,
     origins: testOrigins,
     leases: testLeases,
