@@ -14,8 +14,8 @@ interface Seat {
 }
 
 /**
- * The places in which sessions work. A free place goes to the group that holds the fewest, and among those to who has stood
- * in line for longest. Work that only waits, for its tools say, leaves its place to the next in line and stands in line again
+ * The places in which sessions work. A free place goes to the group that holds the fewest, among those to the one that got one longest
+ * ago, and within a group to who has stood in line for longest. Work that only waits, for its tools say, leaves its place to the next in line and stands in line again
  * when it goes on. As many may be away as there are places: so at most twice as many are under way, and nobody has to wait for
  * a sleeper until there are that many of them. Then the one that has been overdue for longest is told to end.
  */
@@ -27,6 +27,9 @@ export class Places {
   readonly #line = new Set<Seat>();
   /** Places held, by group. */
   readonly #held = new Map<string, number>();
+  /** By group, when it last got a place, counted from the first one on. */
+  readonly #served = new Map<string, number>();
+  #serves = 0;
   #free: number;
   #away = 0;
   /** Would leave if not so many were away. */
@@ -74,6 +77,7 @@ export class Places {
       this.#line.delete(seat);
       this.#free -= 1;
       this.#held.set(seat.group, this.#heldBy(seat) + 1);
+      this.#served.set(seat.group, (this.#serves += 1));
       seat.holds = true;
       seat.since = this.#now();
       this.#comeBack(seat);
@@ -83,8 +87,13 @@ export class Places {
 
   #next(): Seat | undefined {
     let next: Seat | undefined;
-    for (const seat of this.#line) if (!next || this.#heldBy(seat) < this.#heldBy(next)) next = seat;
+    for (const seat of this.#line) if (!next || this.#comesBefore(seat, next)) next = seat;
     return next;
+  }
+
+  #comesBefore(one: Seat, other: Seat): boolean {
+    const more = this.#heldBy(one) - this.#heldBy(other);
+    return more === 0 ? (this.#served.get(one.group) ?? 0) < (this.#served.get(other.group) ?? 0) : more < 0;
   }
 
   #heldBy({ group }: Seat): number {

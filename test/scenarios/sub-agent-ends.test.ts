@@ -67,7 +67,7 @@ test("one whose time is over is ended with all that it runs, and its parent is t
   expect(await states(host)).toEqual(["expired"]);
 });
 
-test("one whose container is killed or hangs goes on in another one; when that ends as well it fails, and its parent goes on", async () => {
+test("one whose agent hangs goes on in another container, and its parent gets its answer", async () => {
   await using running = await startModelHost(family({}, works), {
     config: { limits: { turnsPerHour: 0, loopTurns: 0 }, sessions: { silenceTimeoutSeconds: 5 } },
   });
@@ -120,7 +120,6 @@ test("a sub-agent of a guest may do no more than the guest, and what it has read
       groups: {
         family: {
           members: { default: "member", "http:gus": "guest" },
-          triggerRole: "guest",
           policy: { rules },
         },
       },
@@ -156,7 +155,7 @@ test("a call of a sub-agent that needs an approval is asked in the chat for that
   await host.cli("approvals", "allow", code);
   const reply = await host.replyTo(said.id);
 
-  expect(card?.text).toContain("agent-1, a sub-agent");
+  expect(card?.text).toContain('"agent-1 a sub-agent" (http:ann)');
   expect(reply.text).toContain("child: ran");
 });
 
@@ -188,10 +187,10 @@ test("a group with 20 sub-agents gets no more than its share while another one w
   await expect.poll(() => order.length, { timeout: 60_000 }).toBeGreaterThan(0);
 
   const one = await host.ask("one", "@crab do it");
-  const before = order.filter((group) => group === "many").length;
+  const before = order.indexOf("one");
   const all = await host.replyTo(many.id, 240);
 
   expect(one.text).toBe("so: 1");
-  expect(before).toBeLessThan(12);
+  expect(before).toBeLessThan(5);
   expect(all.text).toBe("so: 20");
 }, 400_000);
