@@ -26,6 +26,8 @@ function spawn(number: number, more: Partial<NewSubAgent> = {}): NewSubAgent {
   };
 }
 
+const tell = () => ({ reason: "away", lastStep: step("over"), outgoing: [] });
+
 /** A turn of the family's main session with these sub-agents, begun by its step. */
 async function beginTurn(store: Store, id: string, spawns: readonly NewSubAgent[]): Promise<string> {
   const { id: session } = await store.sessions.open("main:terminal:chat", "family");
@@ -118,7 +120,6 @@ export function testSubAgents(open: OpenStore): void {
     const { store } = home;
     await beginTurn(store, "t", [spawn(1)]);
     const giveUp = async (before: number) => {
-      const tell = () => ({ reason: "away", lastStep: step("over"), outgoing: [] });
       return (await store.interventions.giveUpOld(inChat("family"), { at: before, before, tell })).turns.length;
     };
 

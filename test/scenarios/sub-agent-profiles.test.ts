@@ -72,7 +72,9 @@ test("a profile gives a sub-agent its words and models, and takes tools and call
   expect(grandchild?.tools).toEqual(["shell"]);
   expect(grandchild?.model).toBe("cheap-model");
   expect(grandchild?.system).not.toContain("what nobody knows");
-  expect(reply.text).toMatch(/^so: agent-1 is done[^]*child: agent-2 is done[^]*grandchild: Error: .* does not allow .*shell/);
+  expect(reply.text).toMatch(
+    /^so: agent-1 is done[^]*child: agent-2 is done[^]*grandchild: Error: .* does not allow .*shell/,
+  );
   const denied = jsonLines(
     (await host.cli("events", "tail", "--after", "0", "--type", "tool.denied", "--json")).stdout,
   );

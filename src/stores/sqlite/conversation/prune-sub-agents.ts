@@ -19,7 +19,6 @@ export async function pruneSubAgents(transaction: Transaction<Tables>, before: n
       and not exists (select 1 from approvals where approvals.session = sub_agents.session)
       and not exists (select 1 from jobs where jobs.session = sub_agents.session)
     order by number desc limit ${limit}`.execute(transaction);
-  const listed = (values: readonly unknown[]) => sql`(select value from json_each(${JSON.stringify(values)}))`;
   await sql`delete from sub_agents where number in ${listed(rows.map(({ number }) => number))}`.execute(transaction);
   const sessions = listed(rows.flatMap(({ session }) => session ?? []));
   await sql`delete from execution_points where turn in (select id from turns where session in ${sessions})`.execute(
@@ -29,4 +28,9 @@ export async function pruneSubAgents(transaction: Transaction<Tables>, before: n
     await sql`delete from ${sql.table(table)} where session in ${sessions}`.execute(transaction);
   await sql`delete from sessions where id in ${sessions}`.execute(transaction);
   return rows.length;
+}
+
+/** Bound as one value, whatever their number. */
+function listed(values: readonly unknown[]) {
+  return sql`(select value from json_each(${JSON.stringify(values)}))`;
 }
