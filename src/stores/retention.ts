@@ -13,6 +13,7 @@ export interface RetentionOptions {
     readonly retention: Store["retention"];
     readonly events: Pick<Store["events"], "prune">;
     readonly jobs: Pick<Store["jobs"], "prune">;
+    readonly subAgents: Pick<Store["subAgents"], "prune">;
   };
   /** How old texts get; 0: as old as they like. */
   readonly days: { readonly messages: number; readonly turns: number; readonly replies: number };
@@ -39,6 +40,7 @@ interface Counts {
   events?: number;
   blobs?: number;
   jobs?: number;
+  subAgents?: number;
 }
 
 /** The start of a host has better things to do. */
@@ -112,6 +114,7 @@ export class Retention implements AsyncDisposable {
       await this.#walk(counts, "work", (after) => retention.work(window(days.turns, after)));
       await this.#repeat(counts, "approvals", () => retention.approvals(before(days.turns), rowsAtOnce));
       await this.#repeat(counts, "jobs", () => store.jobs.prune(before(days.turns), rowsAtOnce));
+      await this.#repeat(counts, "subAgents", () => store.subAgents.prune(before(days.turns), rowsAtOnce));
     }
     if (days.replies > 0)
       await this.#walk(counts, "replies", (after) => retention.replies(window(days.replies, after)));

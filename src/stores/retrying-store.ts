@@ -210,6 +210,7 @@ const subAgents: Record<keyof Store["subAgents"], true> = {
   release: true,
   tellWaiting: true,
   removed: true,
+  prune: true,
 };
 const origins: Record<keyof Store["origins"], true> = {
   provenance: true,

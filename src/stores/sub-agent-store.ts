@@ -20,7 +20,7 @@ export interface LiveSubAgent extends SubAgent {
  * end; then its result is handed over, and at last what it has left behind is removed.
  */
 export interface SubAgentStore {
-  /** The number for the next one; each life of a host asks once. */
+  /** The number for the next one, which nobody gets again. */
   nextNumber(): Promise<number>;
   /** Begins those of a step that was stored before; those that have begun already are left as they are. Rejects like `addStep`. */
   begin(step: number, spawns: readonly NewSubAgent[], lease?: Lease): Promise<void>;
@@ -64,4 +64,9 @@ export interface SubAgentStore {
   tellWaiting(turn: string, outgoing: readonly OutgoingDraft[], at: number): Promise<boolean>;
   /** Nothing is left of one but records: its session is put aside. */
   removed(id: string, at: number): Promise<void>;
+  /**
+   * Forgets at most `limit` of those of which nothing has been left since before then, with their sessions. Those stay that a turn which runs has made,
+   * and those that have others below them or steps that are kept.
+   */
+  prune(before: number, limit: number): Promise<number>;
 }

@@ -18,13 +18,6 @@ export interface SubAgentLimits {
   readonly minutes: number;
 }
 
-/** What a sub-agent works by when its parent names it. */
-export interface AgentProfile {
-  readonly name: string;
-  /** What goes in front of its task. */
-  readonly instructions: string;
-}
-
 /** What a model says of a sub-agent that it wants. */
 export interface WantedSubAgent {
   readonly task: string;
@@ -48,7 +41,7 @@ export interface SpawningOptions {
   };
   readonly limits: () => SubAgentLimits;
   /** Rejects with an AppError whose words are for the model when there is no such profile, or it cannot be used. */
-  readonly profileOf: (name: string) => Promise<AgentProfile>;
+  readonly requireProfile: (name: string) => Promise<void>;
   readonly principalOf: (group: Group, turn: string) => Promise<Principal>;
   readonly publish: Publish<"agent.started">;
   readonly clock: Pick<Clock, "now">;
@@ -68,7 +61,6 @@ const digestChars = 600;
 /** Makes of what a model wants what is going to begin, or says why it cannot. */
 export class Spawning {
   readonly #options: SpawningOptions;
-  #next: Promise<number> | undefined;
   /** Of sessions of sub-agents; a session never becomes another one. */
   readonly #depths = new WeakMap<Session, number>();
 
@@ -97,15 +89,13 @@ export class Spawning {
     { call, position, wanted }: { readonly call: ToolCall; readonly position: number; readonly wanted: WantedSubAgent },
   ): Promise<NewSubAgent | string> {
     const { turn, group, session } = scope;
-    const refusal = await this.#refusalOf(session, wanted);
+    const refusal = (await this.#refusalOf(session, wanted)) ?? (await this.#profileRefusal(wanted));
     if (refusal !== undefined) return refusal;
-    const profile = wanted.agent === undefined ? undefined : await this.#profileOf(wanted.agent);
-    if (typeof profile === "string") return profile;
-    const { clock, publish, principalOf } = this.#options;
+    const { clock, publish, principalOf, store } = this.#options;
     const limits = this.#options.limits();
     const minutes = Math.min(wanted.timeoutMinutes ?? limits.minutes, limits.minutes);
     const createdAt = clock.now();
-    const number = await this.#number();
+    const number = await store.subAgents.nextNumber();
     const id = subAgentId(number);
     const { requester, role } = await principalOf(group, turn.id);
     const depth = (await this.depthOf(session)) + 1;
@@ -121,8 +111,8 @@ export class Spawning {
       background: wanted.background,
       forksFrom: wanted.context === "fork" ? session.windowStart : undefined,
       task: wanted.task,
-      text: await this.#textFor(scope, wanted, profile),
-      profile: profile?.name,
+      text: await this.#textFor(scope, wanted),
+      profile: wanted.agent,
       requester,
       role,
       createdAt,
@@ -137,19 +127,21 @@ export class Spawning {
     return "Here a sub-agent cannot work in the background: nobody would get its result. Wait for it.";
   }
 
-  async #profileOf(name: string): Promise<AgentProfile | string> {
+  /** What the profile says is looked up by each turn; here only that there is one. */
+  async #profileRefusal({ agent }: WantedSubAgent): Promise<string | undefined> {
     try {
-      return await this.#options.profileOf(name);
+      if (agent !== undefined) await this.#options.requireProfile(agent);
+      return undefined;
     } catch (error) {
       if (error instanceof AppError && !isPassing(error)) return [error.message, error.fix ?? ""].join(" ").trim();
       throw error;
     }
   }
 
-  async #textFor(scope: SpawningTurn, { task, files, context }: WantedSubAgent, profile: AgentProfile | undefined) {
+  async #textFor(scope: SpawningTurn, { task, files, context }: WantedSubAgent) {
     const listed = files.length === 0 ? "" : ["Look at these files first:", ...files].join("\n");
     const before = context === "summary" ? await this.#digest(scope) : "";
-    return [profile?.instructions ?? "", task, listed, before].filter((part) => part !== "").join("\n\n");
+    return [task, listed, before].filter((part) => part !== "").join("\n\n");
   }
 
   /** The last messages and answers, shortened: what was said, not what was done. */
@@ -157,14 +149,6 @@ export class Spawning {
     const steps = await this.#options.store.turns.history(session.id, turn.conversation, session.windowStart);
     const said = steps.flatMap(saidIn).slice(-digestMessages);
     return said.length === 0 ? "" : ["What was said before, shortened:", ...said].join("\n");
-  }
-
-  async #number(): Promise<number> {
-    const next = this.#next ?? this.#options.store.subAgents.nextNumber();
-    this.#next = next.then((number) => number + 1);
-    // One that failed is asked for again.
-    this.#next.catch(() => (this.#next = undefined));
-    return next;
   }
 }
 

@@ -75,6 +75,12 @@ export interface TurnSettings extends Disposable {
   readonly silenceTimeoutMs: number;
 }
 
+/** Settings of a turn whose session works by a profile; `fault`: why it may not work at all, for whoever waits for it. */
+export interface NarrowedSettings {
+  readonly settings: TurnSettings;
+  readonly fault?: string | undefined;
+}
+
 /** A turn at work: who it is for, and in which conversation. `lease`: the right to write for its session. */
 export interface TurnScope {
   readonly turn: Turn;
@@ -86,6 +92,8 @@ export interface TurnScope {
   readonly settings: TurnSettings;
   /** What is said in the chat goes to this session: not where it is beside the group's main one, or one of an agent that the group had before. */
   readonly hearsChat: boolean;
+  /** Why it cannot be worked on. */
+  readonly fault?: string | undefined;
   /** Of a turn that has just begun, what its messages said; undefined when resuming. */
   readonly firstStep?: Step;
 }
@@ -146,6 +154,8 @@ export interface TurnOptions {
   readonly toolsOf: (scope: TurnScope) => Promise<TurnTools>;
   /** Those that hold now in this group, for a turn that begins or is gone on with. */
   readonly settings: (group: Group) => TurnSettings;
+  /** What is left of them to a sub-agent. */
+  readonly narrow: (session: Session, settings: TurnSettings) => Promise<NarrowedSettings>;
   /** The group as it is with the agent of this id. */
   readonly asAgent: (group: Group, agent: string) => Group;
   /** The answer as it goes to the chat; empty when there is nothing to send. */

@@ -20,7 +20,7 @@ import { answerTo } from "./reply-target.ts";
 import { collectIntake, workStep } from "./steps/turn-intake.ts";
 import type { NewStep } from "../stores/store.ts";
 import { draftFor, placeOf } from "./turn-options.ts";
-import type { TurnOptions, TurnScope } from "./turn-options.ts";
+import type { NarrowedSettings, TurnOptions, TurnScope, TurnSettings } from "./turn-options.ts";
 
 /** Maximum containers per turn: one that dies is replaced until then. */
 const containersPerTurn = 2;
@@ -32,7 +32,7 @@ const engineBackoff = { firstMs: 500, longestMs: 15_000 };
 type Left = "left" | "parked";
 
 /** Where a turn is worked on. */
-type Where = Pick<TurnScope, "group" | "session" | "place" | "lease" | "settings" | "hearsChat">;
+type Where = Pick<TurnScope, "group" | "session" | "place" | "lease" | "settings" | "hearsChat" | "fault">;
 
 /** Runs turns: at most one per session at a time, which the queue sees to. */
 export class TurnRunner {
@@ -61,10 +61,11 @@ export class TurnRunner {
     if (!held) throw new AppError("fenced", `Another host is working on session ${session.id}; checking again later.`);
     using lease = held;
     const ofAgent = this.#options.asAgent(group, agentOfSession(session));
-    using settings = this.#options.settings(ofAgent);
+    using whole = this.#options.settings(ofAgent);
+    const { settings, fault } = await this.#narrow(session, whole);
     const served = settings.groupFor(ofAgent, session.kind);
     const { hearsChat } = hearing;
-    const where = { group: served, session, place, lease: lease.lease, settings, hearsChat };
+    const where = { group: served, session, place, lease: lease.lease, settings, hearsChat, fault };
     const untilLost = AbortSignal.any([signal, lease.lost]);
     const unfinished = await this.#options.store.turns.runningIn(session.id);
     if (unfinished && (await this.#waits(unfinished, where))) return false;
@@ -74,6 +75,11 @@ export class TurnRunner {
       if ((await this.#workOn(scope, messages, untilLost)) === "parked") return false;
     } else if ((await this.#begin(where, untilLost)) !== "left") return false;
     return await this.#hasMore(where);
+  }
+
+  /** Nothing is asked of anybody where the session is not a sub-agent's. */
+  async #narrow(session: Session, settings: TurnSettings): Promise<NarrowedSettings> {
+    return session.kind === "agent" ? this.#options.narrow(session, settings) : { settings };
   }
 
   /** Messages of a chat go to one session at a time, so that no two agents answer the same one. */
@@ -217,7 +223,8 @@ export class TurnRunner {
    */
   async #drive(scope: TurnScope, resumed: boolean, signal: AbortSignal): Promise<Outcome> {
     const { pool, logger } = this.#options;
-    const { turn, session } = scope;
+    const { turn, session, fault } = scope;
+    if (fault !== undefined) return { kind: "ended", state: "failed", text: fault };
     let outcome: Outcome = { kind: "suspended" };
     let isResumed = resumed;
     for (let lost = 0; lost < containersPerTurn && !signal.aborted;) {

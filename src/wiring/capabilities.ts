@@ -1,6 +1,5 @@
 import type { TellOperator } from "../delivery/operator-notices.ts";
 import type { GroupRegistry } from "../intake/chats/group-registry.ts";
-import { AppError } from "../lib/app-error.ts";
 import type { SideSessions } from "../sessions/side-sessions.ts";
 import type { AppContext } from "./context.ts";
 import { createSideSessions } from "./side-sessions.ts";
@@ -22,7 +21,7 @@ export interface Capabilities {
   readonly start: () => void;
 }
 
-export interface CapabilityOptions extends Omit<SubAgentsOptions, "sideSessions" | "scheduler" | "profileOf"> {
+export interface CapabilityOptions extends Omit<SubAgentsOptions, "sideSessions" | "scheduler"> {
   readonly groups: GroupRegistry;
   readonly tell: TellOperator;
   readonly deliver: () => void;
@@ -37,7 +36,7 @@ export function createCapabilities(
   const sideSessions = createSideSessions(context, stack, options);
   const tasks = createTasks(context, stack, options);
   const { scheduler } = tasks;
-  const subAgents = createSubAgents(context, stack, { ...options, sideSessions, scheduler, profileOf: noProfile });
+  const subAgents = createSubAgents(context, stack, { ...options, sideSessions, scheduler });
   return {
     sideSessions,
     tasks,
@@ -55,8 +54,4 @@ export function createCapabilities(
     resume: () => sideSessions.resume(),
     start: () => tasks.scheduler.start(),
   };
-}
-
-async function noProfile(name: string): Promise<never> {
-  throw new AppError("not_found", `There is no profile "${name}", nor any other.`);
 }

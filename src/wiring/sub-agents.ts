@@ -7,7 +7,7 @@ import { askerOf } from "../people/asker-role.ts";
 import type { SideSessions } from "../sessions/side-sessions.ts";
 import { handOver } from "../sub-agents/hand-over.ts";
 import { Spawning } from "../sub-agents/spawning.ts";
-import type { AgentProfile, Principal } from "../sub-agents/spawning.ts";
+import type { Principal } from "../sub-agents/spawning.ts";
 import { SubAgentDesk } from "../sub-agents/sub-agent-desk.ts";
 import { subAgentPort } from "../sub-agents/sub-agent-port.ts";
 import type { QueuedSession } from "../queue/session-queue.ts";
@@ -18,6 +18,7 @@ import { type Containers, scratchFolderOf } from "./containers.ts";
 import { hostUid } from "./context.ts";
 import type { AppContext } from "./context.ts";
 import { roomInGroupFolder } from "./files.ts";
+import { usableProfile } from "./profiles.ts";
 import { createTurnEnded } from "./turn-ended.ts";
 import type { TurnEndedOptions } from "./turn-ended.ts";
 
@@ -27,8 +28,6 @@ export interface SubAgentsOptions extends Pick<Containers, "pool"> {
   readonly runner: Pick<TurnRunner, "cancel">;
   readonly sideSessions: SideSessions;
   readonly scheduler: TurnEndedOptions["scheduler"];
-  /** Rejects with an AppError for one that there is not. */
-  readonly profileOf: (name: string) => Promise<AgentProfile>;
 }
 
 /** Agents that work for others. */
@@ -49,7 +48,7 @@ export function createSubAgents(
   const spawning = new Spawning({
     store,
     limits: () => config.limits.subAgents,
-    profileOf: options.profileOf,
+    requireProfile: async (name) => void (await usableProfile(context, name)),
     principalOf,
     publish,
     clock,

@@ -26,6 +26,7 @@ import type { Containers } from "./containers.ts";
 import type { AppContext } from "./context.ts";
 import { provenanceOf } from "./provenance.ts";
 import { roomForBlobs } from "./files.ts";
+import { narrowSettings } from "./profiles.ts";
 import { createTurnSettings } from "./turn-settings.ts";
 import type { Turn } from "../domain/turn.ts";
 import type { Session } from "../domain/session.ts";
@@ -98,6 +99,7 @@ export function createTurns(
     toolsOf,
     takeJobNews: (session, id) => jobs.takeNews(session, id),
     settings: createTurnSettings(context, providers),
+    narrow: (session, settings) => narrowSettings(context, session, settings),
     sessionDesk: (scope, call) => createSessionDesk(deskOptions, scope, call),
     asAgent: (group, agent) => groupWithAgent(context.live.current, group, agent),
     ...work,

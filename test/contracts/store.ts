@@ -21,6 +21,7 @@ import { testSessions } from "./store-sessions.ts";
 import type { OpenStore } from "./store-setup.ts";
 import { testSettings } from "./store-settings.ts";
 import { testTasks } from "./store-tasks.ts";
+import { testSubAgents } from "./store-sub-agents.ts";
 import { testTurns } from "./store-turns.ts";
 import { testBudgets } from "./store-usage.ts";
 import { testWork } from "./store-work.ts";
@@ -41,6 +42,7 @@ export function storeContract(name: string, { open, openReader }: StoreAdapter):
     work: testWork,
     jobs: testJobs,
     tasks: testTasks,
+    "sub-agents": testSubAgents,
     approvals: testApprovals,
     origins: testOrigins,
     leases: testLeases,

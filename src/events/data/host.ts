@@ -44,6 +44,7 @@ export interface HostEventData {
     readonly events?: number | undefined;
     readonly blobs?: number | undefined;
     readonly jobs?: number | undefined;
+    readonly subAgents?: number | undefined;
   };
   "channel.changed": { readonly channel: string; readonly state: string; readonly detail?: string | undefined };
   /** What the operator asked for; `outcome` is `asked`. */

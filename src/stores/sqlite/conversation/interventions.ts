@@ -7,7 +7,7 @@ import type { Database } from "../database.ts";
 import { isOf, isWaiting, toMessage } from "./messages.ts";
 import { answerApproval, hasUnreleased } from "./approval-rows.ts";
 import { insertOutgoing } from "./outbox.ts";
-import { hasAwaited } from "./sub-agent-rows.ts";
+import { hasAwaited, lastDelivery } from "./sub-agent-rows.ts";
 import { settleRequest } from "../groups/requests.ts";
 import { renewSession } from "./sessions.ts";
 import type { Tables } from "../schema/tables.ts";
@@ -140,7 +140,13 @@ async function workOlderThan(transaction: Transaction<Tables>, group: GroupChat,
       .select((select) => select.fn.max("at").as("at"))
       .where("turn", "=", running.turn.id)
       .executeTakeFirstOrThrow();
-    const latest = Math.max(running.turn.startedAt, at, ...running.messages.map((message) => message.receivedAt));
+    const delivered = await lastDelivery(transaction, running.turn.id);
+    const latest = Math.max(
+      running.turn.startedAt,
+      at,
+      delivered,
+      ...running.messages.map((message) => message.receivedAt),
+    );
     if (latest < before) turns.push(running);
   }
   // Nothing was sent after it arrived.

@@ -196,6 +196,16 @@ export async function hasAwaited(kysely: Kysely<Tables>, turn: string): Promise<
   return row !== undefined;
 }
 
+/** When the turn last got the result of a sub-agent; 0: never. */
+export async function lastDelivery(kysely: Kysely<Tables>, turn: string): Promise<number> {
+  const row = await kysely
+    .selectFrom("sub_agents")
+    .select((select) => select.fn.max<number | null>("delivered_at").as("at"))
+    .where("turn", "=", turn)
+    .executeTakeFirst();
+  return row?.at ?? 0;
+}
+
 export function toSubAgent(row: Row<"sub_agents">): SubAgent {
   return {
     id: subAgentId(row.number),

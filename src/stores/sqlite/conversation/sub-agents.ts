@@ -10,6 +10,7 @@ import { parseOrigins, parseReplyTarget } from "../schema/json-columns.ts";
 import type { Row, Tables } from "../schema/tables.ts";
 import { leaveInFolder } from "./origins.ts";
 import { insertOutgoing } from "./outbox.ts";
+import { pruneSubAgents } from "./prune-sub-agents.ts";
 import { renewSession } from "./sessions.ts";
 import { hasNotEnded, insertSubAgents, isLive, madeBy, setEnded, toSubAgent } from "./sub-agent-rows.ts";
 import { finishTurn, isRunning, runningTurn, toTurn } from "./turns.ts";
@@ -25,14 +26,15 @@ export class SqliteSubAgents implements SubAgentStore {
     this.#database = database;
   }
 
-  async nextNumber(): Promise<number> {
-    const row = await this.#database.read((kysely) =>
-      kysely
-        .selectFrom("sub_agents")
-        .select((select) => select.fn.max("number").as("last"))
-        .executeTakeFirst(),
-    );
-    return (row?.last ?? 0) + 1;
+  nextNumber(): Promise<number> {
+    return this.#database.write(async (transaction) => {
+      const { last } = await transaction
+        .updateTable("sub_agent_numbers")
+        .set({ last: sql<number>`last + 1` })
+        .returning("last")
+        .executeTakeFirstOrThrow();
+      return last;
+    });
   }
 
   begin(step: number, spawns: readonly NewSubAgent[], lease?: Lease): Promise<void> {
@@ -200,6 +202,10 @@ export class SqliteSubAgents implements SubAgentStore {
       for (const draft of outgoing) await insertOutgoing(transaction, draft, at);
       return true;
     });
+  }
+
+  prune(before: number, limit: number): Promise<number> {
+    return this.#database.writeSoon((transaction) => pruneSubAgents(transaction, before, limit));
   }
 
   /** Its conversation is over, too: so its steps get old like those of any other. */

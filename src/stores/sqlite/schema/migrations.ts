@@ -17,7 +17,7 @@ import {
   work,
 } from "./early-migrations.ts";
 import { initialSchema } from "./initial-schema.ts";
-import { subAgents } from "./sub-agent-tables.ts";
+import { subAgentNumbers, subAgents } from "./sub-agent-tables.ts";
 import type { Tables } from "./tables.ts";
 import { tasks } from "./task-tables.ts";
 
@@ -337,6 +337,7 @@ export const migrations: Readonly<Record<string, Migration>> = {
   "0038-jobs": { up: (database: Kysely<Tables>) => run(database, jobs) },
   "0039-sub-agents": { up: (database: Kysely<Tables>) => run(database, subAgents) },
   "0042-approval-origins": { up: (database: Kysely<Tables>) => run(database, approvalOrigins) },
+  "0044-sub-agent-numbers": { up: (database: Kysely<Tables>) => run(database, subAgentNumbers) },
 };
 
 async function run(database: Kysely<Tables>, statements: readonly string[]): Promise<void> {

@@ -33,6 +33,12 @@ export interface SubAgentTable {
   readonly told: Generated<number>;
 }
 
+/** The last number that was given to a sub-agent, whether it has begun or not. */
+export interface SubAgentNumberTable {
+  readonly id: number;
+  readonly last: number;
+}
+
 /* Agents that work for others. A step has at most one for each of its calls. */
 export const subAgents = [
   `create table sub_agents (
@@ -67,4 +73,10 @@ export const subAgents = [
    ) strict`,
   `create index sub_agents_live on sub_agents (number) where removed_at is null`,
   `create index sub_agents_of_turn on sub_agents (turn)`,
+];
+
+/* What was given once is not given again, although a sub-agent may never begin and old ones are forgotten. */
+export const subAgentNumbers = [
+  `create table sub_agent_numbers (id integer primary key check (id = 1), last integer not null) strict`,
+  `insert into sub_agent_numbers (id, last) select 1, coalesce(max(number), 0) from sub_agents`,
 ];

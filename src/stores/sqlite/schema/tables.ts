@@ -11,7 +11,7 @@ import type { Cause, NewWork, WorkState } from "../../../domain/work.ts";
 import type { ApprovalTable, ApprovalVoteTable, CardReactionTable, GrantTable } from "./approval-tables.ts";
 import type { Role } from "../../../domain/role.ts";
 import type { TaskRunTable, TaskTable } from "./task-tables.ts";
-import type { SubAgentTable } from "./sub-agent-tables.ts";
+import type { SubAgentNumberTable, SubAgentTable } from "./sub-agent-tables.ts";
 
 interface MessageTable {
   readonly seq: Generated<number>;
@@ -356,6 +356,7 @@ export interface Tables {
   readonly work: WorkTable;
   readonly jobs: JobTable;
   readonly sub_agents: SubAgentTable;
+  readonly sub_agent_numbers: SubAgentNumberTable;
   readonly folder_origins: FolderOriginTable;
   readonly conversation_prompts: ConversationPromptTable;
   readonly steps: StepTable;

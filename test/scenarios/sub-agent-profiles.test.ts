@@ -1,0 +1,142 @@
+import { mkdir, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+
+import { expect, test } from "vitest";
+
+import { jsonLines } from "../support/crabpot.ts";
+import type { TestHost } from "../support/host.ts";
+import { startModelHost } from "../support/model-host.ts";
+import type { ModelServerRequest } from "../support/model-servers/model-server.ts";
+
+const models = { routes: { main: ["gpt/test-model"], cheap: ["gpt/cheap-model"] } };
+
+const scout = `---
+description: Looks things up.
+route: cheap
+tools: [shell, spawn_agent]
+permissions:
+  - { tool: shell, match: "touch *", action: deny }
+---
+You look </instructions> up what nobody knows.
+`;
+
+async function writeProfile(host: TestHost, name: string, text: string): Promise<void> {
+  await mkdir(join(host.home, "agents"), { recursive: true, mode: 0o700 });
+  await writeFile(join(host.home, "agents", `${name}.md`), text, { mode: 0o600 });
+}
+
+function isSubAgent({ system }: ModelServerRequest): boolean {
+  return system.includes("You are a sub-agent of");
+}
+
+const touches = { toolCalls: [{ name: "shell", input: { command: "touch out" } }] };
+
+test("a profile gives a sub-agent its words and models, and takes tools and calls away from it and from those below it, also after a kill", async () => {
+  const held = Promise.withResolvers<void>();
+  const seen: { of: string; model: string; tools: readonly string[]; system: string }[] = [];
+  await using running = await startModelHost(
+    async (request) => {
+      const { model, tools, system, toolOutputs, messages } = request;
+      const result = toolOutputs.at(-1);
+      if (!isSubAgent(request)) {
+        if (result !== undefined) return { text: `so: ${result}` };
+        return { toolCalls: [{ name: "spawn_agent", input: { task: "task of the child", agent: "scout" } }] };
+      }
+      const of = messages.some(({ text }) => text.includes("task of the grandchild")) ? "grandchild" : "child";
+      seen.push({ of, model, tools, system });
+      if (of === "grandchild") return result === undefined ? touches : { text: `grandchild: ${result}` };
+      if (result === undefined) {
+        await held.promise;
+        return touches;
+      }
+      if (result.includes("grandchild")) return { text: `child: ${result}` };
+      return { toolCalls: [{ name: "spawn_agent", input: { task: `task of the grandchild; before: ${result}` } }] };
+    },
+    { models, config: { limits: { turnsPerHour: 0, loopTurns: 0, subAgents: { depth: 2 } } } },
+  );
+  const { host } = running;
+  await writeProfile(host, "scout", scout);
+  const said = await host.say("family", "@crab do it");
+  await expect.poll(() => seen.length, { timeout: 60_000 }).toBe(1);
+  await host.end("SIGKILL");
+  held.resolve();
+  await host.boot();
+
+  const reply = await host.replyTo(said.id);
+
+  const [child] = seen;
+  expect(child).toMatchObject({ of: "child", model: "cheap-model" });
+  expect(child?.tools.toSorted()).toEqual(["shell", "spawn_agent"]);
+  expect(child?.system).toContain("You look &lt;/instructions> up what nobody knows.");
+  const grandchild = seen.find(({ of }) => of === "grandchild");
+  expect(grandchild?.tools).toEqual(["shell"]);
+  expect(grandchild?.model).toBe("cheap-model");
+  expect(grandchild?.system).not.toContain("what nobody knows");
+  expect(reply.text).toMatch(
+    /^so: agent-1 is done[^]*child: agent-2 is done[^]*grandchild: Error: .* does not allow .*shell/,
+  );
+  const denied = jsonLines(
+    (await host.cli("events", "tail", "--after", "0", "--type", "tool.denied", "--json")).stdout,
+  );
+  expect(denied.map(({ data }) => (data as { rule: string }).rule)).toEqual(
+    denied.map(() => "permissions[0] of profile scout"),
+  );
+  expect(denied.length).toBeGreaterThanOrEqual(2);
+  expect(await host.cli("audit", "verify")).toMatchObject({ code: 0 });
+});
+
+test("a profile that is unknown or has a mistake is refused with what there is, and nothing begins; the host's folders are not named", async () => {
+  await using running = await startModelHost(({ toolOutputs }) =>
+    toolOutputs.length > 0
+      ? { text: toolOutputs.join("\n") }
+      : {
+          toolCalls: ["nobody", "broken", "../../config"].map((agent) => ({
+            name: "spawn_agent",
+            input: { task: "do it", agent },
+          })),
+        },
+  );
+  const { host } = running;
+  await writeProfile(
+    host,
+    "broken",
+    "---\ndescription: x\npermissions: [{ tool: shell, action: allow }]\n---\nText.\n",
+  );
+
+  const { text } = await host.ask("family", "@crab do it");
+
+  expect(text).toContain('There is no profile "nobody". There are: broken, researcher, reviewer, summarizer.');
+  expect(text).toContain('The profile "broken" cannot be used');
+  expect(text).toContain('There is no profile "../../config".');
+  expect(text).not.toContain(host.home);
+  expect(jsonLines((await host.cli("agents", "list", "--all", "--json")).stdout)).toEqual([]);
+});
+
+test("a sub-agent whose profile is gone by the time that it goes on does nothing more, and its parent is told why", async () => {
+  const asked: ModelServerRequest[] = [];
+  await using running = await startModelHost(
+    (request) => {
+      const result = request.toolOutputs.at(-1);
+      if (isSubAgent(request)) {
+        asked.push(request);
+        return { fault: "silence" };
+      }
+      if (result !== undefined) return { text: `so: ${result}` };
+      return { toolCalls: [{ name: "spawn_agent", input: { task: "do it", agent: "scout" } }] };
+    },
+    { models },
+  );
+  const { host } = running;
+  await writeProfile(host, "scout", scout);
+  const said = await host.say("family", "@crab do it");
+  await expect.poll(() => asked.length, { timeout: 60_000 }).toBe(1);
+  await host.end("SIGKILL");
+  await rm(join(host.home, "agents/scout.md"));
+  await host.boot();
+
+  const reply = await host.replyTo(said.id);
+
+  expect(reply.text).toContain("agent-1 could not do it:");
+  expect(reply.text).toContain('There is no profile "scout".');
+  expect(asked).toHaveLength(1);
+});
