@@ -49,6 +49,18 @@ export interface EventData {
     readonly kernel: string;
     readonly findings: readonly string[];
   };
+  "memory.kept": { readonly count: number };
+  /** Of how many messages, how many facts; `refused` ones are not kept. */
+  "memory.extracted": { readonly messages: number; readonly facts: number; readonly refused: number };
+  /** `id` is the memory's. */
+  "memory.stored": { readonly id: string; readonly category: string; readonly chars: number };
+  /** Which ones, where somebody named them; otherwise `why` in one word: `old` (with the category), `person` (with the key). */
+  "memory.forgotten": {
+    readonly ids?: readonly string[] | undefined;
+    readonly why: string;
+    readonly of?: string | undefined;
+    readonly count?: number | undefined;
+  };
   /** `of`: id of the session that was read. */
   "session.read": { readonly of: string; readonly entries: number };
   /** `to`: id of the session that gets the work. */

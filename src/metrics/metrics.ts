@@ -23,6 +23,8 @@ export interface Metrics {
   webhook(outcome: string, count?: number): void;
   /** Agents look by themselves, or do not for this reason. */
   heartbeat(outcome: string): void;
+  /** What became of memories: `kept`, `extracted`, `refused`, `stored`, `forgotten`. */
+  memory(outcome: string, count: number): void;
   /** A decision about a way out, or the end of one with the bytes that it carried. */
   egress(verdict: string, bytes: { readonly up: number; readonly down: number }): void;
 }
@@ -105,6 +107,7 @@ export function createMetrics(registry: Registry): Metrics {
     egress: countEgress(registers),
     webhook: countWebhooks(registers),
     heartbeat: countHeartbeats(registers),
+    memory: countMemories(registers),
   };
 }
 
@@ -137,6 +140,16 @@ function countHeartbeats(registers: Registry[]): Metrics["heartbeat"] {
     registers,
   });
   return (outcome) => beats.inc({ outcome });
+}
+
+function countMemories(registers: Registry[]): Metrics["memory"] {
+  const memories = new Counter({
+    name: "crabpot_memories_total",
+    help: "Memories of groups: kept of what was said, extracted from it or refused, stored by an agent, forgotten",
+    labelNames: ["outcome"],
+    registers,
+  });
+  return (outcome, count) => memories.inc({ outcome }, count);
 }
 
 function countEgress(registers: Registry[]): Metrics["egress"] {

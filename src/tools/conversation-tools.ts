@@ -37,6 +37,8 @@ export interface TurnTools {
 export interface TurnCircumstances {
   /** What some model of the turn's route can do. */
   readonly can: { readonly callTools: boolean; readonly seeImages: boolean };
+  /** Does its group remember what is said? */
+  readonly remembers?: boolean | undefined;
   /** May its session see others? */
   readonly seesSessions?: boolean | undefined;
   readonly policy: ToolPolicy;
@@ -67,7 +69,7 @@ export class ConversationTools {
   async of(
     group: Group,
     turn: { readonly session: string; readonly conversation: number },
-    { can, seesSessions, policy, provenance, writersOfShared }: TurnCircumstances,
+    { can, seesSessions, remembers, policy, provenance, writersOfShared }: TurnCircumstances,
   ): Promise<TurnTools> {
     const { registry, channelCan } = this.#options;
     const audience: Audience = {
@@ -76,6 +78,7 @@ export class ConversationTools {
       modelCallsTools: can.callTools,
       modelSees: can.seeImages,
       seesSessions,
+      remembers,
     };
     const offered = await this.#offered(turn, audience);
     const names = offered.map(({ name }) => name);

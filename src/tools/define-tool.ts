@@ -2,6 +2,7 @@ import type * as z from "zod";
 
 import type { OutgoingDraft, OutgoingFile, StoredMessage } from "../domain/message.ts";
 import type { BlobPart, Part } from "../domain/part.ts";
+import type { MemoryPort } from "./memory-port.ts";
 import type { SessionDesk } from "./session-desk.ts";
 import { parseToolInput } from "../protocol/tools.ts";
 import type { ToolFacts, ToolOutput } from "../protocol/tools.ts";
@@ -10,8 +11,10 @@ import type { ToolFacts, ToolOutput } from "../protocol/tools.ts";
 export type Said = Pick<OutgoingDraft, "text" | "file" | "reaction">;
 
 /** What capabilities of the host can do for tools, each a port of its own; `src/wiring/tool-ports.ts` makes them. */
-// oxlint-disable-next-line typescript/no-empty-object-type
-export interface CapabilityPorts {}
+export interface CapabilityPorts {
+  /** What the group remembers; undefined where it does not. Tools that need this are offered only where it does. */
+  readonly memory?: MemoryPort | undefined;
+}
 
 /** What the host can do for its tools. A tool names what it needs and gets nothing else. */
 export interface ToolPorts extends CapabilityPorts {
@@ -53,6 +56,8 @@ export interface HostTool extends ToolFacts {
   readonly channelTrait: ChannelAbility | undefined;
   /** People decide about each call of it, unless a rule denies it. */
   readonly asksAlways: boolean;
+  /** Works with what the group remembers. */
+  readonly needsMemory: boolean;
   /** Looks at other sessions. */
   readonly needsSessions: boolean;
   /** Sends something, so that its calls are counted. */
@@ -91,6 +96,7 @@ export function defineTool<Schema extends z.ZodObject, Need extends keyof ToolPo
     resolvePaths,
     channelTrait,
     asksAlways: definition.asksAlways === true,
+    needsMemory: (needs as readonly string[]).includes("memory"),
     needsSessions: (needs as readonly string[]).includes("sessions"),
     sends: (needs as readonly string[]).includes("send"),
     run: async (input, { group, turn, signal, ...ports }) => {

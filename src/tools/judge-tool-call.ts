@@ -44,6 +44,8 @@ export async function judgeToolCall(
     return refuse(risk, "the model cannot call tools", "This model cannot call tools. Do without them.");
   if (withheld === "sessions")
     return refuse(risk, "no other sessions may be seen", "You may see no other sessions here. Do without them.");
+  if (withheld === "memory")
+    return refuse(risk, "the group remembers nothing", "This group remembers nothing. Do without it.");
   if (withheld === "vision")
     return refuse(risk, "the model cannot see", "This model cannot be shown images. Do without it.");
   const fault = asksAlways(tool) ? faultOf(tool, input) : undefined;

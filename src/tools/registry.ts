@@ -20,12 +20,14 @@ export interface Audience {
   readonly modelCallsTools: boolean;
   /** Some model of the group's route can be shown images. */
   readonly modelSees: boolean;
+  /** The group remembers what is said. */
+  readonly remembers?: boolean | undefined;
   /** The group's sessions may see others. */
   readonly seesSessions?: boolean | undefined;
 }
 
-/** Why a tool is not for somebody: the policy denies whatever it is called with; the channel or the models cannot, or cannot see; there are no other sessions to see. */
-export type Withheld = "policy" | "channel" | "model" | "vision" | "sessions";
+/** Why a tool is not for somebody: the policy denies whatever it is called with; the channel or the models cannot, or cannot see; there are no other sessions to see; the group remembers nothing. */
+export type Withheld = "policy" | "channel" | "model" | "vision" | "sessions" | "memory";
 
 /** What the channel must be able to do for this tool; undefined: nothing special. */
 export function abilityOf(tool: Tool): ChannelAbility | undefined {
@@ -74,13 +76,14 @@ export class ToolRegistry {
   /** Why the audience does not get this tool; undefined when it does. */
   withheld(
     tool: Tool,
-    { policy, channelCan, modelCallsTools, modelSees, seesSessions = false }: Audience,
+    { policy, channelCan, modelCallsTools, modelSees, seesSessions = false, remembers = false }: Audience,
   ): Withheld | undefined {
     if (isAlwaysDenied(tool.name, possibleRisks(tool), policyFor(tool, policy))) return "policy";
     const ability = abilityOf(tool);
     if (ability !== undefined && !channelCan(ability)) return "channel";
     if (!modelCallsTools) return "model";
     if (tool.runs === "host" && tool.needsSessions && !seesSessions) return "sessions";
+    if (tool.runs === "host" && tool.needsMemory && !remembers) return "memory";
     return tool.needsVision === true && !modelSees ? "vision" : undefined;
   }
 

@@ -117,8 +117,9 @@ export async function startHost(options: HostOptions, signal?: AbortSignal): Pro
   const approvals = createApprovals(context, stack, { ...containers, queue: () => work.queue, deliver });
   served.desk = approvals.desk;
   const workAdded = (): void => work.dueWork.changed();
-  const capabilities = createCapabilities(patient, stack, { pool: containers.pool, workAdded });
-  const working = { ...containers, approvals, capabilities, pace, progress, deliver, guard, tell, groups };
+  const providers = openProviderSet(context, stack);
+  const capabilities = createCapabilities(patient, stack, { pool: containers.pool, workAdded, groups, providers });
+  const working = { ...containers, approvals, capabilities, pace, progress, deliver, guard, tell, groups, providers };
   const runner = await openRunner(context, stack, { ...working, patient });
   const chats = stack.use(new ChatBook(context, groups));
   const admissions = createAnswers(context, { ...opened, chats });
@@ -156,6 +157,7 @@ async function openRunner(
   options: Containers &
     Pick<Parameters<typeof createTurns>[2], "pace" | "progress" | "deliver"> & {
       readonly approvals: Approvals;
+      readonly providers: ReturnType<typeof openProviderSet>;
       readonly capabilities: Capabilities;
       readonly guard: IntakeGuard;
       readonly tell: TellOperator;
@@ -171,7 +173,7 @@ async function openRunner(
     pace,
     progress,
     deliver,
-    providers: openProviderSet(context, stack),
+    providers: options.providers,
     keepFile: (group, path) => files.keep(group, path),
     ...toolsOf(context, options.groups),
     untilWritable: (until) => guard.untilWritable(until),

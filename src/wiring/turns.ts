@@ -39,6 +39,7 @@ type TurnWork = Pick<
   | "untilWritable"
   | "keepFile"
   | "portsOf"
+  | "recall"
   | "formatReply"
   | "formatNotice"
   | "tellFailure"
@@ -64,6 +65,7 @@ export function createTurns(
   const toolsOf: TurnOptions["toolsOf"] = ({ group, turn, settings }) =>
     conversationTools.of(group, turn, {
       can: { callTools: settings.callsTools(group.model), seeImages: seesImages(config.models, group.model) },
+      remembers: context.live.current.memory.enabled,
       seesSessions: settings.sessionVisibility(group) !== undefined,
       policy: settings.policyFor(group),
       writersOfShared: settings.writersOfShared(group),
