@@ -16,12 +16,7 @@ type Nothing = Readonly<Record<string, never>>;
  * has no `group` of its own, so that it never reaches a reader of that group's events: its data says whom it is about.
  */
 export interface EventData {
-  "host.started": {
-    readonly version: string;
-    readonly node: string;
-    readonly pid: number;
-    readonly instance: string;
-  };
+  "host.started": { readonly version: string; readonly node: string; readonly pid: number; readonly instance: string };
   "host.stopped": Nothing;
   /** The home is a copy of another one, or was one, and gets an id of its own. Paths of folders. */
   "home.copied": {
@@ -50,17 +45,9 @@ export interface EventData {
     readonly findings: readonly string[];
   };
   "memory.kept": { readonly count: number };
-  /** Of how many messages, how many facts; `refused` ones are not kept. */
   "memory.extracted": { readonly messages: number; readonly facts: number; readonly refused: number };
-  /** `id` is the memory's. */
   "memory.stored": { readonly id: string; readonly category: string; readonly chars: number };
-  /** Which ones, where somebody named them; otherwise `why` in one word: `old` (with the category), `person` (with the key). */
-  "memory.forgotten": {
-    readonly ids?: readonly string[] | undefined;
-    readonly why: string;
-    readonly of?: string | undefined;
-    readonly count?: number | undefined;
-  };
+  "memory.forgotten": { readonly ids: readonly string[]; readonly why: string };
   /** `of`: id of the session that was read. */
   "session.read": { readonly of: string; readonly entries: number };
   /** `to`: id of the session that gets the work. */
@@ -272,7 +259,6 @@ export interface EventData {
   "agent.progressed": { readonly chars: number };
   /** The agent says why it could not go on. */
   "agent.failed": { readonly claim: string };
-  /** The agent asked for what the model had not asked for. */
   "agent.overstepped": { readonly reason: string };
   "mailbox.violated": { readonly reason: string; readonly generation: number };
   "egress.judged": {

@@ -29,7 +29,7 @@ export function countEvents(metrics: Metrics): (event: HostEvent) => void {
       metrics.memory("refused", refused);
     },
     "memory.stored": () => metrics.memory("stored", 1),
-    "memory.forgotten": ({ data: { ids, count } }) => metrics.memory("forgotten", ids?.length ?? count ?? 0),
+    "memory.forgotten": ({ data: { ids } }) => metrics.memory("forgotten", ids.length),
     "heartbeat.begun": () => metrics.heartbeat("begun"),
     "heartbeat.skipped": ({ data: { reason } }) => metrics.heartbeat(reason),
     "egress.judged": ({ data: { verdict, bytesUp = 0, bytesDown = 0 } }) =>

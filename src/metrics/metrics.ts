@@ -84,14 +84,8 @@ export function createMetrics(registry: Registry): Metrics {
     labelNames: ["model", "kind"],
     registers,
   });
-  const deliveries = new Counter({
-    name: "crabpot_deliveries_total",
-    help: "Attempts to deliver a message, by outcome",
-    labelNames: ["channel", "outcome"],
-    registers,
-  });
   return {
-    delivery: (channel, outcome) => deliveries.inc({ channel, outcome }),
+    delivery: countDeliveries(registers),
     messageIn: (channel, receipt) => {
       messages.inc({ channel, outcome: outcomeOf(receipt) });
       if (receipt.outcome === "refused") refused.inc({ channel, reason: receipt.code ?? "other" });
@@ -109,6 +103,16 @@ export function createMetrics(registry: Registry): Metrics {
     heartbeat: countHeartbeats(registers),
     memory: countMemories(registers),
   };
+}
+
+function countDeliveries(registers: Registry[]): Metrics["delivery"] {
+  const deliveries = new Counter({
+    name: "crabpot_deliveries_total",
+    help: "Attempts to deliver a message, by outcome",
+    labelNames: ["channel", "outcome"],
+    registers,
+  });
+  return (channel, outcome) => deliveries.inc({ channel, outcome });
 }
 
 function timePhases(registers: Registry[]): Metrics["turnPhase"] {

@@ -29,7 +29,7 @@ export const memorySearch = defineTool({
 });
 
 /** A time without an offset is in UTC. */
-function parse(moment: string | undefined): number | undefined {
-  if (moment === undefined) return undefined;
-  return Date.parse(moment.length === 10 || /(?:Z|[+-]\d{2}:?\d{2})$/i.test(moment) ? moment : `${moment}Z`);
+function parse(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  return Date.parse(text.length === 10 || /(?:Z|[+-]\d{2}:?\d{2})$/i.test(text) ? text : `${text}Z`);
 }

@@ -74,16 +74,14 @@ export class ToolRegistry {
   }
 
   /** Why the audience does not get this tool; undefined when it does. */
-  withheld(
-    tool: Tool,
-    { policy, channelCan, modelCallsTools, modelSees, seesSessions = false, remembers = false }: Audience,
-  ): Withheld | undefined {
+  withheld(tool: Tool, audience: Audience): Withheld | undefined {
+    const { policy, channelCan, modelCallsTools, modelSees } = audience;
     if (isAlwaysDenied(tool.name, possibleRisks(tool), policyFor(tool, policy))) return "policy";
     const ability = abilityOf(tool);
     if (ability !== undefined && !channelCan(ability)) return "channel";
     if (!modelCallsTools) return "model";
-    if (tool.runs === "host" && tool.needsSessions && !seesSessions) return "sessions";
-    if (tool.runs === "host" && tool.needsMemory && !remembers) return "memory";
+    const lacking = lackingIn(tool, audience);
+    if (lacking !== undefined) return lacking;
     return tool.needsVision === true && !modelSees ? "vision" : undefined;
   }
 
@@ -97,6 +95,13 @@ export class ToolRegistry {
   announce(names: readonly string[]): AnnouncedTool[] {
     return names.flatMap((name) => this.#entries.get(name)?.announced ?? []);
   }
+}
+
+/** What a tool of the host needs and the group does not have. */
+function lackingIn(tool: Tool, { seesSessions = false, remembers = false }: Audience): Withheld | undefined {
+  if (tool.runs !== "host") return undefined;
+  if (tool.needsSessions && !seesSessions) return "sessions";
+  return tool.needsMemory && !remembers ? "memory" : undefined;
 }
 
 /** By tool: where a budget is set, a start makes two registries of the same tools, and schemas take long to put into JSON. */

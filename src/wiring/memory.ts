@@ -5,7 +5,6 @@ import { agentNameOf } from "../config/agents.ts";
 import { embeddingSettings } from "../config/memory.ts";
 import { createMessageIds } from "../context/message-ids.ts";
 import { LocalTime } from "../context/time-zone.ts";
-import type { Group } from "../domain/group.ts";
 import { memberKey } from "../domain/person.ts";
 import { isAtLeast } from "../domain/role.ts";
 import { mainSessionKey } from "../domain/session.ts";

@@ -25,8 +25,7 @@ function configOf(url: string, memory: object = {}): object {
 type Host = Awaited<ReturnType<typeof openEmbeddedHost>>;
 
 async function listed({ home }: Host, category?: string): Promise<Memory[]> {
-  const memory = MemoryFile.open(join(home, "memory", "office.sqlite"));
-  using _closed = memory;
+  using memory = MemoryFile.open(join(home, "memory", "office.sqlite"));
   return memory.list({ category, limit: 100 });
 }
 

@@ -64,6 +64,7 @@ export class MemoryDesk implements AsyncDisposable {
     if (!worker) return;
     worker.ref();
     const exited = once(worker, "exit");
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
     worker.postMessage("end");
     await exited;
   }
@@ -75,6 +76,7 @@ export class MemoryDesk implements AsyncDisposable {
     this.#last += 1;
     const waiting = Promise.withResolvers<unknown>();
     this.#waiting.set(this.#last, waiting);
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
     worker.postMessage({ id: this.#last, path, name, parameters } satisfies Order);
     return waiting.promise;
   }

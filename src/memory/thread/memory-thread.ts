@@ -31,6 +31,7 @@ async function answer(order: Order): Promise<void> {
       error: { code: error.code, message: error.message, fix: error.fix, passing: error.passing },
     };
   }
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
   parentPort?.postMessage(said);
 }
 
