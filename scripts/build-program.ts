@@ -50,11 +50,12 @@ const withoutUndici: Plugin = {
 const begun = new Date();
 const { outputFiles } = await build({
   absWorkingDir: checkoutFolder,
-  // The workers are processes of their own, and lie beside the rest as they do in the sources.
+  // The workers are processes and threads of their own, and lie beside the rest as they do in the sources.
   entryPoints: {
     cli: "src/cli.ts",
     worker: "src/channels/whatsapp/process/worker.ts",
     "embedding-worker": "src/memory/embedding/embedding-worker.ts",
+    "memory-thread": "src/memory/thread/memory-thread.ts",
   },
   outdir: outputFolder,
   outExtension: { ".js": ".mjs" },

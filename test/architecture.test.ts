@@ -101,7 +101,7 @@ const allowed: Record<string, readonly string[]> = {
   ],
   "src/audit": ["src/domain", "src/session-logs/log-names.ts", ...interfaces],
   "src/context": ["src/domain", ...interfaces],
-  "src/memory": ["src/domain"],
+  "src/memory": ["src/domain", ...interfaces],
   "src/delivery": ["src/domain", "src/protocol/paths.ts", ...interfaces],
   "src/people": ["src/domain", ...interfaces],
   "src/intake": ["src/domain", "src/people", "src/protocol/paths.ts", ...interfaces],

@@ -3,7 +3,8 @@ import { sleep } from "../lib/time/sleep.ts";
 import type { Embedder } from "./embedding/embedder.ts";
 import { embedPending } from "./embedding/embed-pending.ts";
 import { VectorCache } from "./embedding/vector-cache.ts";
-import { type ListQuery, MemoryFile } from "./file/memory-file.ts";
+import type { Advance, ListQuery, Progress, Said } from "./file/file-orders.ts";
+import { MemoryFile } from "./file/memory-file.ts";
 import { LoadedIndex } from "./index/load-index.ts";
 import type { Filter, Found, Memory, NewMemory } from "./item.ts";
 import { checkMemory } from "./check-memory.ts";
@@ -25,11 +26,22 @@ export interface GroupMemoryOptions {
 }
 
 const usualQueryMs = 5_000;
+const forgottenAtOnce = 500;
+/** So many times as many memories are looked at as are wanted, where most of them are in sight. */
+const mostLooks = 64;
 
 export interface SearchOptions extends Filter {
   readonly limit: number;
   /** What the texts that are found may cost a model together. */
   readonly tokens?: number | undefined;
+}
+
+export interface RecallOptions extends SearchOptions {
+  readonly tokens: number;
+  /** As the model is shown it, which is what counts; otherwise as it is searched. */
+  readonly textOf?: ((memory: Memory) => string) | undefined;
+  /** Left out: the model sees it anyway. */
+  readonly isInSight?: ((memory: Memory) => boolean) | undefined;
 }
 
 export interface MemoryStats {
@@ -63,6 +75,44 @@ export class GroupMemory implements AsyncDisposable {
     for (const memory of memories) checkMemory(memory);
     this.#file.put(memories);
     this.embedSoon();
+  }
+
+  /** See `MemoryFile.advance`. Throws AppError `bad_input`. */
+  advance(memories: readonly NewMemory[], how: Advance): void {
+    for (const memory of memories) checkMemory(memory);
+    this.#file.advance(memories, how);
+    this.embedSoon();
+  }
+
+  progress(): Progress {
+    return this.#file.progress();
+  }
+
+  /** Newest ones whose ids begin so, in order. */
+  unextracted(prefix: string, limit: number): Said[] {
+    return this.#file.unextracted(prefix, limit);
+  }
+
+  countUnextracted(prefix: string): number {
+    return this.#file.countUnextracted(prefix);
+  }
+
+  /** Everything that holds words of this person, `channel:id`. Gives how much that was. */
+  forgetPerson(person: string): number {
+    return this.#forgetAll(() => this.#file.ofPerson(person, forgottenAtOnce));
+  }
+
+  /** Everything of a category that is older. Gives how much that was. */
+  forgetBefore(category: string, time: number): number {
+    return this.#forgetAll(() => this.#file.before(category, time, forgottenAtOnce));
+  }
+
+  #forgetAll(next: () => readonly string[]): number {
+    for (let count = 0; ;) {
+      const ids = next();
+      if (ids.length === 0) return count;
+      count += this.forget(ids);
+    }
   }
 
   /** Really: gives how many there were. */
@@ -119,10 +169,18 @@ export class GroupMemory implements AsyncDisposable {
   }
 
   /** The same for a model: with what was said just before and after each, in the order of time. */
-  async recall(query: string, options: SearchOptions & { readonly tokens: number }): Promise<Recalled[]> {
-    const { tokens, ...rest } = options;
-    const found = await this.search(query, rest);
-    return recallFrom(found, (id) => this.#file.besides(id), tokens);
+  async recall(query: string, options: RecallOptions): Promise<Recalled[]> {
+    const { tokens, isInSight = () => false, textOf: _textOf, limit, ...rest } = options;
+    const unseen = ({ memory }: Found): boolean => !isInSight(memory);
+    let found: Found[] = [];
+    // What is in sight is much like the query, and would leave nothing else among the best.
+    for (let count = limit; ; count *= 4) {
+      const all = await this.search(query, { ...rest, limit: count });
+      found = all.filter(unseen).slice(0, limit);
+      if (found.length === limit || all.length < count || count >= limit * mostLooks) break;
+    }
+    const beside = (id: string): Memory[] => this.#file.besides(id).filter((memory) => !isInSight(memory));
+    return recallFrom(found, beside, tokens, options.textOf);
   }
 
   /** All that can have a vector has one when this resolves. Rejects where the model does not work. */

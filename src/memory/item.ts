@@ -1,4 +1,4 @@
-import type { Origin } from "../domain/origin.ts";
+import { type Origin, sortOrigins } from "../domain/origin.ts";
 
 /** What was said, notes of a day, lasting facts, or a name of one's own such as `recipes`. */
 export type Category = string;
@@ -19,6 +19,10 @@ export interface NewMemory {
   readonly origin: Origin;
   /** Ids of the messages that it was taken from. */
   readonly sources: readonly string[];
+  /** Whose words it holds, as `channel:id`; the CLI and imports name nobody. */
+  readonly people?: readonly string[] | undefined;
+  /** What else had a part in it, such as what a turn had read that said it. */
+  readonly origins?: readonly Origin[] | undefined;
   /** What a picture that came with it shows. */
   readonly photo?: string | undefined;
 }
@@ -27,6 +31,11 @@ export interface NewMemory {
 export interface Memory extends NewMemory {
   /** The memory that took its place: this one is kept and no longer found. */
   readonly supersededBy?: string | undefined;
+}
+
+/** Everything that has a part in a memory. */
+export function originsOf({ origin, origins = [] }: Pick<NewMemory, "origin" | "origins">): readonly Origin[] {
+  return sortOrigins([origin, ...origins]);
 }
 
 /** A memory that a search has found. */

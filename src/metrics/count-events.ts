@@ -27,6 +27,13 @@ export function countEvents(metrics: Metrics): (event: HostEvent) => void {
     "delivery.failed": countDelivery,
     "webhook.received": ({ data: { duplicate } }) => metrics.webhook(duplicate ? "duplicate" : "stored"),
     "webhook.refused": ({ data: { reason, untold } }) => metrics.webhook(reason, 1 + untold),
+    "memory.kept": ({ data: { count } }) => metrics.memory("kept", count),
+    "memory.extracted": ({ data: { facts, refused } }) => {
+      metrics.memory("extracted", facts);
+      metrics.memory("refused", refused);
+    },
+    "memory.stored": () => metrics.memory("stored", 1),
+    "memory.forgotten": ({ data: { ids } }) => metrics.memory("forgotten", ids.length),
     "heartbeat.begun": () => metrics.heartbeat("begun"),
     "heartbeat.skipped": ({ data: { reason } }) => metrics.heartbeat(reason),
     "job.started": () => metrics.job("started"),

@@ -29,6 +29,8 @@ export interface Metrics {
   taskRun(outcome: string): void;
   /** What became of a background job: `started`, or how it ended. */
   job(outcome: string): void;
+  /** What became of memories: `kept`, `extracted`, `refused`, `stored`, `forgotten`. */
+  memory(outcome: string, count: number): void;
   /** A decision about a way out, or the end of one with the bytes that it carried. */
   egress(verdict: string, bytes: { readonly up: number; readonly down: number }): void;
 }
@@ -110,6 +112,7 @@ export function createMetrics(registry: Registry): Metrics {
     webhook: countWebhooks(registers),
     heartbeat: countHeartbeats(registers),
     subAgentEnded: countSubAgents(registers),
+    memory: countMemories(registers),
   };
 }
 
@@ -182,6 +185,16 @@ function countSubAgents(registers: Registry[]): Metrics["subAgentEnded"] {
     registers,
   });
   return (state) => ended.inc({ state });
+}
+
+function countMemories(registers: Registry[]): Metrics["memory"] {
+  const memories = new Counter({
+    name: "crabpot_memories_total",
+    help: "Memories of groups: kept of what was said, extracted from it or refused, stored by an agent, forgotten",
+    labelNames: ["outcome"],
+    registers,
+  });
+  return (outcome, count) => memories.inc({ outcome }, count);
 }
 
 function countEgress(registers: Registry[]): Metrics["egress"] {

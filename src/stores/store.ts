@@ -73,6 +73,8 @@ export interface MessageStore {
   isKnown(message: Pick<IncomingMessage, "channel" | "chat" | "sender" | "id">): Promise<boolean>;
   /** Messages of a group with `seq > after`, oldest first, all states but `handled`. At most `limit`: the newest ones win. */
   after(group: GroupChat, after: number, limit: number): Promise<StoredMessage[]>;
+  /** The same, the oldest ones. */
+  following(group: GroupChat, after: number, limit: number): Promise<StoredMessage[]>;
   /** How many messages of the group (all states but `handled`) have `seq > after`; not counted beyond 10,000. */
   countAfter(group: GroupChat, after: number): Promise<number>;
   /** The `waiting` messages of a group that are not late, oldest first, at most `limit`. */
@@ -277,6 +279,8 @@ export interface OutboxStore {
   setState(seq: number, state: OutboxState, attempts: number, error?: string): Promise<void>;
   /** Rows of a channel with `seq > after`, in order, whatever their state, but for pruned ones. */
   ofChannel(channel: string, after: number, limit: number): Promise<OutgoingMessage[]>;
+  /** What the agent said in a group, with `seq > after`, in order, whatever became of it, but for pruned rows. */
+  saidIn(group: GroupChat, after: number, limit: number): Promise<OutgoingMessage[]>;
   /**
    * Is there a row of this chat whose turn id or `seq` is this text: did the agent say it? A `seq` does not count where a member's
    * message of the chat has it as its id.

@@ -1,6 +1,9 @@
 import { containerTools } from "../../container/agent/tools/catalog.ts";
 import type { ContainerTool } from "../../container/agent/tools/tool.ts";
 import type { HostTool } from "./define-tool.ts";
+import { memoryForget } from "./memory-forget.ts";
+import { memorySearch } from "./memory-search.ts";
+import { memoryStore } from "./memory-store.ts";
 import { proposeInstructions } from "./propose-instructions.ts";
 import { react } from "./react.ts";
 import { sendFile } from "./send-file.ts";
@@ -24,6 +27,9 @@ const hostTools: readonly HostTool[] = [
   agentStatus,
   cancelTask,
   listTasks,
+  memoryForget,
+  memorySearch,
+  memoryStore,
   proposeInstructions,
   react,
   runTask,

@@ -40,6 +40,8 @@ export interface TurnCircumstances {
   readonly session?: SessionKind | undefined;
   /** What some model of the turn's route can do. */
   readonly can: { readonly callTools: boolean; readonly seeImages: boolean };
+  /** Does its group remember what is said? */
+  readonly remembers?: boolean | undefined;
   /** May its session see others? */
   readonly seesSessions?: boolean | undefined;
   readonly policy: ToolPolicy;
@@ -72,7 +74,7 @@ export class ConversationTools {
   async of(
     group: Group,
     turn: { readonly session: string; readonly conversation: number },
-    { session, rank, can, seesSessions, policy, provenance, writersOfShared }: TurnCircumstances,
+    { session, rank, can, seesSessions, remembers, policy, provenance, writersOfShared }: TurnCircumstances,
   ): Promise<TurnTools> {
     const { registry, channelCan } = this.#options;
     const audience: Audience = {
@@ -83,6 +85,7 @@ export class ConversationTools {
       modelSees: can.seeImages,
       seesSessions,
       rank,
+      remembers,
     };
     const offered = await this.#offered(turn, audience);
     const names = offered.map(({ name }) => name);

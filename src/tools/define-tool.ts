@@ -2,6 +2,7 @@ import type * as z from "zod";
 
 import type { OutgoingDraft, OutgoingFile, StoredMessage } from "../domain/message.ts";
 import type { BlobPart, Part } from "../domain/part.ts";
+import type { MemoryPort } from "./memory-port.ts";
 import type { SessionDesk } from "./session-desk.ts";
 import type { SessionKind } from "../domain/session.ts";
 import type { TaskPort } from "./tasks/task-port.ts";
@@ -16,6 +17,8 @@ export interface CapabilityPorts {
   readonly tasks: TaskPort;
   /** The sub-agents of the session that calls. Each throws ToolError with what is wrong. */
   readonly subAgents: SubAgentPort;
+  /** What the group remembers; undefined where it does not. Tools that need this are offered only where it does. */
+  readonly memory?: MemoryPort | undefined;
 }
 
 /** What an agent can do with its sub-agents once they are there; each answers in words for the model. */
@@ -69,6 +72,8 @@ export interface HostTool extends ToolFacts {
   /** Sends something, so that its calls are counted; not for sub-agents: only their parent speaks. */
   /** People decide about each call of it, unless a rule denies it. */
   readonly asksAlways: boolean;
+  /** Works with what the group remembers. */
+  readonly needsMemory: boolean;
   /** Looks at other sessions. */
   readonly needsSessions: boolean;
   /** Kinds of sessions to which it is not offered. */
@@ -111,6 +116,7 @@ export function defineTool<Schema extends z.ZodObject, Need extends keyof ToolPo
     resolvePaths,
     channelTrait,
     asksAlways: definition.asksAlways === true,
+    needsMemory: (needs as readonly string[]).includes("memory"),
     needsSessions: (needs as readonly string[]).includes("sessions"),
     notIn,
     sends: (needs as readonly string[]).includes("send"),

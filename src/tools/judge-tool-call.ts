@@ -46,6 +46,8 @@ export async function judgeToolCall(
     return refuse(risk, "no other sessions may be seen", "You may see no other sessions here. Do without them.");
   if (withheld === "kind")
     return refuse(risk, "not for sessions of this kind", `"${name}" is not for sessions of this kind. Do without it.`);
+  if (withheld === "memory")
+    return refuse(risk, "the group remembers nothing", "This group remembers nothing. Do without it.");
   if (withheld === "vision")
     return refuse(risk, "the model cannot see", "This model cannot be shown images. Do without it.");
   if (withheld === "rank") {

@@ -23,6 +23,8 @@ export interface Audience {
   readonly modelCallsTools: boolean;
   /** Some model of the group's route can be shown images. */
   readonly modelSees: boolean;
+  /** The group remembers what is said. */
+  readonly remembers?: boolean | undefined;
   /** The group's sessions may see others. */
   readonly seesSessions?: boolean | undefined;
   /** Left out: as a group's own agent may. */
@@ -39,9 +41,10 @@ export interface AgentRank {
 
 /**
  * Why a tool is not for somebody: the policy denies whatever it is called with; the channel or the models cannot, or cannot see;
- * there are no other sessions to see; it is not for sessions of this kind; it is not for a sub-agent, or for who may have none.
+ * there are no other sessions to see; the group keeps no memories; it is not for sessions of this kind; it is not for a sub-agent,
+ * or for who may have none.
  */
-export type Withheld = "policy" | "channel" | "model" | "vision" | "sessions" | "kind" | "rank";
+export type Withheld = "policy" | "channel" | "model" | "vision" | "sessions" | "memory" | "kind" | "rank";
 
 /** What the channel must be able to do for this tool; undefined: nothing special. */
 export function abilityOf(tool: Tool): ChannelAbility | undefined {
@@ -113,16 +116,24 @@ function withheldFromSession(tool: Tool, { session = "main", rank }: Audience): 
 
 /** What the channel or the models cannot do, or what would find nothing. */
 function withheldByAbility(tool: Tool, audience: Audience): Withheld | undefined {
-  const { channelCan, modelCallsTools, modelSees, seesSessions = false } = audience;
+  const { channelCan, modelCallsTools, modelSees } = audience;
   const ability = abilityOf(tool);
   if (ability !== undefined && !channelCan(ability)) return "channel";
   if (!modelCallsTools) return "model";
-  if (tool.runs === "host" && tool.needsSessions && !seesSessions) return "sessions";
+  const lacking = lackingIn(tool, audience);
+  if (lacking !== undefined) return lacking;
   return tool.needsVision === true && !modelSees ? "vision" : undefined;
 }
 
 function isBeyond({ speaks, spawns }: AgentRank, tool: Tool): boolean {
   return tool.runs === "host" && ((tool.sends && !speaks) || (tool.forParents && !spawns));
+}
+
+/** What a tool of the host needs and the group does not have. */
+function lackingIn(tool: Tool, { seesSessions = false, remembers = false }: Audience): Withheld | undefined {
+  if (tool.runs !== "host") return undefined;
+  if (tool.needsSessions && !seesSessions) return "sessions";
+  return tool.needsMemory && !remembers ? "memory" : undefined;
 }
 
 /** By tool: where a budget is set, a start makes two registries of the same tools, and schemas take long to put into JSON. */

@@ -7,6 +7,7 @@ import type { BudgetLimits, Group } from "../domain/group.ts";
 import type { Lease } from "../domain/lease.ts";
 import type { OutgoingDraft, OutgoingFile, StoredAttachment, StoredMessage } from "../domain/message.ts";
 import type { BlobPart, Part } from "../domain/part.ts";
+import type { Origin } from "../domain/origin.ts";
 import type { Publish } from "../events/event.ts";
 import type { Fingerprint } from "../domain/fingerprint.ts";
 import type { ModelAnswer, ModelMessage, ToolCall, ToolDefinition } from "../domain/model.ts";
@@ -33,13 +34,14 @@ import type { TurnClock } from "./turn-clock.ts";
 export interface TurnModels {
   complete(call: {
     readonly group: string;
-    readonly turn: string;
+    /** Undefined: for no turn. */
+    readonly turn?: string | undefined;
     readonly route: string | undefined;
     readonly groupBudget: BudgetLimits;
     readonly system: readonly string[];
     readonly messages: readonly ModelMessage[];
     readonly tools: readonly ToolDefinition[];
-    readonly inputTokens: number;
+    readonly inputTokens?: number | undefined;
     readonly signal: AbortSignal;
   }): Promise<ModelAnswer>;
   promptTokens(route: string | undefined): number;
@@ -147,6 +149,14 @@ export interface TurnOptions {
     readonly name: string;
     readonly copy: (target: string) => Promise<HostileCopy>;
   }) => Promise<BlobPart | string>;
+  /** What the group remembers that fits what is said; undefined: nothing does, or nothing is remembered. Never rejects, and takes a fraction of a second at most. */
+  readonly recall?:
+    | ((
+        place: { readonly group: Pick<Group, "name">; readonly session: Session },
+        messages: readonly StoredMessage[],
+        at: (time: number) => string,
+      ) => Promise<{ readonly text: string; readonly origins: readonly Origin[] } | undefined>)
+    | undefined;
   /** What the model has to be told besides; see `ConversationPrompts`. */
   readonly changeSince: (scope: TurnScope) => Promise<NewStep | undefined>;
   readonly estimateTokens: (step: Step["body"]) => number;

@@ -1,7 +1,9 @@
 import type { TellOperator } from "../delivery/operator-notices.ts";
 import type { GroupRegistry } from "../intake/chats/group-registry.ts";
+import type { ProviderSet } from "../models/provider-set.ts";
 import type { SideSessions } from "../sessions/side-sessions.ts";
 import type { AppContext } from "./context.ts";
+import { createMemories, type Memories } from "./memory.ts";
 import { createSideSessions } from "./side-sessions.ts";
 import { createTasks, type Tasks } from "./tasks.ts";
 import { createSubAgents } from "./sub-agents.ts";
@@ -12,8 +14,12 @@ import type { createTurns } from "./turns.ts";
 /** What agents can do besides answering messages. */
 export interface Capabilities {
   readonly sideSessions: SideSessions;
+  readonly memories: Memories;
   readonly subAgents: SubAgents;
-  readonly forTurns: Pick<Parameters<typeof createTurns>[2], "workAdded" | "turnEndedIn" | "portsOf" | "agents">;
+  readonly forTurns: Pick<
+    Parameters<typeof createTurns>[2],
+    "workAdded" | "turnEndedIn" | "portsOf" | "agents" | "recall"
+  >;
   readonly tasks: Tasks;
   /** Puts in order what an earlier life of the host has left, before anything else is looked at. */
   readonly resume: () => Promise<void>;
@@ -23,6 +29,7 @@ export interface Capabilities {
 
 export interface CapabilityOptions extends Omit<SubAgentsOptions, "sideSessions" | "scheduler"> {
   readonly groups: GroupRegistry;
+  readonly providers: ProviderSet;
   readonly tell: TellOperator;
   readonly deliver: () => void;
 }
@@ -33,6 +40,7 @@ export function createCapabilities(
   stack: AsyncDisposableStack,
   options: CapabilityOptions,
 ): Capabilities {
+  const memories = createMemories(context, stack, options);
   const sideSessions = createSideSessions(context, stack, options);
   const tasks = createTasks(context, stack, options);
   const { scheduler } = tasks;
@@ -41,6 +49,7 @@ export function createCapabilities(
     sideSessions,
     tasks,
     subAgents,
+    memories,
     forTurns: {
       workAdded: options.workAdded,
       turnEndedIn: (session, { cause }) => {
@@ -48,10 +57,14 @@ export function createCapabilities(
         sideSessions.settled(session);
         subAgents.desk.turnsEnded();
       },
-      portsOf: createToolPorts(context, { ...options, tasks, subAgents }),
+      portsOf: createToolPorts(context, { ...options, tasks, subAgents, memories }),
       agents: subAgents,
+      recall: memories.recall,
     },
-    resume: () => sideSessions.resume(),
+    resume: async () => {
+      await sideSessions.resume();
+      memories.resume();
+    },
     start: () => tasks.scheduler.start(),
   };
 }

@@ -13,7 +13,7 @@ import type { Containers } from "./containers.ts";
 import type { AppContext } from "./context.ts";
 import type { Approvals } from "./approvals.ts";
 import { openOutgoingFiles } from "./files.ts";
-import { openProviderSet } from "./turn-settings.ts";
+import type { openProviderSet } from "./turn-settings.ts";
 import { createTurns } from "./turns.ts";
 
 /** What works on turns, with `patient`: trouble of the machine is waited for. */
@@ -23,6 +23,7 @@ export async function openRunner(
   options: Containers &
     Pick<Parameters<typeof createTurns>[2], "pace" | "progress" | "deliver"> & {
       readonly approvals: Approvals;
+      readonly providers: ReturnType<typeof openProviderSet>;
       readonly capabilities: Capabilities;
       readonly guard: IntakeGuard;
       readonly tell: TellOperator;
@@ -38,7 +39,7 @@ export async function openRunner(
     pace,
     progress,
     deliver,
-    providers: openProviderSet(context, stack),
+    providers: options.providers,
     keepFile: (group, path) => files.keep(group, path),
     ...toolsOf(context, options.groups),
     untilWritable: (until) => guard.untilWritable(until),

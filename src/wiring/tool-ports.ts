@@ -1,8 +1,16 @@
 import type { GroupRegistry } from "../intake/chats/group-registry.ts";
 import type { TurnOptions } from "../turns/turn-options.ts";
 import type { AppContext } from "./context.ts";
+import type { Memories } from "./memory.ts";
 import { taskPort, type Tasks } from "./tasks.ts";
 import type { SubAgents } from "./sub-agents.ts";
+
+export interface ToolPortOptions {
+  readonly groups: GroupRegistry;
+  readonly tasks: Tasks;
+  readonly subAgents: SubAgents;
+  readonly memories: Pick<Memories, "port">;
+}
 
 /**
  * What tools of the host are given beside what every turn has: each capability adds its port to `CapabilityPorts` and a line here. A
@@ -10,14 +18,11 @@ import type { SubAgents } from "./sub-agents.ts";
  */
 export function createToolPorts(
   context: AppContext,
-  {
-    groups,
-    tasks,
-    subAgents,
-  }: { readonly groups: GroupRegistry; readonly tasks: Tasks; readonly subAgents: SubAgents },
+  { groups, tasks, subAgents, memories }: ToolPortOptions,
 ): TurnOptions["portsOf"] {
   return (scope) => ({
     tasks: taskPort(context, tasks, groups, scope),
     subAgents: subAgents.portFor(scope),
+    memory: memories.port(scope),
   });
 }

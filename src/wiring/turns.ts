@@ -46,6 +46,7 @@ type TurnWork = Pick<
   | "untilWritable"
   | "keepFile"
   | "portsOf"
+  | "recall"
   | "formatReply"
   | "formatNotice"
   | "tellFailure"
@@ -74,6 +75,7 @@ export function createTurns(
       session: session.kind,
       rank: { speaks: session.kind !== "agent", spawns: await agents.spawning.maySpawn(session) },
       can: { callTools: settings.callsTools(group.model), seeImages: seesImages(config.models, group.model) },
+      remembers: context.live.current.memory.enabled,
       seesSessions: settings.sessionVisibility(group) !== undefined,
       policy: settings.policyFor(group),
       writersOfShared: settings.writersOfShared(group),

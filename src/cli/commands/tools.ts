@@ -63,6 +63,7 @@ function listTools(config: Config, group: string | undefined): ListedTool[] {
     channelCan: () => true,
     modelCallsTools: callsTools(config.models, model),
     modelSees: seesImages(config.models, model),
+    remembers: config.memory.enabled,
     seesSessions: config.sessions.visibility !== undefined,
   };
   return registry.tools.map((tool) => {
@@ -93,6 +94,7 @@ function describePolicy(policy: ListedTool["policy"]): string {
 const reasons: Readonly<Record<Withheld, string>> = {
   policy: "the policy denies it",
   channel: "the channel cannot do that",
+  memory: "memory.enabled is not set",
   model: "no model of the route can call tools",
   sessions: "sessions.visibility lets no other session be seen",
   vision: "no model of the route can be shown images",

@@ -16,7 +16,7 @@ export const memory = z
       .boolean()
       .default(false)
       .describe(
-        "Agents will be told what is remembered; so far only `crabpot memory` uses memories, also without this.",
+        "What is said becomes memory, and agents are told what fits. `crabpot memory` works also without this.",
       ),
     embeddings: z
       .union([z.literal("none"), z.literal("local"), provided])
@@ -40,14 +40,14 @@ export const memory = z
       .min(0)
       .max(100_000)
       .default(1000)
-      .describe("What memories may cost a turn; at least five are given. Not used yet."),
+      .describe("What memories may cost a turn; at least five are given; 0: none."),
     extract: z
       .strictObject({
         everyMessages: z.number().int().min(0).max(10_000).default(15).describe("0: never."),
         route: z.string().min(1).max(64).optional().describe("The route that is asked; left out: the group's."),
       })
       .prefault({})
-      .describe("How facts are taken from what is said. Not used yet."),
+      .describe("How facts are drawn from what is said."),
     hygiene: z
       .strictObject({
         everyHours: z.number().min(0).max(8760).default(12).describe("0: never."),

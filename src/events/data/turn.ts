@@ -6,6 +6,10 @@ import type { TurnState, TurnTimes } from "../../domain/turn.ts";
 
 /** What agents do and are allowed to do in turns, and what they say. */
 export interface TurnEventData {
+  "memory.kept": { readonly count: number };
+  "memory.extracted": { readonly messages: number; readonly facts: number; readonly refused: number };
+  "memory.stored": { readonly id: string; readonly category: string; readonly chars: number };
+  "memory.forgotten": { readonly ids: readonly string[]; readonly why: string };
   /** `of`: id of the session that was read. */
   "session.read": { readonly of: string; readonly entries: number };
   /** `to`: id of the session that gets the work. */

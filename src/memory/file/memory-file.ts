@@ -5,6 +5,7 @@ import SQLite from "better-sqlite3";
 
 import { AppError, toError } from "../../lib/app-error.ts";
 import type { Memory, NewMemory } from "../item.ts";
+import type { Advance, ListQuery, Progress, Said } from "./file-orders.ts";
 import { migrate } from "./migrations.ts";
 import { type ItemRow, itemColumns, toBlob, toColumns, toMemory } from "./rows.ts";
 
@@ -28,12 +29,7 @@ export interface StoredIndexRow {
   readonly vector: Buffer | null;
 }
 
-/** What `list` shows. */
-export interface ListQuery {
-  readonly category?: string | undefined;
-  readonly limit: number;
-}
-
+const isUnextracted = "seq > (select value from facts where name = 'extracted') and id glob ? || '*'";
 const indexColumns = "seq, time, sender, terms, han, superseded_by, model, vector";
 
 /**
@@ -88,6 +84,54 @@ export class MemoryFile implements Disposable {
   /** Goes up with each removal and replacement: what was read before may be gone. */
   erasures(): number {
     return this.#prepare("select value from facts where name = 'erasures'").pluck().get() as number;
+  }
+
+  /** How far each reader has come. */
+  progress(): Progress {
+    const rows = this.#prepare("select name, value from facts").all() as { name: string; value: number }[];
+    const valueOf = (name: string): number => rows.find((row) => row.name === name)?.value ?? 0;
+    return { messages: valueOf("messages"), replies: valueOf("replies"), extracted: valueOf("extracted") };
+  }
+
+  /** Adds new memories, lets some take the place of others, and notes how far that brings a reader: all at once. */
+  advance(memories: readonly NewMemory[], { progress, supersedes = [] }: Advance): void {
+    this.#write(() => {
+      for (const memory of memories) this.#putOne(memory);
+      const supersede = this.#prepare("update items set superseded_by = ? where id = ? and superseded_by is null");
+      for (const { id, by } of supersedes) supersede.run(by, id);
+      if (supersedes.length > 0) this.#countErasure();
+      const note = this.#prepare("update facts set value = max(value, ?) where name = ?");
+      for (const [name, value] of Object.entries(progress)) note.run(value, name);
+    });
+  }
+
+  /** What was not looked at for facts yet, of memories whose ids begin so: the newest, in order. */
+  unextracted(prefix: string, limit: number): Said[] {
+    const rows = this.#prepare(`select ${itemColumns} from items where ${isUnextracted} order by seq desc limit ?`);
+    return (rows.all(prefix, limit) as ItemRow[]).toReversed().map((row) => ({ ...toMemory(row), seq: row.seq }));
+  }
+
+  /** How many there are that the agent did not say itself, counted up to 10,000. */
+  countUnextracted(prefix: string): number {
+    const where = `${isUnextracted} and origin <> 'agent'`;
+    return this.#prepare(`select count(*) from (select 1 from items where ${where} limit 10000)`)
+      .pluck()
+      .get(prefix) as number;
+  }
+
+  /** Ids of memories that hold words of this person, `channel:id`; at most `limit`. */
+  ofPerson(person: string, limit: number): string[] {
+    const where = "exists (select 1 from json_each(items.people) where json_each.value = ?)";
+    return this.#prepare(`select id from items where ${where} order by seq limit ?`)
+      .pluck()
+      .all(person, limit) as string[];
+  }
+
+  /** Ids of memories of a category from before this time, oldest first; at most `limit`. */
+  before(category: string, time: number, limit: number): string[] {
+    return this.#prepare("select id from items where category = ? and time < ? order by time limit ?")
+      .pluck()
+      .all(category, time, limit) as string[];
   }
 
   /** Adds memories, or replaces those whose ids are known. All of them or none. Gives how many were replaced. */
@@ -157,10 +201,12 @@ export class MemoryFile implements Disposable {
   }
 
   /** Newest first. */
-  list({ category, limit }: ListQuery): Memory[] {
-    const where = category === undefined ? "" : "where category = @category";
+  list({ category, except, isCurrent = false, limit }: ListQuery): Memory[] {
+    const only = category === undefined ? "true" : "category = @category";
+    const but = except === undefined ? "true" : "category <> @except";
+    const where = `where ${only} and ${but}${isCurrent ? " and superseded_by is null" : ""}`;
     const order = "order by time desc, seq desc limit @limit";
-    const rows = this.#prepare(`select ${itemColumns} from items ${where} ${order}`).all({ category, limit });
+    const rows = this.#prepare(`select ${itemColumns} from items ${where} ${order}`).all({ category, except, limit });
     return (rows as ItemRow[]).map(toMemory);
   }
 
@@ -261,8 +307,8 @@ export class MemoryFile implements Disposable {
     const known = this.#prepare("select seq, terms from items where id = ?").get(memory.id) as TermsRow | undefined;
     if (known === undefined) {
       const { lastInsertRowid } = this.#prepare(
-        `insert into items (id, category, text, time, sender, origin, sources, photo, terms, han)
-         values (@id, @category, @text, @time, @sender, @origin, @sources, @photo, @terms, @han)`,
+        `insert into items (id, category, text, time, sender, origin, sources, photo, people, origins, terms, han)
+         values (@id, @category, @text, @time, @sender, @origin, @sources, @photo, @people, @origins, @terms, @han)`,
       ).run(columns);
       this.#prepare("insert into keywords (rowid, terms) values (?, ?)").run(lastInsertRowid, columns["terms"]);
       return false;
@@ -270,7 +316,7 @@ export class MemoryFile implements Disposable {
     this.#forgetTerms(known);
     this.#prepare(
       `update items set category = @category, text = @text, time = @time, sender = @sender, origin = @origin, sources = @sources,
-         photo = @photo, terms = @terms, han = @han, superseded_by = null, model = null, vector = null where id = @id`,
+         photo = @photo, people = @people, origins = @origins, terms = @terms, han = @han, superseded_by = null, model = null, vector = null where id = @id`,
     ).run(columns);
     this.#prepare("insert into keywords (rowid, terms) values (?, ?)").run(known.seq, columns["terms"]);
     return true;

@@ -31,8 +31,16 @@ const initial = `
   insert into facts (name, value) values ('erasures', 0), ('unerased', 0);
 `;
 
+/** Whose words a memory holds, all origins that it carries, and how far the host has taken in what is said and drawn facts from it. */
+const keeping = `
+  alter table items add column people text not null default '[]';
+  alter table items add column origins text not null default '[]';
+  create index items_by_category on items (category, time);
+  insert into facts (name, value) values ('messages', 0), ('replies', 0), ('extracted', 0);
+`;
+
 /** In their order; one that was released is never changed. */
-const migrations: readonly string[] = [initial];
+const migrations: readonly string[] = [initial, keeping];
 
 /** What says of a SQLite file that it is a group's memory. */
 const applicationId = 0x63726d65;

@@ -15,9 +15,12 @@ export interface ItemRow {
   readonly sources: string;
   readonly photo: string | null;
   readonly superseded_by: string | null;
+  readonly people: string;
+  readonly origins: string;
 }
 
-export const itemColumns = "seq, id, category, text, time, sender, origin, sources, photo, superseded_by";
+export const itemColumns =
+  "seq, id, category, text, time, sender, origin, sources, photo, superseded_by, people, origins";
 
 export function toMemory(row: ItemRow): Memory {
   return {
@@ -28,6 +31,8 @@ export function toMemory(row: ItemRow): Memory {
     sender: row.sender,
     origin: row.origin as Origin,
     sources: JSON.parse(row.sources) as string[],
+    ...(row.people !== "[]" && { people: JSON.parse(row.people) as string[] }),
+    ...(row.origins !== "[]" && { origins: JSON.parse(row.origins) as Origin[] }),
     ...(row.photo !== null && { photo: row.photo }),
     ...(row.superseded_by !== null && { supersededBy: row.superseded_by }),
   };
@@ -38,6 +43,8 @@ export function toColumns(memory: NewMemory): Readonly<Record<string, unknown>> 
   return {
     ...memory,
     sources: JSON.stringify(memory.sources),
+    people: JSON.stringify(memory.people ?? []),
+    origins: JSON.stringify(memory.origins ?? []),
     photo: memory.photo ?? null,
     terms: joinTerms(termsOf(indexedText(memory))),
     han: isMostlyHan(memory.text) ? 1 : 0,

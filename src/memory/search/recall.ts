@@ -32,6 +32,7 @@ export function recallFrom(
   found: readonly Found[],
   beside: (id: string) => readonly Memory[],
   tokens: number,
+  textOf: (memory: Memory) => string = indexedText,
 ): Recalled[] {
   const chosen = new Map<string, Recalled>();
   let left = tokens;
@@ -40,7 +41,7 @@ export function recallFrom(
       if (isHit) chosen.set(memory.id, { memory, isHit });
       return;
     }
-    const cost = estimateTextTokens(indexedText(memory));
+    const cost = estimateTextTokens(textOf(memory));
     if (cost > left && !isForced) return;
     left -= cost;
     chosen.set(memory.id, { memory, isHit });

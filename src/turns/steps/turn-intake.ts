@@ -1,7 +1,8 @@
 import { renderWork } from "../../context/render-work.ts";
 import type { Group, GroupChat } from "../../domain/group.ts";
 import type { StoredMessage } from "../../domain/message.ts";
-import { toUserContent } from "../../domain/part.ts";
+import { sortOrigins } from "../../domain/origin.ts";
+import { type Part, toUserContent } from "../../domain/part.ts";
 import type { Session } from "../../domain/session.ts";
 import type { Work } from "../../domain/work.ts";
 import type { NewStep } from "../../stores/store.ts";
@@ -22,7 +23,7 @@ export interface Intake {
  * waits: chatter alone does not make a turn. The session is asked for only when something does.
  */
 export async function collectIntake(
-  options: Pick<TurnOptions, "store" | "render" | "imagesOf" | "roleOf" | "estimateTokens" | "clock">,
+  options: Pick<TurnOptions, "store" | "render" | "imagesOf" | "recall" | "roleOf" | "estimateTokens" | "clock">,
   settings: Pick<TurnSettings, "agentName" | "timeZone">,
   group: GroupChat & Pick<Group, "model" | "main">,
   openSession: () => Promise<Session> | Session,
@@ -30,21 +31,25 @@ export async function collectIntake(
   const waiting = await options.store.messages.waiting(group, messagesPerStep);
   const last = waiting.at(-1);
   if (!last) return undefined;
-  const { contextCursor } = await openSession();
+  const session = await openSession();
+  const { contextCursor } = session;
   const since = await options.store.messages.after(group, contextCursor, messagesPerStep);
   const chatter = since.filter((message) => message.state === "context" && message.seq <= last.seq);
   const shown = [...chatter, ...waiting].toSorted((a, b) => a.seq - b.seq);
   const unseen = await options.store.messages.countAfter(group, contextCursor);
   const images = await options.imagesOf(group, shown);
   const rendered = options.render(shown, { settings, omitted: Math.max(0, unseen - since.length), images });
-  const body = { kind: "user", ...toUserContent(rendered) } as const;
+  const recalled = await options.recall?.({ group, session }, shown, (time) => settings.timeZone.at(time));
+  const memories: Part[] = recalled ? [{ kind: "text", text: `${recalled.text}\n` }] : [];
+  const body = { kind: "user", ...toUserContent([...memories, ...rendered]) } as const;
+  const exposure = exposureToMessages(options.roleOf, group, { messages: shown, hasImages: images.size > 0 });
   return {
     waiting,
     step: {
       body,
       tokens: options.estimateTokens(body),
       at: options.clock.now(),
-      exposure: exposureToMessages(options.roleOf, group, { messages: shown, hasImages: images.size > 0 }),
+      exposure: recalled ? { ...exposure, origins: sortOrigins([...exposure.origins, ...recalled.origins]) } : exposure,
       takes: { messages: waiting.map((message) => message.seq), cursor: Math.max(last.seq, contextCursor) },
     },
   };

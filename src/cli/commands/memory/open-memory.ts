@@ -1,13 +1,12 @@
 import { join } from "node:path";
 
-import type { Config } from "../../../config/schema/config.ts";
+import { embeddingSettings } from "../../../config/memory.ts";
 import { loadConfig, type LoadedConfig } from "../../../config/loading/load.ts";
 import { groupNameFault } from "../../../domain/group.ts";
 import { AppError } from "../../../lib/app-error.ts";
 import type { Embedder } from "../../../memory/embedding/embedder.ts";
-import { isModelInstalled, LocalEmbedder } from "../../../memory/embedding/local-embedder.ts";
 import { modelFolder } from "../../../memory/embedding/model-files.ts";
-import { ProviderEmbedder } from "../../../memory/embedding/provider-embedder.ts";
+import { openEmbedder } from "../../../memory/embedding/open-embedder.ts";
 import { MemoryFile } from "../../../memory/file/memory-file.ts";
 import { GroupMemory } from "../../../memory/group-memory.ts";
 import type { CommandContext } from "../../context.ts";
@@ -31,7 +30,7 @@ export async function withMemory<T>(
   const path = memoryPath(context, group);
   const loaded = await loadConfig(context.paths.config, context.environment.variables);
   await using owned = new AsyncDisposableStack();
-  const embedder = await openEmbedder(context, loaded);
+  const embedder = await embedderOf(context, loaded);
   if (embedder !== undefined) owned.use(embedder);
   const memory = owned.use(new GroupMemory({ path, weights: loaded.config.memory.weights, embedder }));
   return await use(memory);
@@ -46,27 +45,7 @@ export async function withExistingMemory<T>(
   return MemoryFile.exists(memoryPath(context, group)) ? withMemory(context, group, use) : undefined;
 }
 
-async function openEmbedder(
-  context: CommandContext,
-  { config, adapters }: LoadedConfig,
-): Promise<Embedder | undefined> {
-  const { embeddings } = config.memory;
-  if (embeddings === "none") return undefined;
-  if (embeddings === "local") {
-    const folder = modelFolder(context.paths.root);
-    return (await isModelInstalled(folder)) ? new LocalEmbedder(folder) : undefined;
-  }
-  return new ProviderEmbedder({ ...embeddings, ...placeOf(config, adapters, embeddings.provider) });
-}
-
-/** The configuration was checked: there is one. */
-function placeOf(
-  { models }: Config,
-  adapters: LoadedConfig["adapters"],
-  provider: string,
-): { readonly baseUrl: string; readonly apiKey: string } {
-  const settings = models.providers[provider];
-  const place = settings && adapters.providers.find(({ kind }) => kind === settings.kind)?.embeddings?.(settings);
-  if (place !== undefined) return place;
-  throw new AppError("config_invalid", `memory.embeddings.provider: ${provider} has no embeddings.`);
+function embedderOf(context: CommandContext, { config, adapters }: LoadedConfig): Promise<Embedder | undefined> {
+  const settings = embeddingSettings(config, adapters);
+  return openEmbedder(settings === "local" ? { folder: modelFolder(context.paths.root) } : settings);
 }

@@ -65,6 +65,17 @@ const selectAfter = statement((kysely, group: ChatOfGroup & { readonly after: nu
     .limit(group.limit),
 );
 
+const selectFollowing = statement((kysely, group: ChatOfGroup & { readonly after: number; readonly limit: number }) =>
+  kysely
+    .selectFrom("messages")
+    .selectAll()
+    .where(isOf(group))
+    .where("seq", ">", group.after)
+    .where(isShown)
+    .orderBy("seq")
+    .limit(group.limit),
+);
+
 const countSince = statement((kysely, group: ChatOfGroup & { readonly after: number }) =>
   kysely
     .selectFrom((from) =>
@@ -164,6 +175,11 @@ export class SqliteMessages implements MessageStore {
   async after(group: GroupChat, after: number, limit: number): Promise<StoredMessage[]> {
     const newestFirst = await this.#database.read((kysely) => selectAfter(kysely, { ...chatOf(group), after, limit }));
     return newestFirst.map(toMessage).toReversed();
+  }
+
+  async following(group: GroupChat, after: number, limit: number): Promise<StoredMessage[]> {
+    const rows = await this.#database.read((kysely) => selectFollowing(kysely, { ...chatOf(group), after, limit }));
+    return rows.map(toMessage);
   }
 
   async countAfter(group: GroupChat, after: number): Promise<number> {

@@ -1,5 +1,6 @@
 import { sql, type Transaction } from "kysely";
 
+import type { GroupChat } from "../../../domain/group.ts";
 import type { OutboxState, OutgoingDraft, OutgoingMessage } from "../../../domain/message.ts";
 import { AppError } from "../../../lib/app-error.ts";
 import type { OutboxStore } from "../../store.ts";
@@ -28,6 +29,32 @@ const selectOfChannel = statement(
       .where("pruned", "=", 0)
       .orderBy("seq")
       .limit(limit),
+);
+
+const isReply = sql<boolean>`kind = 'reply'`;
+
+const selectSaid = statement(
+  (
+    kysely,
+    of: {
+      readonly name: string;
+      readonly channel: string;
+      readonly chat: string;
+      readonly after: number;
+      readonly limit: number;
+    },
+  ) =>
+    kysely
+      .selectFrom("outbox")
+      .selectAll()
+      .where("group_name", "=", of.name)
+      .where(isReply)
+      .where("seq", ">", of.after)
+      .where("channel", "=", of.channel)
+      .where("chat", "=", of.chat)
+      .where("pruned", "=", 0)
+      .orderBy("seq")
+      .limit(of.limit),
 );
 
 type Sending = Pick<Row<"outbox">, "seq" | "state" | "attempts" | "error">;
@@ -100,6 +127,11 @@ export class SqliteOutbox implements OutboxStore {
 
   async ofChannel(channel: string, after: number, limit: number): Promise<OutgoingMessage[]> {
     const rows = await this.#database.read((kysely) => selectOfChannel(kysely, { channel, after, limit }));
+    return rows.map(toOutgoing);
+  }
+
+  async saidIn({ name, channel, chat }: GroupChat, after: number, limit: number): Promise<OutgoingMessage[]> {
+    const rows = await this.#database.read((kysely) => selectSaid(kysely, { name, channel, chat, after, limit }));
     return rows.map(toOutgoing);
   }
 

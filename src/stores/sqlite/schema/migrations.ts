@@ -40,6 +40,9 @@ const offeredTools = [
    ) strict, without rowid`,
 ];
 
+/* What the agent of a group has said, in order. */
+const outboxSaid = [`create index outbox_said on outbox (group_name, seq) where kind = 'reply'`];
+
 /* Whose message an id names, whoever sent it. */
 const messageIds = [`create index messages_by_id on messages (channel, chat, id)`];
 /*
@@ -332,6 +335,7 @@ export const migrations: Readonly<Record<string, Migration>> = {
   "0034-proposed-changes": { up: (database: Kysely<Tables>) => run(database, proposedChanges) },
   "0035-ephemeral-sessions": { up: (database: Kysely<Tables>) => run(database, ephemeralSessions) },
   "0037-webhook-work": { up: (database: Kysely<Tables>) => run(database, webhookWork) },
+  "0043-outbox-said": { up: (database: Kysely<Tables>) => run(database, outboxSaid) },
   "0033-card-reactions": { up: (database: Kysely<Tables>) => run(database, cardReactions) },
   "0036-tasks": { up: (database: Kysely<Tables>) => run(database, tasks) },
   "0038-jobs": { up: (database: Kysely<Tables>) => run(database, jobs) },

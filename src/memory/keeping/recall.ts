@@ -1,0 +1,102 @@
+import type { Logger } from "pino";
+
+import type { StoredMessage } from "../../domain/message.ts";
+import { type Origin, sortOrigins } from "../../domain/origin.ts";
+import type { Session } from "../../domain/session.ts";
+import { toError } from "../../lib/app-error.ts";
+import { sleep } from "../../lib/time/sleep.ts";
+import type { TurnStore } from "../../stores/store.ts";
+import { originsOf } from "../item.ts";
+import type { MemoryAt } from "../thread/memory-desk.ts";
+import { type KeeperOptions, saidId } from "./keeper.ts";
+import { showMemories } from "./show-memories.ts";
+
+export interface RecallOptions {
+  readonly turns: Pick<TurnStore, "history">;
+  /** Undefined: nothing is recalled. */
+  readonly memoryOf: (group: string) => MemoryAt | undefined;
+  /** What it may cost a turn; 0: nothing is recalled. */
+  readonly tokens: () => number;
+  readonly idOf: KeeperOptions["idOf"];
+  readonly logger: Logger;
+}
+
+/** What fits what was said, as the model sees it, and everything that has a part in it. */
+export interface Recollection {
+  readonly text: string;
+  readonly origins: readonly Origin[];
+}
+
+/** A turn waits no longer than this; then it begins without. */
+const longestMs = 400;
+const mostFound = 12;
+const mostQueryChars = 2_000;
+/** Sessions of which it is known what their model sees. */
+const mostKnown = 256;
+
+type Place = { readonly group: { readonly name: string }; readonly session: Session };
+
+/** Looks up what a group remembers that fits what is said. What the model sees in the conversation anyway is left out. */
+export class Recall {
+  readonly #options: RecallOptions;
+  /** Since when the model sees what was said, by session; the one used last is the last one. */
+  readonly #seen = new Map<string, { readonly window: string; readonly since: number }>();
+
+  constructor(options: RecallOptions) {
+    this.#options = options;
+  }
+
+  /** Never rejects: without what is remembered a turn is poorer, but it is one. */
+  async of(
+    { group, session }: Place,
+    messages: readonly StoredMessage[],
+    at: (time: number) => string,
+  ): Promise<Recollection | undefined> {
+    const tokens = this.#options.tokens();
+    const memory = tokens === 0 ? undefined : this.#options.memoryOf(group.name);
+    if (!memory) return undefined;
+    const isOver = new AbortController();
+    const late = sleep(longestMs, isOver.signal).then(() => "late" as const);
+    try {
+      const ids = messages.map(({ seq }) => saidId(this.#options.idOf, "message", seq));
+      const inSight = { since: await this.#since(session, messages), ids };
+      const looking = memory.recall(queryOf(messages), { limit: mostFound, tokens }, inSight);
+      const found = await Promise.race([looking, late]);
+      if (found === "late") throw new Error(`it took longer than ${longestMs} ms`);
+      if (found.length === 0) return undefined;
+      const memories = found.map((one) => one.memory);
+      return { text: showMemories(memories, at), origins: sortOrigins(memories.flatMap(originsOf)) };
+    } catch (error) {
+      this.#options.logger.warn({ err: toError(error), group: group.name }, "a turn begins without its memories");
+      return undefined;
+    } finally {
+      isOver.abort();
+    }
+  }
+
+  /** Of a conversation that this process has not seen begin, since its first step. */
+  async #since({ id, conversation, windowStart }: Session, shown: readonly StoredMessage[]): Promise<number> {
+    const window = `${conversation} ${windowStart}`;
+    const known = this.#seen.get(id);
+    const since = known?.window === window ? known.since : await this.#begin({ id, conversation, windowStart }, shown);
+    this.#seen.delete(id);
+    this.#seen.set(id, { window, since });
+    const [oldest] = this.#seen.keys();
+    if (this.#seen.size > mostKnown && oldest !== undefined) this.#seen.delete(oldest);
+    return since;
+  }
+
+  async #begin(
+    { id, conversation, windowStart }: Pick<Session, "id" | "conversation" | "windowStart">,
+    shown: readonly StoredMessage[],
+  ): Promise<number> {
+    const [first] = await this.#options.turns.history(id, conversation, windowStart);
+    return first?.at ?? Math.min(...shown.map(({ sentAt, receivedAt }) => sentAt ?? receivedAt));
+  }
+}
+
+/** The newest of what is said to the agent, as far as it can be looked up. */
+function queryOf(messages: readonly StoredMessage[]): string {
+  const said = messages.filter(({ state }) => state !== "context").map(({ text }) => text);
+  return said.join("\n").slice(-mostQueryChars).toWellFormed();
+}

@@ -1,0 +1,44 @@
+import { parentPort, workerData } from "node:worker_threads";
+
+import { AppError, toError } from "../../lib/app-error.ts";
+import { type EmbedderPlace, openEmbedder } from "../embedding/open-embedder.ts";
+import type { Weights } from "../search/hybrid.ts";
+import type { Answer, Order } from "./messages.ts";
+import { OpenMemories } from "./orders.ts";
+
+/*
+ * The thread that reads and writes memories: a search of a large memory and a write to the disk would hold the host up. It gets orders
+ * about one group's file each, answers them in any order, and ends when it is told to.
+ */
+
+const { place, weights } = workerData as { readonly place: EmbedderPlace; readonly weights: Weights };
+const embedder = await openEmbedder(place);
+const memories = new OpenMemories({ weights, embedder });
+
+async function carryOut({ path, name, parameters }: Order): Promise<unknown> {
+  return memories.use(path, (orders) => (orders[name] as (...given: readonly unknown[]) => unknown)(...parameters));
+}
+
+async function answer(order: Order): Promise<void> {
+  let said: Answer;
+  try {
+    said = { id: order.id, result: await carryOut(order) };
+  } catch (thrown) {
+    const { message } = toError(thrown);
+    const error = thrown instanceof AppError ? thrown : new AppError("store_failed", `The memory failed: ${message}.`);
+    said = {
+      id: order.id,
+      error: { code: error.code, message: error.message, fix: error.fix, passing: error.passing },
+    };
+  }
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
+  parentPort?.postMessage(said);
+}
+
+async function end(): Promise<void> {
+  await memories[Symbol.asyncDispose]();
+  await embedder?.[Symbol.asyncDispose]();
+  parentPort?.close();
+}
+
+parentPort?.on("message", (order: Order | "end") => void (order === "end" ? end() : answer(order)));

@@ -1,0 +1,118 @@
+import type { Advance, ListQuery, Progress, Said } from "../file/file-orders.ts";
+import { GroupMemory, type GroupMemoryOptions, type SearchOptions } from "../group-memory.ts";
+import type { Found, Memory, NewMemory } from "../item.ts";
+import { showMemory } from "../keeping/show-memories.ts";
+import type { Recalled } from "../search/recall.ts";
+
+/** What is left out of a recall, because the model sees it anyway. */
+export interface InSight {
+  /** What the host took in from this time on, milliseconds since 1970. */
+  readonly since: number;
+  /** And these. */
+  readonly ids: readonly string[];
+}
+
+/** How far readers have come, and how many messages of members were not looked at for facts yet. */
+export interface Standing extends Progress {
+  readonly unextracted: number;
+}
+
+/** What the host lets the thread do with the memory in one group's file. Everything is plain data. */
+export interface MemoryOrders {
+  standing(): Standing;
+  /** Everything or nothing; gives how it stands then. */
+  advance(memories: readonly NewMemory[], how: Advance): Standing;
+  /** What was said and not looked at for facts: the newest of it, in order. */
+  unextracted(limit: number): Said[];
+  search(query: string, options: SearchOptions): Promise<Found[]>;
+  recall(query: string, options: SearchOptions & { readonly tokens: number }, inSight: InSight): Promise<Recalled[]>;
+  get(id: string): Memory | undefined;
+  list(query: ListQuery): Memory[];
+  forget(ids: readonly string[]): number;
+  forgetPerson(person: string): number;
+  forgetBefore(category: string, time: number): number;
+}
+
+/** What the host makes of what is said, as told from what people and programs add. */
+export const ownIds = { said: "said-", fact: "fact-", note: "note-" } as const;
+
+const ownPrefixes = Object.values(ownIds);
+
+/** Groups whose memory is open at once; the one that was not used for longest is closed. */
+const mostOpen = 4;
+/** A query is answered by words when its vector takes longer. */
+const queryMs = 100;
+
+/** The memories of groups, opened when they are first asked for. */
+export class OpenMemories implements AsyncDisposable {
+  readonly #options: Omit<GroupMemoryOptions, "path">;
+  /** By path; the one used last is the last one. */
+  readonly #open = new Map<string, Opened>();
+
+  constructor(options: Omit<GroupMemoryOptions, "path" | "queryMs">) {
+    this.#options = { ...options, queryMs };
+  }
+
+  async use<T>(path: string, order: (memory: MemoryOrders) => T): Promise<Awaited<T>> {
+    const opened = this.#open.get(path) ?? { memory: new GroupMemory({ ...this.#options, path }), users: 0 };
+    this.#open.delete(path);
+    this.#open.set(path, opened);
+    opened.users += 1;
+    try {
+      return await order(ordersFor(opened.memory));
+    } finally {
+      opened.users -= 1;
+      await this.#closeSome();
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const { memory } of this.#open.values()) await memory[Symbol.asyncDispose]();
+  }
+
+  async #closeSome(): Promise<void> {
+    for (const [path, { memory, users }] of this.#open) {
+      if (this.#open.size <= mostOpen) return;
+      if (users > 0) continue;
+      this.#open.delete(path);
+      await memory[Symbol.asyncDispose]();
+    }
+  }
+}
+
+interface Opened {
+  readonly memory: GroupMemory;
+  users: number;
+}
+
+function ordersFor(memory: GroupMemory): MemoryOrders {
+  return {
+    standing: () => standingOf(memory),
+    advance: (memories, how) => {
+      memory.advance(memories, how);
+      return standingOf(memory);
+    },
+    unextracted: (limit) => memory.unextracted(ownIds.said, limit),
+    search: (query, options) => memory.search(query, options),
+    recall: (query, options, inSight) => memory.recall(query, { ...options, textOf, isInSight: inSightBy(inSight) }),
+    get: (id) => memory.get(id),
+    list: (query) => memory.list(query),
+    forget: (ids) => memory.forget(ids),
+    forgetPerson: (person) => memory.forgetPerson(person),
+    forgetBefore: (category, time) => memory.forgetBefore(category, time),
+  };
+}
+
+function standingOf(memory: GroupMemory): Standing {
+  return { ...memory.progress(), unextracted: memory.countUnextracted(ownIds.said) };
+}
+
+/** What a memory takes in a prompt, whatever the group's time zone. */
+function textOf(memory: Memory): string {
+  return showMemory(memory, (time) => new Date(time).toISOString().slice(0, 16));
+}
+
+function inSightBy({ since, ids }: InSight): (memory: Memory) => boolean {
+  const shown = new Set(ids);
+  return ({ id, time }) => shown.has(id) || (time >= since && ownPrefixes.some((prefix) => id.startsWith(prefix)));
+}

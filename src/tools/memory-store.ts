@@ -1,0 +1,28 @@
+import * as z from "zod";
+
+import { ToolError } from "../protocol/tools.ts";
+import { defineTool } from "./define-tool.ts";
+
+export const memoryStore = defineTool({
+  name: "memory_store",
+  description:
+    "Keep something for later conversations of this group: how things are, not what to do. No passwords, keys or tokens. What is said in the chat is kept anyway.",
+  input: z.strictObject({
+    text: z.string().trim().min(1).max(4_000).describe("One thing, so that it can be understood by itself."),
+    category: z
+      .string()
+      .regex(/^[a-z][a-z0-9_-]{0,31}$/)
+      .default("daily")
+      .describe("daily: notes of a day; core: lasting facts that a member told you; or a name such as recipes."),
+    about: z.string().min(1).max(256).optional().describe("The name of whom it is about."),
+  }),
+  runs: "host",
+  risk: "low",
+  timeoutSeconds: 30,
+  activity: { doing: "remembering something" },
+  needs: ["memory"],
+  run: async ({ text, category, about }, { memory }) => {
+    if (!memory) throw new ToolError("This group remembers nothing.");
+    return `Kept as ${await memory.store({ text, category, about })}.`;
+  },
+});
