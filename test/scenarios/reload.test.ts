@@ -77,7 +77,7 @@ test("policy, trigger, budget and groups count from the next turn on; what needs
     const { family, poor } = config["groups"] as Settings;
     config["groups"] = {
       family: { ...family, trigger: "always" },
-      poor: { ...poor, budget: { tokensPerDay: 12_000 } },
+      poor: { ...poor, budget: { tokensPerDay: 6_500 } },
       fresh: { channel: "http", chat: "fresh" },
     };
     config["policy"] = { tools: { shell: "deny" } };
@@ -86,7 +86,7 @@ test("policy, trigger, budget and groups count from the next turn on; what needs
   const applied = await host.cli("config", "apply");
   const denied = await host.ask("family", "not to anybody");
   const added = await host.ask("fresh", "@crab go");
-  const refused = await host.ask("poor", `@crab ${"go on ".repeat(10_000)}`);
+  const refused = await host.ask("poor", `@crab ${"go on ".repeat(2_000)}`);
   const gone = await host.say("other", "@crab go");
 
   expect(before.text).toMatch(/^ran/);
