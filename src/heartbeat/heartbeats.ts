@@ -11,6 +11,7 @@ import type { Publish } from "../events/event.ts";
 import { AppError, toError } from "../lib/app-error.ts";
 import type { HostileReading } from "../lib/files/open-hostile-file.ts";
 import type { Clock } from "../lib/time/clock.ts";
+import { Lookout } from "../lib/time/lookout.ts";
 import { ZoneClock } from "../lib/time/zone-clock.ts";
 import { type Beat, nextBeat } from "./beat-times.ts";
 import { saysSomethingToDo } from "./something-to-do.ts";
@@ -53,8 +54,6 @@ interface Pulse {
   retryAt: number;
 }
 
-/** The wall clock may be set, or the machine sleep: nobody waits longer than this for a timer that was set before. */
-const longestMs = 60_000;
 /** A beat that is later than this was missed, and is skipped. */
 const lateMs = 2 * 60_000;
 const retryMs = 60_000;
@@ -70,19 +69,18 @@ const words = `This is what ${heartbeatFile} in the group's folder says. Nobody 
 export class Heartbeats implements AsyncDisposable {
   readonly #options: HeartbeatOptions;
   readonly #pulses = new Map<string, Pulse>();
-  #timer: NodeJS.Timeout | undefined;
-  #looking: Promise<void> | undefined;
-  #isStale = false;
-  #isOver = false;
+  readonly #lookout: Lookout;
 
   constructor(options: HeartbeatOptions) {
     this.#options = options;
+    const onError = (error: unknown): void =>
+      options.logger.error({ err: toError(error) }, "could not look for heartbeats; retrying");
+    this.#lookout = new Lookout({ look: () => this.#look(), onError });
   }
 
   /** Settings or groups may have changed, or a beat is due. Never rejects. */
   changed(): void {
-    this.#isStale = true;
-    this.#looking ??= this.#lookUntilFresh();
+    void this.#lookout.changed();
   }
 
   /** The earliest of all; undefined: there is none. */
@@ -93,37 +91,28 @@ export class Heartbeats implements AsyncDisposable {
   }
 
   /** Resolves when everything has been looked at. */
-  async idle(): Promise<void> {
-    await this.#looking;
+  idle(): Promise<void> {
+    return this.#lookout.idle();
   }
 
   /** Waits for what is under way. */
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#isOver = true;
-    clearTimeout(this.#timer);
-    await this.#looking;
+    this.#lookout[Symbol.dispose]();
+    await this.#lookout.idle();
   }
 
-  async #lookUntilFresh(): Promise<void> {
-    while (this.#isStale && !this.#isOver) {
-      this.#isStale = false;
-      clearTimeout(this.#timer);
-      await this.#look();
-    }
-    this.#looking = undefined;
-  }
-
-  async #look(): Promise<void> {
+  /** Milliseconds until the next beat. */
+  async #look(): Promise<number | undefined> {
     const { groups, clock } = this.#options;
     const current = groups();
     const names = new Set(current.map(({ group }) => group.name));
     for (const name of this.#pulses.keys()) if (!names.has(name)) this.#pulses.delete(name);
     for (const { group, settings } of current) {
-      if (this.#isOver) return;
+      if (this.#lookout.isOver) return undefined;
       await this.#lookAt(group, this.#pulseOf(group, settings), settings);
     }
     const next = this.next();
-    if (next) this.#lookIn(Math.min(longestMs, Math.max(0, next.at - clock.now())));
+    return next && next.at - clock.now();
   }
 
   #pulseOf({ name }: Group, settings: HeartbeatSettings): Pulse {
@@ -236,11 +225,5 @@ export class Heartbeats implements AsyncDisposable {
       actor: "host",
       data: { due, reason },
     });
-  }
-
-  #lookIn(delayMs: number): void {
-    if (this.#isOver) return;
-    clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.changed(), delayMs).unref();
   }
 }

@@ -2,23 +2,16 @@ import type { Logger } from "pino";
 
 import { toError } from "../lib/app-error.ts";
 import type { Clock } from "../lib/time/clock.ts";
+import { Lookout } from "../lib/time/lookout.ts";
 import type { Store } from "../stores/store.ts";
 import type { QueuedSession } from "./session-queue.ts";
-
-/** The wall clock may be set, or the machine sleep: nobody waits longer than this for a timer that was set before. */
-const longestMs = 60_000;
-const retryMs = 5_000;
 
 /** Wakes sessions when their work is due: one timer for the earliest of all, none while nothing is scheduled. */
 export class DueWork implements Disposable {
   readonly #work: Pick<Store["work"], "dueSessions" | "nextDueAt">;
   readonly #wake: (queued: QueuedSession) => void;
   readonly #clock: Pick<Clock, "now">;
-  readonly #logger: Logger;
-  #timer: NodeJS.Timeout | undefined;
-  #isLooking = false;
-  #isStale = false;
-  #isOver = false;
+  readonly #lookout: Lookout;
 
   constructor(options: {
     readonly work: Pick<Store["work"], "dueSessions" | "nextDueAt">;
@@ -29,46 +22,27 @@ export class DueWork implements Disposable {
     this.#work = options.work;
     this.#wake = options.wake;
     this.#clock = options.clock;
-    this.#logger = options.logger;
+    this.#lookout = new Lookout({
+      look: () => this.#look(),
+      onError: (error) =>
+        options.logger.error({ err: toError(error) }, "could not look for work that is due; retrying"),
+    });
   }
 
   /** There is new work, due now or later. */
   changed(): void {
-    this.#isStale = true;
-    if (!this.#isLooking) void this.#lookUntilFresh();
+    void this.#lookout.changed();
   }
 
   [Symbol.dispose](): void {
-    this.#isOver = true;
-    clearTimeout(this.#timer);
+    this.#lookout[Symbol.dispose]();
   }
 
-  /** Never rejects. */
-  async #lookUntilFresh(): Promise<void> {
-    this.#isLooking = true;
-    while (this.#isStale && !this.#isOver) {
-      this.#isStale = false;
-      clearTimeout(this.#timer);
-      try {
-        await this.#look();
-      } catch (error) {
-        this.#logger.error({ err: toError(error) }, "could not look for work that is due; retrying");
-        this.#lookIn(retryMs);
-      }
-    }
-    this.#isLooking = false;
-  }
-
-  async #look(): Promise<void> {
+  /** Milliseconds until the next work is due. */
+  async #look(): Promise<number | undefined> {
     const now = this.#clock.now();
     for (const { key, group } of await this.#work.dueSessions(now)) this.#wake({ session: key, group });
     const next = await this.#work.nextDueAt(now);
-    if (next !== undefined) this.#lookIn(Math.min(longestMs, Math.max(0, next - this.#clock.now())));
-  }
-
-  #lookIn(delayMs: number): void {
-    if (this.#isOver) return;
-    clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.changed(), delayMs).unref();
+    return next === undefined ? undefined : next - this.#clock.now();
   }
 }

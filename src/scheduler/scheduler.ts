@@ -9,14 +9,12 @@ import type { Publish } from "../events/event.ts";
 import { toError } from "../lib/app-error.ts";
 import { PendingWork } from "../lib/pending-work.ts";
 import { type Clock, clockSlackMs } from "../lib/time/clock.ts";
+import { Lookout } from "../lib/time/lookout.ts";
 import type { EndedRun, TaskClaim, TaskStore } from "../stores/task-store.ts";
 import { planDue } from "./due-plan.ts";
 import { settlementOf } from "./run-ends.ts";
 import { dueTimes } from "./timing.ts";
 
-/** The wall clock may be set, or the machine sleep: nobody waits longer than this for a timer that was set before. */
-const longestMs = 60_000;
-const retryMs = 5_000;
 /** Tasks that are read, claimed and forgotten at once, so that any number may be due at a moment. */
 const batch = 200;
 /** Unfinished runs of a task that makes up for all it has missed: a day of minutes. Of others there is one. */
@@ -56,10 +54,7 @@ export interface SchedulerOptions {
 export class Scheduler implements AsyncDisposable {
   readonly #options: SchedulerOptions;
   readonly #pending: PendingWork;
-  #timer: NodeJS.Timeout | undefined;
-  #isLooking = false;
-  #isStale = false;
-  #isOver = false;
+  readonly #lookout: Lookout;
   /** How far the wall clock is ahead of the one that only runs forward. */
   #ahead: number | undefined;
 
@@ -71,6 +66,11 @@ export class Scheduler implements AsyncDisposable {
         "runs of tasks could not be settled; the next end of a turn tries again",
       );
     this.#pending = new PendingWork(onError);
+    this.#lookout = new Lookout({
+      look: () => this.#look(),
+      onError: (error) =>
+        options.logger.error({ err: toError(error) }, "could not look for tasks that are due; retrying"),
+    });
   }
 
   /** Settles what ended in an earlier life of the host, and looks for what is due. */
@@ -81,58 +81,42 @@ export class Scheduler implements AsyncDisposable {
 
   /** Tasks were made or changed. */
   changed(): void {
-    this.#isStale = true;
-    if (!this.#isLooking) this.#pending.add(this.#lookUntilFresh());
+    void this.#lookout.changed();
   }
 
   /** A turn that a task began has ended, or its work was dropped. */
   runEnded(): void {
-    if (!this.#isOver) this.#pending.add(this.#settleEnded());
+    if (!this.#lookout.isOver) this.#pending.add(this.#settleEnded());
   }
 
   /** Resolves when what is due has been claimed, and what ended is settled. */
-  idle(): Promise<void> {
-    return this.#pending.done();
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.#isOver = true;
-    clearTimeout(this.#timer);
+  async idle(): Promise<void> {
+    await this.#lookout.idle();
     await this.#pending.done();
   }
 
-  /** Never rejects. */
-  async #lookUntilFresh(): Promise<void> {
-    this.#isLooking = true;
-    while (this.#isStale && !this.#isOver) {
-      this.#isStale = false;
-      clearTimeout(this.#timer);
-      try {
-        await this.#look();
-      } catch (error) {
-        this.#options.logger.error({ err: toError(error) }, "could not look for tasks that are due; retrying");
-        this.#lookIn(retryMs);
-      }
-    }
-    this.#isLooking = false;
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#lookout[Symbol.dispose]();
+    await this.idle();
   }
 
-  async #look(): Promise<void> {
+  /** Milliseconds until the next task is due. */
+  async #look(): Promise<number | undefined> {
     const { tasks, clock, workAdded } = this.#options;
     const now = clock.now();
     let next = await tasks.nextDueAt();
-    if (next === undefined) return;
+    if (next === undefined) return undefined;
     await this.#followClock(now);
     for (
       next = await tasks.nextDueAt();
-      next !== undefined && next <= now && !this.#isOver;
+      next !== undefined && next <= now && !this.#lookout.isOver;
       next = await tasks.nextDueAt()
     ) {
       await this.#claimDue(await tasks.due(now, batch), now);
       workAdded();
       await nextLoop();
     }
-    if (next !== undefined) this.#lookIn(Math.min(longestMs, Math.max(0, next - clock.now())));
+    return next === undefined ? undefined : next - clock.now();
   }
 
   async #claimDue(due: readonly Task[], now: number): Promise<void> {
@@ -216,12 +200,6 @@ export class Scheduler implements AsyncDisposable {
       if (next === undefined || next >= (task.next ?? 0)) continue;
       await tasks.change(task.id, { timing: task.timing, next });
     }
-  }
-
-  #lookIn(delayMs: number): void {
-    if (this.#isOver) return;
-    clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.changed(), delayMs).unref();
   }
 }
 
