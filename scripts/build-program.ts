@@ -47,6 +47,17 @@ const withoutUndici: Plugin = {
   },
 };
 
+/** What counts the host's CPU time could add to it which trace it was spent in; crabpot has no traces, and does not ask for them. */
+const withoutTraces: Plugin = {
+  name: "without-traces",
+  setup: (builder) => {
+    builder.onResolve({ filter: /^@opentelemetry\/api$/ }, ({ path, importer }) =>
+      /\/node_modules\/prom-client\//.test(importer) ? { path, namespace: "no-traces" } : undefined,
+    );
+    builder.onLoad({ filter: /.*/, namespace: "no-traces" }, () => ({ contents: "module.exports = {};" }));
+  },
+};
+
 const begun = new Date();
 const { outputFiles } = await build({
   absWorkingDir: checkoutFolder,
@@ -68,7 +79,7 @@ const { outputFiles } = await build({
   banner: {
     js: 'import { createRequire as requireFor } from "node:module"; const require = requireFor(import.meta.url);',
   },
-  plugins: [leaveOut, withoutUndici],
+  plugins: [leaveOut, withoutUndici, withoutTraces],
   // They have parts that are no JavaScript, or are found by their place in node_modules.
   external: ["better-sqlite3", "@whiskeysockets/baileys"],
   write: false,

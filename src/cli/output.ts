@@ -1,6 +1,5 @@
 import type { Writable } from "node:stream";
 
-import Table from "cli-table3";
 import { createColors } from "picocolors";
 
 import { columnsOf, cutToColumns } from "../lib/text/columns.ts";
@@ -110,13 +109,11 @@ export class Output {
   }
 
   #table(titles: readonly string[], rows: readonly string[][]): string {
-    const table = new Table({
-      head: titles.map((title) => this.#paint(title, "bold")),
-      style: { head: [], border: [], compact: true, "padding-left": 0, "padding-right": columnGap },
-      chars: borderless,
-    });
-    table.push(...rows);
-    return `${table.toString()}\n`;
+    const widths = titles.map((title, index) =>
+      Math.max(...[title, ...rows.map((row) => row[index] ?? "")].map(columnsOf)),
+    );
+    const head = aligned(titles, widths).map((title) => this.#paint(title, "bold"));
+    return [head, ...rows.map((row) => aligned(row, widths))].map((cells) => `${cells.join("").trimEnd()}\n`).join("");
   }
 }
 
@@ -124,12 +121,10 @@ const columnGap = 2;
 /** Less than this of a text says nothing: lines rather become longer than the terminal is wide. */
 const leastFilled = 20;
 
-const borderless = Object.fromEntries(
-  ["top", "bottom", "left", "right"]
-    .flatMap((side) => ["", "-mid", "-left", "-right"].map((part) => `${side}${part}`))
-    .concat("mid", "left-mid", "mid-mid", "right-mid", "middle")
-    .map((name) => [name, ""]),
-);
+/** Each cell with what its column needs to be as wide as its widest, and the gap. */
+function aligned(cells: readonly string[], widths: readonly number[]): string[] {
+  return cells.map((cell, index) => cell + " ".repeat((widths[index] ?? 0) - columnsOf(cell) + columnGap));
+}
 
 function tabbed(rows: readonly (readonly string[])[]): string {
   return rows.map((row) => `${row.join("\t")}\n`).join("");

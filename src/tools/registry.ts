@@ -63,7 +63,8 @@ export function asksAlways(tool: Tool): boolean {
 
 interface Entry {
   readonly tool: Tool;
-  readonly definition: ToolDefinition;
+  /** Made when it is first offered: a schema takes long to put into JSON, and a start offers nothing yet. */
+  readonly definition: () => ToolDefinition;
   readonly announced: AnnouncedTool;
 }
 
@@ -99,7 +100,7 @@ export class ToolRegistry {
   /** What the model is told of the tools that this audience gets, sorted by name. */
   offer(audience: Audience): readonly ToolDefinition[] {
     const entries = [...this.#entries.values()].filter(({ tool }) => this.withheld(tool, audience) === undefined);
-    return entries.map(({ definition }) => definition);
+    return entries.map(({ definition }) => definition());
   }
 
   /** What the agent is told of the tools with these names; those that do not exist are left out. */
@@ -136,7 +137,7 @@ function lackingIn(tool: Tool, { seesSessions = false, remembers = false }: Audi
   return tool.needsMemory && !remembers ? "memory" : undefined;
 }
 
-/** By tool: where a budget is set, a start makes two registries of the same tools, and schemas take long to put into JSON. */
+/** By tool: where a budget is set, a start makes two registries of the same tools. */
 const entries = new WeakMap<Tool, Entry>();
 
 function entryOf(tool: Tool): Entry {
@@ -156,6 +157,15 @@ function toEntry(tool: Tool): Entry {
       `The tool ${JSON.stringify(name)} cannot be used: ${path.join(".")}: ${message}.`,
     );
   }
-  const { $schema: _dialect, ...inputSchema } = z.toJSONSchema(tool.input) as Record<string, unknown>;
-  return { tool, definition: { name, description, inputSchema }, announced: announced.data };
+  let definition: ToolDefinition | undefined;
+  return {
+    tool,
+    definition: () => (definition ??= { name, description, inputSchema: inputSchemaOf(tool) }),
+    announced: announced.data,
+  };
+}
+
+function inputSchemaOf(tool: Tool): ToolDefinition["inputSchema"] {
+  const { $schema: _dialect, ...schema } = z.toJSONSchema(tool.input) as Record<string, unknown>;
+  return schema;
 }

@@ -155,20 +155,23 @@ export function describeWarning(warning: ConfigFault): string {
   return [`warning: ${describeFault(warning)}`, warning.fix].filter(Boolean).join(". ");
 }
 
+/** Without it zod writes and compiles a function for each object, which pays where values are checked many times. */
+const onceOnly = { jitless: true };
+
 /** What comes from a variable is always text; where a number or a truth value is wanted, it is read as one. */
 export function parseWithVariables(
   schema: ReturnType<typeof configSchema>,
   value: unknown,
   fromVariable: ReadonlySet<string>,
 ): ReturnType<typeof schema.safeParse> {
-  const first = schema.safeParse(value);
+  const first = schema.safeParse(value, onceOnly);
   if (first.success) return first;
   let changed = false;
   for (const issue of first.error.issues) {
     if (issue.code !== "invalid_type" || !fromVariable.has(formatPath(issue.path))) continue;
     changed = convert(value, issue.path, issue.expected) || changed;
   }
-  return changed ? schema.safeParse(value) : first;
+  return changed ? schema.safeParse(value, onceOnly) : first;
 }
 
 function convert(root: unknown, path: readonly PropertyKey[], expected: string): boolean {
