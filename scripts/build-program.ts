@@ -17,14 +17,16 @@ const keepOldMs = 24 * 60 * 60 * 1000;
 
 /**
  * What the client of the container engine loads at once and crabpot never uses: an SSH client that checks no host key, what
- * speaks to BuildKit, what packs a folder. They would take longer to load than all the rest; an error stands in for each.
+ * speaks to BuildKit, what packs a folder. They would take longer to load than all the rest; an error stands in for each. Also
+ * what fastify would check and write JSON with, which it is told not to load (`withoutSchemas`), and which is long to read.
  */
 const leaveOut: Plugin = {
   name: "leave-out",
   setup(builder) {
-    const names = /^(ssh2|@grpc\/grpc-js|@grpc\/proto-loader|protobufjs|tar-fs|@balena\/dockerignore)$/;
+    const names =
+      /^(ssh2|@grpc\/grpc-js|@grpc\/proto-loader|protobufjs|tar-fs|@balena\/dockerignore|@fastify\/(ajv|fast-json-stringify)-compiler)$/;
     builder.onResolve({ filter: names }, ({ path, importer }) =>
-      /\/node_modules\/(dockerode|docker-modem)\//.test(importer) ? { path, namespace: "left-out" } : undefined,
+      /\/node_modules\/(dockerode|docker-modem|fastify)\//.test(importer) ? { path, namespace: "left-out" } : undefined,
     );
     builder.onLoad({ filter: /.*/, namespace: "left-out" }, ({ path }) => ({
       contents: `const fail = () => { throw new Error("${path} is not available: crabpot's build leaves it out."); };

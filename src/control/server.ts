@@ -7,6 +7,7 @@ import fastify from "fastify";
 
 import { AppError } from "../lib/app-error.ts";
 import { withShortPath } from "../lib/files/socket-path.ts";
+import { withoutSchemas } from "../lib/http/without-schemas.ts";
 import { addControlRoutes } from "./routes.ts";
 import type { RouteOptions } from "./routes.ts";
 
@@ -22,7 +23,12 @@ export interface ControlServerOptions extends RouteOptions {
  */
 export async function startControlServer(options: ControlServerOptions): Promise<AsyncDisposable> {
   await requireVacant(options.socketPath);
-  const server = fastify({ forceCloseConnections: true, bodyLimit: 64 * 1024, logger: false });
+  const server = fastify({
+    forceCloseConnections: true,
+    bodyLimit: 64 * 1024,
+    logger: false,
+    schemaController: withoutSchemas,
+  });
   addControlRoutes(server, options);
   // Nobody can reach the socket before it has its mode: it is bound in a folder of its own (0700) and then moved.
   const folder = join(dirname(options.socketPath), `.control-${randomBytes(4).toString("hex")}`);

@@ -5,6 +5,7 @@ import type { Logger } from "pino";
 import type { Registry } from "prom-client";
 
 import { AppError, toError } from "../lib/app-error.ts";
+import { withoutSchemas } from "../lib/http/without-schemas.ts";
 import type { Clock } from "../lib/time/clock.ts";
 import { addHealthRoutes, healthRoutes, type Readiness } from "./health.ts";
 import { createRefusalReport, type HttpRefusal } from "./refusals.ts";
@@ -87,6 +88,7 @@ function buildServer(options: GatewayOptions): FastifyInstance {
   const refusals = createRefusalReport(options.clock, (refusal) => options.onRefused?.(refusal));
   const server = fastify({
     logger: false,
+    schemaController: withoutSchemas,
     bodyLimit: bodyBytes,
     exposeHeadRoutes: false,
     // What a request says about who forwarded it is not believed.

@@ -161,24 +161,32 @@ async function makePrivateFile(path: string): Promise<void> {
 }
 
 async function migrate(kysely: Kysely<Tables>, path: string): Promise<void> {
-  await refuseNewer(kysely, path);
+  const applied = await appliedChanges(kysely, path);
+  requireKnown(applied, path);
+  // At most starts there is nothing to do, and the migrator takes its time to find that out.
+  if (applied.length === Object.keys(migrations).length) return;
   const migrator = new Migrator({ db: kysely, provider: { getMigrations: async () => ({ ...migrations }) } });
   const { error } = await migrator.migrateToLatest();
   if (error !== undefined) throw toError(error);
 }
 
-async function refuseNewer(kysely: Kysely<Tables>, path: string): Promise<void> {
+/** Names of the changes that the file has had, the newest first; none for a file that is new. */
+async function appliedChanges(kysely: Kysely<Tables>, path: string): Promise<readonly string[]> {
   const tables = await sql<{ name: string }>`select name from sqlite_schema where type = 'table'`.execute(kysely);
-  if (tables.rows.length === 0) return;
+  if (tables.rows.length === 0) return [];
   if (!tables.rows.some(({ name }) => name === "kysely_migration")) {
     throw new AppError("store_failed", `${path} is a database of another program; crabpot does not touch it.`);
   }
   const applied = await sql<{ name: string }>`select name from kysely_migration order by name desc`.execute(kysely);
-  const unknown = applied.rows.find(({ name }) => !Object.hasOwn(migrations, name));
-  if (!unknown) return;
+  return applied.rows.map(({ name }) => name);
+}
+
+function requireKnown(applied: readonly string[], path: string): void {
+  const unknown = applied.find((name) => !Object.hasOwn(migrations, name));
+  if (unknown === undefined) return;
   throw new AppError(
     "store_failed",
-    `The store ${path} was written by a newer version of crabpot (it has the change ${unknown.name}); this one cannot read it.`,
+    `The store ${path} was written by a newer version of crabpot (it has the change ${unknown}); this one cannot read it.`,
     { fix: "update crabpot, or use another home" },
   );
 }
