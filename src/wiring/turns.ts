@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 
-import { groupWithAgent } from "../config/agents.ts";
+import { workFolder } from "../domain/group.ts";
 import { estimateStepTokens } from "../context/tokens.ts";
 import { createMessageIds } from "../context/message-ids.ts";
 import { renderMessages } from "../context/render-messages.ts";
@@ -23,6 +23,7 @@ import { SessionLeases } from "../turns/session-leases.ts";
 import { TurnRunner } from "../turns/turn-runner.ts";
 import type { TurnOptions } from "../turns/turn-options.ts";
 import type { Containers } from "./containers.ts";
+import { asAgent } from "./as-agent.ts";
 import type { AppContext } from "./context.ts";
 import { provenanceOf } from "./provenance.ts";
 import { roomForBlobs } from "./files.ts";
@@ -103,7 +104,7 @@ export function createTurns(
     settings: createTurnSettings(context, providers),
     narrow: (session, settings) => narrowSettings(context, session, settings),
     sessionDesk: (scope, call) => createSessionDesk(deskOptions, scope, call),
-    asAgent: (group, agent) => groupWithAgent(context.live.current, group, agent),
+    asAgent: (group, agent) => asAgent(context, group, agent),
     ...work,
     publish: context.publish,
     fingerprint: context.fingerprint,
@@ -173,8 +174,8 @@ function createPrompts(
     sessions: store.sessions,
     sources: {
       toolsOf: options.toolsOf,
-      notesOf: ({ name }) => readAgentNotes(join(home.paths.groups, name)),
-      instructionsOf: (group, session) => instructions.of(group.name, session.id),
+      notesOf: (group) => readAgentNotes(join(home.paths.groups, workFolder(group))),
+      instructionsOf: (group, session) => instructions.of(workFolder(group), session.id),
       foldersOf: (group, kind) => options.launcher.foldersOf(group.name, kind),
       refusedFoldersOf: ({ name }) => {
         const refused = options.launcher.refusedMounts().filter(({ group }) => group === name);
