@@ -363,13 +363,13 @@ function seqOf(kysely: Kysely<Tables>, { channel, chat, sender, id }: MessageKey
     .where("id", "=", id);
 }
 
-/** The id of a message's row for another agent. No id of an agent has a space. */
+/** The id of a message's row for another agent: no message of anybody has it, as NUL is removed from what channels hand over. */
 function copyId(agent: string, id: string): string {
-  return `${agent} ${id}`;
+  return `${agent}\0${id}`;
 }
 
 function idOf({ id, copy_of }: Pick<Row<"messages">, "id" | "copy_of">): string {
-  return copy_of === null ? id : id.slice(id.indexOf(" ") + 1);
+  return copy_of === null ? id : id.slice(id.indexOf("\0") + 1);
 }
 
 export function toMessage(row: Row<"messages">): StoredMessage {
