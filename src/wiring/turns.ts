@@ -13,6 +13,7 @@ import type { GroupRegistry } from "../intake/chats/group-registry.ts";
 import type { TurnPace } from "../intake/limits/turn-pace.ts";
 import type { Progress } from "../delivery/progress.ts";
 import { describeActivity } from "../tools/activity.ts";
+import { rightsOf } from "../tools/session-rights.ts";
 import { ConversationTools } from "../tools/conversation-tools.ts";
 import type { ConversationToolsOptions } from "../tools/conversation-tools.ts";
 import { createAskModel } from "../turns/conversation/ask-model.ts";
@@ -73,8 +74,7 @@ export function createTurns(
   const { roleOf } = context.roles;
   const toolsOf: TurnOptions["toolsOf"] = async ({ group, session, turn, settings }) =>
     conversationTools.of(group, turn, {
-      session: session.kind,
-      rank: { speaks: session.kind !== "agent", spawns: await agents.spawning.maySpawn(session) },
+      rights: rightsOf(session.kind, { spawns: await agents.spawning.maySpawn(session) }),
       can: { callTools: settings.callsTools(group.model), seeImages: seesImages(config.models, group.model) },
       remembers: context.live.current.memory.enabled,
       seesSessions: settings.sessionVisibility(group) !== undefined,
