@@ -25,7 +25,7 @@ export async function tasks({ quick }: BenchContext): Promise<Figure[]> {
     for (let index = 0; index < perGroup; index += 1) await store.tasks.add(dueTask(group, index, due), perGroup);
   await using scheduler = new Scheduler({
     tasks: store.tasks,
-    isGroup: () => true,
+    groupNow: (group) => group,
     workAdded: () => undefined,
     deliver: () => undefined,
     wordsFor: () => undefined,

@@ -75,8 +75,8 @@ export function createAsk(options: AskingOptions): Ask {
       change,
     };
     const canAnswerHere = await options.isThere(group, approvers);
-    const { name, channel, chat } = group;
+    const { name, channel, chat, acting } = group;
     const text = cardText(approval, { minutes, canAnswerHere, byThumb: options.byThumb(channel) });
-    return { approval, card: noticeIn({ group: name, channel, chat, turn }, text) };
+    return { approval, card: { ...noticeIn({ group: name, channel, chat, turn }, text), agent: acting?.name } };
   };
 }

@@ -10,6 +10,8 @@ import { describeOutcome, noticeIn } from "./words.ts";
 /** A change that people have allowed, as it is to be written. */
 export interface AllowedChange {
   readonly group: string;
+  /** The session whose agent works by these instructions. */
+  readonly session: string;
   /** Names it where it is kept until it is in its place. */
   readonly code: string;
   readonly content: string;
@@ -71,10 +73,11 @@ export class ProposedChanges {
 
   async #write(approval: Approval, base: string): Promise<"written" | "changed" | "failed"> {
     const { store, write, clock, logger } = this.#options;
-    const { code, group, decider, decidedAt, outcome } = approval;
+    const { code, group, session, decider, decidedAt, outcome } = approval;
     try {
       return await write({
         group,
+        session,
         code,
         content: contentOf(approval),
         base,

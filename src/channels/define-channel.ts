@@ -20,6 +20,8 @@ export interface ChannelTraits {
   readonly edits?: boolean | undefined;
   /** A message can quote one of a member's, which people expect where others have come in between: see `OutgoingMessage.quote`. */
   readonly quotes?: boolean | undefined;
+  /** It tells which of a group's agents says something; where a channel does not, what is said begins with the agent's name. */
+  readonly namesAgents?: boolean | undefined;
   /** A file that was sent is fetched when somebody likes to: its copy is kept for a day. */
   readonly fetchedLater?: boolean | undefined;
   /** Chats come by themselves: who mentions the agent in one that is no group asks the owner to make it one. */

@@ -18,10 +18,18 @@ export const agents: ChatCommand = {
     if (id !== undefined) return { text: await stop(given, services, id) };
     if (argument !== "") return { text: "It is /agents, or /agents stop ID." };
     const running = await services.subAgents.running(given.group.name, shown);
-    if (running.length === 0) return { text: "No sub-agents are at work here." };
-    return { text: running.map((agent) => describe(agent, services.now())).join("\n") };
+    const lines = running.map((agent) => describe(agent, services.now()));
+    const atWork = lines.length === 0 ? ["No sub-agents are at work here."] : lines;
+    return { text: [...describeOwn(given, services), ...atWork].join("\n") };
   },
 };
+
+/** The group's own agents, where it has several. */
+function describeOwn({ group }: GivenCommand, services: CommandServices): string[] {
+  if (!group.agents) return [];
+  const names = group.agents.map((id) => services.agentNameOf(group, id));
+  return [`Agents here: ${names.join(", ")}. What is for nobody in particular is for ${names[0]}.`];
+}
 
 /** Somebody who may stop it learns whether it was there; nobody else does. */
 async function stop(

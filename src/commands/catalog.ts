@@ -11,6 +11,7 @@ import { set } from "./set.ts";
 import { settings } from "./settings.ts";
 import { status } from "./status.ts";
 import { stop } from "./stop.ts";
+import { agentTaken } from "./agents-addressed.ts";
 import { tasks } from "./tasks.ts";
 import { whoami } from "./whoami.ts";
 import { usage } from "./usage.ts";
@@ -34,6 +35,8 @@ const chatCommands: readonly ChatCommand[] = [
 ];
 
 /** What can be given in this group by somebody; each needs its role. */
-export function commandsOf(group: Pick<Group, "main">): readonly ChatCommand[] {
-  return chatCommands.filter((command) => group.main || !command.inMainGroups);
+export function commandsOf(group: Pick<Group, "main" | "agents">): readonly ChatCommand[] {
+  const all = chatCommands.filter((command) => group.main || !command.inMainGroups);
+  if (!group.agents) return all;
+  return all.map((command) => (command.perAgent ? { ...command, takes: agentTaken } : command));
 }

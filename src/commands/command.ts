@@ -21,6 +21,8 @@ export interface ChatCommand {
   readonly takes?: string | undefined;
   /** The least role of somebody who may give it. */
   readonly needs: Role;
+  /** In a group with several agents, the name of the one that it is for may stand behind it. */
+  readonly perAgent?: boolean | undefined;
   /** It can be given in main groups only. */
   readonly inMainGroups?: boolean | undefined;
   /** What comes of it. Called again for the same message as long as that was not written, so it must not do anything twice. */
@@ -47,8 +49,8 @@ export interface CommandOutcome {
   readonly stops?: boolean | undefined;
   /** What of it is ended; left out: all. */
   readonly choose?: ((found: SetAside) => SetAside) | undefined;
-  /** The session that begins a new conversation. */
-  readonly renews?: string | undefined;
+  /** The sessions that begin a new conversation. */
+  readonly renews?: readonly string[] | undefined;
   /** What is said in other chats. */
   readonly outgoing?: readonly OutgoingDraft[] | undefined;
   /** A request of a chat that is answered with it. */
@@ -97,10 +99,11 @@ export interface TaskServices {
 
 /** What commands are carried out with. */
 export interface CommandServices extends TaskServices {
-  agentNameOf(group: Group): string;
+  /** Of the group's first agent, or of the one of this id. */
+  agentNameOf(group: Group, agent?: string): string;
   readonly roles: Pick<Roles, "standingOf" | "keysOf">;
-  /** The group's main session. */
-  readonly sessionOf: (group: Group) => Promise<{ readonly id: string }>;
+  /** The main session of an agent of the group. */
+  readonly sessionOf: (group: Group, agent: string) => Promise<{ readonly id: string }>;
   /** What a member may know of how things stand, a few lines. */
   readonly describe: (group: Group) => Promise<string>;
   /** What calls of models have used: the same figures as `crabpot usage`. */

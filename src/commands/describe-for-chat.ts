@@ -4,6 +4,10 @@ import { formatUsd } from "../lib/text/format-usd.ts";
 /** A few lines for `/status` in a chat: nothing that members may not know. */
 export function describeForChat(options: {
   readonly assistantName: string;
+  /** What its agents do, where it has several. */
+  readonly agents?:
+    | readonly { readonly name: string; readonly active: boolean; readonly waiting: number }[]
+    | undefined;
   readonly models: readonly string[];
   readonly waiting: number;
   readonly active: boolean;
@@ -18,8 +22,12 @@ export function describeForChat(options: {
   readonly rest: string | undefined;
 }): string {
   const { assistantName, models, waiting, active, container, group, today, usdPerDay, asked, rest } = options;
+  const agents = (options.agents ?? []).map(
+    ({ name, active: works, waiting: count }) => `${name}: ${works ? "working" : "idle"}, ${count} waiting.`,
+  );
   return [
     `${assistantName} in group ${group.name}: ${active ? "working" : "idle"}, ${waiting} waiting.`,
+    ...agents,
     `Container: ${container ?? "none (starts with the next message)"}. Model: ${models.join(", then ")}. Tokens today: ${today.tokens}.`,
     describeCost(today.usd, usdPerDay),
     ...(asked.length === 0 ? [] : [`Waits for people to answer ${asked.join(", ")}.`]),

@@ -1,3 +1,4 @@
+import { agentsOf } from "../domain/session.ts";
 import { nearest } from "../lib/text/nearest.ts";
 import { quotedName } from "../lib/text/plain-words.ts";
 import type { ChatCommand, GivenCommand } from "./command.ts";
@@ -7,16 +8,19 @@ export const help: ChatCommand = {
   name: "help",
   help: "this list",
   needs: "guest",
-  run: async ({ group, pending: { argument }, commands, agentName }) => {
+  run: async ({ group, pending: { argument }, commands, agentName }, services) => {
     if (argument !== undefined) return { text: describeSlip(argument, commands) };
     const lines = commands.map(({ name, takes, help: does }) =>
       takes === undefined ? `/${name}: ${does}` : `/${name} ${takes}: ${does}`,
     );
-    const addressed =
-      group.main || group.trigger === "always"
-        ? "Whatever else you write here is for me."
-        : `Whatever else you want from me, begin with @${agentName}.`;
-    return { text: [...lines, addressed].join("\n") };
+    const hearsAll = group.main || group.trigger === "always";
+    const others = agentsOf(group).slice(1);
+    const called = others.map((id) => `@${services.agentNameOf(group, id)}`).join(", ");
+    const addressed = hearsAll
+      ? `Whatever else you write here is for ${others.length === 0 ? "me" : agentName}.`
+      : `Whatever else you want from ${others.length === 0 ? "me" : agentName}, begin with @${agentName}.`;
+    const more = others.length === 0 ? [] : [`There are also ${called}: mention who is meant; several can be.`];
+    return { text: [...lines, addressed, ...more].join("\n") };
   },
 };
 

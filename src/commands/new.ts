@@ -1,17 +1,25 @@
+import { agentsAddressed } from "./agents-addressed.ts";
 import type { ChatCommand } from "./command.ts";
 import { describeSetAside } from "./set-aside.ts";
 
-const begun =
-  "A new conversation has begun: what was said before is forgotten, and what the agent still had running is ended. Files in the group's folder are kept.";
-
-/** Begins a new conversation in the group's main session. */
+/** Begins a new conversation in the main session of the group's agent, of several in those of all, or of the one that is named. */
 export const newConversation: ChatCommand = {
   name: "new",
   help: "begins a new conversation; I forget what was said, files are kept",
   needs: "member",
-  run: async ({ group, pending, agentName }, { sessionOf }) => ({
-    stops: true,
-    renews: (await sessionOf(group)).id,
-    text: (found) => `${describeSetAside(found, pending.message.sender, agentName)} ${begun}`.trim(),
-  }),
+  perAgent: true,
+  run: async (given, services) => {
+    const { group, pending, agentName } = given;
+    const addressed = await agentsAddressed(given, services);
+    if (typeof addressed === "string") return { text: addressed };
+    const names = addressed.agents.map((id) => services.agentNameOf(group, id));
+    const whose = group.agents ? ` with ${names.join(", ")}` : "";
+    const begun = `A new conversation${whose} has begun: what was said before is forgotten, and what the agent still had running is ended. Files in the group's folder are kept.`;
+    return {
+      stops: true,
+      choose: addressed.choose,
+      renews: addressed.sessions,
+      text: (found) => `${describeSetAside(found, pending.message.sender, agentName)} ${begun}`.trim(),
+    };
+  },
 };

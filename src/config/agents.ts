@@ -1,5 +1,4 @@
-import type { Group } from "../domain/group.ts";
-import type { Rule } from "../domain/policy.ts";
+import { type ActingAgent, agentFolder, type Group } from "../domain/group.ts";
 import { mainAgent } from "../domain/session.ts";
 import { entryOf } from "./groups.ts";
 import type { AgentSettings } from "./schema/agents.ts";
@@ -17,18 +16,16 @@ export function agentNameOf(config: Agents, id: string | undefined = mainAgent):
   return id === mainAgent ? config.assistant.name : (agentOf(config, id)?.name ?? id);
 }
 
-/** The group as it is with this agent, which may be another one than it has now: that one's work is still to be ended. */
+/** The group as it is with this agent, which may be one that it does not have any more: that one's work is still to be ended. */
 export function groupWithAgent(config: Config, group: Group, agent: string): Group {
-  if (agent === (group.agent ?? mainAgent)) return group;
+  const acting = group.agents && actingAgent(config, group, agent);
+  if (agent === (group.agent ?? mainAgent)) return acting ? { ...group, acting } : group;
   const own = group.origin === "store" || agent === mainAgent ? group.model : undefined;
   const model = entryOf(config, group.name)?.model ?? agentOf(config, agent)?.route ?? own;
-  return { ...group, agent, model };
+  return { ...group, agent, model, acting };
 }
 
-/** The rules that come before all others: a list of tools is the end of it, and an agent that is not configured may use none. */
-export function rulesOfAgent(config: Pick<Config, "agents">, id: string | undefined = mainAgent): readonly Rule[] {
-  const agent = agentOf(config, id);
-  if (!agent) return id === mainAgent ? [] : [{ name: `agents: there is no ${id} any more`, action: "deny" }];
-  if (!agent.tools) return [];
-  return [{ name: `tools of agent ${id}`, exceptTools: agent.tools, action: "deny" }];
+/** Beside the first agent, which has the group's folder, each has one of its own: nothing that one of them writes is read by another. */
+function actingAgent(config: Agents, { name, agent: first = mainAgent }: Group, agent: string): ActingAgent {
+  return { name: agentNameOf(config, agent), folder: agent === first ? undefined : agentFolder(name, agent) };
 }

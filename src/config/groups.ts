@@ -30,11 +30,12 @@ export function storedGroup(config: Config, { name, channel, chat, settings }: S
 }
 
 type GroupEntry = Pick<Group, "trigger" | "main" | "mounts"> &
-  Partial<Pick<Config["groups"][string], "agent" | "model" | "policy" | "budget">>;
+  Partial<Pick<Config["groups"][string], "agent" | "agents" | "model" | "policy" | "budget">>;
 
 function groupOf(config: Config, group: GroupEntry & GroupChat, origin: Group["origin"]): Group {
   const shared = groupDefaults(config);
-  const { name, channel, chat, trigger, main, mounts, agent = mainAgent } = group;
+  const { name, channel, chat, trigger, main, mounts, agents = [] } = group;
+  const agent = firstAgent(group);
   return {
     name,
     channel,
@@ -43,6 +44,7 @@ function groupOf(config: Config, group: GroupEntry & GroupChat, origin: Group["o
     main,
     mounts,
     agent: agent === mainAgent ? undefined : agent,
+    agents: agents.length > 1 ? agents : undefined,
     model: group.model ?? (Object.hasOwn(config.agents, agent) ? config.agents[agent]?.route : undefined),
     budget: {
       tokensPerDay: group.budget?.tokensPerDay ?? shared.budget.tokensPerDay,
@@ -50,6 +52,16 @@ function groupOf(config: Config, group: GroupEntry & GroupChat, origin: Group["o
     },
     origin,
   };
+}
+
+/** Id of the agent that has what is for no other one. */
+export function firstAgent({ agent = mainAgent, agents }: Pick<GroupEntry, "agent" | "agents">): string {
+  return agents?.[0] ?? agent;
+}
+
+/** Ids of the agents of a group beside its first one. */
+export function otherAgents(config: Pick<Config, "groups">, name: string): readonly string[] {
+  return entryOf(config, name)?.agents?.slice(1) ?? [];
 }
 
 /** The budget of a group that says nothing of its own, such as one that is added at run time. */
@@ -98,6 +110,7 @@ export function groupInEffect(
     main,
     mounts,
     agent: group.agent ?? mainAgent,
+    ...(group.agents && { agents: group.agents }),
     model: group.model ?? config.models.default,
     catchUpMinutes: catchUpMinutes(config, group.name),
     policy: policyInEffect(config, own.policy),

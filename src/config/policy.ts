@@ -1,6 +1,7 @@
 import type { Rule, ToolPolicy } from "../domain/policy.ts";
-import { rulesOfAgent } from "./agents.ts";
-import { entryOf } from "./groups.ts";
+import { mainAgent } from "../domain/session.ts";
+import { agentOf } from "./agents.ts";
+import { entryOf, firstAgent } from "./groups.ts";
 import { presetByDefault } from "./policy-in-effect.ts";
 import type { Config } from "./schema/config.ts";
 import type { GroupPolicySettings, PolicyRule, PolicySettings } from "./schema/policy.ts";
@@ -21,7 +22,7 @@ const presets: Readonly<Record<NonNullable<PolicySettings["preset"]>, readonly O
 export function policyOf(
   config: Pick<Config, "policy" | "groups" | "agents">,
   name: string,
-  agent = entryOf(config, name)?.agent,
+  agent = firstAgent(entryOf(config, name) ?? {}),
 ): ToolPolicy {
   const group = entryOf(config, name)?.policy;
   const shared = config.policy;
@@ -37,6 +38,17 @@ export function policyOf(
       ...(own ?? fallback(shared, "") ?? fallback({ preset: presetByDefault }, "") ?? []),
     ],
   };
+}
+
+/** The rules that come before all others: a list of tools is the end of it, and an agent that is not configured may use none. */
+function rulesOfAgent(config: Pick<Config, "agents">, id: string | undefined = mainAgent): readonly Rule[] {
+  const agent = agentOf(config, id);
+  if (!agent) return id === mainAgent ? [] : [{ name: `agents: there is no ${id} any more`, action: "deny" }];
+  const { tools, permissions = [] } = agent;
+  return [
+    ...(tools ? [{ name: `tools of agent ${id}`, exceptTools: tools, action: "deny" as const }] : []),
+    ...permissions.map((each, index) => toRule(each, `permissions[${index}] of agent ${id}`)),
+  ];
 }
 
 /** For everybody: of groups that say nothing of their own. */

@@ -42,6 +42,8 @@ export interface DeliveryOptions {
   readonly store: Pick<OutboxStore, "setState" | "get">;
   /** What a message quotes; left out: nothing. */
   readonly quoteOf?: QuoteOf | undefined;
+  /** Does this channel tell which agent says something? */
+  readonly namesAgents?: ((channel: string) => boolean) | undefined;
   /** A failure to do so is logged and holds nothing up. */
   readonly publish: Publish<"delivery.accepted" | "delivery.confirmed" | "delivery.failed">;
   readonly logger: Logger;
@@ -149,7 +151,8 @@ export class Delivery {
   /** Undefined when the question itself failed and is worth asking again. */
   async #find({ row, failures }: Underway, channel: OutgoingChannel): Promise<Found | undefined> {
     if (!channel.reconcile) return "unknown";
-    const ask = async (signal: AbortSignal): Promise<Found> => (await channel.reconcile?.(row, signal)) ?? "unknown";
+    const ask = async (signal: AbortSignal): Promise<Found> =>
+      (await channel.reconcile?.(this.#withName(row), signal)) ?? "unknown";
     try {
       return await withDeadline(this.#stop, answerDeadlineMs, ask);
     } catch (error) {
@@ -205,12 +208,18 @@ export class Delivery {
 
   async #send(row: OutgoingMessage, channel: OutgoingChannel): Promise<Error | undefined> {
     try {
-      const message = await this.#withQuote(row);
+      const message = this.#withName(await this.#withQuote(row));
       await withDeadline(this.#stop, answerDeadlineMs, (signal) => channel.send(message, signal));
       return undefined;
     } catch (error) {
       return toError(error);
     }
+  }
+
+  #withName(row: OutgoingMessage): OutgoingMessage {
+    const { agent, text, reaction, channel } = row;
+    if (agent === undefined || reaction !== undefined || this.#options.namesAgents?.(channel) === true) return row;
+    return { ...row, text: text === "" ? agent : `${agent}: ${text}` };
   }
 
   /** A quote is a help for the eye: without one the message goes out all the same. */

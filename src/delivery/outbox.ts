@@ -23,6 +23,7 @@ export interface OutboxOptions {
   readonly channelOf: (name: string) => (OutgoingChannel & Pick<Channel, "state">) | undefined;
   readonly publish: DeliveryOptions["publish"];
   readonly quoteOf?: DeliveryOptions["quoteOf"];
+  readonly namesAgents?: DeliveryOptions["namesAgents"];
   readonly logger: Logger;
   readonly clock: Pick<Clock, "now">;
   readonly wait?: Sleep;

@@ -29,6 +29,12 @@ export interface BudgetLimits {
   readonly usdPerDay: number | undefined;
 }
 
+/** One of several agents of a group, at work. `folder`: the name of its own folder; left out: it has the group's. */
+export interface ActingAgent {
+  readonly name: string;
+  readonly folder?: string | undefined;
+}
+
 /** A registered chat. `name` is also its folder below `<home>/groups`. */
 export interface Group {
   readonly name: string;
@@ -38,8 +44,12 @@ export interface Group {
   /** The owner's own group: needs no mention. */
   readonly main: boolean;
   readonly mounts: readonly MountRequest[];
-  /** Id of its agent; `undefined` = the one that every home has. */
+  /** Id of its agent, of several the first one; `undefined` = the one that every home has. */
   readonly agent?: string | undefined;
+  /** Ids of all of its agents where there are several. */
+  readonly agents?: readonly string[] | undefined;
+  /** Of several agents, the one that is at work: it is there for the group as it is in that agent's turns. */
+  readonly acting?: ActingAgent | undefined;
   /** Route of models; `undefined` = the default route. */
   readonly model: string | undefined;
   readonly budget: BudgetLimits;
@@ -60,6 +70,21 @@ export interface StoredGroup extends GroupChat {
  * one's.
  */
 export type GroupChat = Pick<Group, "name" | "channel" | "chat">;
+
+/** Name of the folder in which the group's agent works: the group's, or its own where it is one of several. */
+export function workFolder({ name, acting }: Pick<Group, "name" | "acting">): string {
+  return acting?.folder ?? name;
+}
+
+/** Name of the folder of an agent beside a group's first one. No group has a name with an @. */
+export function agentFolder(group: string, agent: string): string {
+  return `${group}@${agent}`;
+}
+
+/** The group whose agent works in the folder of this name. */
+export function groupOfFolder(folder: string): string {
+  return folder.split("@", 1)[0] ?? folder;
+}
 
 /** The folder of a group, and the chat that it belongs to: the name alone does not give it to another one. */
 export interface GroupFolder extends GroupChat {

@@ -108,6 +108,10 @@ export interface StoredMessage {
   readonly sentAt?: number | undefined;
   readonly forwarded?: boolean | undefined;
   readonly thread?: string | undefined;
+  /** Id of the agent that it is for, where its group had several when it came. */
+  readonly agent?: string | undefined;
+  /** One that is for several agents has a row for each; this is the number of the first of them. */
+  readonly copyOf?: number | undefined;
   /** Too old to be kept: texts, files and the sender's name are empty. */
   readonly pruned?: boolean | undefined;
 }
@@ -150,6 +154,8 @@ export interface OutgoingDraft {
   /** Channel ids of the messages that this one answers. */
   readonly inReplyTo: readonly string[];
   readonly turn: string | undefined;
+  /** What the agent that says it, or about which it is, is called, where its group has several. */
+  readonly agent?: string | undefined;
   /** The thread of the chat that it belongs to, by the channel's id; absent: none. */
   readonly thread?: string | undefined;
   /** `text` is then its caption, and may be empty. */

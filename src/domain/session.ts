@@ -21,6 +21,41 @@ export function mainSessionKey({ agent = mainAgent, channel, chat }: AgentPlace)
   return `${agent}:${channel}:${chat}`;
 }
 
+/** Ids of the agents of a group, the first one first. */
+export function agentsOf({ agent = mainAgent, agents }: Pick<Group, "agent" | "agents">): readonly string[] {
+  return agents ?? [agent];
+}
+
+/** Keys of the main sessions of all agents of a group, the first one's first. */
+export function mainSessionKeys(group: AgentPlace & Pick<Group, "agents">): readonly string[] {
+  return agentsOf(group).map((agent) => mainSessionKey({ ...group, agent }));
+}
+
+/**
+ * Which of a group's messages are for an agent of it. The first one has all `except` those for the others, so that what was for an agent
+ * that the group has no more is not lost; each other one has `only` its own.
+ */
+export type Addressee = { readonly only: string } | { readonly except: readonly string[] };
+
+/** What the agent of this id answers in the group; undefined: it has no such agent. */
+export function addresseeOf(group: Pick<Group, "agent" | "agents">, agent: string): Addressee | undefined {
+  const [first, ...others] = agentsOf(group);
+  if (agent === first) return { except: others };
+  return others.includes(agent) ? { only: agent } : undefined;
+}
+
+/** Can there be a message for both? */
+export function overlaps(one: Addressee, other: Addressee): boolean {
+  if ("only" in one) return "only" in other ? one.only === other.only : !other.except.includes(one.only);
+  return "only" in other ? overlaps(other, one) : true;
+}
+
+/** Is a message for this agent one of these? `agent` is undefined where its group had one agent. */
+export function isAddressee(addressee: Addressee, agent: string | undefined): boolean {
+  if ("only" in addressee) return agent === addressee.only;
+  return agent === undefined || !addressee.except.includes(agent);
+}
+
 /** The id of the agent whose session has this key. */
 export function agentOfSession({ key }: Pick<Session, "key">): string {
   return key.slice(0, key.indexOf(":"));

@@ -1,4 +1,4 @@
-import type { GroupChat } from "./group.ts";
+import type { Group, GroupChat } from "./group.ts";
 import type { Origin } from "./origin.ts";
 import type { Role } from "./role.ts";
 
@@ -24,11 +24,14 @@ export type TaskMode = (typeof taskModes)[number];
 /** `active` → `paused` and back; `done`: it was due for the last time. */
 export type TaskState = "active" | "paused" | "done";
 
+/** The group of a task, and of several agents the one that does it; left out: the first one. */
+export type TaskGroup = GroupChat & Pick<Group, "agent">;
+
 /** Something that an agent is told to do at certain times. */
 export interface NewTask {
   readonly id: string;
   /** Of the group as it was when the task was made: another chat under the same name does not get it. */
-  readonly group: GroupChat;
+  readonly group: TaskGroup;
   readonly name: string;
   /** What the agent is told; as hostile as whoever wrote it. */
   readonly prompt: string;

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { constants } from "node:fs";
-import { chmod, chown, open, readdir, rm } from "node:fs/promises";
-import { join } from "node:path";
+import { chmod, chown, copyFile, open, readdir, rm } from "node:fs/promises";
+import { basename, join } from "node:path";
 
 import type { Logger } from "pino";
 
@@ -21,6 +21,8 @@ export interface InboxOptions {
   /** Of the host alone, on the file system of the groups' folders; what is left in it is removed at the start. */
   readonly temporaryFolder: string;
   readonly maxBytes: number;
+  /** The folders of agents that the group has beside its first one, made if they are missing: each gets a copy of its own. */
+  readonly otherFolders?: ((group: string) => Promise<readonly string[]>) | undefined;
   /** Bytes that the group's folder may still take. */
   readonly roomFor: (group: string) => Promise<number>;
   readonly hostUid: number;
@@ -105,6 +107,7 @@ export class Inbox implements Disposable {
       await Promise.race([attachment.fetch(temporary, limit, deadline), rejectAt(deadline)]);
       const { bytes, type, sha256 } = await settle(temporary, limit, name);
       const path = await this.#place(group, temporary, type);
+      await this.#copyToOthers(group, temporary, path);
       return { kind, name, file: { path, mimeType: type.mimeType, bytes, ...(sha256 !== undefined && { sha256 }) } };
     } catch (error) {
       if (isPassing(error)) throw error;
@@ -130,12 +133,7 @@ export class Inbox implements Disposable {
   async #place(group: string, temporary: string, { extension }: FileType): Promise<string> {
     await using folder = await this.#openGroup(group);
     await using inbox = await this.#openInbox(folder);
-    // One that only the host's user could write would pass for the operator's, wherever the agent moves it.
-    await chmod(temporary, this.#options.hostUid === 0 ? 0o644 : 0o666);
-    if (this.#options.hostUid === 0) {
-      const { uid, gid } = await folder.owner();
-      await chown(temporary, uid, gid);
-    }
+    await this.#giveTo(folder, temporary);
     for (let tried = 0; tried < namesTried; tried += 1) {
       const count = (this.#counts.get(group) ?? 0) + 1;
       this.#counts.set(group, count);
@@ -144,6 +142,30 @@ export class Inbox implements Disposable {
       if ((await inbox.linkIn(temporary, name)) === "linked") return `${containerPaths.group}/${inboxName}/${name}`;
     }
     throw new AppError("conflict", "the names in the inbox are all taken");
+  }
+
+  /** Under the same name, and never the same file: what one agent makes of it is no other's. Where an agent has put something in the way, it stays. */
+  async #copyToOthers(group: string, content: string, path: string): Promise<void> {
+    for (const other of (await this.#options.otherFolders?.(group)) ?? []) {
+      await using folder = await this.#openGroup(other);
+      await using inbox = await this.#openInbox(folder);
+      const copy = `${content}.copy`;
+      try {
+        await copyFile(content, copy, constants.COPYFILE_EXCL);
+        await this.#giveTo(folder, copy);
+        await inbox.linkIn(copy, basename(path));
+      } finally {
+        await rm(copy, { force: true });
+      }
+    }
+  }
+
+  /** One that only the host's user could write would pass for the operator's, wherever the agent moves it. */
+  async #giveTo(folder: HostileFolder, content: string): Promise<void> {
+    await chmod(content, this.#options.hostUid === 0 ? 0o644 : 0o666);
+    if (this.#options.hostUid !== 0) return;
+    const { uid, gid } = await folder.owner();
+    await chown(content, uid, gid);
   }
 
   async #openGroup(group: string): Promise<HostileFolder> {

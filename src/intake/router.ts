@@ -9,12 +9,14 @@ import type {
   OutgoingDraft,
   StoredAttachment,
 } from "../domain/message.ts";
+import { agentsOf } from "../domain/session.ts";
 import type { Hearing, JudgeHearing } from "../people/hearing.ts";
 import type { Clock } from "../lib/time/clock.ts";
 import { utcDay } from "../lib/time/utc-day.ts";
 import type { Store } from "../stores/store.ts";
 import type { Role } from "../domain/role.ts";
 import { type AddressOptions, addressRule } from "./addressing/address.ts";
+import { agentsMeant, type AgentsMeantOptions } from "./addressing/agents-meant.ts";
 import { cleanMessage } from "./clean-message.ts";
 import { type CommandForm, parseCommand, type SaidCommand } from "./addressing/command.ts";
 import type { GroupRegistry } from "./chats/group-registry.ts";
@@ -32,11 +34,11 @@ export interface RouterOptions {
     readonly messages: Pick<Store["messages"], "insert" | "isKnown" | "waitingCount" | "waitingTotal">;
     readonly intake: Pick<Store["intake"], "ofDay" | "tell">;
     readonly chats: Pick<Store["chats"], "seen" | "memberSeen">;
-    readonly outbox: Pick<Store["outbox"], "isOwn">;
+    readonly outbox: Pick<Store["outbox"], "isOwn" | "sessionOf">;
   };
   readonly assistantName: string;
-  /** What this group's agent is called; left out: as the assistant. */
-  readonly agentNameOf?: ((group: Group) => string) | undefined;
+  /** What this group's agent is called, or the one of this id in it; left out: as the assistant. */
+  readonly agentNameOf?: ((group: Group, agent?: string) => string) | undefined;
   readonly intake: () => IntakeState;
   /** Makes a group of a chat that has none, where that is wanted, or says why it cannot. */
   readonly autoRegister?: ((message: IncomingMessage) => Promise<Group | Receipt | undefined>) | undefined;
@@ -50,8 +52,8 @@ export interface RouterOptions {
         roomBytes: number,
       ) => Promise<readonly StoredAttachment[]>)
     | undefined;
-  /** Something waits for the agent in this group; `late`: it waited elsewhere for long, and more of the kind may follow. Must not throw. */
-  readonly wake: (group: string, late: boolean) => void;
+  /** Something waits for the agent in this group, of several for these; `late`: it waited elsewhere for long, and more of the kind may follow. Must not throw. */
+  readonly wake: (group: string, late: boolean, agents?: readonly string[]) => void;
   /** This message is going to be answered. Must not throw. */
   readonly received?: ((group: Group, message: IncomingMessage) => void) | undefined;
   /** What was sent longer ago than this, in this group, is late. */
@@ -80,6 +82,8 @@ interface Decision {
   readonly rule: string;
   readonly command: string | undefined;
   readonly argument?: string | undefined;
+  /** Ids of the agents that it is for, where the group has several. */
+  readonly agents?: readonly string[] | undefined;
   /** It was meant for the agent or the host, and its sender may not. */
   readonly refused?: Exclude<Hearing, { readonly may: "trigger" }> | undefined;
 }
@@ -177,8 +181,10 @@ async function storeMessage(
   const late = decision.state === "waiting" && isLate(options, group, { sentAt: message.sentAt, at });
   const pace = decision.state === "waiting" && !late ? await options.pace?.judge(group, message.sender.id) : undefined;
   const state = pace?.held === undefined ? decision.state : "context";
+  // What is said for nobody is there once.
+  const agents = state === "waiting" ? decision.agents : undefined;
   const charge = reservation.charge(attachments.reduce((sum, { file }) => sum + (file?.bytes ?? 0), 0));
-  const placed = { group: group.name, state, at, command, argument, late, attachments, charge };
+  const placed = { group: group.name, state, at, command, argument, agents, late, attachments, charge };
   const { seq, duplicate } = await options.store.messages.insert(message, placed);
   if (duplicate) return "duplicate";
   if (pace) options.pace?.settle(group, pace);
@@ -189,7 +195,7 @@ async function storeMessage(
 async function follow(options: RouterOptions, group: Group, message: IncomingMessage, taken: Taken): Promise<void> {
   try {
     const noted = note(options, group, message, taken);
-    if (taken.state === "waiting") options.wake(group.name, taken.late);
+    if (taken.state === "waiting") options.wake(group.name, taken.late, taken.agents);
     if (taken.state === "waiting" && !taken.late) options.received?.(group, message);
     await noted;
     if (taken.pace?.rest) await tellRest(options, group, message, taken.pace.rest);
@@ -255,11 +261,14 @@ async function decide(options: RouterOptions, group: Group, message: IncomingMes
 async function readWish(options: RouterOptions, group: Group, message: IncomingMessage): Promise<Decision> {
   const said = commandOf(options, group, message) ?? (await options.answerInReply?.(message));
   if (said) return { state: "handled", rule: "command", ...said };
-  const { store } = options;
-  const assistantName = nameIn(options, group);
-  const isOwn: AddressOptions["isOwn"] = (channel, chat, reference) => store.outbox.isOwn(channel, chat, reference);
-  const rule = await addressRule({ assistantName, isOwn }, group, message);
-  return { state: rule === "unaddressed" ? "context" : "waiting", rule, command: undefined };
+  const { outbox } = options.store;
+  const isOwn: AddressOptions["isOwn"] = (channel, chat, reference) => outbox.isOwn(channel, chat, reference);
+  const names = agentsOf(group).map((id) => ({ id, name: nameIn(options, group, id) }));
+  const rule = await addressRule({ names: names.map(({ name }) => name), isOwn }, group, message);
+  if (rule === "unaddressed") return { state: "context", rule, command: undefined };
+  const sessionOf: AgentsMeantOptions["sessionOf"] = (...reference) => outbox.sessionOf(...reference);
+  const agents = group.agents && (await agentsMeant({ names, sessionOf }, message));
+  return { state: "waiting", rule, command: undefined, agents };
 }
 
 /** What was forwarded is somebody else's command. */
@@ -268,19 +277,36 @@ function commandOf(
   group: Group,
   { text, forwarded }: IncomingMessage,
 ): SaidCommand | undefined {
-  return forwarded === true ? undefined : parseCommand(text, nameIn(options, group), options.commandsOf(group));
+  if (forwarded === true) return undefined;
+  const commands = options.commandsOf(group);
+  const [first, ...others] = agentsOf(group);
+  const said = parseCommand(text, nameIn(options, group, first), commands);
+  if (said || others.length === 0) return said;
+  const names = others.map((id) => nameIn(options, group, id));
+  return names.map((name) => commandFor(text, name, commands)).find((each) => each !== undefined);
 }
 
-function nameIn({ assistantName, agentNameOf }: RouterOptions, group: Group): string {
-  return agentNameOf?.(group) ?? assistantName;
+/** Behind a mention of one of several agents a command is for that one. */
+function commandFor(text: string, name: string, commands: readonly CommandForm[]): SaidCommand | undefined {
+  const said = parseCommand(text, name, commands);
+  return said?.argument === "" && isPerAgent(said, commands) ? { ...said, argument: name } : said;
+}
+
+function isPerAgent({ command }: SaidCommand, commands: readonly CommandForm[]): boolean {
+  return commands.find(({ name }) => name === command)?.perAgent === true;
+}
+
+function nameIn({ assistantName, agentNameOf }: RouterOptions, group: Group, agent?: string): string {
+  return agentNameOf?.(group, agent) ?? assistantName;
 }
 
 /** Puts the decision, the chat and the member on record, all at once. */
 async function note(options: RouterOptions, group: Group, message: IncomingMessage, taken: Taken): Promise<void> {
   const { channel, chat, id, sender } = message;
-  const { seq, at, rule, state, pace } = taken;
+  const { seq, at, rule, state, pace, agents } = taken;
   const attachments = message.attachments?.length ?? 0;
-  const facts = { channel, chat, id, seq, rule, state, chars: message.text.length, attachments };
+  const said = { channel, chat, id, seq, rule, state, chars: message.text.length, attachments };
+  const facts = agents && state === "waiting" ? { ...said, agents } : said;
   const data = pace?.held === undefined ? facts : { ...facts, held: pace.held };
   await Promise.all([
     options.publish({ type: "message.received", group: group.name, actor: memberActor(sender.id), data }),

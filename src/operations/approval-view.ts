@@ -5,6 +5,8 @@ export interface ApprovalView {
   readonly code: string;
   readonly group: string;
   readonly turn: string;
+  /** The one whose agent asks: `sessions list` says which that is. */
+  readonly session: string;
   readonly call: string;
   readonly tool: string;
   /** All of it; `sha256` is of its canonical JSON. */

@@ -53,11 +53,12 @@ export async function revokeApproval({ store, clock }: ApprovalOperationOptions,
 }
 
 export function viewApproval(approval: Approval): ApprovalView {
-  const { code, group, turn, call, tool, input, sha256, rule, risk, asker, approvers, quorum } = approval;
+  const { code, group, turn, session, call, tool, input, sha256, rule, risk, asker, approvers, quorum } = approval;
   return {
     code,
     group,
     turn,
+    session,
     call,
     tool,
     input: JSON.parse(input) as unknown,

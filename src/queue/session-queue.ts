@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 
-import type { GroupChat } from "../domain/group.ts";
-import { mainSessionKey } from "../domain/session.ts";
+import type { Group, GroupChat } from "../domain/group.ts";
+import { mainSessionKey, mainSessionKeys } from "../domain/session.ts";
 import type { Place } from "../domain/place.ts";
 import { Places } from "./places.ts";
 
@@ -11,9 +11,14 @@ export interface QueuedSession {
   readonly group: string;
 }
 
-/** The session in which a group's chat is answered. */
+/** The session in which a group's chat is answered, of several agents the first one's. */
 export function mainSessionOf(group: GroupChat): QueuedSession {
   return { session: mainSessionKey(group), group: group.name };
+}
+
+/** Those of all agents of the group. */
+export function mainSessionsOf(group: GroupChat & Pick<Group, "agent" | "agents">): readonly QueuedSession[] {
+  return mainSessionKeys(group).map((session) => ({ session, group: group.name }));
 }
 
 /**

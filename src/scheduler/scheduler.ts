@@ -2,8 +2,8 @@ import { setImmediate as nextLoop } from "node:timers/promises";
 
 import type { Logger } from "pino";
 
-import { type GroupChat, groupNameFault } from "../domain/group.ts";
-import type { Task } from "../domain/task.ts";
+import { groupNameFault } from "../domain/group.ts";
+import type { Task, TaskGroup } from "../domain/task.ts";
 import type { NewWork } from "../domain/work.ts";
 import type { Publish } from "../events/event.ts";
 import { toError } from "../lib/app-error.ts";
@@ -34,8 +34,8 @@ export interface SchedulerOptions {
     | "setState"
     | "settle"
   >;
-  /** Is the chat of the task still this group? */
-  readonly isGroup: (group: GroupChat) => boolean;
+  /** The group of a task as it is now, with the agent that is to do it; undefined: its chat is another group by now, or none. */
+  readonly groupNow: (group: TaskGroup) => TaskGroup | undefined;
   /** There is new work. */
   readonly workAdded: () => void;
   readonly deliver: () => void;
@@ -120,11 +120,11 @@ export class Scheduler implements AsyncDisposable {
   }
 
   async #claimDue(due: readonly Task[], now: number): Promise<void> {
-    const { tasks, isGroup } = this.#options;
+    const { tasks, groupNow } = this.#options;
     const claims: TaskClaim[] = [];
     for (const task of due) {
-      if (isGroup(task.group) && groupNameFault(task.group.name) === undefined)
-        claims.push(await this.#plan(task, now));
+      const group = groupNow(task.group);
+      if (group && groupNameFault(group.name) === undefined) claims.push(await this.#plan({ ...task, group }, now));
       else await this.#pause(task);
     }
     await tasks.claim(claims, now);

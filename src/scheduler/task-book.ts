@@ -1,13 +1,14 @@
 import { randomBytes } from "node:crypto";
 
 import type { Actor } from "../domain/actor.ts";
-import type { GroupChat } from "../domain/group.ts";
+import type { Group, GroupChat } from "../domain/group.ts";
 import { type Origin, sortOrigins } from "../domain/origin.ts";
 import { isAtLeast, type Role } from "../domain/role.ts";
 import {
   type MissedRule,
   type NewTask,
   type Task,
+  type TaskGroup,
   type TaskMode,
   type TaskRun,
   tasksPerGroup,
@@ -47,6 +48,8 @@ export interface TaskBookOptions {
     TaskStore,
     "add" | "change" | "get" | "idsBeginningWith" | "list" | "remove" | "runNow" | "runs" | "setState"
   >;
+  /** The group of a task as it is now, with the agent that is to do it. */
+  readonly groupNow?: ((group: TaskGroup) => TaskGroup | undefined) | undefined;
   readonly timeZone: (group: string) => string;
   /** Why times cannot be told in this zone; undefined: they can. */
   readonly zoneFault: (zone: string) => string | undefined;
@@ -64,6 +67,9 @@ export interface TaskBookOptions {
   readonly clock: Pick<Clock, "now">;
 }
 
+/** For whom a task is made. */
+type WantedGroup = GroupChat & Pick<Group, "agent" | "agents">;
+
 const nameChars = 60;
 const promptChars = 16_000;
 
@@ -75,7 +81,7 @@ export class TaskBook {
     this.#options = options;
   }
 
-  async make({ name, channel, chat }: GroupChat, wanted: WantedTask, maker: TaskMaker): Promise<Task> {
+  async make({ name, channel, chat, agent, agents }: WantedGroup, wanted: WantedTask, maker: TaskMaker): Promise<Task> {
     const { tasks, clock, publish } = this.#options;
     const now = clock.now();
     const timezone = this.#zone(wanted.timezone ?? this.#options.timeZone(name));
@@ -84,7 +90,8 @@ export class TaskBook {
     const prompt = readPrompt(wanted.prompt);
     const task: NewTask = {
       id: `t${randomBytes(4).toString("hex")}`,
-      group: { name, channel, chat },
+      // One of several agents does itself what it plans; a single one may be another one by then.
+      group: { name, channel, chat, ...(agents && agent !== undefined && { agent }) },
       name: readName(wanted.name ?? prompt),
       prompt,
       timing,
@@ -178,7 +185,8 @@ export class TaskBook {
         fix: "leave it to its time",
       });
     await this.#publish("schedule.claimed", task, maker, { due, lateMs: 0 });
-    if (!(await tasks.runNow(task, { due, work: workOf(task, due, due) }, due)))
+    const group = this.#options.groupNow?.(task.group) ?? task.group;
+    if (!(await tasks.runNow({ ...task, group }, { due, work: workOf(task, due, due) }, due)))
       throw new AppError("conflict", `Task ${task.id} is running, or waits for its next attempt.`);
     workAdded();
     return this.find(task.id);

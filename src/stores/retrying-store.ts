@@ -228,6 +228,7 @@ const outbox: Record<keyof Store["outbox"], true> = {
   ofChannel: true,
   saidIn: true,
   isOwn: true,
+  sessionOf: true,
   counts: true,
   ofTurn: true,
   get: true,

@@ -14,6 +14,7 @@ import type { Lease } from "../domain/lease.ts";
 import type { Exposure } from "../domain/origin.ts";
 import type { ModelUsage } from "../domain/model.ts";
 import type { ProtectedFileName } from "../domain/protected-file.ts";
+import type { Addressee } from "../domain/session.ts";
 import type { NewSubAgent } from "../domain/sub-agent.ts";
 import type { PacedTurn, Step, StepBody, Turn, TurnState, TurnTimes } from "../domain/turn.ts";
 import type { NewWork, Work } from "../domain/work.ts";
@@ -62,6 +63,8 @@ export interface MessageStore {
       command?: string | undefined;
       /** What was said behind the command. */
       argument?: string | undefined;
+      /** Ids of the agents that it is for, in a group with several: it waits for each of them. */
+      agents?: readonly string[] | undefined;
       /** Too old to be answered: it waits to be given up. */
       late?: boolean | undefined;
       attachments?: readonly StoredAttachment[] | undefined;
@@ -77,10 +80,10 @@ export interface MessageStore {
   following(group: GroupChat, after: number, limit: number): Promise<StoredMessage[]>;
   /** How many messages of the group (all states but `handled`) have `seq > after`; not counted beyond 10,000. */
   countAfter(group: GroupChat, after: number): Promise<number>;
-  /** The `waiting` messages of a group that are not late, oldest first, at most `limit`. */
-  waiting(group: GroupChat, limit: number): Promise<StoredMessage[]>;
+  /** The `waiting` messages of a group that are not late, oldest first, at most `limit`; of one agent's, where it has several. */
+  waiting(group: GroupChat, limit: number, addressee?: Addressee): Promise<StoredMessage[]>;
   /** How many there are. */
-  waitingCount(group: GroupChat): Promise<number>;
+  waitingCount(group: GroupChat, addressee?: Addressee): Promise<number>;
   /** How many messages wait in all groups together, counted up to `limit`. */
   waitingTotal(limit: number): Promise<number>;
   /** What waits in each group, the one that has waited longest first. */
@@ -239,7 +242,7 @@ export interface InterventionStore {
   commands(group?: GroupChat): Promise<PendingCommand[]>;
   /**
    * Carries out the command that was said as message `seq`, in one transaction. `stops`: ends running turns that began before
-   * it, what waited before it becomes `handled`, and work that is due by then is dropped; `choose` picks what of all that is ended. `renews`: this session begins a new conversation, messages up to the
+   * it, what waited before it becomes `handled`, and work that is due by then is dropped; `choose` picks what of all that is ended. `renews`: these sessions begin a new conversation, messages up to the
    * command count as shown, and its container's generation is over. `settles`: this request is answered. `answers`: this approval
    * is. Undefined, and no effect, when it was carried out before.
    */
@@ -250,7 +253,7 @@ export interface InterventionStore {
       readonly stops: boolean;
       /** Left out: all of it. Must not wait or throw. */
       readonly choose?: ((found: SetAside) => SetAside) | undefined;
-      readonly renews?: string | undefined;
+      readonly renews?: readonly string[] | undefined;
       readonly settles?: RequestSettlement | undefined;
       readonly answers?: ApprovalAnswer | undefined;
       /** Of what was ended, and what there was. */
@@ -286,6 +289,8 @@ export interface OutboxStore {
    * message of the chat has it as its id.
    */
   isOwn(channel: string, chat: string, reference: string): Promise<boolean>;
+  /** Key of the session in whose turn such a message was said; undefined: there is none, or the host said it. */
+  sessionOf(channel: string, chat: string, reference: string): Promise<string | undefined>;
   counts(): Promise<Record<OutboxState, number>>;
   /** What a turn said, in order. */
   ofTurn(turn: string): Promise<OutgoingMessage[]>;

@@ -44,7 +44,7 @@ interface Walk {
  */
 export async function handOver(
   options: HandOverOptions,
-  { id, group, scratch }: { readonly id: string; readonly group: string; readonly scratch: string },
+  { id, folder, scratch }: { readonly id: string; readonly folder: string; readonly scratch: string },
 ): Promise<HandedOver> {
   await using opened = new AsyncDisposableStack();
   const source = await HostileFolder.open(scratch).catch(() => undefined);
@@ -54,8 +54,8 @@ export async function handOver(
   if (out) opened.use(out);
   const from = out ?? source;
   if ((await from.list(1)).names.length === 0) return { files: [], omitted: 0 };
-  const groupFolder = opened.use(await HostileFolder.open(join(options.groupsFolder, group)));
-  const room = Math.min(bytesAtMost, Math.floor(await options.roomFor(group)));
+  const groupFolder = opened.use(await HostileFolder.open(join(options.groupsFolder, folder)));
+  const room = Math.min(bytesAtMost, Math.floor(await options.roomFor(folder)));
   const agents = opened.use(await folderIn(options, groupFolder, agentsName));
   const target = opened.use(await folderIn(options, agents, id));
   const walk: Walk = { files: [], omitted: 0, bytes: Math.max(0, room) };

@@ -21,7 +21,7 @@ export interface SubAgentDeskOptions {
   /** Ends the container of its session, with all that still runs in it. */
   readonly endContainer: (session: string, reason: string) => Promise<void>;
   /** Copies its files into its group's folder. */
-  readonly handOver: (agent: SubAgent & { readonly session: string }) => Promise<HandedOver>;
+  readonly handOver: (agent: LiveSubAgent & { readonly session: string }) => Promise<HandedOver>;
   /** Removes what is left of its session but its log. */
   readonly clear: (session: string) => Promise<void>;
   /** Its parent's turn can go on, or has work. */

@@ -2,7 +2,6 @@ import type { Group } from "../domain/group.ts";
 import type { ToolCall, ToolDefinition } from "../domain/model.ts";
 import type { Exposure } from "../domain/origin.ts";
 import type { Provenance, ToolPolicy, Verdict } from "../domain/policy.ts";
-import type { SessionKind } from "../domain/session.ts";
 import type { AnnouncedTool } from "../protocol/tools.ts";
 import { memoize } from "../lib/memoize.ts";
 import type { SessionStore } from "../stores/session-store.ts";
@@ -11,7 +10,8 @@ import type { ChannelAbility } from "./define-tool.ts";
 import { exposureOf } from "./exposure.ts";
 import { judgeToolCall, unknownTool } from "./judge-tool-call.ts";
 import type { Circumstances } from "./judge-tool-call.ts";
-import type { AgentRank, Audience, ToolRegistry } from "./registry.ts";
+import type { Audience, ToolRegistry } from "./registry.ts";
+import type { SessionRight } from "./session-rights.ts";
 
 export interface ConversationToolsOptions {
   readonly registry: ToolRegistry;
@@ -36,8 +36,6 @@ export interface TurnTools {
 
 /** Of a turn: what its models can do, what it may, and for whom. */
 export interface TurnCircumstances {
-  /** Left out: a group's main one. */
-  readonly session?: SessionKind | undefined;
   /** What some model of the turn's route can do. */
   readonly can: { readonly callTools: boolean; readonly seeImages: boolean };
   /** Does its group remember what is said? */
@@ -48,8 +46,8 @@ export interface TurnCircumstances {
   readonly provenance: () => Promise<Provenance>;
   /** Groups that may have written to a folder which this group has, too. */
   readonly writersOfShared: readonly string[];
-  /** Left out: that of a group's own agent. */
-  readonly rank?: AgentRank | undefined;
+  /** What it may by its session; left out: everything. */
+  readonly rights?: ReadonlySet<SessionRight> | undefined;
 }
 
 interface Conversation {
@@ -74,17 +72,16 @@ export class ConversationTools {
   async of(
     group: Group,
     turn: { readonly session: string; readonly conversation: number },
-    { session, rank, can, seesSessions, remembers, policy, provenance, writersOfShared }: TurnCircumstances,
+    { rights, can, seesSessions, remembers, policy, provenance, writersOfShared }: TurnCircumstances,
   ): Promise<TurnTools> {
     const { registry, channelCan } = this.#options;
     const audience: Audience = {
       policy,
-      session,
       channelCan: (ability) => channelCan(group.channel, ability),
       modelCallsTools: can.callTools,
       modelSees: can.seeImages,
       seesSessions,
-      rank,
+      rights,
       remembers,
     };
     const offered = await this.#offered(turn, audience);

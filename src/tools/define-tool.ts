@@ -4,7 +4,7 @@ import type { OutgoingDraft, OutgoingFile, StoredMessage } from "../domain/messa
 import type { BlobPart, Part } from "../domain/part.ts";
 import type { MemoryPort } from "./memory-port.ts";
 import type { SessionDesk } from "./session-desk.ts";
-import type { SessionKind } from "../domain/session.ts";
+import type { SessionRight } from "./session-rights.ts";
 import type { TaskPort } from "./tasks/task-port.ts";
 import { parseToolInput } from "../protocol/tools.ts";
 import type { ToolFacts, ToolOutput } from "../protocol/tools.ts";
@@ -69,18 +69,16 @@ export interface HostTool extends ToolFacts {
   readonly resolvePaths: readonly string[];
   /** Offered only where the group's channel can do this. */
   readonly channelTrait: ChannelAbility | undefined;
-  /** Sends something, so that its calls are counted; not for sub-agents: only their parent speaks. */
   /** People decide about each call of it, unless a rule denies it. */
   readonly asksAlways: boolean;
   /** Works with what the group remembers. */
   readonly needsMemory: boolean;
   /** Looks at other sessions. */
   readonly needsSessions: boolean;
-  /** Kinds of sessions to which it is not offered. */
-  readonly notIn: readonly SessionKind[];
+  /** What an agent must be allowed to by its session; undefined: nothing special. */
+  readonly right: SessionRight | undefined;
+  /** Sends something, so that its calls are counted. */
   readonly sends: boolean;
-  /** Only for agents that may have sub-agents. */
-  readonly forParents: boolean;
   /** Throws ToolError for input that does not fit, and what the tool throws. */
   run(input: unknown, place: GivenPorts & HostCall): Promise<string | HostToolOutput>;
 }
@@ -95,7 +93,7 @@ interface HostToolDefinition<Schema extends z.ZodObject, Need extends keyof Tool
   readonly resolvePaths?: readonly (keyof z.infer<Schema> & string)[];
   readonly channelTrait?: ChannelAbility;
   readonly asksAlways?: boolean;
-  readonly notIn?: readonly SessionKind[];
+  readonly right?: SessionRight;
   /** `input` fits. Throws ToolError with words for the model; anything else that it throws is logged, and told as "failed". */
   run(input: z.infer<Schema>, place: Pick<ToolPorts, Need> & HostCall): Promise<string | HostToolOutput>;
 }
@@ -103,7 +101,7 @@ interface HostToolDefinition<Schema extends z.ZodObject, Need extends keyof Tool
 export function defineTool<Schema extends z.ZodObject, Need extends keyof ToolPorts = never>(
   definition: HostToolDefinition<Schema, Need>,
 ): HostTool {
-  const { needs = [], risk, resolvePaths = [], channelTrait, notIn = [] } = definition;
+  const { needs = [], risk, resolvePaths = [], channelTrait, right } = definition;
   return {
     name: definition.name,
     description: definition.description,
@@ -118,9 +116,8 @@ export function defineTool<Schema extends z.ZodObject, Need extends keyof ToolPo
     asksAlways: definition.asksAlways === true,
     needsMemory: (needs as readonly string[]).includes("memory"),
     needsSessions: (needs as readonly string[]).includes("sessions"),
-    notIn,
+    right,
     sends: (needs as readonly string[]).includes("send"),
-    forParents: (needs as readonly string[]).includes("subAgents"),
     run: async (input, { group, turn, signal, ...ports }) => {
       const needed = Object.fromEntries(needs.map((need) => [need, ports[need]])) as unknown as Pick<ToolPorts, Need>;
       return definition.run(parseToolInput(definition, input), { group, turn, signal, ...needed });

@@ -44,14 +44,12 @@ export async function judgeToolCall(
     return refuse(risk, "the model cannot call tools", "This model cannot call tools. Do without them.");
   if (withheld === "sessions")
     return refuse(risk, "no other sessions may be seen", "You may see no other sessions here. Do without them.");
-  if (withheld === "kind")
-    return refuse(risk, "not for sessions of this kind", `"${name}" is not for sessions of this kind. Do without it.`);
   if (withheld === "memory")
     return refuse(risk, "the group remembers nothing", "This group remembers nothing. Do without it.");
   if (withheld === "vision")
     return refuse(risk, "the model cannot see", "This model cannot be shown images. Do without it.");
-  if (withheld === "rank") {
-    const reason = `"${name}" is not for you: what should be said or done in the chat goes into your answer. Do without it.`;
+  if (withheld === "right") {
+    const reason = `"${name}" is not for you here: what should be said or done in the chat goes into your answer. Do without it.`;
     return refuse(risk, "not for this agent", reason);
   }
   const fault = asksAlways(tool) ? faultOf(tool, input) : undefined;

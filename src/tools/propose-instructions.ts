@@ -6,7 +6,7 @@ import { defineTool } from "./define-tool.ts";
 export const proposeInstructions = defineTool({
   name: "propose_instructions",
   description:
-    "Propose a new AGENTS.md, the group's instructions, which you cannot change yourself. People are shown what would change, and an admin decides. Give all of the new text, and say why in a few words.",
+    "Propose a new AGENTS.md, the group's instructions, which you cannot change yourself. People are shown what would change, and an admin decides.",
   input: z.strictObject({
     content: z
       .string()

@@ -14,6 +14,7 @@ export const react = defineTool({
   timeoutSeconds: 60,
   activity: { doing: "reacting to a message" },
   needs: ["send", "lastMessage"],
+  right: "speak",
   channelTrait: "reactions",
   run: async ({ emoji }, { send, lastMessage }) => {
     if (!/^\p{RGI_Emoji}$/v.test(emoji)) throw new ToolError("A reaction is exactly one emoji.");

@@ -2,7 +2,6 @@ import * as z from "zod";
 
 import type { ToolDefinition } from "../domain/model.ts";
 import type { ToolPolicy } from "../domain/policy.ts";
-import type { SessionKind } from "../domain/session.ts";
 import { AppError } from "../lib/app-error.ts";
 import { asAlwaysAsked } from "../policy/always-asked.ts";
 import { isAlwaysDenied } from "../policy/judge.ts";
@@ -12,13 +11,13 @@ import type { AnnouncedTool } from "../protocol/tools.ts";
 import type { Tool } from "./catalog.ts";
 import type { ChannelAbility } from "./define-tool.ts";
 import { possibleRisks } from "./risk.ts";
+import type { SessionRight } from "./session-rights.ts";
+import { slimSchema } from "./slim-schema.ts";
 
 /** Who tools are offered to: a group, as its settings, its channel and its models are now. */
 export interface Audience {
   readonly policy: ToolPolicy;
   readonly channelCan: (ability: ChannelAbility) => boolean;
-  /** Of the session that is offered them; absent: a group's main one. */
-  readonly session?: SessionKind | undefined;
   /** Some model of the group's route can call tools. */
   readonly modelCallsTools: boolean;
   /** Some model of the group's route can be shown images. */
@@ -27,24 +26,15 @@ export interface Audience {
   readonly remembers?: boolean | undefined;
   /** The group's sessions may see others. */
   readonly seesSessions?: boolean | undefined;
-  /** Left out: as a group's own agent may. */
-  readonly rank?: AgentRank | undefined;
-}
-
-/** What an agent may by its place among those that work for each other. */
-export interface AgentRank {
-  /** It says things in the group's chat itself, besides its answer. */
-  readonly speaks: boolean;
-  /** It may have sub-agents. */
-  readonly spawns: boolean;
+  /** What the agent may by its session; left out: everything. */
+  readonly rights?: ReadonlySet<SessionRight> | undefined;
 }
 
 /**
  * Why a tool is not for somebody: the policy denies whatever it is called with; the channel or the models cannot, or cannot see;
- * there are no other sessions to see; the group keeps no memories; it is not for sessions of this kind; it is not for a sub-agent,
- * or for who may have none.
+ * there are no other sessions to see; the group keeps no memories; an agent may not do this in its session.
  */
-export type Withheld = "policy" | "channel" | "model" | "vision" | "sessions" | "memory" | "kind" | "rank";
+export type Withheld = "policy" | "channel" | "model" | "vision" | "sessions" | "memory" | "right";
 
 /** What the channel must be able to do for this tool; undefined: nothing special. */
 export function abilityOf(tool: Tool): ChannelAbility | undefined {
@@ -94,7 +84,7 @@ export class ToolRegistry {
   /** Why the audience does not get this tool; undefined when it does. */
   withheld(tool: Tool, audience: Audience): Withheld | undefined {
     if (isAlwaysDenied(tool.name, possibleRisks(tool), policyFor(tool, audience.policy))) return "policy";
-    return withheldFromSession(tool, audience) ?? withheldByAbility(tool, audience);
+    return lacksRight(tool, audience) ? "right" : withheldByAbility(tool, audience);
   }
 
   /** What the model is told of the tools that this audience gets, sorted by name. */
@@ -109,10 +99,8 @@ export class ToolRegistry {
   }
 }
 
-/** What a session of this kind and rank may not have. */
-function withheldFromSession(tool: Tool, { session = "main", rank }: Audience): Withheld | undefined {
-  if (tool.runs === "host" && tool.notIn.includes(session)) return "kind";
-  return rank && isBeyond(rank, tool) ? "rank" : undefined;
+function lacksRight(tool: Tool, { rights }: Audience): boolean {
+  return tool.runs === "host" && tool.right !== undefined && rights?.has(tool.right) === false;
 }
 
 /** What the channel or the models cannot do, or what would find nothing. */
@@ -124,10 +112,6 @@ function withheldByAbility(tool: Tool, audience: Audience): Withheld | undefined
   const lacking = lackingIn(tool, audience);
   if (lacking !== undefined) return lacking;
   return tool.needsVision === true && !modelSees ? "vision" : undefined;
-}
-
-function isBeyond({ speaks, spawns }: AgentRank, tool: Tool): boolean {
-  return tool.runs === "host" && ((tool.sends && !speaks) || (tool.forParents && !spawns));
 }
 
 /** What a tool of the host needs and the group does not have. */
@@ -165,7 +149,7 @@ function toEntry(tool: Tool): Entry {
   };
 }
 
+/** As callers write it: what has a default may be left out. */
 function inputSchemaOf(tool: Tool): ToolDefinition["inputSchema"] {
-  const { $schema: _dialect, ...schema } = z.toJSONSchema(tool.input) as Record<string, unknown>;
-  return schema;
+  return slimSchema(z.toJSONSchema(tool.input, { io: "input" }));
 }

@@ -16,6 +16,7 @@ export const sendFile = defineTool({
   timeoutSeconds: 120,
   activity: { doing: "sending a file", shows: "path" },
   needs: ["redact", "send", "keepFile"],
+  right: "speak",
   resolvePaths: ["path"],
   run: async ({ path, caption = "" }, { redact, send, keepFile }) => {
     const kept = await keepFile(path);

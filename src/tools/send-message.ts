@@ -14,6 +14,7 @@ export const sendMessage = defineTool({
   timeoutSeconds: 60,
   activity: { doing: "writing a message" },
   needs: ["redact", "send"],
+  right: "speak",
   run: async (input, { redact, send }) => {
     const text = redact(input.text);
     if (text === "") return "Nothing was sent: the text was empty.";

@@ -15,10 +15,7 @@ export const spawnInput = z.strictObject({
     .enum(subAgentContexts)
     .default("none")
     .describe("none: the task alone; summary: the last messages, shortened; fork: this conversation so far."),
-  background: z
-    .boolean()
-    .default(false)
-    .describe("false: you wait for the result. true: you go on, and the result comes later, as work."),
+  background: z.boolean().default(false).describe("You go on, and the result comes later, as work."),
   timeoutMinutes: z.number().positive().max(1_440).optional().describe("After this time it is ended."),
   files: z.array(z.string().min(1).max(1_024)).max(files).default([]).describe("Files that it should look at first."),
 });
@@ -30,13 +27,14 @@ export const spawnInput = z.strictObject({
 export const spawnAgent = defineTool({
   name: "spawn_agent",
   description:
-    "Have a sub-agent do a piece of work by itself, in a container of its own. It reads the group's folder and cannot change it; files that it leaves in /workspace/scratch/out come back with its answer. Several in one answer work at the same time.",
+    "Have a sub-agent do a piece of work by itself. It reads the group's folder and cannot change it; its answer comes back with the files that it leaves in /workspace/scratch/out. Several in one answer work at the same time.",
   input: spawnInput,
   runs: "host",
   risk: "low",
   timeoutSeconds: 60,
   activity: { doing: "having a sub-agent work", shows: "task" },
   needs: ["subAgents"],
+  right: "spawn",
   run: async () => {
     throw new ToolError("A sub-agent is begun by the host, not by a program in the container.");
   },

@@ -13,6 +13,7 @@ export const agentStatus = defineTool({
   timeoutSeconds: 30,
   activity: { doing: "looking after sub-agents" },
   needs: ["subAgents"],
+  right: "supervise",
   run: async (input, { subAgents }) => subAgents.status(input.id),
 });
 
@@ -25,6 +26,7 @@ export const agentMessage = defineTool({
   timeoutSeconds: 30,
   activity: { doing: "writing to a sub-agent", shows: "id" },
   needs: ["subAgents"],
+  right: "supervise",
   run: async (input, { subAgents }) => subAgents.message(input.id, input.text),
 });
 
@@ -37,5 +39,6 @@ export const agentCancel = defineTool({
   timeoutSeconds: 30,
   activity: { doing: "ending a sub-agent", shows: "id" },
   needs: ["subAgents"],
+  right: "supervise",
   run: async (input, { subAgents }) => subAgents.cancel(input.id),
 });

@@ -45,7 +45,7 @@ export function answerTo(
   }
   if (text === "") return { outgoing: [], work: [] };
   const { channel, chat, thread } = replyTo;
-  const place = { group: group.name, channel, chat, thread };
+  const place = { group: group.name, channel, chat, thread, agent: group.acting?.name };
   const about = messages.length === 0 ? { inReplyTo: [] } : answering(messages);
   return {
     outgoing: [{ ...place, ...about, kind, text, turn: turn.id, elapsedMs }],

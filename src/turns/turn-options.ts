@@ -12,7 +12,7 @@ import type { Publish } from "../events/event.ts";
 import type { Fingerprint } from "../domain/fingerprint.ts";
 import type { ModelAnswer, ModelMessage, ToolCall, ToolDefinition } from "../domain/model.ts";
 import type { ToolPolicy } from "../domain/policy.ts";
-import type { Session, SessionVisibility } from "../domain/session.ts";
+import type { Addressee, Session, SessionVisibility } from "../domain/session.ts";
 import type { Step, Turn } from "../domain/turn.ts";
 import type { Clock } from "../lib/time/clock.ts";
 import type { HostileCopy } from "../lib/files/open-hostile-file.ts";
@@ -92,8 +92,11 @@ export interface TurnScope {
   readonly place: Place;
   readonly lease: Lease;
   readonly settings: TurnSettings;
-  /** What is said in the chat goes to this session: not where it is beside the group's main one, or one of an agent that the group had before. */
-  readonly hearsChat: boolean;
+  /**
+   * What is said in the chat goes to this session as far as it is for this; undefined: nothing does, as the session is beside its agent's main
+   * one, or one of an agent that the group had before.
+   */
+  readonly hears: Addressee | undefined;
   /** Why it cannot be worked on. */
   readonly fault?: string | undefined;
   /** Of a turn that has just begun, what its messages said; undefined when resuming. */
@@ -152,7 +155,7 @@ export interface TurnOptions {
   /** What the group remembers that fits what is said; undefined: nothing does, or nothing is remembered. Never rejects, and takes a fraction of a second at most. */
   readonly recall?:
     | ((
-        place: { readonly group: Pick<Group, "name">; readonly session: Session },
+        place: { readonly group: Pick<Group, "name" | "acting">; readonly session: Session },
         messages: readonly StoredMessage[],
         at: (time: number) => string,
       ) => Promise<{ readonly text: string; readonly origins: readonly Origin[] } | undefined>)
@@ -184,7 +187,7 @@ export interface TurnOptions {
   /** What capabilities can do for a tool that this turn calls, until the signal. */
   readonly portsOf: (scope: TurnScope, signal: AbortSignal) => CapabilityPorts;
   /** Copies a file of the group, given by its path in the container, for sending. Throws what is wrong with it, for the model. */
-  readonly keepFile: (group: string, path: string) => Promise<OutgoingFile>;
+  readonly keepFile: (folder: string, path: string) => Promise<OutgoingFile>;
   /** The sessions that a turn may see, at the call with this key. */
   readonly sessionDesk: (scope: TurnScope, call: string) => SessionDesk;
   /** Resolves when there is room on the disk and the store can be written, or at the signal. Never rejects. */
@@ -241,10 +244,12 @@ export function draftFor(
   group: Group,
   message: Pick<OutgoingDraft, "kind" | "text" | "inReplyTo" | "turn" | "thread" | "elapsedMs">,
 ): OutgoingDraft {
-  return { group: group.name, channel: group.channel, chat: group.chat, ...message };
+  const { name, channel, chat, acting } = group;
+  return { group: name, channel, chat, agent: acting?.name, ...message };
 }
 
 /** What answers these messages, in order: it stands in the thread of the last one. */
 export function answering(messages: readonly StoredMessage[]): Pick<OutgoingDraft, "inReplyTo" | "thread"> {
-  return { inReplyTo: messages.map(({ id }) => id), thread: messages.at(-1)?.thread };
+  // One that was for several agents is there for each of them.
+  return { inReplyTo: [...new Set(messages.map(({ id }) => id))], thread: messages.at(-1)?.thread };
 }

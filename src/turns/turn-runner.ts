@@ -2,7 +2,16 @@ import { randomUUID } from "node:crypto";
 
 import type { Group } from "../domain/group.ts";
 import type { StoredMessage } from "../domain/message.ts";
-import { isSessionOf, mainSessionKey, type Session, agentOfSession } from "../domain/session.ts";
+import {
+  type Addressee,
+  addresseeOf,
+  agentOfSession,
+  isSessionOf,
+  mainSessionKey,
+  mainSessionKeys,
+  overlaps,
+  type Session,
+} from "../domain/session.ts";
 import { isSilent } from "../domain/silence.ts";
 import type { Turn } from "../domain/turn.ts";
 import type { Cause, ReplyTarget } from "../domain/work.ts";
@@ -32,7 +41,7 @@ const engineBackoff = { firstMs: 500, longestMs: 15_000 };
 type Left = "left" | "parked";
 
 /** Where a turn is worked on. */
-type Where = Pick<TurnScope, "group" | "session" | "place" | "lease" | "settings" | "hearsChat" | "fault">;
+type Where = Pick<TurnScope, "group" | "session" | "place" | "lease" | "settings" | "hears" | "fault">;
 
 /** Runs turns: at most one per session at a time, which the queue sees to. */
 export class TurnRunner {
@@ -41,8 +50,8 @@ export class TurnRunner {
   readonly #active = new Map<string, ActiveTurn>();
   /** Turns from their first work until their end is on record; true: they were ended in the store meanwhile. */
   readonly #working = new Map<string, boolean>();
-  /** By group, the session that its messages go to: where the group gets another agent meanwhile, that one's session comes after it. */
-  readonly #hearing = new Map<string, string>();
+  /** By group, what each of its sessions takes of its messages: where agents change meanwhile, one that would take the same comes after it. */
+  readonly #hearing = new Map<string, Map<string, Addressee>>();
 
   constructor(options: TurnOptions) {
     this.#options = options;
@@ -64,8 +73,8 @@ export class TurnRunner {
     using whole = this.#options.settings(ofAgent);
     const { settings, fault } = await this.#narrow(session, whole);
     const served = settings.groupFor(ofAgent, session.kind);
-    const { hearsChat } = hearing;
-    const where = { group: served, session, place, lease: lease.lease, settings, hearsChat, fault };
+    const { hears } = hearing;
+    const where = { group: served, session, place, lease: lease.lease, settings, hears, fault };
     const untilLost = AbortSignal.any([signal, lease.lost]);
     const unfinished = await this.#options.store.turns.runningIn(session.id);
     if (unfinished && (await this.#waits(unfinished, where))) return false;
@@ -82,25 +91,29 @@ export class TurnRunner {
     return session.kind === "agent" ? this.#options.narrow(session, settings) : { settings };
   }
 
-  /** Messages of a chat go to one session at a time, so that no two agents answer the same one. */
-  #hear(group: Group, { id, key }: Session): Disposable & { readonly hearsChat: boolean } {
-    const hearsChat = key === mainSessionKey(group) && !this.#hearing.has(group.name);
-    if (hearsChat) this.#hearing.set(group.name, id);
+  /** A message goes to one session at a time, so that no two agents answer the same one that is for one of them. */
+  #hear(group: Group, { id, key }: Session): Disposable & { readonly hears: Addressee | undefined } {
+    const agent = agentOfSession({ key });
+    const wanted = key === mainSessionKey({ ...group, agent }) ? addresseeOf(group, agent) : undefined;
+    const others = this.#hearing.get(group.name) ?? new Map<string, Addressee>();
+    const hears = wanted && ![...others.values()].some((other) => overlaps(other, wanted)) ? wanted : undefined;
+    if (hears) this.#hearing.set(group.name, others.set(id, hears));
     return {
-      hearsChat,
+      hears,
       [Symbol.dispose]: () => {
-        if (hearsChat) this.#hearing.delete(group.name);
+        if (hears) others.delete(id);
+        if (others.size === 0) this.#hearing.delete(group.name);
       },
     };
   }
 
   /** Who speaks meanwhile is told so, once. */
-  async #waits(turn: Turn, { group, hearsChat }: Where): Promise<boolean> {
+  async #waits(turn: Turn, { group, hears }: Where): Promise<boolean> {
     const { store, clock, deliver } = this.#options;
     const open = (await store.approvals.ofTurn(turn.id)).filter(({ state }) => state === "open");
     const awaited = open.length > 0 ? [] : await store.subAgents.awaitedBy(turn.id);
     if (open.length + awaited.length === 0) return false;
-    if (!hearsChat || (await store.messages.waitingCount(group)) === 0) return true;
+    if (!hears || (await store.messages.waitingCount(group, hears)) === 0) return true;
     const until =
       open.length > 0
         ? `${open.map(({ code }) => code).join(", ")} has been answered`
@@ -112,17 +125,17 @@ export class TurnRunner {
     return true;
   }
 
-  /** A group's main session is made when it is first needed; the others exist when they have work. */
+  /** The main session of each of a group's agents is made when it is first needed; the others exist when they have work. */
   async #sessionOf(group: Group, key: string): Promise<Session | undefined> {
     const { sessions } = this.#options.store;
-    if (key === mainSessionKey(group)) return sessions.open(key, group.name);
+    if (mainSessionKeys(group).includes(key)) return sessions.open(key, group.name);
     const session = await sessions.find(key);
     return session && isSessionOf(session, group) && session.archivedAt === undefined ? session : undefined;
   }
 
-  async #hasMore({ group, session: { id }, hearsChat }: Where): Promise<boolean> {
+  async #hasMore({ group, session: { id }, hears }: Where): Promise<boolean> {
     const { messages, work } = this.#options.store;
-    if (hearsChat && (await messages.waitingCount(group)) > 0) return true;
+    if (hears && (await messages.waitingCount(group, hears)) > 0) return true;
     return (await work.due(id, this.#options.clock.now())) !== undefined;
   }
 
@@ -134,9 +147,11 @@ export class TurnRunner {
     return true;
   }
 
-  /** Is a turn of any session of this group at work? */
-  isActive(group: string): boolean {
-    return [...this.#active.values()].some((active) => active.group === group && !active.cancelled);
+  /** Is a turn of any session of this group at work, or of this one? */
+  isActive(group: string, session?: string): boolean {
+    return [...this.#active].some(
+      ([id, active]) => active.group === group && (session ?? id) === id && !active.cancelled,
+    );
   }
 
   async #begin(where: Where, signal: AbortSignal): Promise<Left | "nothing"> {
@@ -166,9 +181,10 @@ export class TurnRunner {
   }
 
   /** The oldest of what is due in the session; of a message and other work of the same moment, the message. */
-  async #due({ group, session, settings, hearsChat }: Where): Promise<DueWork | undefined> {
+  async #due({ group, session, settings, hears }: Where): Promise<DueWork | undefined> {
     const work = await this.#options.store.work.due(session.id, this.#options.clock.now());
-    const intake = hearsChat ? await collectIntake(this.#options, settings, group, () => session) : undefined;
+    const intake =
+      hears && (await collectIntake(this.#options, settings, { group, hears, openSession: () => session }));
     const since = intake?.waiting[0]?.receivedAt ?? Infinity;
     if (intake && (!work || since <= work.dueAt)) {
       return { cause: "message", replyTo: chatOf(group), since, step: intake.step, messages: intake.waiting };

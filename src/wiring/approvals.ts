@@ -1,13 +1,13 @@
 import { randomInt } from "node:crypto";
 
 import { ApprovalDesk } from "../approvals/approval-desk.ts";
-import { ProposedChanges } from "../approvals/proposed-changes.ts";
+import { ProposedChanges, type ProposedChangesOptions } from "../approvals/proposed-changes.ts";
 import { type AnswerByReaction, createAnswerByReaction } from "../approvals/answer-by-reaction.ts";
 import { createAsk } from "../approvals/asking.ts";
 import { hasTrait } from "../config/adapters.ts";
 import { configuredPeople, membersOf } from "../config/people.ts";
 import type { Asker, ProposedChange } from "../domain/approval.ts";
-import type { Group } from "../domain/group.ts";
+import { type Group, workFolder } from "../domain/group.ts";
 import type { ToolCall } from "../domain/model.ts";
 import { parseMemberKey } from "../domain/person.ts";
 import { isAtLeast, type Role } from "../domain/role.ts";
@@ -17,6 +17,7 @@ import type { Instructions } from "../sandbox/workspace/instructions.ts";
 import { ToolRegistry } from "../tools/registry.ts";
 import { proposeInstructions } from "../tools/propose-instructions.ts";
 import type { TurnOptions } from "../turns/turn-options.ts";
+import { folderOfSession } from "./as-agent.ts";
 import type { AppContext } from "./context.ts";
 import { createDeniedBy } from "./withdrawals.ts";
 
@@ -44,7 +45,7 @@ export function createApprovals(
   const { deliver, instructions, groups } = options;
   const changes = new ProposedChanges({
     store: store.approvals,
-    write: ({ group, ...change }) => instructions.replace(group, change),
+    write: createWrite(context, { instructions, groups }),
     deliver,
     clock,
     logger,
@@ -89,6 +90,22 @@ export function createApprovals(
   return { desk, answerByReaction, forTurns };
 }
 
+/** A change is of the instructions by which the agent of its session works. */
+function createWrite(
+  context: AppContext,
+  {
+    instructions,
+    groups,
+  }: Pick<Parameters<typeof createApprovals>[2], "groups"> & {
+    readonly instructions: Pick<Instructions, "replace">;
+  },
+): ProposedChangesOptions["write"] {
+  return async ({ group: name, session, ...change }) => {
+    const [group, found] = [groups.byName(name), await context.store.sessions.get(session)];
+    return instructions.replace(group && found ? folderOfSession(context, group, found) : name, change);
+  };
+}
+
 /** What a call of the tool that proposes instructions would change in those that are in use. */
 async function changeOf(
   instructions: Pick<Instructions, "current">,
@@ -97,7 +114,7 @@ async function changeOf(
 ): Promise<ProposedChange | undefined> {
   if (name !== proposeInstructions.name) return undefined;
   const { content } = proposeInstructions.input.parse(input) as { readonly content: string };
-  const { text, sha256 } = await instructions.current(group.name);
+  const { text, sha256 } = await instructions.current(workFolder(group));
   return { diff: unifiedDiff(text, content), base: sha256 };
 }
 

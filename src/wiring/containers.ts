@@ -3,7 +3,7 @@ import { mkdir, readFile, statfs } from "node:fs/promises";
 import { join } from "node:path";
 
 import { ensureGlobalFolder, ensureGroupFolder, ensureProfilesFolder } from "../config/home/group-folders.ts";
-import { configuredGroups } from "../config/groups.ts";
+import { configuredGroups, otherAgents } from "../config/groups.ts";
 import { findAgentImage } from "../sandbox/images/agent-image.ts";
 import { openEngine } from "../sandbox/engine/catalog.ts";
 import { judgeEngine, judgeRuntime } from "../sandbox/engine/versions.ts";
@@ -15,6 +15,7 @@ import { ContainerLauncher } from "../sandbox/launch/launcher.ts";
 import type { EgressProxies, EgressOverrides } from "../sandbox/egress/egress-proxies.ts";
 import type { ImageFacts } from "../sandbox/launch/spec.ts";
 import type { FolderUsage } from "../domain/limit.ts";
+import { agentFolder, type GroupChat, workFolder } from "../domain/group.ts";
 import { AppError } from "../lib/app-error.ts";
 import { memoize } from "../lib/memoize.ts";
 import { HostMailbox } from "../sandbox/mailbox/host-mailbox.ts";
@@ -180,7 +181,9 @@ function createLauncher(
       return configuredGroups(config);
     },
     groupFolder: async (group, user) => {
-      const folder = await ensureGroupFolder(folders, group, user);
+      const name = workFolder(group);
+      if (name !== group.name) await claimAgentFolder(store, { ...group, name });
+      const folder = await ensureGroupFolder(folders, { name, main: group.main && name === group.name }, user);
       await giveFolderTo(folder, user, hostUid());
       return folder;
     },
@@ -200,7 +203,21 @@ function createLauncher(
   });
 }
 
-/** A group's folder, and those of the sub-agents that work for it: all of it counts in one quota. Undefined: too much to be counted. */
+/** What another chat's agent has left under the same names is not this one's. */
+async function claimAgentFolder({ groups }: AppContext["store"], { name, channel, chat }: GroupChat): Promise<void> {
+  const owner = await groups.folder(name);
+  if (owner?.channel === channel && owner.chat === chat) return;
+  if (!owner) return groups.claimFolder({ name, channel, chat });
+  throw new AppError(
+    "conflict",
+    `The folder ${name} belongs to an agent of the chat ${owner.chat} on ${owner.channel}.`,
+    {
+      fix: `move ${name} away from the folder groups of the home, or give it to that chat's group`,
+    },
+  );
+}
+
+/** A group's folder, those of its other agents, and those of the sub-agents that work for it: all of it counts in one quota. Undefined: too much to be counted. */
 async function measureAll(folders: readonly string[], signal: AbortSignal): Promise<FolderUsage | undefined> {
   let [bytes, entries] = [0, 0];
   for (const folder of folders) {
@@ -226,7 +243,8 @@ function createWatch(
         .list()
         .filter((container) => container.group === group);
       const scratch = sessions.map(({ session }) => scratchFolderOf(home.paths.sessions, session)).filter(existsSync);
-      return measureAll([join(home.paths.groups, group), ...scratch], signal);
+      const others = otherAgents(config, group).map((agent) => join(home.paths.groups, agentFolder(group, agent)));
+      return measureAll([join(home.paths.groups, group), ...others.filter(existsSync), ...scratch], signal);
     },
     free: async () => {
       const { bavail, bsize, ffree } = await statfs(home.paths.groups);

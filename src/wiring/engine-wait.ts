@@ -1,8 +1,9 @@
-import { isSessionOf } from "../domain/session.ts";
+import { agentOfSession, isSessionOf } from "../domain/session.ts";
 import type { GroupRegistry } from "../intake/chats/group-registry.ts";
 import { EngineWait } from "../sandbox/engine/engine-wait.ts";
 import { removeStaleMailboxes } from "../sandbox/mailbox/folders.ts";
 import type { Containers } from "./containers.ts";
+import { asAgent } from "./as-agent.ts";
 import type { AppContext } from "./context.ts";
 
 /** Waits for the engine, and then takes over or removes what an earlier life of the host has left. */
@@ -20,16 +21,17 @@ export async function openEngineWait(
 }
 
 async function reconcile(
-  { home, store, logger }: AppContext,
+  context: AppContext,
   { groups, containers, busy }: { groups: GroupRegistry; containers: Containers; busy: ReadonlySet<string> },
 ): Promise<void> {
+  const { home, store, logger } = context;
   const { pool, jobs } = containers;
   const sessions = await store.sessions.list();
   await pool.reconcile(async (id) => {
     const session = sessions.find((candidate) => candidate.id === id);
     const group = session && groups.byName(session.group);
     if (!group || !isSessionOf(session, group) || session.archivedAt !== undefined) return undefined;
-    return { group, session, busy: busy.has(id) };
+    return { group: asAgent(context, group, agentOfSession(session)), session, busy: busy.has(id) };
   });
   await jobs.settleLost();
   // What was said while they were taken over counts as well.

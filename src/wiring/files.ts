@@ -2,6 +2,9 @@ import { statfs } from "node:fs/promises";
 import { join } from "node:path";
 
 import { hasTrait } from "../config/adapters.ts";
+import { otherAgents } from "../config/groups.ts";
+import { ensureGroupFolder } from "../config/home/group-folders.ts";
+import { agentFolder } from "../domain/group.ts";
 import { measureFolder } from "../sandbox/workspace/folder-usage.ts";
 import { Inbox } from "../intake/inbox.ts";
 import { OutgoingFiles } from "../delivery/outgoing-files.ts";
@@ -19,6 +22,14 @@ export async function openInbox(context: AppContext): Promise<Inbox> {
   return Inbox.open({
     groupsFolder: groups,
     temporaryFolder: incoming,
+    otherFolders: (group) =>
+      Promise.all(
+        otherAgents(config, group).map(async (agent) => {
+          const name = agentFolder(group, agent);
+          await ensureGroupFolder({ groups, checkout: context.environment.checkout }, { name, main: false });
+          return name;
+        }),
+      ),
     get maxBytes() {
       return config.intake.attachmentMb * mebibyte;
     },

@@ -293,6 +293,7 @@ function createOutbox(context: AppContext, { channels }: Entrances): Outbox {
   const canQuote = (channel: string): boolean => hasTrait(context, channel, "quotes");
   return new Outbox({
     quoteOf: createQuotes({ messages: store.messages, canQuote }),
+    namesAgents: (channel) => hasTrait(context, channel, "namesAgents"),
     store: store.outbox,
     channelOf: (name) => channels.find((channel) => channel.name === name),
     logger,

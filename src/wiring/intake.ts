@@ -7,7 +7,7 @@ import type { Outbox } from "../delivery/outbox.ts";
 import { answerInReply } from "../intake/addressing/answer-in-reply.ts";
 import { commandsOf } from "../commands/catalog.ts";
 import { AppError, isPassing } from "../lib/app-error.ts";
-import { mainSessionOf, type SessionQueue } from "../queue/session-queue.ts";
+import { mainSessionsOf, type SessionQueue } from "../queue/session-queue.ts";
 import { createAutoRegister } from "../intake/chats/auto-register.ts";
 import type { Admissions } from "../intake/chats/admissions.ts";
 import type { GroupRegistry } from "../intake/chats/group-registry.ts";
@@ -65,7 +65,7 @@ export async function createIntake(
     get assistantName() {
       return config.assistant.name;
     },
-    agentNameOf: ({ agent }) => agentNameOf(config, agent),
+    agentNameOf: (group, agent = group.agent) => agentNameOf(config, agent),
     intake: () => guard.state(),
     autoRegister: createRegistration(context, options),
     onStranger: createStrangers(context, options),
@@ -167,16 +167,16 @@ function inBytes({
 function createWake(
   { queue, groups, interventions }: IntakeOptions,
   timers: Timers,
-): (group: string, late: boolean) => void {
+): (group: string, late: boolean, agents?: readonly string[]) => void {
   const waiting = new Map<string, Disposable>();
-  const wake = (name: string): void => {
+  const wake = (name: string, agents?: readonly string[]): void => {
     waiting.delete(name);
     const group = groups.byName(name);
-    if (group) queue.wake(mainSessionOf(group));
+    if (group) wakeAll(queue, agents ? { ...group, agents } : group);
   };
-  return (group, late) => {
+  return (group, late, agents) => {
     waiting.get(group)?.[Symbol.dispose]();
-    if (!late) return wake(group);
+    if (!late) return wake(group, agents);
     interventions.cameLate(group);
     waiting.set(
       group,
@@ -200,8 +200,12 @@ async function runCommands(
   } catch (error) {
     guard.failed(error);
     const retry = (): void => {
-      void interventions.runCommands(group).catch(() => queue.wake(mainSessionOf(group)));
+      void interventions.runCommands(group).catch(() => wakeAll(queue, group));
     };
     timers.after(commandRetryMs, retry);
   }
+}
+
+function wakeAll(queue: SessionQueue, group: Group): void {
+  for (const queued of mainSessionsOf(group)) queue.wake(queued);
 }

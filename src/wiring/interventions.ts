@@ -7,7 +7,7 @@ import { memberActor } from "../domain/actor.ts";
 import type { BudgetLimits, Group } from "../domain/group.ts";
 import { memberKey } from "../domain/person.ts";
 import type { Role } from "../domain/role.ts";
-import { mainSessionKey } from "../domain/session.ts";
+import { addresseeOf, mainSessionKey, mainSessionKeys } from "../domain/session.ts";
 import { totalUsdPerDay } from "../domain/usage.ts";
 import { isPassing } from "../lib/app-error.ts";
 import { PendingCheck } from "../lib/pending-check.ts";
@@ -145,9 +145,9 @@ function openCatchUp(
 function commandServices(context: AppContext, options: InterventionOptions): CommandServices {
   const { config, store, roles } = context;
   return {
-    agentNameOf: ({ agent }) => agentNameOf(config, agent),
+    agentNameOf: (group, agent = group.agent) => agentNameOf(config, agent),
     roles,
-    sessionOf: (group) => store.sessions.open(mainSessionKey(group), group.name),
+    sessionOf: (group, agent) => store.sessions.open(mainSessionKey({ ...group, agent }), group.name),
     describe: (group) => describe(context, options, group),
     usageSums: (...query) => store.usage.sums(...query),
     budgetsOf: (group) => ({ group: groupBudget(context, group), total: totalBudget(context) }),
@@ -199,8 +199,8 @@ async function endOldContainer(
   group: Group,
 ): Promise<void> {
   subAgents.desk.turnsEnded();
-  const session = await store.sessions.open(mainSessionKey(group), group.name);
-  await pool.retire(session, "a new conversation has begun");
+  for (const key of mainSessionKeys(group))
+    await pool.retire(await store.sessions.open(key, group.name), "a new conversation has begun");
 }
 
 async function describe(
@@ -212,7 +212,16 @@ async function describe(
   const usage = (await store.usage.ofDay(utcDay(clock.now()))).find((entry) => entry.group === group.name);
   const hot = pool.list().find((container) => container.group === group.name);
   const resting = pace.resting(group.name);
+  const describeAgent = async (agent: string) => ({
+    name: agentNameOf(config, agent),
+    active: runner.isActive(
+      group.name,
+      (await store.sessions.open(mainSessionKey({ ...group, agent }), group.name)).id,
+    ),
+    waiting: await store.messages.waitingCount(group, addresseeOf(group, agent)),
+  });
   return describeForChat({
+    agents: group.agents && (await Promise.all(group.agents.map(describeAgent))),
     assistantName: agentNameOf(config, group.agent),
     models: config.models.routes[group.model ?? config.models.default] ?? [],
     waiting: await store.messages.waitingCount(group),

@@ -5,6 +5,7 @@ import { agentNameOf } from "../config/agents.ts";
 import { embeddingSettings } from "../config/memory.ts";
 import { createMessageIds } from "../context/message-ids.ts";
 import { LocalTime } from "../context/time-zone.ts";
+import { workFolder } from "../domain/group.ts";
 import { memberKey } from "../domain/person.ts";
 import { isAtLeast } from "../domain/role.ts";
 import { mainSessionKey } from "../domain/session.ts";
@@ -77,9 +78,11 @@ export function createMemories(context: AppContext, stack: AsyncDisposableStack,
   });
   return {
     memoryOf,
-    recall: (place, messages, at) => recall.of(place, messages, at),
+    // Each of several agents has a memory of its own, as it has a folder; what people say is in that of the first one.
+    recall: ({ group, session }, messages, at) =>
+      recall.of({ group: { name: workFolder(group) }, session }, messages, at),
     port: (scope) => {
-      const memory = memoryOf(scope.group.name);
+      const memory = memoryOf(workFolder(scope.group));
       return memory && createPort(context, memory, scope);
     },
     resume: () => keeper.all(),

@@ -9,7 +9,7 @@ import type { EngineView, Operations } from "../operations/operations.ts";
 import { totalUsdPerDay } from "../domain/usage.ts";
 import { toError } from "../lib/app-error.ts";
 import type { DueWork } from "../queue/due-work.ts";
-import { mainSessionOf, type SessionQueue } from "../queue/session-queue.ts";
+import { mainSessionsOf, type SessionQueue } from "../queue/session-queue.ts";
 import type { Admissions } from "../intake/chats/admissions.ts";
 import type { GroupRegistry } from "../intake/chats/group-registry.ts";
 import type { IntakeState } from "../channels/channel.ts";
@@ -85,7 +85,7 @@ export function createHostOperations(context: AppContext, options: HostOperation
     requeue: async (turn) => {
       const count = (await store.messages.requeue(turn.id)) + (await store.work.requeue(turn.id));
       const group = options.groups.byName(turn.group);
-      if (group) queue.wake(mainSessionOf(group));
+      if (group) for (const queued of mainSessionsOf(group)) queue.wake(queued);
       options.dueWork.changed();
       return count;
     },
@@ -126,7 +126,7 @@ function groupOperations(
       await chats.registered(added);
       // A group of this name may have been here before and may have left something unanswered.
       await interventions.catchUp(added);
-      queue.wake(mainSessionOf(added));
+      for (const queued of mainSessionsOf(added)) queue.wake(queued);
       const { name, channel, chat } = group;
       await publish({ type: "group.added", group: name, actor: "operator", data: { name, channel, chat } });
       return added;

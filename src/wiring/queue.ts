@@ -1,10 +1,13 @@
+import { isDeepStrictEqual } from "node:util";
+
 import type { SignsOfLife } from "../delivery/signs-of-life.ts";
-import { agentOfSession, isSessionOf, mainSessionKey } from "../domain/session.ts";
+import type { Group } from "../domain/group.ts";
+import { agentOfSession, agentsOf, isSessionOf, mainSessionKeys } from "../domain/session.ts";
 import type { GroupRegistry } from "../intake/chats/group-registry.ts";
 import { toError } from "../lib/app-error.ts";
 import { Timers } from "../lib/time/timers.ts";
 import { DueWork } from "../queue/due-work.ts";
-import { mainSessionOf, SessionQueue } from "../queue/session-queue.ts";
+import { mainSessionsOf, SessionQueue } from "../queue/session-queue.ts";
 import type { EngineWait } from "../sandbox/engine/engine-wait.ts";
 import type { TurnRunner } from "../turns/turn-runner.ts";
 import type { Approvals } from "./approvals.ts";
@@ -42,7 +45,7 @@ export function createWork(
       onChange: ({ session, group: name }, activity) => {
         const group = groups.byName(name);
         // What a group's other sessions do is nobody's wait for an answer.
-        if (group && session === mainSessionKey(group)) signs.note(name, activity);
+        if (group && mainSessionKeys(group).includes(session)) signs.note(name, activity);
       },
       run: async (queued, signal, place) => {
         const group = groups.byName(queued.group);
@@ -51,10 +54,9 @@ export function createWork(
         if (signal.aborted || !group) return;
         await interventions.giveUpLate(group);
         if (await runner.run({ group, key: queued.session }, signal, place)) queue.wake(queued);
-        // The group has got another agent meanwhile, whose messages may have waited for this turn.
+        // The group has got other agents meanwhile, whose messages may have waited for this turn.
         const now = groups.byName(queued.group);
-        if (now && agentOfSession({ key: queued.session }) !== agentOfSession({ key: mainSessionKey(now) }))
-          queue.wake(mainSessionOf(now));
+        if (now && !mayShare(agentOfSession({ key: queued.session }), group, now)) wakeAll(now);
       },
       onError: (queued, error) => {
         logger.error({ error: toError(error), ...queued }, "a turn could not be run; retrying");
@@ -62,8 +64,15 @@ export function createWork(
       },
     }),
   );
+  const wakeAll = (group: Group): void => mainSessionsOf(group).forEach((queued) => queue.wake(queued));
   const dueWork = stack.use(new DueWork({ work: store.work, wake: (queued) => queue.wake(queued), clock, logger }));
   return { queue, dueWork };
+}
+
+/** Were the messages that this agent took, those that it has now? */
+function mayShare(agent: string, before: Group, now: Group): boolean {
+  const agents = agentsOf(now);
+  return agents.includes(agent) && isDeepStrictEqual(agentsOf(before), agents);
 }
 
 /** Goes on with what was unfinished and with what people have answered, in the groups that are still registered. */
@@ -80,7 +89,7 @@ export async function resume(
   }
   for (const name of await store.messages.waitingGroups()) {
     const group = groups.byName(name);
-    if (group) queue.wake(mainSessionOf(group));
+    if (group) for (const queued of mainSessionsOf(group)) queue.wake(queued);
   }
   dueWork.changed();
   desk.changed();

@@ -10,7 +10,7 @@ import type { Config } from "../config/schema/config.ts";
 import type { Group } from "../domain/group.ts";
 import { toError } from "../lib/app-error.ts";
 import { ownCommand } from "../lib/process/own-command.ts";
-import { mainSessionOf, type SessionQueue } from "../queue/session-queue.ts";
+import { mainSessionsOf, type SessionQueue } from "../queue/session-queue.ts";
 import { readAllowlist } from "../sandbox/mounts/allowlist.ts";
 import type { SessionPool } from "../sandbox/pool/pool.ts";
 import type { TellOperator } from "../delivery/operator-notices.ts";
@@ -155,7 +155,7 @@ async function welcome({ logger }: AppContext, options: ReloadOptions, group: Gr
   } catch (error) {
     logger.error({ err: toError(error), group: group.name }, "what waits in a new group could not be looked at");
   }
-  options.queue.wake(mainSessionOf(group));
+  for (const queued of mainSessionsOf(group)) options.queue.wake(queued);
 }
 
 function followLogLevel({ live, logger }: AppContext, hasConsole: boolean): void {

@@ -15,6 +15,7 @@ import { spawnInput } from "../tools/spawn-agent.ts";
 import type { TurnOptions } from "../turns/turn-options.ts";
 import type { TurnRunner } from "../turns/turn-runner.ts";
 import { type Containers, scratchFolderOf } from "./containers.ts";
+import { folderOfSession } from "./as-agent.ts";
 import { hostUid } from "./context.ts";
 import type { AppContext } from "./context.ts";
 import { roomInGroupFolder } from "./files.ts";
@@ -25,6 +26,7 @@ import type { TurnEndedOptions } from "./turn-ended.ts";
 export interface SubAgentsOptions extends Pick<Containers, "pool"> {
   readonly workAdded: () => void;
   readonly wake: (queued: QueuedSession) => void;
+  readonly groups: { byName(name: string): Group | undefined };
   readonly runner: Pick<TurnRunner, "cancel">;
   readonly sideSessions: SideSessions;
   readonly scheduler: TurnEndedOptions["scheduler"];
@@ -95,7 +97,7 @@ async function findPrincipal({ store, roles }: AppContext, group: Group, turn: s
 
 function createDesk(
   context: AppContext,
-  { pool, workAdded, wake, runner, sideSessions, scheduler }: SubAgentsOptions,
+  { pool, workAdded, wake, runner, sideSessions, scheduler, groups }: SubAgentsOptions,
   desk: () => SubAgentDesk,
 ): SubAgentDesk {
   const { store, home, clock, publish, logger } = context;
@@ -104,16 +106,19 @@ function createDesk(
     store: store.subAgents,
     turnEnded: createTurnEnded(context, { runner, sideSessions, subAgents, scheduler }),
     endContainer: async (session, reason) => void (await pool.stop(session, reason)),
-    handOver: ({ id, group, session }) =>
-      handOver(
+    handOver: ({ id, group: name, session, parentKey }) => {
+      const group = groups.byName(name);
+      const folder = group ? folderOfSession(context, group, { key: parentKey }) : name;
+      return handOver(
         {
           groupsFolder: home.paths.groups,
           temporaryFolder: home.paths.incoming,
           roomFor: roomInGroupFolder(context),
           hostUid: hostUid(),
         },
-        { id, group, scratch: scratchFolderOf(home.paths.sessions, session) },
-      ),
+        { id, folder, scratch: scratchFolderOf(home.paths.sessions, session) },
+      );
+    },
     clear: async (session) => {
       for (const folder of [scratchFolderOf(home.paths.sessions, session), join(home.paths.sessions, session, "mail")])
         await rm(folder, { recursive: true, force: true });

@@ -6,8 +6,8 @@ import { memberActor } from "../domain/actor.ts";
 import { unknownGroup } from "../domain/group.ts";
 import { memberKey } from "../domain/person.ts";
 import { isAtLeast } from "../domain/role.ts";
-import { mainSessionKey } from "../domain/session.ts";
-import { leastGapMs, type Task } from "../domain/task.ts";
+import { agentsOf } from "../domain/session.ts";
+import { leastGapMs, type Task, type TaskGroup } from "../domain/task.ts";
 import type { GroupRegistry } from "../intake/chats/group-registry.ts";
 import { AppError } from "../lib/app-error.ts";
 import { ZoneClock } from "../lib/time/zone-clock.ts";
@@ -41,13 +41,16 @@ export function createTasks(
 ): Tasks {
   const { config, store, publish, clock, logger } = context;
   const { groups, workAdded, deliver, tell } = options;
+  const groupNow = ({ name, channel, chat, agent }: TaskGroup): TaskGroup | undefined => {
+    const group = groups.byName(name);
+    if (group?.channel !== channel || group.chat !== chat) return undefined;
+    const isThere = agent !== undefined && agentsOf(group).includes(agent);
+    return { name, channel, chat, agent: isThere ? agent : group.agent };
+  };
   const scheduler = stack.use(
     new Scheduler({
       tasks: store.tasks,
-      isGroup: (chat) => {
-        const group = groups.byName(chat.name);
-        return group !== undefined && mainSessionKey(group) === mainSessionKey(chat);
-      },
+      groupNow,
       workAdded,
       deliver,
       // Why a turn failed may say more than members are to know.
@@ -63,6 +66,7 @@ export function createTasks(
   );
   const book = new TaskBook({
     tasks: store.tasks,
+    groupNow,
     timeZone: (group) => timezoneOf(config, group),
     zoneFault: timeZoneFault,
     changed: () => scheduler.changed(),

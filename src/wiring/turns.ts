@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 
-import { groupWithAgent } from "../config/agents.ts";
+import { workFolder } from "../domain/group.ts";
 import { estimateStepTokens } from "../context/tokens.ts";
 import { createMessageIds } from "../context/message-ids.ts";
 import { renderMessages } from "../context/render-messages.ts";
@@ -13,6 +13,7 @@ import type { GroupRegistry } from "../intake/chats/group-registry.ts";
 import type { TurnPace } from "../intake/limits/turn-pace.ts";
 import type { Progress } from "../delivery/progress.ts";
 import { describeActivity } from "../tools/activity.ts";
+import { rightsOf } from "../tools/session-rights.ts";
 import { ConversationTools } from "../tools/conversation-tools.ts";
 import type { ConversationToolsOptions } from "../tools/conversation-tools.ts";
 import { createAskModel } from "../turns/conversation/ask-model.ts";
@@ -23,6 +24,7 @@ import { SessionLeases } from "../turns/session-leases.ts";
 import { TurnRunner } from "../turns/turn-runner.ts";
 import type { TurnOptions } from "../turns/turn-options.ts";
 import type { Containers } from "./containers.ts";
+import { asAgent } from "./as-agent.ts";
 import type { AppContext } from "./context.ts";
 import { provenanceOf } from "./provenance.ts";
 import { roomForBlobs } from "./files.ts";
@@ -72,8 +74,7 @@ export function createTurns(
   const { roleOf } = context.roles;
   const toolsOf: TurnOptions["toolsOf"] = async ({ group, session, turn, settings }) =>
     conversationTools.of(group, turn, {
-      session: session.kind,
-      rank: { speaks: session.kind !== "agent", spawns: await agents.spawning.maySpawn(session) },
+      rights: rightsOf(session.kind, { spawns: await agents.spawning.maySpawn(session) }),
       can: { callTools: settings.callsTools(group.model), seeImages: seesImages(config.models, group.model) },
       remembers: context.live.current.memory.enabled,
       seesSessions: settings.sessionVisibility(group) !== undefined,
@@ -103,7 +104,7 @@ export function createTurns(
     settings: createTurnSettings(context, providers),
     narrow: (session, settings) => narrowSettings(context, session, settings),
     sessionDesk: (scope, call) => createSessionDesk(deskOptions, scope, call),
-    asAgent: (group, agent) => groupWithAgent(context.live.current, group, agent),
+    asAgent: (group, agent) => asAgent(context, group, agent),
     ...work,
     publish: context.publish,
     fingerprint: context.fingerprint,
@@ -173,8 +174,8 @@ function createPrompts(
     sessions: store.sessions,
     sources: {
       toolsOf: options.toolsOf,
-      notesOf: ({ name }) => readAgentNotes(join(home.paths.groups, name)),
-      instructionsOf: (group, session) => instructions.of(group.name, session.id),
+      notesOf: (group) => readAgentNotes(join(home.paths.groups, workFolder(group))),
+      instructionsOf: (group, session) => instructions.of(workFolder(group), session.id),
       foldersOf: (group, kind) => options.launcher.foldersOf(group.name, kind),
       refusedFoldersOf: ({ name }) => {
         const refused = options.launcher.refusedMounts().filter(({ group }) => group === name);

@@ -71,6 +71,36 @@ export function testMessages(open: OpenStore): void {
     expect(await messages.overtaken(inChat("work"), "three")).toBeUndefined();
   });
 
+  test("a message for several agents waits for each of them once, and is one message for everybody else", async () => {
+    await using home = await restartableStore(open);
+    const { messages } = home.store;
+    const [crab, scout] = [{ except: ["scout", "clerk"] }, { only: "scout" }];
+    const placed = { ...placedInFamily, agents: ["main", "scout"] };
+    const { seq } = await messages.insert(say("1"), placed);
+    // What a sender calls its messages may look like anything.
+    const alike = await messages.insert(say("scout 1"), { ...placedInFamily, agents: ["clerk"] });
+    const again = await messages.insert(say("1"), placed);
+    await messages.insert(say("2"), { ...placedInFamily, state: "context" });
+    await messages.insert(say("3"), placedInFamily);
+    await messages.insert(say("4"), { ...placedInFamily, agents: ["gone"] });
+
+    const waiting = async (agent: Parameters<typeof messages.waiting>[2]) =>
+      (await messages.waiting(inChat("family"), 10, agent)).map(({ id }) => id);
+
+    expect([again, alike.duplicate]).toEqual([{ seq, duplicate: true }, false]);
+    expect(await waiting(crab)).toEqual(["1", "3", "4"]);
+    expect(await waiting(scout)).toEqual(["1"]);
+    expect(await waiting({ only: "clerk" })).toEqual(["scout 1"]);
+    expect(await messages.waitingCount(inChat("family"), scout)).toBe(1);
+    expect((await messages.waiting(inChat("family"), 10, scout)).at(0)).toMatchObject({ agent: "scout", copyOf: seq });
+    // With one agent left, all of it is that one's.
+    expect(await messages.waitingCount(inChat("family"), { except: [] })).toBe(5);
+    expect(await messages.waitingCount(inChat("family"))).toBe(5);
+    for (const shown of [messages.after(inChat("family"), 0, 10), messages.following(inChat("family"), 0, 10)])
+      expect((await shown).map(({ id }) => id)).toEqual(["1", "scout 1", "2", "3", "4"]);
+    expect(await messages.countAfter(inChat("family"), 0)).toBe(5);
+  });
+
   test("the same id from another sender, chat or channel is another message", async () => {
     await using home = await restartableStore(open);
     const { messages: stored } = home.store;

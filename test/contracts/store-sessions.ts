@@ -79,7 +79,7 @@ export function testSessions(open: OpenStore): void {
     await home.store.sessions.setWindowStart(session, 40);
 
     const command = await insertCommand(home.store, "new", "new");
-    await home.store.interventions.carryOut(command, { ...stopping, stops: false, renews: session });
+    await home.store.interventions.carryOut(command, { ...stopping, stops: false, renews: [session] });
 
     const store = await home.restart();
     expect(await store.sessions.list()).toMatchObject([

@@ -31,6 +31,7 @@ export interface Reply {
   readonly thread: string | null;
   readonly turn: string | null;
   readonly kind: "reply" | "notice";
+  readonly agent?: string;
 }
 
 export interface Said {
@@ -49,6 +50,7 @@ export interface SayOptions {
   readonly mention?: boolean;
   readonly replyTo?: unknown;
   readonly thread?: string;
+  readonly attachments?: readonly object[];
 }
 
 export interface HostOptions {

@@ -6,7 +6,14 @@ import { defineChannel } from "../define-channel.ts";
 export const http = defineChannel({
   name: "http",
   config: z.strictObject({ autoRegister: z.boolean().default(false) }),
-  traits: { gateway: true, typedChats: true, reactions: true, hearsReactions: true, fetchedLater: true },
+  traits: {
+    gateway: true,
+    typedChats: true,
+    reactions: true,
+    hearsReactions: true,
+    fetchedLater: true,
+    namesAgents: true,
+  },
   registersChats: ({ autoRegister }) => autoRegister,
   open: async (_settings, { routes, outgoing, clock }) => {
     const { HttpChannel } = await import("./http-channel.ts");

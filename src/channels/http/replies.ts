@@ -16,7 +16,8 @@ export interface FileRequest {
  * A message as readers get it; `href` is where its file can be fetched, with the same token. `replyTo` is the id of the message that it
  * answers, the last one where it answers several.
  */
-export function asReply({ seq, group, text, inReplyTo, thread, turn, kind, file, reaction }: OutgoingMessage): object {
+export function asReply(message: OutgoingMessage): object {
+  const { seq, group, text, inReplyTo, thread, turn, kind, agent, file, reaction } = message;
   const files = file
     ? [{ name: file.name, mimeType: file.mimeType, bytes: file.bytes, href: `${filesPath}${seq}` }]
     : [];
@@ -29,6 +30,7 @@ export function asReply({ seq, group, text, inReplyTo, thread, turn, kind, file,
     thread: thread ?? null,
     turn: turn ?? null,
     kind,
+    ...(agent !== undefined && { agent }),
     files,
     ...(file && { file: files[0] }),
     ...(reaction && { reaction }),

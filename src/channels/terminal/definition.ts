@@ -6,7 +6,15 @@ import { defineChannel } from "../define-channel.ts";
 export const terminal = defineChannel({
   name: "terminal",
   config: z.strictObject({}),
-  traits: { console: true, edits: true, inEveryHome: true, typedChats: true, operatorOnly: true, fetchedLater: true },
+  traits: {
+    console: true,
+    edits: true,
+    inEveryHome: true,
+    typedChats: true,
+    operatorOnly: true,
+    fetchedLater: true,
+    namesAgents: true,
+  },
   open: async (_settings, ports) => {
     const { TerminalChannel } = await import("./terminal-channel.ts");
     return new TerminalChannel({

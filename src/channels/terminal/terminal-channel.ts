@@ -187,15 +187,15 @@ export class TerminalChannel implements Channel {
   }
 
   #render(message: OutgoingMessage): string {
-    const { kind, group, text, inReplyTo, turn, file, elapsedMs } = message;
+    const { kind, group, text, inReplyTo, turn, agent, file, elapsedMs } = message;
     if (this.#options.json) {
       const ms = elapsedMs === undefined ? null : Math.round(elapsedMs * 10) / 10;
-      return `${JSON.stringify({ type: kind, group, text, inReplyTo, turn: turn ?? null, file, ms })}\n`;
+      return `${JSON.stringify({ type: kind, group, text, inReplyTo, turn: turn ?? null, agent, file, ms })}\n`;
     }
     const paint = kind === "reply" ? this.#colors.cyan : this.#colors.yellow;
     const said =
       file === undefined ? text : `[file: ${visible(file.name)}, ${formatBytes(file.bytes)}, ${file.path}] ${text}`;
-    const name = `${group}/${this.#options.assistantName}:`;
+    const name = `${group}/${agent ?? this.#options.assistantName}:`;
     return `${paint(name)} ${this.#layOut(said.trimEnd(), columnsOf(name) + 1)}\n`;
   }
 

@@ -13,6 +13,7 @@ import { judgeCall } from "../../policy/judge.ts";
 import { builtInTools } from "../../tools/catalog.ts";
 import type { Tool } from "../../tools/catalog.ts";
 import { abilityOf, ToolRegistry } from "../../tools/registry.ts";
+import { rightsOf } from "../../tools/session-rights.ts";
 import type { Withheld } from "../../tools/registry.ts";
 import { possibleRisks, statedRisk } from "../../tools/risk.ts";
 import type { CommandContext } from "../context.ts";
@@ -57,6 +58,7 @@ function listTools(config: Config, group: string | undefined): ListedTool[] {
   const model = group === undefined ? undefined : find(config, group).model;
   const policy = group === undefined ? sharedPolicy(config) : policyOf(config, group);
   const registry = new ToolRegistry(builtInTools);
+  const { subAgents } = config.limits;
   // What a channel can do is known by the host that has it open.
   const audience = {
     policy,
@@ -65,6 +67,7 @@ function listTools(config: Config, group: string | undefined): ListedTool[] {
     modelSees: seesImages(config.models, model),
     remembers: config.memory.enabled,
     seesSessions: config.sessions.visibility !== undefined,
+    rights: rightsOf("main", { spawns: subAgents.depth > 0 && subAgents.atOnce > 0 }),
   };
   return registry.tools.map((tool) => {
     const { name, runs, timeoutSeconds } = tool;
@@ -98,8 +101,7 @@ const reasons: Readonly<Record<Withheld, string>> = {
   model: "no model of the route can call tools",
   sessions: "sessions.visibility lets no other session be seen",
   vision: "no model of the route can be shown images",
-  kind: "it is not for sessions of this kind",
-  rank: "sub-agents are switched off",
+  right: "sub-agents are switched off",
 };
 
 function conditionOf(tool: Tool): string | undefined {

@@ -16,6 +16,12 @@ export function checkAgents(config: Config, { tools }: Pick<Adapters, "tools">):
       ? []
       : [missing(["agents", id, "route"], "route", agent.route, routes)]),
     ...(agent.tools ?? []).flatMap((name, index) => unknownTool(["agents", id, "tools", index], name, names)),
+    ...(agent.permissions ?? []).flatMap(({ tool = "*" }, index) =>
+      [tool]
+        .flat()
+        .filter((name) => name !== "*")
+        .flatMap((name) => unknownTool(["agents", id, "permissions", index, "tool"], name, names)),
+    ),
   ]);
   return [...ofAgents, ...checkNames(config), ...checkGroups(config)];
 }
@@ -45,7 +51,13 @@ function folded(name: string): string {
 
 function checkGroups({ groups, agents }: Config): ConfigFault[] {
   const ids = [mainAgent, ...Object.keys(agents).filter((id) => id !== mainAgent)];
-  return Object.entries(groups).flatMap(([name, { agent }]) =>
-    agent === undefined || ids.includes(agent) ? [] : [missing(["groups", name, "agent"], "agent", agent, ids)],
-  );
+  return Object.entries(groups).flatMap(([name, { agent, agents: several = [] }]) => [
+    ...(agent === undefined || ids.includes(agent) ? [] : [missing(["groups", name, "agent"], "agent", agent, ids)]),
+    ...several.flatMap((id, index) =>
+      ids.includes(id) ? [] : [missing(["groups", name, "agents", index], "agent", id, ids)],
+    ),
+    ...(agent !== undefined && several.length > 0
+      ? [{ path: formatPath(["groups", name, "agent"]), detail: "cannot stand beside agents: leave out one of them" }]
+      : []),
+  ]);
 }

@@ -1,7 +1,7 @@
 import { lstat } from "node:fs/promises";
 import { join } from "node:path";
 
-import type { Group, GroupChat } from "../../domain/group.ts";
+import { type Group, type GroupChat, groupOfFolder } from "../../domain/group.ts";
 import type { ConfigFault } from "../faults.ts";
 import { formatPath } from "../faults.ts";
 
@@ -24,7 +24,7 @@ export async function findRenamedGroups(options: {
   const found: RenamedGroup[] = [];
   for (const { name, channel, chat } of configured) {
     for (const former of folders) {
-      if (former.channel !== channel || former.chat !== chat || names.has(former.name)) continue;
+      if (former.channel !== channel || former.chat !== chat || names.has(groupOfFolder(former.name))) continue;
       if (!(await isThere(join(place, former.name)))) continue;
       found.push({ group: name, warning: describe({ name, former, place, isMade: await isThere(join(place, name)) }) });
     }

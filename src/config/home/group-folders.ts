@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { chmod, cp, lchown, lstat, readdir, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 
-import { isGroupName } from "../../domain/group.ts";
+import { groupOfFolder, isGroupName } from "../../domain/group.ts";
 import { isProtectedFileName } from "../../domain/protected-file.ts";
 import { AppError } from "../../lib/app-error.ts";
 import { requireRealFolder } from "./home.ts";
@@ -24,7 +24,7 @@ export async function ensureGroupFolder(
   group: { readonly name: string; readonly main: boolean },
   owner?: FolderOwner,
 ): Promise<string> {
-  if (!isGroupName(group.name)) {
+  if (!isGroupName(groupOfFolder(group.name))) {
     throw new AppError("bad_input", `"${group.name}" cannot be a group's name.`, {
       fix: "Use lower case letters, digits, - and _, starting with a letter or digit; `global` is taken.",
     });

@@ -10,7 +10,7 @@ import { type ConfigFault, describeIssues } from "../faults.ts";
 import { yamlOptions } from "../loading/config-file.ts";
 import { toRule } from "../policy.ts";
 import type { Config } from "../schema/config.ts";
-import { rule } from "../schema/policy.ts";
+import { denial } from "../schema/policy.ts";
 
 /** What a profile's text may hold; what is longer is refused. */
 const instructionChars = 32_000;
@@ -22,11 +22,7 @@ const frontMatter = z.strictObject({
   route: z.string().min(1).max(64).optional(),
   tools: listed.optional(),
   skills: listed.optional(),
-  // A rule that asks would stand before one of the group's that denies.
-  permissions: z
-    .array(rule.omit({ quorum: true, approvers: true }).extend({ action: z.literal("deny") }))
-    .max(100)
-    .default([]),
+  permissions: z.array(denial).max(100).default([]),
 });
 
 /** Something that is wrong with a profile: `line` counts from 1 in its file. */

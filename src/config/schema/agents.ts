@@ -1,6 +1,7 @@
 import * as z from "zod";
 
 import { mainAgent } from "../../domain/session.ts";
+import { denial } from "./policy.ts";
 
 /** Longest instructions that an agent has in the configuration; what is longer belongs into the group's AGENTS.md. */
 const instructionChars = 32_000;
@@ -15,6 +16,16 @@ const agentId = z
     /^[a-z0-9][a-z0-9_-]{0,63}$/,
     "lower case letters, digits, - and _, at most 64, starting with a letter or digit",
   );
+
+/** More agents than that would talk past each other. */
+const agentsPerGroup = 8;
+
+/** The agents of one group, the first one first. */
+export const groupAgents = z
+  .array(agentId)
+  .min(1)
+  .max(agentsPerGroup)
+  .refine((ids) => new Set(ids).size === ids.length, "each agent once");
 
 const agent = z.strictObject({
   name: agentName.optional().describe("What people write behind @. Left out: the id."),
@@ -31,6 +42,11 @@ const agent = z.strictObject({
     .max(256)
     .optional()
     .describe("The only tools that it may use, as far as the policy allows them. Left out: all."),
+  permissions: z
+    .array(denial)
+    .max(100)
+    .optional()
+    .describe("Rules that come before those of its groups. They can only take away: their action is deny."),
 });
 
 /** `agents`: those that groups can have, by an id that never changes. */

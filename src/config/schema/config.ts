@@ -6,7 +6,7 @@ import type { ProviderSettings } from "../../models/define-provider.ts";
 import { type Adapters, channelsOfEveryHome, providersOfEveryHome } from "../adapters.ts";
 import { heartbeatSchemas } from "./heartbeat.ts";
 import { hooksSchema } from "./hooks.ts";
-import { agentName, agents } from "./agents.ts";
+import { agentName, agents, groupAgents } from "./agents.ts";
 import { events, groupLimits, intake, limits, store } from "./intake.ts";
 import { access, groupAccess, groupMembers, members, people } from "./people.ts";
 import { nameserverSchema, networkSchema, secretSchema } from "./network.ts";
@@ -99,6 +99,7 @@ const group = z.strictObject({
   main: z.boolean().default(false),
   mounts: z.array(mount).max(32).default([]),
   agent: name.optional(),
+  agents: groupAgents.optional().describe("Several agents instead of one: the first has what is for no other."),
   model: name.optional(),
   catchUpMinutes: minutes.optional(),
   policy: groupPolicy.optional(),

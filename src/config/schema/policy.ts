@@ -35,6 +35,9 @@ export const rule = z.strictObject({
   approvers: z.enum(["member", "admin", "owner"]).optional().describe("Of ask: the least role that may answer."),
 });
 
+/** A rule that can only take away: one that allows or asks would stand before rules of the group that deny. */
+export const denial = rule.omit({ quorum: true, approvers: true }).extend({ action: z.literal("deny") });
+
 const rules = z.array(rule).max(200).default([]).describe("In order: the first that fits decides.");
 const preset = z
   .enum(["safe", "standard", "open"])

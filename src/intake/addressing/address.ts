@@ -13,7 +13,8 @@ export type AddressRule =
   | "unaddressed";
 
 export interface AddressOptions {
-  readonly assistantName: string;
+  /** What the group's agents are called. */
+  readonly names: readonly string[];
   /** Did the agent say what is quoted here? */
   readonly isOwn: (channel: string, chat: string, reference: string) => Promise<boolean>;
 }
@@ -33,7 +34,7 @@ export async function addressRule(
   if (message.direct === true) return "direct-chat";
   if (message.forwarded === true) return "unaddressed";
   if (message.mention) return "platform-mention";
-  if (isMentioned(message.text, options.assistantName)) return "text-mention";
+  if (options.names.some((name) => isMentioned(message.text, name))) return "text-mention";
   if (quote?.toAgent === true) return "reply-to-agent";
   if (quote && (await options.isOwn(group.channel, group.chat, quote.id))) return "reply-to-agent";
   return "unaddressed";

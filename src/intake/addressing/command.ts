@@ -6,6 +6,8 @@ export interface CommandForm {
   readonly name: string;
   /** What stands behind it, such as `CODE [name]`; absent: it stands alone. */
   readonly takes?: string | undefined;
+  /** It may be for one of several agents: the name of that one stands behind it. */
+  readonly perAgent?: boolean | undefined;
 }
 
 /** A command as it was said. */

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 
-import type { Access, Group } from "../../domain/group.ts";
+import { type Access, type Group, workFolder } from "../../domain/group.ts";
 import type { RefusedMount } from "../../domain/mount.ts";
 import type { ProtectedFile } from "../../domain/protected-file.ts";
 import type { Session, SessionKind } from "../../domain/session.ts";
@@ -31,12 +31,12 @@ export interface LauncherOptions {
   readonly mountContext: MountContext;
   /** All groups that ask for mounts. */
   readonly groups: readonly Pick<Group, "name" | "mounts">[];
-  /** The folder of the group, made if it is missing, belonging to the container's user. */
+  /** The folder in which the group's agent works, made if it is missing, belonging to the container's user. */
   readonly groupFolder: (group: Group, user: ContainerUser) => Promise<string>;
   /** The scratch folder of a sub-agent's session, made if it is missing, belonging to the container's user. */
   readonly scratchFolder?: (session: string, user: ContainerUser) => Promise<string>;
   /** What only the operator may change in the group's folder. Throws `not_found` when there is no such folder. */
-  readonly protectedFiles: (group: string) => Promise<readonly ProtectedFile[]>;
+  readonly protectedFiles: (folder: string) => Promise<readonly ProtectedFile[]>;
   readonly globalFolder: string;
   /** Opens the group's way out, if it has one. */
   readonly openEgress?: (group: string) => Promise<EgressMount | undefined>;
@@ -131,14 +131,15 @@ export class ContainerLauncher {
     const image = await this.#options.image();
     const allowlist =
       group.mounts.length === 0 ? "" : await readFile(mountContext.allowlistPath, "utf8").catch(() => "");
-    const files = describeProtected(await this.#protectedFilesIfAny(group));
-    const inputs = JSON.stringify([image.id, sandbox, group.mounts, allowlist, egressOf?.(group.name), files]);
+    const folder = workFolder(group);
+    const files = describeProtected(await this.#protectedFilesIfAny(folder));
+    const inputs = JSON.stringify([image.id, sandbox, group.mounts, allowlist, egressOf?.(group.name), files, folder]);
     return createHash("sha256").update(inputs).digest("hex");
   }
 
   /** A group without a folder gets one when its container is made. */
-  async #protectedFilesIfAny({ name }: Group): Promise<readonly ProtectedFile[]> {
-    return this.#options.protectedFiles(name).catch((error: unknown) => {
+  async #protectedFilesIfAny(folder: string): Promise<readonly ProtectedFile[]> {
+    return this.#options.protectedFiles(folder).catch((error: unknown) => {
       if (error instanceof AppError && error.code === "not_found") return [];
       throw error;
     });
@@ -204,7 +205,7 @@ export class ContainerLauncher {
     }
     const groupFolder = await this.#options.groupFolder(group, user);
     const scratch = await this.#scratchOf(session, user);
-    const protectedFiles = await this.#options.protectedFiles(group.name);
+    const protectedFiles = await this.#options.protectedFiles(workFolder(group));
     const egress = await this.#options.openEgress?.(group.name);
     const specOf: Prepared["specOf"] = (generation, mailFolder) => {
       const mail = {

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 
 import type { Logger } from "pino";
 
-import type { InstructionsState } from "../../domain/group.ts";
+import { groupOfFolder, type InstructionsState } from "../../domain/group.ts";
 import { instructionsFile } from "../../domain/protected-file.ts";
 import type { InstructionText, ProtectedFile, ProtectedFileName } from "../../domain/protected-file.ts";
 import type { Actor } from "../../domain/actor.ts";
@@ -113,7 +113,7 @@ export class Instructions {
         const data = { file: instructionsFile, ...after, before };
         // A crash between the two leaves the event without the mark: it is not told again then.
         if (!(await this.#isOnRecord(group, { data, since: allowedAt })))
-          await publish({ type: "instructions.changed", group, actor, data });
+          await publish({ type: "instructions.changed", group: groupOfFolder(group), actor, data });
         await begin();
       },
     });
@@ -126,7 +126,7 @@ export class Instructions {
     group: string,
     { data, since }: { readonly data: object; readonly since: number },
   ): Promise<boolean> {
-    const filter = { types: ["instructions.changed"], group } as const;
+    const filter = { types: ["instructions.changed"], group: groupOfFolder(group) } as const;
     const { events } = await this.#options.changes.before(Number.MAX_SAFE_INTEGER, filter, 1);
     return events.some((event) => event.at >= since && isDeepStrictEqual(event.data, data));
   }
@@ -149,7 +149,7 @@ export class Instructions {
     if (before?.sha256 === sha256) return;
     if (before) {
       const data = { file, bytes, sha256, before: { bytes: before.bytes, sha256: before.sha256 } };
-      await publish({ type: "instructions.changed", group, session, actor: "host", data });
+      await publish({ type: "instructions.changed", group: groupOfFolder(group), session, actor: "host", data });
     }
     await store.noteInstructions(group, file, { sha256, bytes, changedAt: before && clock.now() });
   }
@@ -158,7 +158,7 @@ export class Instructions {
     const { group, file, reason, movedTo } = change;
     const { publish, tell, logger, clock } = this.#options;
     const data = { file, reason, ...(movedTo !== undefined && { movedTo }) };
-    await publish({ type: "file.refused", group, actor: "host", data });
+    await publish({ type: "file.refused", group: groupOfFolder(group), actor: "host", data });
     const text = `${file} of group ${group} has changed, and the change is not used: ${reasons[reason]}. ${remedy(change)}`;
     logger.warn({ group, ...data }, text);
     const now = clock.monotonic();

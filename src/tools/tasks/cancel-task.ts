@@ -12,6 +12,6 @@ export const cancelTask = defineTool({
   timeoutSeconds: 30,
   activity: { doing: "removing a task" },
   needs: ["tasks"],
-  notIn: ["agent"],
+  right: "schedule",
   run: async ({ id }, { tasks }) => `Removed: ${(await tasks.remove(id)).id}.`,
 });

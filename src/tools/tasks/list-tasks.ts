@@ -14,7 +14,7 @@ export const listTasks = defineTool({
   timeoutSeconds: 30,
   activity: { doing: "looking at the tasks" },
   needs: ["tasks"],
-  notIn: ["agent"],
+  right: "schedule",
   run: async ({ group }, { tasks }) => {
     const found = await tasks.list(group);
     if (found.length === 0) return "There are no tasks.";

@@ -12,6 +12,6 @@ export const runTask = defineTool({
   timeoutSeconds: 30,
   activity: { doing: "starting a task" },
   needs: ["tasks"],
-  notIn: ["agent"],
+  right: "schedule",
   run: async ({ id }, { tasks }) => `Task ${(await tasks.run(id)).id} runs; its answer goes to the chat.`,
 });

@@ -6,23 +6,23 @@ import { describeTask, mode, name, timingFields } from "./task-words.ts";
 export const scheduleTask = defineTool({
   name: "schedule_task",
   description:
-    "Have yourself told something at a time: once (at), at fixed intervals (every) or by a cron pattern; give exactly one of them. Your answer then goes to the chat; answer only NO_REPLY there to say nothing.",
+    "Have yourself told something at a time; give one of at, every, cron. Your answer then goes to the chat; NO_REPLY says nothing.",
   input: z.strictObject({
     prompt: z
       .string()
       .min(1)
       .max(16_000)
-      .describe("What you are told then. Say all that you need to know: you may not remember this conversation."),
+      .describe("What you are told then, with all that you need to know: you may not remember this conversation."),
     ...timingFields,
     mode,
     name,
-    group: z.string().max(64).optional().describe("Another group that is to be told; only a main group may name one."),
+    group: z.string().max(64).optional().describe("Another group; only a main group may name one."),
   }),
   runs: "host",
   risk: ({ group }) => (group === undefined ? "low" : "medium"),
   timeoutSeconds: 30,
   activity: { doing: "scheduling a task", shows: "name" },
   needs: ["tasks"],
-  notIn: ["agent"],
+  right: "schedule",
   run: async ({ group, ...wanted }, { tasks }) => `Scheduled: ${describeTask(await tasks.make(wanted, group))}`,
 });

@@ -8,27 +8,18 @@ export const timingFields = {
     .string()
     .max(64)
     .optional()
-    .describe(
-      "Once, at this time: ISO 8601, such as 2026-01-15T09:00:00, by the clock of the time zone unless it has an offset.",
-    ),
-  every: z.string().max(16).optional().describe('Again and again: "1m", "2h" or "1d"; at least a minute.'),
-  cron: z
-    .string()
-    .max(100)
-    .optional()
-    .describe('By a pattern of five fields: "0 9 * * 1-5" is nine o\'clock on weekdays.'),
-  timezone: z
-    .string()
-    .max(64)
-    .optional()
-    .describe("IANA zone, such as Europe/Paris. Left out: the zone in which you are told times."),
-  missed: z
-    .enum(missedRules)
-    .optional()
-    .describe(
-      "What becomes of times that passed while the host was off. Left out: latest for at, skip for the others.",
-    ),
+    .describe("Once, at this time: 2026-01-15T09:00:00, by the clock of the zone unless it has an offset."),
+  every: z.string().max(16).optional().describe('Again and again: "1m", "2h", "1d".'),
+  cron: z.string().max(100).optional().describe('Five fields: "0 9 * * 1-5" is nine o\'clock on weekdays.'),
+  timezone: z.string().max(64).optional().describe("IANA name. Left out: the zone in which you are told times."),
+  missed: z.enum(missedRules).optional().describe("What becomes of times that passed while the host was off."),
 } as const;
+
+/** The same fields for another tool: what they mean is said once in a prompt. */
+export function undescribed<Fields extends Readonly<Record<string, z.ZodType>>>(fields: Fields): Fields {
+  const bare = Object.entries(fields).map(([key, field]) => [key, field.describe("")]);
+  return Object.fromEntries(bare) as unknown as Fields;
+}
 
 /** Models are often wrong about it, and the safe one is as good as any. */
 export const mode = z
@@ -36,9 +27,7 @@ export const mode = z
     (given) => (taskModes.some((known) => known === given) ? given : "isolated"),
     z.enum(taskModes).optional(),
   )
-  .describe(
-    '"isolated": each run is a conversation of its own. "group": in this conversation, which knows what was said.',
-  );
+  .describe("isolated: a new conversation for each run; group: in this one, which knows what was said.");
 
 export const name = z.string().max(100).optional().describe("A short name by which people know it.");
 export const taskId = z.string().min(1).max(64).describe("As list_tasks shows it.");

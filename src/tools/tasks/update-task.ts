@@ -1,18 +1,18 @@
 import * as z from "zod";
 
 import { defineTool } from "../define-tool.ts";
-import { describeTask, name, taskId, timingFields } from "./task-words.ts";
+import { describeTask, name, taskId, timingFields, undescribed } from "./task-words.ts";
 import { taskModes } from "../../domain/task.ts";
 
 export const updateTask = defineTool({
   name: "update_task",
-  description: "Change a task, pause it or let it go on. What you leave out stays as it is.",
+  description: "Change a task: fields as in schedule_task; what you leave out stays as it is.",
   input: z.strictObject({
     id: taskId,
     prompt: z.string().min(1).max(16_000).optional(),
-    ...timingFields,
+    ...undescribed(timingFields),
     mode: z.enum(taskModes).optional(),
-    name,
+    name: undescribed({ name }).name,
     paused: z.boolean().optional().describe("true pauses it, false lets it go on."),
   }),
   runs: "host",
@@ -20,6 +20,6 @@ export const updateTask = defineTool({
   timeoutSeconds: 30,
   activity: { doing: "changing a task" },
   needs: ["tasks"],
-  notIn: ["agent"],
+  right: "schedule",
   run: async ({ id, ...wanted }, { tasks }) => `Changed: ${describeTask(await tasks.change(id, wanted))}`,
 });

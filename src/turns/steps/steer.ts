@@ -1,3 +1,4 @@
+import type { Session } from "../../domain/session.ts";
 import type { TurnOptions, TurnScope } from "../turn-options.ts";
 import { collectIntake, workStep } from "./turn-intake.ts";
 import type { TurnSteps } from "./turn-steps.ts";
@@ -7,14 +8,15 @@ import type { TurnSteps } from "./turn-steps.ts";
  * that was said goes into a turn whose answer goes elsewhere than to those who spoke.
  */
 export async function steer(scope: TurnScope, options: TurnOptions, steps: TurnSteps): Promise<void> {
-  const { group, session, settings, turn, hearsChat } = scope;
+  const { group, session, settings, turn, hears } = scope;
   const change = await options.changeSince(scope);
   if (change) await steps.add(change);
   await tellEndedJobs(scope, options, steps);
   if (session.kind === "agent") await takeMore(scope, options, steps);
-  if (!hearsChat || turn.replyTo.kind !== "chat") return;
+  if (!hears || turn.replyTo.kind !== "chat") return;
   const { sessions } = options.store;
-  const intake = await collectIntake(options, settings, group, () => sessions.open(session.key, group.name));
+  const openSession = (): Promise<Session> => sessions.open(session.key, group.name);
+  const intake = await collectIntake(options, settings, { group, hears, openSession });
   if (intake) await steps.add(intake.step);
 }
 

@@ -3,7 +3,7 @@ import type { Group, GroupChat } from "../../domain/group.ts";
 import type { StoredMessage } from "../../domain/message.ts";
 import { sortOrigins } from "../../domain/origin.ts";
 import { type Part, toUserContent } from "../../domain/part.ts";
-import type { Session } from "../../domain/session.ts";
+import { type Addressee, isAddressee, type Session } from "../../domain/session.ts";
 import type { Work } from "../../domain/work.ts";
 import type { NewStep } from "../../stores/store.ts";
 import { exposureToMessages } from "./message-origins.ts";
@@ -25,16 +25,26 @@ export interface Intake {
 export async function collectIntake(
   options: Pick<TurnOptions, "store" | "render" | "imagesOf" | "recall" | "roleOf" | "estimateTokens" | "clock">,
   settings: Pick<TurnSettings, "agentName" | "timeZone">,
-  group: GroupChat & Pick<Group, "model" | "main">,
-  openSession: () => Promise<Session> | Session,
+  {
+    group,
+    hears,
+    openSession,
+  }: {
+    readonly group: GroupChat & Pick<Group, "model" | "main" | "acting">;
+    readonly hears: Addressee;
+    readonly openSession: () => Promise<Session> | Session;
+  },
 ): Promise<Intake | undefined> {
-  const waiting = await options.store.messages.waiting(group, messagesPerStep);
+  const waiting = await options.store.messages.waiting(group, messagesPerStep, hears);
   const last = waiting.at(-1);
   if (!last) return undefined;
   const session = await openSession();
   const { contextCursor } = session;
   const since = await options.store.messages.after(group, contextCursor, messagesPerStep);
-  const chatter = since.filter((message) => message.state === "context" && message.seq <= last.seq);
+  const answered = new Set(waiting.map(({ copyOf }) => copyOf));
+  const isChatter = ({ seq, state, agent }: StoredMessage): boolean =>
+    state === "context" || (!isAddressee(hears, agent) && !answered.has(seq));
+  const chatter = since.filter((message) => message.seq <= last.seq && isChatter(message));
   const shown = [...chatter, ...waiting].toSorted((a, b) => a.seq - b.seq);
   const unseen = await options.store.messages.countAfter(group, contextCursor);
   const images = await options.imagesOf(group, shown);

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { writeFile } from "node:fs/promises";
 
 import type { ChangeOutcome } from "../../domain/approval.ts";
+import { workFolder } from "../../domain/group.ts";
 import type { ToolCall } from "../../domain/model.ts";
 import type { BlobPart, Part } from "../../domain/part.ts";
 import { imageBytes } from "../../domain/part.ts";
@@ -147,7 +148,7 @@ export class HostTools {
       ...this.#options.portsOf(this.#scope, signal),
       redact: (text) => formatReply(text, this.#scope),
       send: (said) => this.#send(said, signal),
-      keepFile: (path) => inWordsForModel(keepFile(group.name, path)),
+      keepFile: (path) => inWordsForModel(keepFile(workFolder(group), path)),
       keepImage: (content, name) => this.#keepImage(content, name),
       sessions: sessionDesk(scope, call.key),
       lastMessage: async () => (await store.messages.ofTurn(turn.id)).at(-1),

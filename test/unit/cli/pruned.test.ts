@@ -18,7 +18,7 @@ test("of a turn that is too old to be kept the commands say so, and do not retry
   await store.interventions.carryOut(seq, {
     at: 3_000,
     stops: true,
-    renews: session,
+    renews: [session],
     tell: () => ({ reason: "", lastStep, outgoing: [] }),
   });
   const chat = { group: "main", channel: "terminal", chat: "main" };

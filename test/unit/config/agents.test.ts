@@ -10,7 +10,8 @@ import { configuredGroups } from "../../../src/config/groups.ts";
 import { checkConfig, describeFault } from "../../../src/config/loading/load.ts";
 import { policyOf } from "../../../src/config/policy.ts";
 import type { Config } from "../../../src/config/schema/config.ts";
-import { isSessionOf, mainSessionKey, sideSessionKey } from "../../../src/domain/session.ts";
+import { workFolder } from "../../../src/domain/group.ts";
+import { isSessionOf, mainSessionKey, mainSessionKeys, sideSessionKey } from "../../../src/domain/session.ts";
 import { isAlwaysDenied, judgeCall } from "../../../src/policy/judge.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
@@ -138,4 +139,48 @@ test("two agents cannot go by one name, and the main one is called as the assist
   expect(await faultsOf({ main: { name: "x" } })).toEqual([
     "agents.main.name: is not for this agent: it is called as assistant.name says",
   ]);
+});
+
+test("of several agents the first has the group's folder, each other one its own; a route is each agent's", async () => {
+  const config = await load({ scout: { name: "Ranger", route: "cheap" } }, { agents: ["main", "scout"] });
+  const family = ofFamily(config);
+  const [main, scout] = ["main", "scout"].map((id) => groupWithAgent(config, family, id));
+
+  expect(family).toMatchObject({ agents: ["main", "scout"], model: undefined });
+  expect(mainSessionKeys(family)).toEqual(["main:terminal:family", "scout:terminal:family"]);
+  expect(main).toMatchObject({ acting: { name: "crab" }, model: undefined });
+  expect(scout).toMatchObject({ agent: "scout", acting: { name: "Ranger", folder: "family@scout" }, model: "cheap" });
+  expect([main, scout].map((group) => group && workFolder(group))).toEqual(["family", "family@scout"]);
+  expect(ofFamily(await load({ scout: {} }, { agents: ["scout"] }))).toMatchObject({
+    agent: "scout",
+    agents: undefined,
+  });
+});
+
+test("an agent's permissions only take away, before all rules of its groups", async () => {
+  const permissions = [{ tool: "shell", risk: "medium", action: "deny" }];
+  const config = await load({ scout: { permissions } }, { agents: ["main", "scout"], policy: { default: "allow" } });
+  const verdict = (agent: string, risk: "low" | "medium") =>
+    judgeCall({ ...call, risk }, policyOf(config, "family", agent)).verdict.action;
+
+  expect([verdict("main", "medium"), verdict("scout", "medium"), verdict("scout", "low")]).toEqual([
+    "allow",
+    "deny",
+    "allow",
+  ]);
+  expect(await faultsOf({ scout: { permissions: [{ tool: "shell", action: "allow" }] } })).toHaveLength(1);
+  expect(await faultsOf({ scout: { permissions: [{ tool: "shel", action: "deny" }] } })).toEqual([
+    expect.stringContaining("agents.scout.permissions[0].tool"),
+  ]);
+});
+
+test("agents of a group exist, each once, and stand beside no single one", async () => {
+  const [unknown] = await faultsOf({ scout: {} }, { agents: ["main", "scuot"] });
+  const [both] = await faultsOf({ scout: {} }, { agent: "scout", agents: ["main", "scout"] });
+
+  expect(unknown).toContain("groups.family.agents[1]");
+  expect(unknown).toContain("scout");
+  expect(both).toContain("cannot stand beside agents");
+  expect(await faultsOf({ scout: {} }, { agents: ["scout", "scout"] })).toHaveLength(1);
+  expect(await faultsOf({ scout: {} }, { agents: [] })).toHaveLength(1);
 });

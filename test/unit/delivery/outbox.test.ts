@@ -192,3 +192,31 @@ test("a log that cannot be written holds no reply up", async () => {
 
   expect(rig.channel.heard("family")).toEqual(["one", "two"]);
 });
+
+test("what one of several agents says begins with its name, on channels that do not tell it otherwise", async () => {
+  const named = new Set<string>();
+  await using rig = await openOutboxRig({ namesAgents: (channel) => named.has(channel) });
+  const { store, channel, outbox } = rig;
+  const draft = {
+    group: "family",
+    channel: "fake",
+    chat: "family",
+    kind: "reply",
+    inReplyTo: [],
+    turn: undefined,
+  } as const;
+  const reaction = { message: "1", sender: "ann", emoji: "👍" };
+  const say = (text: string, more: object = {}) => store.outbox.add({ ...draft, text, agent: "Scout", ...more }, 1);
+  await say("found it");
+  await say("", { file: { path: "/x", name: "x", mimeType: "text/plain", bytes: 1 } });
+  await say("", { reaction });
+  await say("of the host", { agent: undefined });
+  outbox.wake();
+  await expect.poll(() => channel.attempts.length).toBe(4);
+  named.add("fake");
+  await say("again");
+  outbox.wake();
+  await expect.poll(() => channel.attempts.length).toBe(5);
+
+  expect(channel.attempts.map(({ text }) => text)).toEqual(["Scout: found it", "Scout", "", "of the host", "again"]);
+});

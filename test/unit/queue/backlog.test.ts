@@ -47,12 +47,11 @@ async function answer(store: Store, group: string): Promise<boolean> {
     clock: systemClock,
   };
   const settings = { agentName: "crab", timeZone: utc };
-  const intake = await collectIntake(
-    parts,
-    settings,
-    { ...chatOf(group), model: undefined, main: false },
-    () => session,
-  );
+  const intake = await collectIntake(parts, settings, {
+    group: { ...chatOf(group), model: undefined, main: false },
+    hears: { except: [] },
+    openSession: () => session,
+  });
   if (!intake) return false;
   const id = randomUUID();
   await store.turns.begin({ id, session: session.id, group, conversation: 1, ...byMessage, at: 1 }, intake.step);

@@ -36,7 +36,7 @@ async function openRig() {
   const newScheduler = () =>
     new Scheduler({
       tasks: store.tasks,
-      isGroup: ({ name }) => !gone.has(name),
+      groupNow: (group) => (gone.has(group.name) ? undefined : group),
       workAdded: () => undefined,
       deliver: () => undefined,
       wordsFor: () => undefined,

@@ -216,7 +216,7 @@ test("no question to the store reads a whole table that grows with time", async 
   const command = await insertCommand(store, "new", "new");
   await store.interventions.commands();
   await store.interventions.commands(inChat("family"));
-  await store.interventions.carryOut(command, { ...stopping, stops: false, renews: session });
+  await store.interventions.carryOut(command, { ...stopping, stops: false, renews: [session] });
   await store.turns.history(session, 1, 0);
   await store.turns.steps("t");
   await store.turns.lastStep("t");

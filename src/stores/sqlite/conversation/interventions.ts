@@ -61,7 +61,7 @@ export class SqliteInterventions implements InterventionStore {
       const ended = change.choose?.(found) ?? found;
       await setState(transaction, ended.waiting, "handled");
       for (const { id } of ended.work) await dropWork(transaction, id, "stopped in the chat");
-      if (change.renews !== undefined) await renewSession(transaction, change.renews, seq);
+      for (const session of change.renews ?? []) await renewSession(transaction, session, seq);
       if (change.settles) await settleRequest(transaction, change.settles);
       const answered = change.answers && (await answerApproval(transaction, change.answers));
       const done = { ...ended, answered };

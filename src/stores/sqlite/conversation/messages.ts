@@ -2,6 +2,7 @@ import { type Kysely, sql, type Transaction } from "kysely";
 
 import type { GroupChat } from "../../../domain/group.ts";
 import type { IncomingMessage, StoredMessage } from "../../../domain/message.ts";
+import type { Addressee } from "../../../domain/session.ts";
 import type { MessageStore, WaitingInGroup } from "../../store.ts";
 import type { Database } from "../database.ts";
 import { chargeIntake } from "../groups/intake.ts";
@@ -14,6 +15,8 @@ import { statement } from "../statement.ts";
 export const isWaiting = sql<boolean>`state = 'waiting'`;
 const isPrompt = sql<boolean>`late = 0`;
 const isShown = sql<boolean>`state <> 'handled'`;
+/** One for several agents is one message: its copies are work of the others. */
+const isOriginal = sql<boolean>`copy_of is null`;
 /** A group can talk for years without the agent: counting has to have an end. */
 const countedMessages = 10_000;
 
@@ -27,6 +30,22 @@ type ChatOfGroup = Pick<GroupChat, "name" | "channel" | "chat">;
 
 function chatOf({ name, channel, chat }: GroupChat): ChatOfGroup {
   return { name, channel, chat };
+}
+
+/** Messages for one agent, as values of a statement: `only` its own, or all but those for others, which are `except` as JSON. */
+interface ForAgent {
+  readonly only: string | null;
+  readonly except: string;
+}
+
+function forAgent(addressee: Addressee | undefined): ForAgent {
+  if (addressee && "only" in addressee) return { only: addressee.only, except: "[]" };
+  return { only: null, except: JSON.stringify(addressee?.except ?? []) };
+}
+
+function isFor({ only, except }: ForAgent) {
+  return sql<boolean>`(case when ${only} is null
+    then agent is null or agent not in (select value from json_each(${except})) else agent = ${only} end)`;
 }
 
 const insertMessage = statement((kysely, row: Omit<Row<"messages">, "seq" | "turn" | "pruned">) =>
@@ -49,6 +68,8 @@ const insertMessage = statement((kysely, row: Omit<Row<"messages">, "seq" | "tur
       sent_at: row.sent_at,
       forwarded: row.forwarded,
       thread: row.thread,
+      agent: row.agent,
+      copy_of: row.copy_of,
     })
     .onConflict((conflict) => conflict.columns(["channel", "chat", "sender_id", "id"]).doNothing())
     .returning("seq"),
@@ -61,6 +82,7 @@ const selectAfter = statement((kysely, group: ChatOfGroup & { readonly after: nu
     .where(isOf(group))
     .where("seq", ">", group.after)
     .where(isShown)
+    .where(isOriginal)
     .orderBy("seq", "desc")
     .limit(group.limit),
 );
@@ -72,6 +94,7 @@ const selectFollowing = statement((kysely, group: ChatOfGroup & { readonly after
     .where(isOf(group))
     .where("seq", ">", group.after)
     .where(isShown)
+    .where(isOriginal)
     .orderBy("seq")
     .limit(group.limit),
 );
@@ -85,30 +108,33 @@ const countSince = statement((kysely, group: ChatOfGroup & { readonly after: num
         .where(isOf(group))
         .where("seq", ">", group.after)
         .where(isShown)
+        .where(isOriginal)
         .limit(countedMessages)
         .as("counted"),
     )
     .select((select) => select.fn.countAll<number>().as("count")),
 );
 
-const selectWaiting = statement((kysely, group: ChatOfGroup & { readonly limit: number }) =>
+const selectWaiting = statement((kysely, group: ChatOfGroup & ForAgent & { readonly limit: number }) =>
   kysely
     .selectFrom("messages")
     .selectAll()
     .where(isOf(group))
     .where(isWaiting)
     .where(isPrompt)
+    .where(isFor(group))
     .orderBy("seq")
     .limit(group.limit),
 );
 
-const countWaiting = statement((kysely, group: ChatOfGroup) =>
+const countWaiting = statement((kysely, group: ChatOfGroup & ForAgent) =>
   kysely
     .selectFrom("messages")
     .select((select) => select.fn.countAll<number>().as("count"))
     .where(isOf(group))
     .where(isWaiting)
-    .where(isPrompt),
+    .where(isPrompt)
+    .where(isFor(group)),
 );
 
 const selectOfTurn = statement((kysely, { turn }: { readonly turn: string }) =>
@@ -136,33 +162,23 @@ export class SqliteMessages implements MessageStore {
     placed: Parameters<MessageStore["insert"]>[1],
   ): Promise<{ seq: number; duplicate: boolean }> {
     return this.#database.write(async (transaction) => {
-      const [inserted] = await insertMessage(transaction, {
-        group_name: placed.group,
-        channel: message.channel,
-        chat: message.chat,
-        id: message.id,
-        sender_id: message.sender.id,
-        sender_name: message.sender.name,
-        text: message.text,
-        quote: message.quote === undefined ? null : JSON.stringify(message.quote),
-        attachments: placed.attachments?.length ? JSON.stringify(placed.attachments) : null,
-        state: placed.state,
-        received_at: placed.at,
-        late: placed.late === true ? 1 : 0,
-        sent_at: message.sentAt === undefined ? null : Math.round(Math.min(message.sentAt, placed.at)),
-        forwarded: message.forwarded === true ? 1 : 0,
-        thread: message.thread ?? null,
-      });
+      const [agent, ...others] = placed.agents ?? [];
+      const row = { ...toRow(message, placed), agent: agent ?? null, copy_of: null };
+      const [inserted] = await insertMessage(transaction, row);
       if (!inserted) {
         const known = await seqOf(transaction, message).executeTakeFirstOrThrow();
         return { seq: known.seq, duplicate: true };
+      }
+      for (const other of others) {
+        const copy = { id: copyId(other, message.id), agent: other, copy_of: inserted.seq };
+        await insertMessage(transaction, { ...row, ...copy });
       }
       if (placed.charge) await chargeIntake(transaction, placed.charge);
       await leaveFiles(transaction, placed);
       if (placed.command) {
         const { group: group_name, command, argument = null } = placed;
-        const row = { message: inserted.seq, group_name, command, argument };
-        await transaction.insertInto("commands").values(row).execute();
+        const given = { message: inserted.seq, group_name, command, argument };
+        await transaction.insertInto("commands").values(given).execute();
       }
       return { seq: inserted.seq, duplicate: false };
     });
@@ -187,13 +203,17 @@ export class SqliteMessages implements MessageStore {
     return row?.count ?? 0;
   }
 
-  async waiting(group: GroupChat, limit: number): Promise<StoredMessage[]> {
-    const rows = await this.#database.read((kysely) => selectWaiting(kysely, { ...chatOf(group), limit }));
+  async waiting(group: GroupChat, limit: number, addressee?: Addressee): Promise<StoredMessage[]> {
+    const rows = await this.#database.read((kysely) =>
+      selectWaiting(kysely, { ...chatOf(group), ...forAgent(addressee), limit }),
+    );
     return rows.map(toMessage);
   }
 
-  async waitingCount(group: GroupChat): Promise<number> {
-    const [row] = await this.#database.read((kysely) => countWaiting(kysely, chatOf(group)));
+  async waitingCount(group: GroupChat, addressee?: Addressee): Promise<number> {
+    const [row] = await this.#database.read((kysely) =>
+      countWaiting(kysely, { ...chatOf(group), ...forAgent(addressee) }),
+    );
     return row?.count ?? 0;
   }
 
@@ -308,6 +328,29 @@ export class SqliteMessages implements MessageStore {
   }
 }
 
+function toRow(
+  message: IncomingMessage,
+  placed: Parameters<MessageStore["insert"]>[1],
+): Omit<Row<"messages">, "seq" | "turn" | "pruned" | "agent" | "copy_of"> {
+  return {
+    group_name: placed.group,
+    channel: message.channel,
+    chat: message.chat,
+    id: message.id,
+    sender_id: message.sender.id,
+    sender_name: message.sender.name,
+    text: message.text,
+    quote: message.quote === undefined ? null : JSON.stringify(message.quote),
+    attachments: placed.attachments?.length ? JSON.stringify(placed.attachments) : null,
+    state: placed.state,
+    received_at: placed.at,
+    late: placed.late === true ? 1 : 0,
+    sent_at: message.sentAt === undefined ? null : Math.round(Math.min(message.sentAt, placed.at)),
+    forwarded: message.forwarded === true ? 1 : 0,
+    thread: message.thread ?? null,
+  };
+}
+
 type MessageKey = Pick<IncomingMessage, "channel" | "chat" | "sender" | "id">;
 
 function seqOf(kysely: Kysely<Tables>, { channel, chat, sender, id }: MessageKey) {
@@ -320,13 +363,22 @@ function seqOf(kysely: Kysely<Tables>, { channel, chat, sender, id }: MessageKey
     .where("id", "=", id);
 }
 
+/** The id of a message's row for another agent: no message of anybody has it, as NUL is removed from what channels hand over. */
+function copyId(agent: string, id: string): string {
+  return `${agent}\0${id}`;
+}
+
+function idOf({ id, copy_of }: Pick<Row<"messages">, "id" | "copy_of">): string {
+  return copy_of === null ? id : id.slice(id.indexOf("\0") + 1);
+}
+
 export function toMessage(row: Row<"messages">): StoredMessage {
   return {
     seq: row.seq,
     group: row.group_name,
     channel: row.channel,
     chat: row.chat,
-    id: row.id,
+    id: idOf(row),
     sender: { id: row.sender_id, name: row.sender_name },
     text: row.text,
     quote: row.quote === null ? undefined : parseQuote(row.quote),
@@ -337,6 +389,8 @@ export function toMessage(row: Row<"messages">): StoredMessage {
     sentAt: row.sent_at ?? undefined,
     forwarded: row.forwarded === 1 ? true : undefined,
     thread: row.thread ?? undefined,
+    agent: row.agent ?? undefined,
+    copyOf: row.copy_of ?? undefined,
     pruned: row.pruned === 1 ? true : undefined,
   };
 }

@@ -1,4 +1,4 @@
-import { sql, type Transaction } from "kysely";
+import { type Kysely, sql, type Transaction } from "kysely";
 
 import type { GroupChat } from "../../../domain/group.ts";
 import type { OutboxState, OutgoingDraft, OutgoingMessage } from "../../../domain/message.ts";
@@ -97,6 +97,7 @@ const insertRow = statement((kysely, row: NewOutgoing) =>
       reaction: row.reaction,
       thread: row.thread,
       accepted_at: null,
+      agent: row.agent,
     })
     .returningAll(),
 );
@@ -137,34 +138,21 @@ export class SqliteOutbox implements OutboxStore {
 
   async isOwn(channel: string, chat: string, reference: string): Promise<boolean> {
     const row = await this.#database.read((kysely) =>
-      kysely
-        .selectFrom("outbox")
-        .select("seq")
-        .where((where) =>
-          where.or([
-            where("turn", "=", reference),
-            // Members' messages may be called by numbers, too.
-            where.and([
-              where("seq", "=", asSeq(reference)),
-              where.not(
-                where.exists(
-                  where
-                    .selectFrom("messages")
-                    .select("messages.seq")
-                    .where("messages.channel", "=", channel)
-                    .where("messages.chat", "=", chat)
-                    .where("messages.id", "=", reference),
-                ),
-              ),
-            ]),
-          ]),
-        )
-        .where("channel", "=", channel)
-        .where("chat", "=", chat)
+      rowsCalled(kysely, { channel, chat, reference }).limit(1).executeTakeFirst(),
+    );
+    return row !== undefined;
+  }
+
+  async sessionOf(channel: string, chat: string, reference: string): Promise<string | undefined> {
+    const row = await this.#database.read((kysely) =>
+      rowsCalled(kysely, { channel, chat, reference })
+        .innerJoin("turns", "turns.id", "outbox.turn")
+        .innerJoin("sessions", "sessions.id", "turns.session")
+        .select("sessions.key")
         .limit(1)
         .executeTakeFirst(),
     );
-    return row !== undefined;
+    return row?.key;
   }
 
   async counts(): Promise<Record<OutboxState, number>> {
@@ -230,6 +218,37 @@ export class SqliteOutbox implements OutboxStore {
   }
 }
 
+/** The host's messages in a chat that somebody means by this: by their number, or by the turn in which they were said. */
+function rowsCalled(
+  kysely: Kysely<Tables>,
+  { channel, chat, reference }: { readonly channel: string; readonly chat: string; readonly reference: string },
+) {
+  return kysely
+    .selectFrom("outbox")
+    .select("outbox.seq")
+    .where((where) =>
+      where.or([
+        where("outbox.turn", "=", reference),
+        // Members' messages may be called by numbers, too.
+        where.and([
+          where("outbox.seq", "=", asSeq(reference)),
+          where.not(
+            where.exists(
+              where
+                .selectFrom("messages")
+                .select("messages.seq")
+                .where("messages.channel", "=", channel)
+                .where("messages.chat", "=", chat)
+                .where("messages.id", "=", reference),
+            ),
+          ),
+        ]),
+      ]),
+    )
+    .where("outbox.channel", "=", channel)
+    .where("outbox.chat", "=", chat);
+}
+
 /** Writes a row of the outbox inside the caller's transaction. */
 export async function insertOutgoing(
   transaction: Transaction<Tables>,
@@ -249,6 +268,7 @@ export async function insertOutgoing(
     file: draft.file === undefined ? null : JSON.stringify(draft.file),
     reaction: draft.reaction === undefined ? null : JSON.stringify(draft.reaction),
     thread: draft.thread ?? null,
+    agent: draft.agent ?? null,
   });
   return toOutgoing(written(row));
 }
@@ -269,6 +289,7 @@ function toOutgoing(row: Row<"outbox">): OutgoingMessage {
     inReplyTo: parseTexts(row.in_reply_to),
     turn: row.turn ?? undefined,
     thread: row.thread ?? undefined,
+    agent: row.agent ?? undefined,
     file: row.file === null ? undefined : parseOutgoingFile(row.file),
     reaction: row.reaction === null ? undefined : parseReaction(row.reaction),
     elapsedMs: row.elapsed_ms ?? undefined,

@@ -302,6 +302,17 @@ const jobs = [
 
 const approvalOrigins = [`alter table approvals add column origins text`];
 
+/*
+ * Groups with several agents: which of them a message is for, and which of them says something. A message for several has a row for each;
+ * the id of such a copy begins with the agent's, so that each is there once.
+ */
+const severalAgents = [
+  `alter table messages add column agent text`,
+  `alter table messages add column copy_of integer`,
+  `alter table outbox add column agent text`,
+  `alter table tasks add column agent text`,
+];
+
 /** Every migration by name; names sort in the order in which they run, and a name that was released is never changed. */
 export const migrations: Readonly<Record<string, Migration>> = {
   "0001-initial": { up: (database: Kysely<Tables>) => run(database, initialSchema) },
@@ -342,6 +353,7 @@ export const migrations: Readonly<Record<string, Migration>> = {
   "0039-sub-agents": { up: (database: Kysely<Tables>) => run(database, subAgents) },
   "0042-approval-origins": { up: (database: Kysely<Tables>) => run(database, approvalOrigins) },
   "0044-sub-agent-numbers": { up: (database: Kysely<Tables>) => run(database, subAgentNumbers) },
+  "0047-several-agents": { up: (database: Kysely<Tables>) => run(database, severalAgents) },
 };
 
 async function run(database: Kysely<Tables>, statements: readonly string[]): Promise<void> {

@@ -32,6 +32,8 @@ interface MessageTable {
   readonly forwarded: Generated<number>;
   readonly thread: string | null;
   readonly pruned: Generated<number>;
+  readonly agent: string | null;
+  readonly copy_of: number | null;
 }
 
 interface IntakeDayTable {
@@ -243,6 +245,7 @@ interface OutboxTable {
   readonly thread: string | null;
   readonly accepted_at: number | null;
   readonly pruned: Generated<number>;
+  readonly agent: string | null;
 }
 
 interface ChannelStateTable {

@@ -24,6 +24,7 @@ export interface TaskTable {
   /** Of the run that was claimed last. */
   readonly last_due: number | null;
   readonly created_at: number;
+  readonly agent: string | null;
 }
 
 export interface TaskRunTable {

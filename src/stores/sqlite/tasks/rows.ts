@@ -78,13 +78,19 @@ export function toTaskRow(task: NewTask): Row<"tasks"> {
     next_due: next ?? null,
     last_due: null,
     created_at: createdAt,
+    agent: group.agent ?? null,
   };
 }
 
 export function toTask(row: JoinedRow): Task {
   return {
     id: row.id,
-    group: { name: row.group_name, channel: row.channel, chat: row.chat },
+    group: {
+      name: row.group_name,
+      channel: row.channel,
+      chat: row.chat,
+      ...(row.agent !== null && { agent: row.agent }),
+    },
     name: row.name,
     prompt: row.prompt,
     timing: parseTiming(row.timing),

@@ -1,0 +1,44 @@
+import type { Group } from "../domain/group.ts";
+import { addresseeOf, agentsOf, isAddressee } from "../domain/session.ts";
+import { quotedName } from "../lib/text/plain-words.ts";
+import type { SetAside } from "../stores/store.ts";
+import type { CommandServices, GivenCommand } from "./command.ts";
+
+/** How a command that may be for one of several agents is written. */
+export const agentTaken = "[AGENT]";
+
+/** The agents of a group that a command is for, with their main sessions. */
+export interface Addressed {
+  readonly agents: readonly string[];
+  readonly sessions: readonly string[];
+  /** What of this is theirs. */
+  readonly choose: (found: SetAside) => SetAside;
+}
+
+/** All agents of the group, or the one that is named behind the command; a string says that there is no such agent. */
+export async function agentsAddressed(
+  { group, pending }: Pick<GivenCommand, "group" | "pending">,
+  services: Pick<CommandServices, "agentNameOf" | "sessionOf">,
+): Promise<Addressed | string> {
+  const word = pending.argument?.trim().replace(/^@/u, "") ?? "";
+  const known = agentsOf(group).map((id) => ({ id, name: services.agentNameOf(group, id) }));
+  const isMeant = ({ id, name }: (typeof known)[number]): boolean =>
+    id === word || name.normalize("NFC").toLowerCase() === word.normalize("NFC").toLowerCase();
+  const agents = word === "" ? known : known.filter(isMeant);
+  if (agents.length === 0)
+    return `There is no agent ${quotedName(word)} here. There are ${known.map(({ name }) => name).join(", ")}.`;
+  const ids = agents.map(({ id }) => id);
+  const sessions = await Promise.all(ids.map(async (id) => (await services.sessionOf(group, id)).id));
+  const choose = ids.length === known.length ? undefined : chosen(group, ids, sessions);
+  return { agents: ids, sessions, choose: choose ?? ((found) => found) };
+}
+
+/** Work other than messages may be anybody's; only that of whole groups is dropped. */
+function chosen(group: Group, ids: readonly string[], sessions: readonly string[]): Addressed["choose"] {
+  const addressees = ids.map((id) => addresseeOf(group, id)).filter((addressee) => addressee !== undefined);
+  return ({ turns, waiting, work }) => ({
+    turns: turns.filter(({ turn }) => sessions.includes(turn.session)),
+    waiting: waiting.filter(({ agent }) => addressees.some((addressee) => isAddressee(addressee, agent))),
+    work: work.filter(({ session }) => sessions.includes(session)),
+  });
+}

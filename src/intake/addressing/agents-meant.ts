@@ -1,0 +1,26 @@
+import type { IncomingMessage } from "../../domain/message.ts";
+import { agentOfSession } from "../../domain/session.ts";
+import { isMentioned } from "./mention.ts";
+
+export interface AgentsMeantOptions {
+  /** The agents of the group, the first one first, and what they are called. */
+  readonly names: readonly { readonly id: string; readonly name: string }[];
+  /** Key of the session in whose turn a message of the host's was said. */
+  readonly sessionOf: (channel: string, chat: string, reference: string) => Promise<string | undefined>;
+}
+
+/**
+ * Ids of those of several agents that a message is for: all that it names; if it names none, the one whose message it replies to; else
+ * the first one, which has what is for nobody in particular. A platform's own mention means the account that they share, so it names nobody.
+ */
+export async function agentsMeant(
+  { names, sessionOf }: AgentsMeantOptions,
+  { channel, chat, text, quote, forwarded }: IncomingMessage,
+): Promise<readonly string[]> {
+  const named = forwarded === true ? [] : names.filter(({ name }) => isMentioned(text, name));
+  if (named.length > 0) return named.map(({ id }) => id);
+  const key = quote && (await sessionOf(channel, chat, String(quote.seq ?? quote.id)));
+  const author = key === undefined ? undefined : agentOfSession({ key });
+  const meant = names.find(({ id }) => id === author) ?? names[0];
+  return meant ? [meant.id] : [];
+}

@@ -1,0 +1,52 @@
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+
+import { estimatePromptTokens } from "../../../src/context/tokens.ts";
+import { builtInTools } from "../../../src/tools/catalog.ts";
+import { ToolRegistry } from "../../../src/tools/registry.ts";
+import { rightsOf } from "../../../src/tools/session-rights.ts";
+import { slimSchema } from "../../../src/tools/slim-schema.ts";
+
+const everything = {
+  policy: { rules: [{ name: "all", action: "allow" }] },
+  channelCan: () => true,
+  modelCallsTools: true,
+  modelSees: true,
+  seesSessions: true,
+  remembers: true,
+} as const;
+const registry = new ToolRegistry(builtInTools);
+
+function cost(audience: Parameters<typeof registry.offer>[0]): number {
+  return estimatePromptTokens({ system: [], messages: [], tools: registry.offer(audience) });
+}
+
+test("all built-in tools together, and those of an ordinary group, stay below what a prompt may pay for them", () => {
+  const ordinary = { ...everything, seesSessions: false, remembers: false };
+
+  expect(registry.offer(everything)).toHaveLength(builtInTools.length);
+  expect(cost(everything)).toBeLessThan(5_200);
+  expect(cost(ordinary)).toBeLessThan(4_200);
+  // A sub-agent pays for nothing that it may not use.
+  expect(cost({ ...ordinary, rights: rightsOf("agent", { spawns: false }) })).toBeLessThan(2_300);
+});
+
+test("what has a default may be left out, and no tool lost a field, a word about one, or a choice", () => {
+  const spawn = registry.offer(everything).find(({ name }) => name === "spawn_agent");
+
+  expect(spawn?.inputSchema["required"]).toEqual(["task"]);
+  expect(spawn?.inputSchema["properties"]).toMatchObject({ context: { enum: ["none", "summary", "fork"] } });
+  for (const { name, inputSchema } of registry.offer(everything)) {
+    const shape = Object.keys(registry.get(name)?.input.shape ?? {});
+    expect(Object.keys(inputSchema["properties"] as object), name).toEqual(shape);
+  }
+});
+
+test("a field may be called like a keyword", () => {
+  fc.assert(
+    fc.property(fc.constantFrom("pattern", "maxLength", "$schema", "properties", "description"), (name) => {
+      const schema = { type: "object", properties: { [name]: { type: "string", maxLength: 3 } }, maxLength: 7 };
+      expect(slimSchema(schema)).toEqual({ type: "object", properties: { [name]: { type: "string" } } });
+    }),
+  );
+});
