@@ -2,6 +2,7 @@ import type { Logger } from "pino";
 
 import type { Actor } from "../domain/actor.ts";
 import type { Approval, ChangeOutcome } from "../domain/approval.ts";
+import { skillProposal } from "../domain/skill.ts";
 import { isPassing, toError } from "../lib/app-error.ts";
 import type { Clock } from "../lib/time/clock.ts";
 import type { Store } from "../stores/store.ts";
@@ -13,6 +14,8 @@ export interface AllowedChange {
   /** Names it where it is kept until it is in its place. */
   readonly code: string;
   readonly content: string;
+  /** The tool that proposed it. Of another one than that for instructions, `content` is its whole input, as JSON. */
+  readonly tool: string;
   /** SHA-256 of what it is a change of. */
   readonly base: string;
   readonly actor: Actor;
@@ -33,7 +36,7 @@ export interface ProposedChangesOptions {
   readonly logger: Logger;
 }
 
-/** Carries out changes of instructions that people have allowed: each once, and as a whole. */
+/** Carries out changes of instructions and skills that people have allowed: each once, and as a whole. */
 export class ProposedChanges {
   readonly #options: ProposedChangesOptions;
   /** By code. */
@@ -76,6 +79,7 @@ export class ProposedChanges {
       return await write({
         group,
         code,
+        tool: approval.tool,
         content: contentOf(approval),
         base,
         actor: decider?.actor ?? "host",
@@ -92,7 +96,8 @@ export class ProposedChanges {
 }
 
 /** The new text, exactly as it was shown. */
-function contentOf({ code, input }: Approval): string {
+function contentOf({ code, input, tool }: Approval): string {
+  if (tool === skillProposal) return input;
   const { content } = JSON.parse(input) as { readonly content?: unknown };
   if (typeof content !== "string") throw new Error(`The change ${code} has no content.`);
   return content;

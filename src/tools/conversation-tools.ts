@@ -42,6 +42,8 @@ export interface TurnCircumstances {
   readonly can: { readonly callTools: boolean; readonly seeImages: boolean };
   /** Does its group remember what is said? */
   readonly remembers?: boolean | undefined;
+  /** Is it to have skills? */
+  readonly hasSkills?: boolean | undefined;
   /** May its session see others? */
   readonly seesSessions?: boolean | undefined;
   readonly policy: ToolPolicy;
@@ -74,7 +76,7 @@ export class ConversationTools {
   async of(
     group: Group,
     turn: { readonly session: string; readonly conversation: number },
-    { session, rank, can, seesSessions, remembers, policy, provenance, writersOfShared }: TurnCircumstances,
+    { session, rank, can, seesSessions, remembers, hasSkills, policy, provenance, writersOfShared }: TurnCircumstances,
   ): Promise<TurnTools> {
     const { registry, channelCan } = this.#options;
     const audience: Audience = {
@@ -86,6 +88,7 @@ export class ConversationTools {
       seesSessions,
       rank,
       remembers,
+      hasSkills,
     };
     const offered = await this.#offered(turn, audience);
     const names = offered.map(({ name }) => name);

@@ -48,6 +48,8 @@ export async function judgeToolCall(
     return refuse(risk, "not for sessions of this kind", `"${name}" is not for sessions of this kind. Do without it.`);
   if (withheld === "memory")
     return refuse(risk, "the group remembers nothing", "This group remembers nothing. Do without it.");
+  if (withheld === "skills")
+    return refuse(risk, "the group has no skills", "This group has no skills. Do without them.");
   if (withheld === "vision")
     return refuse(risk, "the model cannot see", "This model cannot be shown images. Do without it.");
   if (withheld === "rank") {

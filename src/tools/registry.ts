@@ -25,6 +25,8 @@ export interface Audience {
   readonly modelSees: boolean;
   /** The group remembers what is said. */
   readonly remembers?: boolean | undefined;
+  /** The group is to have skills. */
+  readonly hasSkills?: boolean | undefined;
   /** The group's sessions may see others. */
   readonly seesSessions?: boolean | undefined;
   /** Left out: as a group's own agent may. */
@@ -41,10 +43,10 @@ export interface AgentRank {
 
 /**
  * Why a tool is not for somebody: the policy denies whatever it is called with; the channel or the models cannot, or cannot see;
- * there are no other sessions to see; the group keeps no memories; it is not for sessions of this kind; it is not for a sub-agent,
+ * there are no other sessions to see; the group keeps no memories, or has no skills; it is not for sessions of this kind; it is not for a sub-agent,
  * or for who may have none.
  */
-export type Withheld = "policy" | "channel" | "model" | "vision" | "sessions" | "memory" | "kind" | "rank";
+export type Withheld = "policy" | "channel" | "model" | "vision" | "sessions" | "memory" | "skills" | "kind" | "rank";
 
 /** What the channel must be able to do for this tool; undefined: nothing special. */
 export function abilityOf(tool: Tool): ChannelAbility | undefined {
@@ -130,10 +132,14 @@ function isBeyond({ speaks, spawns }: AgentRank, tool: Tool): boolean {
 }
 
 /** What a tool of the host needs and the group does not have. */
-function lackingIn(tool: Tool, { seesSessions = false, remembers = false }: Audience): Withheld | undefined {
+function lackingIn(
+  tool: Tool,
+  { seesSessions = false, remembers = false, hasSkills = false }: Audience,
+): Withheld | undefined {
   if (tool.runs !== "host") return undefined;
   if (tool.needsSessions && !seesSessions) return "sessions";
-  return tool.needsMemory && !remembers ? "memory" : undefined;
+  if (tool.needsMemory && !remembers) return "memory";
+  return tool.needsSkills && !hasSkills ? "skills" : undefined;
 }
 
 /** By tool: where a budget is set, a start makes two registries of the same tools, and schemas take long to put into JSON. */

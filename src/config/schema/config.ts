@@ -12,6 +12,7 @@ import { access, groupAccess, groupMembers, members, people } from "./people.ts"
 import { nameserverSchema, networkSchema, secretSchema } from "./network.ts";
 import { memory } from "./memory.ts";
 import { groupPolicy, policy } from "./policy.ts";
+import { groupSkills, skills } from "./skills.ts";
 
 const name = z
   .string()
@@ -100,6 +101,7 @@ const group = z.strictObject({
   mounts: z.array(mount).max(32).default([]),
   agent: name.optional(),
   model: name.optional(),
+  skills: groupSkills,
   catchUpMinutes: minutes.optional(),
   policy: groupPolicy.optional(),
   budget: budget.optional(),
@@ -325,6 +327,7 @@ export function configSchema(adapters: Adapters) {
     policy: policy.prefault({}).describe("Which tools agents may use."),
     approvals,
     memory,
+    skills,
     channels: channelsOf(adapters)
       .default(channelsOfEveryHome(adapters))
       .describe("Where people and programs talk to agents."),
