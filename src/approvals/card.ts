@@ -1,4 +1,5 @@
-import type { Approval, NewApproval } from "../domain/approval.ts";
+import { type Approval, changedThing, type NewApproval } from "../domain/approval.ts";
+import { skillProposal } from "../domain/skill.ts";
 import { ownCommand } from "../lib/process/own-command.ts";
 import { plainSentence, quotedName } from "../lib/text/plain-words.ts";
 import { visibleLines } from "../lib/text/visible.ts";
@@ -63,7 +64,7 @@ export function cardText(approval: NewApproval, { minutes, ...where }: CardOptio
     "```",
     text,
     "```",
-    ...(change ? whyChange(approval.input) : []),
+    ...(change ? whyChange(approval) : []),
     `Risk: ${risk}, asked because of ${plainSentence(rule)}.${many} Nobody's answer within ${inMinutes(minutes)} is a no.`,
     howToAnswer({ code, approvers, change, isWhole, ...where }),
   ].join("\n");
@@ -91,11 +92,13 @@ function howToAnswer({
 }
 
 /** What the agent says about its proposal: words of whoever wrote to it, maybe. */
-function whyChange(input: string): string[] {
-  const { reason } = JSON.parse(input) as { readonly reason?: unknown };
+function whyChange(approval: Pick<NewApproval, "tool" | "input">): string[] {
+  const { reason } = JSON.parse(approval.input) as { readonly reason?: unknown };
   const said = typeof reason === "string" ? plainSentence(reason) : "";
   return [
-    "It would change AGENTS.md, the instructions of this group.",
+    approval.tool === skillProposal
+      ? `It would change ${changedThing(approval)}, which this group's agent then follows.`
+      : "It would change AGENTS.md, the instructions of this group.",
     ...(said === "" ? [] : [`The agent says why: “${said}”`]),
   ];
 }

@@ -2,6 +2,7 @@ import type { Logger } from "pino";
 
 import type { Actor } from "../domain/actor.ts";
 import type { Approval, ChangeOutcome } from "../domain/approval.ts";
+import { skillProposal } from "../domain/skill.ts";
 import { isPassing, toError } from "../lib/app-error.ts";
 import type { Clock } from "../lib/time/clock.ts";
 import type { Store } from "../stores/store.ts";
@@ -15,6 +16,8 @@ export interface AllowedChange {
   /** Names it where it is kept until it is in its place. */
   readonly code: string;
   readonly content: string;
+  /** The tool that proposed it. Of another one than that for instructions, `content` is its whole input, as JSON. */
+  readonly tool: string;
   /** SHA-256 of what it is a change of. */
   readonly base: string;
   readonly actor: Actor;
@@ -35,7 +38,7 @@ export interface ProposedChangesOptions {
   readonly logger: Logger;
 }
 
-/** Carries out changes of instructions that people have allowed: each once, and as a whole. */
+/** Carries out changes of instructions and skills that people have allowed: each once, and as a whole. */
 export class ProposedChanges {
   readonly #options: ProposedChangesOptions;
   /** By code. */
@@ -79,6 +82,7 @@ export class ProposedChanges {
         group,
         session,
         code,
+        tool: approval.tool,
         content: contentOf(approval),
         base,
         actor: decider?.actor ?? "host",
@@ -95,7 +99,8 @@ export class ProposedChanges {
 }
 
 /** The new text, exactly as it was shown. */
-function contentOf({ code, input }: Approval): string {
+function contentOf({ code, input, tool }: Approval): string {
+  if (tool === skillProposal) return input;
   const { content } = JSON.parse(input) as { readonly content?: unknown };
   if (typeof content !== "string") throw new Error(`The change ${code} has no content.`);
   return content;

@@ -1,4 +1,4 @@
-import type { Approval, ChangeOutcome } from "../domain/approval.ts";
+import { type Approval, changedThing, type ChangeOutcome } from "../domain/approval.ts";
 import type { OutgoingDraft } from "../domain/message.ts";
 import { plainSentence } from "../lib/text/plain-words.ts";
 import { inMinutes } from "./card.ts";
@@ -31,15 +31,18 @@ export function describeDecision(approval: Approval): string {
 }
 
 /** What became of a change that was allowed and is not in its file. */
-export function describeOutcome({ code }: Pick<Approval, "code">, outcome: ChangeOutcome): string {
+export function describeOutcome(approval: Pick<Approval, "code" | "tool" | "input">, outcome: ChangeOutcome): string {
+  const { code } = approval;
+  const thing = changedThing(approval);
+  const begin = `${thing.charAt(0).toUpperCase()}${thing.slice(1)}`;
   if (outcome === "changed")
-    return `AGENTS.md has changed since ${code} was asked. Nothing was written; it has to be proposed again.`;
-  return `AGENTS.md could not be written (${code}). Nothing was changed; the log of the host says why.`;
+    return `${begin} has changed since ${code} was asked. Nothing was written; it has to be proposed again.`;
+  return `${begin} could not be written (${code}). Nothing was changed; the log of the host says why.`;
 }
 
 /** Why a proposed change is not allowed for longer. */
 export function onceOnly(code: string): string {
-  return `${code} is a change of instructions: it can be allowed once, and not for longer.`;
+  return `${code} is a proposed change: it can be allowed once, and not for longer.`;
 }
 
 /** Why a call was not run, for the model. */

@@ -94,6 +94,10 @@ const entries: Readonly<Record<string, Entry>> = {
     summary: "what groups remember",
     load: async () => (await import("./commands/memory.ts")).addMemoryCommand,
   },
+  skills: {
+    summary: "what agents can read up on: list, install, check or write skills",
+    load: async () => (await import("./commands/skills.ts")).addSkillsCommand,
+  },
   outbox: {
     summary: "list outgoing messages, retry failed ones",
     load: async () => (await import("./commands/outbox.ts")).addOutboxCommand,

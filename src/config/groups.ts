@@ -1,6 +1,7 @@
 import type { GroupNetwork } from "../domain/egress.ts";
 import type { BudgetLimits, Group, GroupChat, StoredGroup } from "../domain/group.ts";
 import { mainAgent, type SessionVisibility } from "../domain/session.ts";
+import type { SkillChoice } from "../domain/skill.ts";
 import { type Adapters, hasTrait } from "./adapters.ts";
 import { policyInEffect } from "./policy-in-effect.ts";
 import type { Config } from "./schema/config.ts";
@@ -112,6 +113,7 @@ export function groupInEffect(
     agent: group.agent ?? mainAgent,
     ...(group.agents && { agents: group.agents }),
     model: group.model ?? config.models.default,
+    skills: skillsOf(config, group.name),
     catchUpMinutes: catchUpMinutes(config, group.name),
     policy: policyInEffect(config, own.policy),
     members: own.members ?? config.members,
@@ -124,6 +126,11 @@ export function groupInEffect(
     network: own.network ?? config.sandbox.network,
     secrets: own.secrets ?? {},
   };
+}
+
+/** Which skills this group's agent has, as far as there are any. */
+export function skillsOf(config: Config, name: string): SkillChoice {
+  return entryOf(config, name)?.skills ?? config.skills;
 }
 
 /** How often this group's agent may be set to work. Where only the operator talks there are no other programs than the operator's own. */

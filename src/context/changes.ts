@@ -1,3 +1,5 @@
+import { isDeepStrictEqual } from "node:util";
+
 import type { ToldFacts } from "../domain/conversation.ts";
 import type { InstructionText } from "../domain/protected-file.ts";
 import { escapeText } from "../lib/text/markup.ts";
@@ -24,6 +26,7 @@ export function describeChanges(
     membersChange("left", difference(before.members, now.members)),
     foldersChange(before, now),
     networkChange(before, now),
+    skillsChange(before, now),
   ].filter((sentence) => sentence !== "");
   const notes = sentences.length === 0 ? [] : [hostNote(sentences.join(" "))];
   if (before.instructions !== now.instructions) notes.push(instructionsChange(instructions));
@@ -58,6 +61,14 @@ function networkChange(before: ToldFacts, now: ToldFacts): string {
   if (JSON.stringify(before.network) === JSON.stringify(now.network)) return "";
   if (now.network.length === 0) return "There is no network any more.";
   return `These can be reached over the network now, and nothing else: ${now.network.join(", ")}.`;
+}
+
+function skillsChange({ skills: before = [] }: ToldFacts, { skills: now = [] }: ToldFacts): string {
+  if (isDeepStrictEqual(before, now)) return "";
+  if (now.length === 0) return "You have no skills any more.";
+  const names = now.slice(0, mostNamed).map(({ name }) => name);
+  const more = now.length > mostNamed ? ` and ${now.length - mostNamed} more` : "";
+  return `You have these skills now: ${names.join(", ")}${more}; get_available_skills says what they are for.`;
 }
 
 function instructionsChange(texts: readonly InstructionText[]): string {

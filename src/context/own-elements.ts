@@ -21,6 +21,7 @@ const ownElements = [
   "member",
   "internal",
   "notes",
+  "skill",
 ];
 
 const opening = /[<＜﹤](?=([\s\p{White_Space}/／]*)(\S{1,16}))/gu;

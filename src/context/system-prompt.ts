@@ -2,6 +2,7 @@ import { type AgentNotes, memoryFile, notesFolder } from "../domain/agent-notes.
 import type { Access } from "../domain/group.ts";
 import { instructionChars, type InstructionText, instructionsFile, agentsSetting } from "../domain/protected-file.ts";
 import { silentAnswer } from "../domain/silence.ts";
+import type { SkillSummary } from "../domain/skill.ts";
 import { escapeAttribute } from "../lib/text/markup.ts";
 import { withoutOwnElements } from "./own-elements.ts";
 import type { LocalTime } from "./time-zone.ts";
@@ -31,6 +32,10 @@ export interface PromptFacts {
   readonly chat?: { readonly title?: string | undefined; readonly members: readonly string[] } | undefined;
   /** What the agent has noted itself; hostile. */
   readonly notes?: AgentNotes | undefined;
+  /** What it can read up on. */
+  readonly skills?: readonly SkillSummary[] | undefined;
+  /** Of the section about skills, at most. */
+  readonly skillChars?: number | undefined;
   readonly timeZone: LocalTime;
   /** When the conversation began, milliseconds since 1970. */
   readonly startedAt: number;
@@ -41,7 +46,9 @@ export interface PromptFacts {
  * has no current time, so that it is the same bytes for each call of a conversation; times stand on the messages.
  */
 export function systemPrompt(place: PromptFacts): readonly string[] {
-  const stable = [identity(place), rules(place), instructions(place)].filter((section) => section !== "");
+  const stable = [identity(place), rules(place), instructions(place), skills(place)].filter(
+    (section) => section !== "",
+  );
   const about = [aboutChat(place), agentNotes(place), conversation(place)].filter((section) => section !== "");
   return [stable.join("\n\n"), about.join("\n\n")];
 }
@@ -124,6 +131,25 @@ function instructions({ instructions: texts }: PromptFacts): string {
           instructionElements(ofGroup),
         ]),
   ].join("\n");
+}
+
+/** Each with what it is for, as many as there is room for. */
+function skills({ skills: all = [], skillChars = 0 }: PromptFacts): string {
+  if (all.length === 0) return "";
+  const head = [
+    "# Skills",
+    "A skill says how something is done well here. When a task fits one, read it with get_skill_content before you begin; its files are in /workspace/skills/<name> (read-only). A message that says $name means that skill.",
+  ];
+  const lines: string[] = [];
+  let chars = head.join("\n").length;
+  for (const { name, description } of all) {
+    const line = `<skill name="${name}">${withoutOwnElements(description).replaceAll(/\s+/g, " ")}</skill>`;
+    if (chars + line.length > skillChars) break;
+    lines.push(line);
+    chars += line.length;
+  }
+  const left = all.length - lines.length;
+  return [...head, ...lines, ...(left > 0 ? [`${left} more: get_available_skills lists them.`] : [])].join("\n");
 }
 
 function isOfAgent({ file }: InstructionText): boolean {

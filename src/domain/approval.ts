@@ -2,6 +2,7 @@ import type { Actor } from "./actor.ts";
 import type { Origin } from "./origin.ts";
 import type { Risk } from "./policy.ts";
 import type { Role } from "./role.ts";
+import { skillProposal } from "./skill.ts";
 
 /**
  * `open` until people have decided: `allowed` or `denied`. `expired`: nobody did in time, which is a denial; `cancelled`: its
@@ -34,6 +35,13 @@ export interface ProposedChange {
   readonly diff: string;
   /** SHA-256 of the bytes that it is a change of: when the file has others by then, nothing is written. */
   readonly base: string;
+}
+
+/** What a proposed change is a change of, in words: the group's instructions, or a skill of its own. */
+export function changedThing({ tool, input }: Pick<NewApproval, "tool" | "input">): string {
+  if (tool !== skillProposal) return "AGENTS.md";
+  const { name } = JSON.parse(input) as { readonly name?: unknown };
+  return `the skill ${typeof name === "string" ? name.replaceAll(/[^a-z0-9-]/g, "") : ""}`;
 }
 
 /** `writing`: it has begun. `changed`: the file had changed meanwhile; `failed`: it could not be written. All but the first are final. */

@@ -1,4 +1,5 @@
 import type { Access } from "./group.ts";
+import type { SkillSummary } from "./skill.ts";
 
 /** What an agent was told about itself and its group, at the beginning of a conversation or in a note since. */
 export interface ToldFacts {
@@ -13,6 +14,8 @@ export interface ToldFacts {
   readonly folders: readonly { readonly path: string; readonly access: Access }[];
   /** Places that can be reached, as `host:port`. */
   readonly network: readonly string[];
+  /** Left out: none. */
+  readonly skills?: readonly SkillSummary[] | undefined;
 }
 
 /**

@@ -27,6 +27,9 @@ export function countEvents(metrics: Metrics): (event: HostEvent) => void {
     "delivery.failed": countDelivery,
     "webhook.received": ({ data: { duplicate } }) => metrics.webhook(duplicate ? "duplicate" : "stored"),
     "webhook.refused": ({ data: { reason, untold } }) => metrics.webhook(reason, 1 + untold),
+    "skill.refused": () => metrics.skill("refused"),
+    "skill.loaded": () => metrics.skill("loaded"),
+    "skill.changed": () => metrics.skill("changed"),
     "memory.kept": ({ data: { count } }) => metrics.memory("kept", count),
     "memory.extracted": ({ data: { facts, refused } }) => {
       metrics.memory("extracted", facts);

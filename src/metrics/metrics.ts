@@ -29,6 +29,8 @@ export interface Metrics {
   taskRun(outcome: string): void;
   /** What became of a background job: `started`, or how it ended. */
   job(outcome: string): void;
+  /** What became of a skill: `loaded`, `refused`, `changed`. */
+  skill(outcome: string): void;
   /** What became of memories: `kept`, `extracted`, `refused`, `stored`, `forgotten`. */
   memory(outcome: string, count: number): void;
   /** A decision about a way out, or the end of one with the bytes that it carried. */
@@ -113,6 +115,7 @@ export function createMetrics(registry: Registry): Metrics {
     heartbeat: countHeartbeats(registers),
     subAgentEnded: countSubAgents(registers),
     memory: countMemories(registers),
+    skill: countSkills(registers),
   };
 }
 
@@ -185,6 +188,16 @@ function countSubAgents(registers: Registry[]): Metrics["subAgentEnded"] {
     registers,
   });
   return (state) => ended.inc({ state });
+}
+
+function countSkills(registers: Registry[]): Metrics["skill"] {
+  const skills = new Counter({
+    name: "crabpot_skills_total",
+    help: "Skills of groups: loaded by an agent, refused, changed because people allowed it",
+    labelNames: ["outcome"],
+    registers,
+  });
+  return (outcome) => skills.inc({ outcome });
 }
 
 function countMemories(registers: Registry[]): Metrics["memory"] {

@@ -5,6 +5,7 @@ export const containerPaths = {
   /** Of a sub-agent alone, which may change nothing else. */
   scratch: "/workspace/scratch",
   extra: "/workspace/extra",
+  skills: "/workspace/skills",
   home: "/home/agent",
   temporary: "/tmp",
   toAgent: "/mail/to-agent",

@@ -16,6 +16,8 @@ import { listTasks } from "./tasks/list-tasks.ts";
 import { runTask } from "./tasks/run-task.ts";
 import { scheduleTask } from "./tasks/schedule-task.ts";
 import { updateTask } from "./tasks/update-task.ts";
+import { proposeSkill } from "./skills/propose-skill.ts";
+import { getAvailableAgents, getAvailableSkills, getSkillContent, getSkillsForTask } from "./skills/skill-tools.ts";
 import { spawnAgent } from "./spawn-agent.ts";
 import { agentCancel, agentMessage, agentStatus } from "./sub-agent-tools.ts";
 
@@ -26,11 +28,16 @@ const hostTools: readonly HostTool[] = [
   agentMessage,
   agentStatus,
   cancelTask,
+  getAvailableAgents,
+  getAvailableSkills,
+  getSkillContent,
+  getSkillsForTask,
   listTasks,
   memoryForget,
   memorySearch,
   memoryStore,
   proposeInstructions,
+  proposeSkill,
   react,
   runTask,
   scheduleTask,

@@ -40,6 +40,8 @@ export interface TurnCircumstances {
   readonly can: { readonly callTools: boolean; readonly seeImages: boolean };
   /** Does its group remember what is said? */
   readonly remembers?: boolean | undefined;
+  /** Is it to have skills? */
+  readonly hasSkills?: boolean | undefined;
   /** May its session see others? */
   readonly seesSessions?: boolean | undefined;
   readonly policy: ToolPolicy;
@@ -72,7 +74,7 @@ export class ConversationTools {
   async of(
     group: Group,
     turn: { readonly session: string; readonly conversation: number },
-    { rights, can, seesSessions, remembers, policy, provenance, writersOfShared }: TurnCircumstances,
+    { rights, can, seesSessions, remembers, hasSkills, policy, provenance, writersOfShared }: TurnCircumstances,
   ): Promise<TurnTools> {
     const { registry, channelCan } = this.#options;
     const audience: Audience = {
@@ -83,6 +85,7 @@ export class ConversationTools {
       seesSessions,
       rights,
       remembers,
+      hasSkills,
     };
     const offered = await this.#offered(turn, audience);
     const names = offered.map(({ name }) => name);

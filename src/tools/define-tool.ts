@@ -3,6 +3,7 @@ import type * as z from "zod";
 import type { OutgoingDraft, OutgoingFile, StoredMessage } from "../domain/message.ts";
 import type { BlobPart, Part } from "../domain/part.ts";
 import type { MemoryPort } from "./memory-port.ts";
+import type { SkillPort } from "./skills/skill-port.ts";
 import type { SessionDesk } from "./session-desk.ts";
 import type { SessionRight } from "./session-rights.ts";
 import type { TaskPort } from "./tasks/task-port.ts";
@@ -19,6 +20,8 @@ export interface CapabilityPorts {
   readonly subAgents: SubAgentPort;
   /** What the group remembers; undefined where it does not. Tools that need this are offered only where it does. */
   readonly memory?: MemoryPort | undefined;
+  /** The group's skills; undefined where it is to have none. Tools that need this are offered only where it has some. */
+  readonly skills?: SkillPort | undefined;
 }
 
 /** What an agent can do with its sub-agents once they are there; each answers in words for the model. */
@@ -73,6 +76,8 @@ export interface HostTool extends ToolFacts {
   readonly asksAlways: boolean;
   /** Works with what the group remembers. */
   readonly needsMemory: boolean;
+  /** Works with the group's skills. */
+  readonly needsSkills: boolean;
   /** Looks at other sessions. */
   readonly needsSessions: boolean;
   /** What an agent must be allowed to by its session; undefined: nothing special. */
@@ -115,6 +120,7 @@ export function defineTool<Schema extends z.ZodObject, Need extends keyof ToolPo
     channelTrait,
     asksAlways: definition.asksAlways === true,
     needsMemory: (needs as readonly string[]).includes("memory"),
+    needsSkills: (needs as readonly string[]).includes("skills"),
     needsSessions: (needs as readonly string[]).includes("sessions"),
     right,
     sends: (needs as readonly string[]).includes("send"),

@@ -46,6 +46,8 @@ export async function judgeToolCall(
     return refuse(risk, "no other sessions may be seen", "You may see no other sessions here. Do without them.");
   if (withheld === "memory")
     return refuse(risk, "the group remembers nothing", "This group remembers nothing. Do without it.");
+  if (withheld === "skills")
+    return refuse(risk, "the group has no skills", "This group has no skills. Do without them.");
   if (withheld === "vision")
     return refuse(risk, "the model cannot see", "This model cannot be shown images. Do without it.");
   if (withheld === "right") {

@@ -24,6 +24,8 @@ export interface Audience {
   readonly modelSees: boolean;
   /** The group remembers what is said. */
   readonly remembers?: boolean | undefined;
+  /** The group is to have skills. */
+  readonly hasSkills?: boolean | undefined;
   /** The group's sessions may see others. */
   readonly seesSessions?: boolean | undefined;
   /** What the agent may by its session; left out: everything. */
@@ -32,9 +34,9 @@ export interface Audience {
 
 /**
  * Why a tool is not for somebody: the policy denies whatever it is called with; the channel or the models cannot, or cannot see;
- * there are no other sessions to see; the group keeps no memories; an agent may not do this in its session.
+ * there are no other sessions to see; the group keeps no memories, or has no skills; an agent may not do this in its session.
  */
-export type Withheld = "policy" | "channel" | "model" | "vision" | "sessions" | "memory" | "right";
+export type Withheld = "policy" | "channel" | "model" | "vision" | "sessions" | "memory" | "skills" | "right";
 
 /** What the channel must be able to do for this tool; undefined: nothing special. */
 export function abilityOf(tool: Tool): ChannelAbility | undefined {
@@ -115,10 +117,14 @@ function withheldByAbility(tool: Tool, audience: Audience): Withheld | undefined
 }
 
 /** What a tool of the host needs and the group does not have. */
-function lackingIn(tool: Tool, { seesSessions = false, remembers = false }: Audience): Withheld | undefined {
+function lackingIn(
+  tool: Tool,
+  { seesSessions = false, remembers = false, hasSkills = false }: Audience,
+): Withheld | undefined {
   if (tool.runs !== "host") return undefined;
   if (tool.needsSessions && !seesSessions) return "sessions";
-  return tool.needsMemory && !remembers ? "memory" : undefined;
+  if (tool.needsMemory && !remembers) return "memory";
+  return tool.needsSkills && !hasSkills ? "skills" : undefined;
 }
 
 /** By tool: where a budget is set, a start makes two registries of the same tools. */

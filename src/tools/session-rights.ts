@@ -2,9 +2,10 @@ import type { SessionKind } from "../domain/session.ts";
 
 /**
  * What an agent may by the session in which it works: say things in the chat beside its answer (`speak`), have itself told something later
- * (`schedule`), have sub-agents (`spawn`) and look after those that work in the background (`supervise`), begin other sessions (`begin`).
+ * (`schedule`), propose skills of the group (`propose`), have sub-agents (`spawn`) and look after those that work in the background
+ * (`supervise`), begin other sessions (`begin`).
  */
-export type SessionRight = "speak" | "schedule" | "spawn" | "supervise" | "begin";
+export type SessionRight = "speak" | "schedule" | "propose" | "spawn" | "supervise" | "begin";
 
 /**
  * A sub-agent only answers who it works for, so nobody would hear from it otherwise. What comes of work beside a turn is told by work of
@@ -12,7 +13,7 @@ export type SessionRight = "speak" | "schedule" | "spawn" | "supervise" | "begin
  */
 export function rightsOf(kind: SessionKind, { spawns }: { readonly spawns: boolean }): ReadonlySet<SessionRight> {
   const rights = new Set<SessionRight>();
-  if (kind !== "agent") rights.add("speak").add("schedule");
+  if (kind !== "agent") rights.add("speak").add("schedule").add("propose");
   if (spawns) rights.add("spawn");
   if (spawns && kind === "main") rights.add("supervise");
   if (kind === "main") rights.add("begin");

@@ -66,6 +66,8 @@ export interface TurnSettings extends Disposable {
   readonly policyFor: (group: Group) => ToolPolicy;
   /** Names of groups that may have written to a folder which this group has, too. */
   readonly writersOfShared: (group: Group) => readonly string[];
+  /** The only skills that it has of its group's; undefined: all. */
+  readonly skillNames?: readonly string[] | undefined;
   /** How many answers of the model a turn of this group may take; 0: any number. */
   readonly maxSteps: (group: Group) => number;
   /** What the turn may leave running in the background. */
@@ -152,7 +154,7 @@ export interface TurnOptions {
     readonly name: string;
     readonly copy: (target: string) => Promise<HostileCopy>;
   }) => Promise<BlobPart | string>;
-  /** What the group remembers that fits what is said; undefined: nothing does, or nothing is remembered. Never rejects, and takes a fraction of a second at most. */
+  /** What goes before what is said: what the group remembers that fits, and skills that it names; undefined: nothing. Never rejects, and takes a fraction of a second at most. */
   readonly recall?:
     | ((
         place: { readonly group: Pick<Group, "name" | "acting">; readonly session: Session },

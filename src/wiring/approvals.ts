@@ -1,7 +1,7 @@
 import { randomInt } from "node:crypto";
 
 import { ApprovalDesk } from "../approvals/approval-desk.ts";
-import { ProposedChanges, type ProposedChangesOptions } from "../approvals/proposed-changes.ts";
+import { ProposedChanges, type ProposedChangesOptions, type AllowedChange } from "../approvals/proposed-changes.ts";
 import { type AnswerByReaction, createAnswerByReaction } from "../approvals/answer-by-reaction.ts";
 import { createAsk } from "../approvals/asking.ts";
 import { hasTrait } from "../config/adapters.ts";
@@ -11,14 +11,18 @@ import { type Group, workFolder } from "../domain/group.ts";
 import type { ToolCall } from "../domain/model.ts";
 import { parseMemberKey } from "../domain/person.ts";
 import { isAtLeast, type Role } from "../domain/role.ts";
+import { skillProposal } from "../domain/skill.ts";
 import type { QueuedSession } from "../queue/session-queue.ts";
 import { unifiedDiff } from "../lib/text/unified-diff.ts";
 import type { Instructions } from "../sandbox/workspace/instructions.ts";
+import { type ProposedSkill, SkillProposals } from "../skills/skill-proposals.ts";
 import { ToolRegistry } from "../tools/registry.ts";
 import { proposeInstructions } from "../tools/propose-instructions.ts";
+import { proposeSkill } from "../tools/skills/propose-skill.ts";
 import type { TurnOptions } from "../turns/turn-options.ts";
 import { folderOfSession } from "./as-agent.ts";
-import type { AppContext } from "./context.ts";
+import { type AppContext, hostUid } from "./context.ts";
+import { skillPlaces } from "./skills.ts";
 import { createDeniedBy } from "./withdrawals.ts";
 
 export interface Approvals {
@@ -43,9 +47,10 @@ export function createApprovals(
 ): Approvals {
   const { config, store, clock, forwardClock, publish, logger } = context;
   const { deliver, instructions, groups } = options;
+  const skills = createSkillProposals(context);
   const changes = new ProposedChanges({
     store: store.approvals,
-    write: createWrite(context, { instructions, groups }),
+    write: createWrite(context, { instructions, skills, groups }),
     deliver,
     clock,
     logger,
@@ -71,7 +76,7 @@ export function createApprovals(
     settings: () => config.approvals,
     askerOf: (group, turn) => askerOf(context, group, turn),
     isThere: (group, role) => isThere(context, group, role),
-    changeOf: (group, call) => changeOf(instructions, group, call),
+    changeOf: (group, call) => changeOf({ instructions, skills }, group, call),
     byThumb: (channel) => hasTrait(context, channel, "hearsReactions"),
     randomBelow: randomInt,
     clock: forwardClock,
@@ -85,33 +90,52 @@ export function createApprovals(
     deliver: options.deliver,
     clock,
   });
-  const futility = (group: Group, call: ToolCall) => futilityOf(instructions, group, call);
+  const futility = (group: Group, call: ToolCall) => futilityOf({ instructions, skills }, group, call);
   const forTurns = { askPeople, futility, asked: () => desk.changed(), changeOutcome };
   return { desk, answerByReaction, forTurns };
 }
 
-/** A change is of the instructions by which the agent of its session works. */
+/** Skills are the group's. Instructions are those by which the agent of the session works that proposes them. */
 function createWrite(
   context: AppContext,
   {
     instructions,
+    skills,
     groups,
   }: Pick<Parameters<typeof createApprovals>[2], "groups"> & {
     readonly instructions: Pick<Instructions, "replace">;
+    readonly skills: SkillProposals;
   },
 ): ProposedChangesOptions["write"] {
-  return async ({ group: name, session, ...change }) => {
+  return async ({ group: name, session, tool, ...change }) => {
+    if (tool === skillProposal)
+      return skills.write({ group: name, ...change, ...readProposal(JSON.parse(change.content)) });
     const [group, found] = [groups.byName(name), await context.store.sessions.get(session)];
     return instructions.replace(group && found ? folderOfSession(context, group, found) : name, change);
   };
 }
 
-/** What a call of the tool that proposes instructions would change in those that are in use. */
+interface Proposable {
+  readonly instructions: Pick<Instructions, "current">;
+  readonly skills: Pick<SkillProposals, "changeOf" | "faultOf">;
+}
+
+function createSkillProposals({ home, environment, publish }: AppContext): SkillProposals {
+  return new SkillProposals({ places: skillPlaces(home.paths, environment.checkout), hostUid: hostUid(), publish });
+}
+
+function readProposal(input: unknown): ProposedSkill {
+  const { name, files } = proposeSkill.input.parse(input) as unknown as ProposedSkill;
+  return { name, files };
+}
+
+/** What a call of a tool that proposes something would change in what is in use. */
 async function changeOf(
-  instructions: Pick<Instructions, "current">,
+  { instructions, skills }: Proposable,
   group: Group,
   { name, input }: ToolCall,
 ): Promise<ProposedChange | undefined> {
+  if (name === skillProposal) return skills.changeOf(group.name, readProposal(input));
   if (name !== proposeInstructions.name) return undefined;
   const { content } = proposeInstructions.input.parse(input) as { readonly content: string };
   const { text, sha256 } = await instructions.current(workFolder(group));
@@ -119,12 +143,9 @@ async function changeOf(
 }
 
 /** Why people need not be asked about a call: what it proposes holds already. */
-async function futilityOf(
-  instructions: Pick<Instructions, "current">,
-  group: Group,
-  call: ToolCall,
-): Promise<string | undefined> {
-  const change = await changeOf(instructions, group, call);
+async function futilityOf(proposable: Proposable, group: Group, call: ToolCall): Promise<string | undefined> {
+  if (call.name === skillProposal) return proposable.skills.faultOf(group.name, readProposal(call.input));
+  const change = await changeOf(proposable, group, call);
   return change?.diff === "" ? "AGENTS.md says exactly this already: there is nothing to change." : undefined;
 }
 

@@ -1,9 +1,11 @@
 import type { TellOperator } from "../delivery/operator-notices.ts";
 import type { GroupRegistry } from "../intake/chats/group-registry.ts";
 import type { ProviderSet } from "../models/provider-set.ts";
+import type { GroupSkills } from "../skills/group-skills.ts";
 import type { SideSessions } from "../sessions/side-sessions.ts";
 import type { AppContext } from "./context.ts";
 import { createMemories, type Memories } from "./memory.ts";
+import { tidySkills, withNamedSkills } from "./skills.ts";
 import { createSideSessions } from "./side-sessions.ts";
 import { createTasks, type Tasks } from "./tasks.ts";
 import { createSubAgents } from "./sub-agents.ts";
@@ -31,6 +33,7 @@ export interface CapabilityOptions extends Omit<SubAgentsOptions, "sideSessions"
   readonly groups: GroupRegistry;
   readonly providers: ProviderSet;
   readonly tell: TellOperator;
+  readonly skills: GroupSkills;
   readonly deliver: () => void;
 }
 
@@ -59,12 +62,15 @@ export function createCapabilities(
       },
       portsOf: createToolPorts(context, { ...options, tasks, subAgents, memories }),
       agents: subAgents,
-      recall: memories.recall,
+      recall: withNamedSkills(context, options.skills, memories.recall ?? (async () => undefined)),
     },
     resume: async () => {
       await sideSessions.resume();
       memories.resume();
     },
-    start: () => tasks.scheduler.start(),
+    start: () => {
+      tasks.scheduler.start();
+      tidySkills(context, options);
+    },
   };
 }

@@ -31,6 +31,8 @@ import type { GroupRegistry } from "../intake/chats/group-registry.ts";
 import type { JobDesk } from "../jobs/job-desk.ts";
 import type { TellOperator } from "../delivery/operator-notices.ts";
 import { Instructions } from "../sandbox/workspace/instructions.ts";
+import type { GroupSkills } from "../skills/group-skills.ts";
+import { createSkills } from "./skills.ts";
 
 /** Between two looks at the free space, each a single system call. */
 const watchIntervalMs = 2_000;
@@ -43,6 +45,7 @@ export interface Containers {
   readonly pool: SessionPool;
   readonly mounts: MountWatch;
   readonly instructions: Instructions;
+  readonly skills: GroupSkills;
   readonly jobs: JobDesk;
 }
 
@@ -89,7 +92,8 @@ export async function openContainers(
     clock,
     logger,
   });
-  const launcher = createLauncher(context, { engine, image, egress, instructions });
+  const skills = createSkills(context, options.tell);
+  const launcher = createLauncher(context, { engine, image, egress, instructions, skills });
   const jobs = createJobs(context, { ...options, pool: () => pool });
   const watch = stack.use(createWatch(context, () => pool, jobs));
   const mounts = new MountWatch({
@@ -106,7 +110,7 @@ export async function openContainers(
     const { id } = await image();
     context.logger.debug({ image: id, maxHot: config.sessions.maxHot }, "containers can be started");
   };
-  return { engine, prepare, launcher, pool, mounts, instructions, jobs };
+  return { engine, prepare, launcher, pool, mounts, instructions, skills, jobs };
 }
 
 /** Judges the mounts of the configured groups, and tells of those that are refused now and were not before. */
@@ -157,10 +161,11 @@ function createLauncher(
     readonly image: () => Promise<ImageFacts>;
     readonly egress: EgressProxies;
     readonly instructions: Instructions;
+    readonly skills: GroupSkills;
   },
 ): ContainerLauncher {
   const { config, home, environment, store, logs, publish } = context;
-  const { engine, image, egress, instructions } = options;
+  const { engine, image, egress, instructions, skills } = options;
   const folders = { groups: home.paths.groups, checkout: environment.checkout };
   return new ContainerLauncher({
     engine,
@@ -195,6 +200,7 @@ function createLauncher(
     },
     protectedFiles: (group) => instructions.protectedFiles(group),
     globalFolder: home.paths.global,
+    skillsOf: (group) => skills.look(group),
     openEgress: (group) => egress.open(group),
     egressOf: (group) => egress.kindOf(group),
     ordinal: (group) => store.groups.ordinal(group),

@@ -2,11 +2,13 @@ import type { AcceptMessage, ChannelState, TakeReaction } from "../channels/chan
 import type { HostConsole } from "../channels/define-channel.ts";
 import type { Outbox } from "../delivery/outbox.ts";
 import { addApprovalRoutes, type ApprovalRouteOptions } from "../operations/approval-routes.ts";
+import { addSkillRoutes } from "../operations/skill-http.ts";
 import { addTaskRoutes, type TaskHttpOptions } from "../operations/task-http.ts";
 import { toError } from "../lib/app-error.ts";
 import { type ChannelResources, openChannels, type RunningChannels } from "./channels.ts";
 import type { ChatBook } from "../intake/chats/chat-book.ts";
 import type { AppContext } from "./context.ts";
+import { createSkillList } from "./skills.ts";
 import { createHttpEntrance, type HttpEntrance, type HttpEntranceOptions } from "./http-entrance.ts";
 
 /** Where people and programs get in: the channels and the server that HTTP comes through. */
@@ -33,6 +35,7 @@ export async function buildEntrances(
   const http = createHttpEntrance(context, stack, options);
   if (http.routes) addApprovalRoutes(http.routes, { ...context, desk: options.desk });
   if (http.routes) addTaskRoutes(http.routes, { ...context, groups: options.groups, taskDesk: options.taskDesk });
+  if (http.routes) addSkillRoutes(http.routes, createSkillList(context, options.groups));
   const recordState = createStateRecorder(context, stack);
   const running = await openChannels(context, stack, { ...options, routes: http.routes });
   await http.listen();

@@ -78,6 +78,7 @@ function narrowedBy(profiles: readonly (Profile | undefined)[], settings: TurnSe
   const instructions = [profiles[0]?.instructions, settings.agentInstructions].filter((text) => text !== undefined);
   return {
     ...settings,
+    skillNames: narrowedSkills(given),
     agentInstructions: instructions.length === 0 ? undefined : instructions.join("\n\n"),
     groupFor: (group, kind) => {
       const served = settings.groupFor(group, kind);
@@ -85,4 +86,11 @@ function narrowedBy(profiles: readonly (Profile | undefined)[], settings: TurnSe
     },
     policyFor: (group) => ({ rules: [...rules, ...settings.policyFor(group).rules] }),
   };
+}
+
+/** Those that all of them let it have; undefined: none says anything about it. */
+function narrowedSkills(profiles: readonly Profile[]): readonly string[] | undefined {
+  const said = profiles.flatMap(({ skills }) => (skills ? [skills] : []));
+  const [first, ...others] = said;
+  return first?.filter((name) => others.every((names) => names.includes(name)));
 }

@@ -1,7 +1,9 @@
 import type { GroupRegistry } from "../intake/chats/group-registry.ts";
+import type { GroupSkills } from "../skills/group-skills.ts";
 import type { TurnOptions } from "../turns/turn-options.ts";
 import type { AppContext } from "./context.ts";
 import type { Memories } from "./memory.ts";
+import { skillPort } from "./skills.ts";
 import { taskPort, type Tasks } from "./tasks.ts";
 import type { SubAgents } from "./sub-agents.ts";
 
@@ -10,6 +12,7 @@ export interface ToolPortOptions {
   readonly tasks: Tasks;
   readonly subAgents: SubAgents;
   readonly memories: Pick<Memories, "port">;
+  readonly skills: GroupSkills;
 }
 
 /**
@@ -18,11 +21,12 @@ export interface ToolPortOptions {
  */
 export function createToolPorts(
   context: AppContext,
-  { groups, tasks, subAgents, memories }: ToolPortOptions,
+  { groups, tasks, subAgents, memories, skills }: ToolPortOptions,
 ): TurnOptions["portsOf"] {
   return (scope) => ({
     tasks: taskPort(context, tasks, groups, scope),
     subAgents: subAgents.portFor(scope),
     memory: memories.port(scope),
+    skills: skillPort(context, skills, scope),
   });
 }

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 
 import { workFolder } from "../domain/group.ts";
+import { skillsOf } from "../config/groups.ts";
 import { estimateStepTokens } from "../context/tokens.ts";
 import { createMessageIds } from "../context/message-ids.ts";
 import { renderMessages } from "../context/render-messages.ts";
@@ -29,6 +30,7 @@ import type { AppContext } from "./context.ts";
 import { provenanceOf } from "./provenance.ts";
 import { roomForBlobs } from "./files.ts";
 import { narrowSettings } from "./profiles.ts";
+import { summariesOf } from "./skills.ts";
 import { createTurnSettings } from "./turn-settings.ts";
 import type { Turn } from "../domain/turn.ts";
 import type { Session } from "../domain/session.ts";
@@ -65,7 +67,7 @@ type TurnWork = Pick<
 
 export function createTurns(
   context: AppContext,
-  { launcher, pool, mounts, instructions, jobs }: Containers,
+  { launcher, pool, mounts, instructions, jobs, skills }: Containers,
   { pace, progress, tools, providers, groups, turnEndedIn, agents, ...work }: TurnWork,
 ): TurnRunner {
   const { config, store, clock, logger } = context;
@@ -77,12 +79,13 @@ export function createTurns(
       rights: rightsOf(session.kind, { spawns: await agents.spawning.maySpawn(session) }),
       can: { callTools: settings.callsTools(group.model), seeImages: seesImages(config.models, group.model) },
       remembers: context.live.current.memory.enabled,
+      hasSkills: skillsOf(context.live.current, group.name) !== "none",
       seesSessions: settings.sessionVisibility(group) !== undefined,
       policy: settings.policyFor(group),
       writersOfShared: settings.writersOfShared(group),
       provenance: () => provenanceOf({ origins: store.origins, roleOf }, group, turn),
     });
-  const prompts = createPrompts(context, { launcher, instructions, toolsOf });
+  const prompts = createPrompts(context, { launcher, instructions, skills, toolsOf });
   const hasRoom = roomForBlobs(context);
   const deskOptions = { ...context, roleOf, groups: () => groups.list(), workAdded: work.workAdded };
   const leases = new SessionLeases({ leases: store.leases, owner: randomUUID(), clock, logger });
@@ -166,7 +169,7 @@ function createObservers({
 
 function createPrompts(
   context: AppContext,
-  options: Pick<PromptSources, "toolsOf"> & Pick<Containers, "launcher" | "instructions">,
+  options: Pick<PromptSources, "toolsOf"> & Pick<Containers, "launcher" | "instructions" | "skills">,
 ): ConversationPrompts {
   const { store, clock, home } = context;
   const { instructions } = options;
@@ -176,6 +179,7 @@ function createPrompts(
       toolsOf: options.toolsOf,
       notesOf: (group) => readAgentNotes(join(home.paths.groups, workFolder(group))),
       instructionsOf: (group, session) => instructions.of(workFolder(group), session.id),
+      skillsOf: ({ group, settings }) => summariesOf(options.skills.known(group.name), settings),
       foldersOf: (group, kind) => options.launcher.foldersOf(group.name, kind),
       refusedFoldersOf: ({ name }) => {
         const refused = options.launcher.refusedMounts().filter(({ group }) => group === name);

@@ -24,7 +24,8 @@ export function createDeniedBy(
     const known = await provenanceOf({ origins: store.origins, roleOf: roles.roleOf }, group, turn);
     const provenance = { ...known, origins: origins ?? known.origins };
     // What channel and model can do was settled before people were asked.
-    const able = { channelCan: () => true, modelCallsTools: true, modelSees: true };
+    const groupHas = { remembers: true, seesSessions: true, hasSkills: true };
+    const able = { channelCan: () => true, modelCallsTools: true, modelSees: true, ...groupHas };
     const audience = { ...able, policy: policyOf(config, name) };
     const place = { hasWritableMount: group.mounts.some(({ access }) => access === "rw") };
     const call = { name: tool, input: JSON.parse(input) as unknown };

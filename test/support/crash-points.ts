@@ -83,6 +83,10 @@ const auditTypes = {
   "audit-broken": true,
   "store-older": true,
   schedule: true,
+  "skills-settled": true,
+  "skill-refused": true,
+  "skill-loaded": true,
+  "skill-changed": true,
 } as const satisfies Record<AuditType, true>;
 
 const sends = {

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 
-import { configuredGroups } from "../../config/groups.ts";
+import { configuredGroups, skillsOf } from "../../config/groups.ts";
 import { loadConfig } from "../../config/loading/load.ts";
 import { policyOf, sharedPolicy } from "../../config/policy.ts";
 import type { Config } from "../../config/schema/config.ts";
@@ -66,6 +66,7 @@ function listTools(config: Config, group: string | undefined): ListedTool[] {
     modelCallsTools: callsTools(config.models, model),
     modelSees: seesImages(config.models, model),
     remembers: config.memory.enabled,
+    hasSkills: group === undefined ? config.skills !== "none" : skillsOf(config, group) !== "none",
     seesSessions: config.sessions.visibility !== undefined,
     rights: rightsOf("main", { spawns: subAgents.depth > 0 && subAgents.atOnce > 0 }),
   };
@@ -98,6 +99,7 @@ const reasons: Readonly<Record<Withheld, string>> = {
   policy: "the policy denies it",
   channel: "the channel cannot do that",
   memory: "memory.enabled is not set",
+  skills: "skills is none",
   model: "no model of the route can call tools",
   sessions: "sessions.visibility lets no other session be seen",
   vision: "no model of the route can be shown images",

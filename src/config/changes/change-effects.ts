@@ -19,6 +19,7 @@ export const changeEffects = {
   policy: "now",
   approvals: "now",
   memory: "now",
+  skills: "container",
   // A channel has connections, and messages under way; a new one may need the gateway.
   channels: "restart",
   groups: "now",
@@ -59,7 +60,7 @@ export const changeEffects = {
 } as const satisfies { readonly [Section in keyof Config]: Effect | EffectsOf<Config[Section]> };
 
 /** What a container of a group is made from; the other settings of a group are looked up. */
-const containerSettings: ReadonlySet<unknown> = new Set(["mounts", "network", "secrets"]);
+const containerSettings: ReadonlySet<unknown> = new Set(["mounts", "network", "secrets", "skills"]);
 
 /** When a change at this path takes effect, as long as what it belongs to does not need a restart as a whole. */
 export function effectAt(path: SettingPath): Effect {

@@ -29,6 +29,16 @@ export interface HomePaths {
   readonly instructions: string;
   /** Contents that steps refer to, by their SHA-256. */
   readonly blobs: string;
+  /** Installed skills. */
+  readonly skills: string;
+  /** Which skills are installed, each with the hash of its files. */
+  readonly skillLock: string;
+  /** Which skills are for which kind of task. */
+  readonly skillMapping: string;
+  /** Skills that agents have written and people have allowed, by group. */
+  readonly groupSkills: string;
+  /** Copies of the skills that are in use, as they are mounted into containers. */
+  readonly skillCopies: string;
   /** What each group remembers, a file for each. */
   readonly memory: string;
   readonly logs: string;
@@ -56,6 +66,11 @@ export function homePaths(root: string): HomePaths {
     outgoing: join(root, "outgoing"),
     instructions: join(root, "instructions"),
     blobs: join(root, "blobs"),
+    skills: join(root, "skills"),
+    skillLock: join(root, "skills.lock"),
+    skillMapping: join(root, "skill_mapping.yaml"),
+    groupSkills: join(root, "group-skills"),
+    skillCopies: join(root, "skill-copies"),
     memory: join(root, "memory"),
     logs: join(root, "logs"),
     hostLog: join(root, "logs", "host.log"),

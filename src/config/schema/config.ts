@@ -12,6 +12,7 @@ import { access, groupAccess, groupMembers, members, people } from "./people.ts"
 import { nameserverSchema, networkSchema, secretSchema } from "./network.ts";
 import { memory } from "./memory.ts";
 import { groupPolicy, policy } from "./policy.ts";
+import { groupSkills, skills } from "./skills.ts";
 
 const name = z
   .string()
@@ -101,6 +102,7 @@ const group = z.strictObject({
   agent: name.optional(),
   agents: groupAgents.optional().describe("Several agents instead of one: the first has what is for no other."),
   model: name.optional(),
+  skills: groupSkills,
   catchUpMinutes: minutes.optional(),
   policy: groupPolicy.optional(),
   budget: budget.optional(),
@@ -326,6 +328,7 @@ export function configSchema(adapters: Adapters) {
     policy: policy.prefault({}).describe("Which tools agents may use."),
     approvals,
     memory,
+    skills,
     channels: channelsOf(adapters)
       .default(channelsOfEveryHome(adapters))
       .describe("Where people and programs talk to agents."),

@@ -2,10 +2,19 @@ import type { Fingerprint } from "../../domain/fingerprint.ts";
 import type { ModelUsage } from "../../domain/model.ts";
 import type { Origin } from "../../domain/origin.ts";
 import type { Risk } from "../../domain/policy.ts";
+import type { SkillSource } from "../../domain/skill.ts";
 import type { TurnState, TurnTimes } from "../../domain/turn.ts";
 
 /** What agents do and are allowed to do in turns, and what they say. */
 export interface TurnEventData {
+  /** All that the group's agent has from now on. */
+  "skills.settled": {
+    readonly skills: readonly { readonly name: string; readonly source: SkillSource; readonly sha256: string }[];
+  };
+  "skill.refused": { readonly name: string; readonly source: SkillSource | undefined; readonly reason: string };
+  "skill.loaded": { readonly name: string; readonly sha256: string; readonly way: "tool" | "message" };
+  /** `sha256`: of all files that it is to have. */
+  "skill.changed": { readonly name: string; readonly sha256: string; readonly code: string };
   "memory.kept": { readonly count: number };
   "memory.extracted": { readonly messages: number; readonly facts: number; readonly refused: number };
   "memory.stored": { readonly id: string; readonly category: string; readonly chars: number };

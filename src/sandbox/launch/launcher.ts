@@ -6,6 +6,7 @@ import { type Access, type Group, workFolder } from "../../domain/group.ts";
 import type { RefusedMount } from "../../domain/mount.ts";
 import type { ProtectedFile } from "../../domain/protected-file.ts";
 import type { Session, SessionKind } from "../../domain/session.ts";
+import type { Skill } from "../../domain/skill.ts";
 import type { EventData, Publish } from "../../events/event.ts";
 import { AppError } from "../../lib/app-error.ts";
 import { containerPaths, mailboxFolders } from "../../protocol/paths.ts";
@@ -38,6 +39,8 @@ export interface LauncherOptions {
   /** What only the operator may change in the group's folder. Throws `not_found` when there is no such folder. */
   readonly protectedFiles: (folder: string) => Promise<readonly ProtectedFile[]>;
   readonly globalFolder: string;
+  /** The skills that the group has now. */
+  readonly skillsOf?: (group: string) => Promise<readonly Pick<Skill, "name" | "copy">[]>;
   /** Opens the group's way out, if it has one. */
   readonly openEgress?: (group: string) => Promise<EgressMount | undefined>;
   /** Changes with what `openEgress` gives. */
@@ -133,8 +136,14 @@ export class ContainerLauncher {
       group.mounts.length === 0 ? "" : await readFile(mountContext.allowlistPath, "utf8").catch(() => "");
     const folder = workFolder(group);
     const files = describeProtected(await this.#protectedFilesIfAny(folder));
-    const inputs = JSON.stringify([image.id, sandbox, group.mounts, allowlist, egressOf?.(group.name), files, folder]);
+    const skills = (await this.#skillsOf(group)).map(({ name, copy }) => `${name} ${copy}`);
+    const parts = [image.id, sandbox, group.mounts, allowlist, egressOf?.(group.name), files, folder, ...skills];
+    const inputs = JSON.stringify(parts);
     return createHash("sha256").update(inputs).digest("hex");
+  }
+
+  async #skillsOf({ name }: Group): Promise<readonly Pick<Skill, "name" | "copy">[]> {
+    return (await this.#options.skillsOf?.(name)) ?? [];
   }
 
   /** A group without a folder gets one when its container is made. */
@@ -207,6 +216,7 @@ export class ContainerLauncher {
     const scratch = await this.#scratchOf(session, user);
     const protectedFiles = await this.#options.protectedFiles(workFolder(group));
     const egress = await this.#options.openEgress?.(group.name);
+    const skills = await this.#skillsOf(group);
     const specOf: Prepared["specOf"] = (generation, mailFolder) => {
       const mail = {
         toAgent: join(mailFolder, mailboxFolders.toAgent),
@@ -225,6 +235,7 @@ export class ContainerLauncher {
         folders,
         protectedFiles,
         granted,
+        skills,
         egress,
       });
     };

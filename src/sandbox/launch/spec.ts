@@ -46,6 +46,8 @@ export interface ContainerWish {
   /** Mounted over those in the group's folder, read-only. */
   readonly protectedFiles: readonly ProtectedFile[];
   readonly granted: readonly MountGrant[];
+  /** What it has of skills, by their names; `copy`: the host's own folder of this content. */
+  readonly skills?: readonly { readonly name: string; readonly copy: string }[] | undefined;
   /** Absent: nothing leads out. */
   readonly egress?: EgressMount | undefined;
 }
@@ -189,7 +191,7 @@ const certificateVariables = [
   "SSL_CERT_FILE",
 ] as const;
 
-function binds({ folders, protectedFiles, granted, egress }: ContainerWish): object[] {
+function binds({ folders, protectedFiles, granted, egress, skills = [] }: ContainerWish): object[] {
   const { scratch } = folders;
   const readsOnly = scratch !== undefined;
   return [
@@ -200,6 +202,7 @@ function binds({ folders, protectedFiles, granted, egress }: ContainerWish): obj
     bind(folders.toAgent, containerPaths.toAgent, true),
     bind(folders.toHost, containerPaths.toHost, false),
     ...(egress ? [bind(egress.folder, containerPaths.egress, true)] : []),
+    ...skills.map(({ name, copy }) => bind(copy, `${containerPaths.skills}/${name}`, true)),
     ...granted.flatMap((mount) => [
       bind(mount.realPath, placeOf(mount), readsOnly || mount.verdict !== "rw"),
       ...(mount.protect ?? []).map(({ realPath, path }) => bind(realPath, `${placeOf(mount)}/${path}`, true)),

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 
 import { protectedFileNames } from "../../domain/protected-file.ts";
+import { skillNameFault } from "../../domain/skill.ts";
 import { AppError } from "../../lib/app-error.ts";
 import { containerPaths } from "../../protocol/paths.ts";
 import type { CreateBody } from "../engine/engine.ts";
@@ -140,19 +141,29 @@ const readOnlyTargets: readonly string[] = [containerPaths.egress, ...protectedT
 function isPlainBind(entry: unknown): boolean {
   const { Type, Source, Target, ReadOnly, BindOptions, ...others } = entry as Fields;
   const target = String(Target);
-  if (readOnlyTargets.includes(target) && ReadOnly !== true) return false;
-  const inPlace =
-    [...fixedTargets, ...protectedTargets].includes(target) ||
-    (isWithin(target, containerPaths.extra) && target !== containerPaths.extra);
+  if ((readOnlyTargets.includes(target) || isSkill(target)) && ReadOnly !== true) return false;
   return (
     Type === "bind" &&
     typeof Source === "string" &&
     isOrdinarySource(Source) &&
-    inPlace &&
+    isPlace(target) &&
     typeof ReadOnly === "boolean" &&
     isDeepStrictEqual(BindOptions, { Propagation: "rprivate", NonRecursive: true }) &&
     Object.keys(others).length === 0
   );
+}
+
+function isPlace(target: string): boolean {
+  if ([...fixedTargets, ...protectedTargets].includes(target) || isSkill(target)) return true;
+  return isWithin(target, containerPaths.extra) && target !== containerPaths.extra;
+}
+
+/** The folder of one skill. */
+function isSkill(target: string): boolean {
+  const [name, ...deeper] = target.startsWith(`${containerPaths.skills}/`)
+    ? target.slice(containerPaths.skills.length + 1).split("/")
+    : [];
+  return name !== undefined && deeper.length === 0 && skillNameFault(name) === undefined;
 }
 
 /** Beside a scratch folder nothing of the host's can be written to but the mailbox. */

@@ -8,6 +8,7 @@ import type { ConversationPrompt, ToldFacts } from "../../domain/conversation.ts
 import type { Access, Chat, Group } from "../../domain/group.ts";
 import { agentsSetting, type InstructionText, instructionsFile } from "../../domain/protected-file.ts";
 import type { Session, SessionKind } from "../../domain/session.ts";
+import type { SkillSummary } from "../../domain/skill.ts";
 import type { StepBody } from "../../domain/turn.ts";
 import type { TurnTools } from "../../tools/conversation-tools.ts";
 import type { SessionStore } from "../../stores/session-store.ts";
@@ -26,6 +27,8 @@ export interface PromptSources {
   ) => readonly { readonly path: string; readonly access: Access }[];
   /** Folders that the group asks for and does not get. */
   readonly refusedFoldersOf: (group: Group) => readonly string[];
+  /** What the group's agent can read up on. */
+  readonly skillsOf?: (scope: Pick<TurnScope, "group" | "settings">) => readonly SkillSummary[];
   /** What its platform says of the group's chat. */
   readonly chatOf: (group: Group) => Promise<Chat | undefined>;
   /** What the conversation was offered when it began. */
@@ -81,6 +84,8 @@ export class ConversationPrompts {
       chat: { title: told.title, members: told.members },
       instructions,
       notes,
+      skills: told.skills,
+      skillChars: skillCharsOf(scope),
       timeZone: scope.settings.timeZone,
       startedAt,
     });
@@ -115,12 +120,13 @@ export class ConversationPrompts {
     told: ToldFacts;
     instructions: readonly InstructionText[];
   }> {
-    const { instructionsOf, foldersOf, chatOf } = this.#sources;
+    const { instructionsOf, foldersOf, chatOf, skillsOf } = this.#sources;
     const { agentName, agentInstructions, timeZone, networkFor } = settings;
     const [ofGroup, chat] = await Promise.all([instructionsOf(group, session), chatOf(group)]);
     const ofAgent: readonly InstructionText[] =
       agentInstructions === undefined ? [] : [{ file: agentsSetting, text: agentInstructions }];
     const instructions = [...ofAgent, ...ofGroup];
+    const skills = skillsOf?.({ group, settings }) ?? [];
     const told = {
       agentName,
       timeZone: timeZone.zone,
@@ -129,9 +135,18 @@ export class ConversationPrompts {
       members: (chat?.members ?? []).map(({ name }) => name),
       folders: foldersOf(group, session.kind),
       network: networkFor(group),
+      ...(skills.length > 0 && { skills }),
     };
     return { told, instructions };
   }
+}
+
+/** A fiftieth of the window: all else is asked for by a tool. */
+const skillShare = 0.02;
+const charsPerToken = 4;
+
+function skillCharsOf({ settings, group }: Pick<TurnScope, "settings" | "group">): number {
+  return Math.floor(settings.models.promptTokens(group.model) * skillShare * charsPerToken);
 }
 
 /** Of an AGENTS.md alone that of its text, as it was when there were no other files. */

@@ -4,6 +4,7 @@ import { writeFile } from "node:fs/promises";
 import type { ChangeOutcome } from "../../domain/approval.ts";
 import { workFolder } from "../../domain/group.ts";
 import type { ToolCall } from "../../domain/model.ts";
+import { skillProposal } from "../../domain/skill.ts";
 import type { BlobPart, Part } from "../../domain/part.ts";
 import { imageBytes } from "../../domain/part.ts";
 import { AppError, toError } from "../../lib/app-error.ts";
@@ -152,7 +153,7 @@ export class HostTools {
       keepImage: (content, name) => this.#keepImage(content, name),
       sessions: sessionDesk(scope, call.key),
       lastMessage: async () => (await store.messages.ofTurn(turn.id)).at(-1),
-      changeOutcome: async () => describeChange(await this.#options.changeOutcome(turn.id, call.id)),
+      changeOutcome: async () => describeChange(call.name, await this.#options.changeOutcome(turn.id, call.id)),
     };
   }
 
@@ -180,13 +181,18 @@ export class HostTools {
 }
 
 /** For the model. */
-function describeChange(outcome: ChangeOutcome): string {
-  if (outcome === "written") return "AGENTS.md has been changed, and applies from now on.";
+function describeChange(tool: string, outcome: ChangeOutcome): string {
+  const isSkill = tool === skillProposal;
+  const thing = isSkill ? "The skill" : "AGENTS.md";
+  if (outcome === "written")
+    return isSkill
+      ? "The skill is written. You have it from the next message on."
+      : "AGENTS.md has been changed, and applies from now on.";
   if (outcome === "changed")
     throw new ToolError(
-      "AGENTS.md has changed since this was proposed: nothing was written. Look at it, and propose it again.",
+      `${thing} has changed since this was proposed: nothing was written. Look at it, and propose it again.`,
     );
-  throw new ToolError("AGENTS.md could not be written: nothing was changed.");
+  throw new ToolError(`${thing} could not be written: nothing was changed.`);
 }
 
 /** The model's own input; where a path of it leads is said by the container. */

@@ -1,6 +1,6 @@
 import type { Adapters } from "../../../config/adapters.ts";
 import { hasTrait } from "../../../config/adapters.ts";
-import { configuredGroups, sessionVisibilityOf } from "../../../config/groups.ts";
+import { configuredGroups, sessionVisibilityOf, skillsOf } from "../../../config/groups.ts";
 import { policyOf } from "../../../config/policy.ts";
 import type { Config } from "../../../config/schema/config.ts";
 import { unknownGroup } from "../../../domain/group.ts";
@@ -29,6 +29,8 @@ export async function findAudience(
     channelCan: (ability) => hasTrait({ config, adapters }, group.channel, ability),
     modelCallsTools: callsTools(config.models, group.model),
     modelSees: seesImages(config.models, group.model),
+    remembers: config.memory.enabled,
+    hasSkills: skillsOf(config, name) !== "none",
     seesSessions: sessionVisibilityOf(config, group) !== undefined,
   };
   return { group, audience };

@@ -118,6 +118,7 @@ const toldFacts: z.ZodType<ToldFacts> = z.strictObject({
   members: z.array(z.string()),
   folders: z.array(z.strictObject({ path: z.string(), access: z.enum(["ro", "rw"]) })),
   network: z.array(z.string()),
+  skills: z.array(z.strictObject({ name: z.string(), description: z.string() })).optional(),
 });
 
 /** What may stand there is the configuration's business. */

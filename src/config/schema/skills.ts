@@ -1,0 +1,19 @@
+import * as z from "zod";
+
+import { skillNameFault } from "../../domain/skill.ts";
+
+const skillName = z.string().superRefine((name, context) => {
+  const fault = skillNameFault(name);
+  if (fault !== undefined) context.addIssue(fault);
+});
+
+const choice = z.union([z.literal("all"), z.literal("none"), z.array(skillName).max(100)]);
+
+/** `skills` of a group, which says nothing where it is left out. */
+export const groupSkills = choice.optional().describe("Names of skills, all or none. Left out: as at top level.");
+
+/** `skills` at top level. */
+export const skills = choice.default("none").meta({
+  description: "Which skills the agents of groups have that say nothing of their own: names, all or none.",
+  examples: [["git", "data-analysis"]],
+});

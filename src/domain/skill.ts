@@ -1,0 +1,83 @@
+import { unseenCharacter } from "../lib/text/hidden-characters.ts";
+
+/** Where a skill comes from: with crabpot, installed by the operator, or of one group alone. A nearer one wins: the last is the nearest. */
+export const skillSources = ["bundled", "installed", "group"] as const;
+
+export type SkillSource = (typeof skillSources)[number];
+
+/** Which skills a group has: those of these names, every one that can be used, or none. */
+export type SkillChoice = readonly string[] | "all" | "none";
+
+export const skillFile = "SKILL.md";
+
+/** Tools that a skill brings are described here. Nothing reads it yet, so a skill that has one is refused. */
+export const skillToolsFile = "SKILL.toml";
+
+/** The tool by which an agent proposes one. */
+export const skillProposal = "propose_skill";
+
+/** Bounds on one skill; what is beyond is refused as a whole. */
+export const skillLimits = {
+  bytes: 10 * 1024 * 1024,
+  /** Files and folders together. */
+  entries: 1_000,
+  /** Folders in folders. */
+  depth: 8,
+  pathChars: 200,
+  /** Of SKILL.md. */
+  textBytes: 256 * 1024,
+} as const;
+
+/** So many skills of one place are looked at, in the order of their names. */
+export const mostSkills = 100;
+
+/** What the front matter of SKILL.md says. */
+export interface SkillFacts {
+  readonly name: string;
+  readonly description: string;
+  readonly license?: string | undefined;
+  readonly compatibility?: string | undefined;
+  readonly metadata: Readonly<Record<string, string>>;
+  /** Tools that it wants to use without asking, as its author wrote them. It gets none by that: the group's policy decides. */
+  readonly allowedTools: readonly string[];
+}
+
+/** A skill that can be used. */
+export interface Skill extends SkillFacts {
+  readonly source: SkillSource;
+  /** Of all its files: see `hashOfTree`. */
+  readonly sha256: string;
+  /** Paths of its files, sorted. */
+  readonly files: readonly string[];
+  /** The host's own copy of it, which is mounted; absolute. */
+  readonly copy: string;
+  /** Written by an agent and allowed by people. */
+  readonly byAgent: boolean;
+}
+
+/** What an agent is told of a skill before it reads it. */
+export type SkillSummary = Pick<Skill, "name" | "description">;
+
+/** Something that is wrong with a skill: `path` is of a file in it, or a key of its front matter. */
+export interface SkillFault {
+  readonly path: string;
+  readonly detail: string;
+}
+
+const namePattern = /^[a-z0-9]+(?:-[a-z0-9]+)*$/;
+
+/** Why this cannot be the name of a skill, as the end of a sentence that begins with it; undefined when it can. */
+export function skillNameFault(name: string): string | undefined {
+  if (name.length === 0 || name.length > 64) return "must have 1 to 64 characters";
+  if (namePattern.test(name)) return undefined;
+  const odd = Array.from(name).find((character) => !/[a-z0-9-]/.test(character));
+  if (odd === undefined) return "must begin and end with a letter or a digit, and have no two hyphens in a row";
+  const code = (odd.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0");
+  const shown = /[\p{Cc}\p{Zs}]/u.test(odd) || odd.search(unseenCharacter) >= 0 ? "" : `"${odd}", `;
+  return `may hold lower case letters a to z, digits and hyphens, not ${shown}U+${code}`;
+}
+
+/** Does the group have a skill of this name, if there is one? */
+export function isChosen(choice: SkillChoice, name: string): boolean {
+  return choice === "all" || (choice !== "none" && choice.includes(name));
+}

@@ -1,0 +1,212 @@
+import { lstatSync, readdirSync } from "node:fs";
+import { basename, join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
+
+import type { Logger } from "pino";
+
+import { isChosen, type Skill, type SkillChoice, skillLimits } from "../domain/skill.ts";
+import type { Publish } from "../events/event.ts";
+import { toError } from "../lib/app-error.ts";
+import { describeSkillFault } from "./format/parse-skill.ts";
+import {
+  findBundled,
+  findInstalled,
+  findOfGroup,
+  type FoundSkill,
+  nearestOf,
+  type SkillPlaces,
+  toSkill,
+} from "./places.ts";
+import { SkillCopies } from "./tree/skill-copies.ts";
+
+export interface GroupSkillsOptions {
+  readonly places: SkillPlaces;
+  readonly copies: string;
+  readonly hostUid: number;
+  /** Which skills a group is to have. */
+  readonly choiceOf: (group: string) => SkillChoice;
+  readonly publish: Publish<"skills.settled" | "skill.refused">;
+  /** Says it to the operator. */
+  readonly tell: (text: string) => void;
+  readonly logger: Logger;
+}
+
+/** What the last look at a group's skills found. */
+interface Look {
+  readonly choice: SkillChoice;
+  readonly fingerprint: string;
+  readonly skills: readonly Skill[];
+  /** Told once. */
+  readonly faults: ReadonlySet<string>;
+}
+
+const none: readonly Skill[] = [];
+
+/**
+ * Which skills each group has. They are looked at when a container is looked for, which is between turns: what is new, changed or gone
+ * then is so for the whole turn. For a group that is to have none, nothing is looked at.
+ */
+export class GroupSkills {
+  readonly #options: GroupSkillsOptions;
+  readonly #copies: SkillCopies;
+  readonly #looks = new Map<string, Look>();
+  /** One look at a time for each group. */
+  readonly #looking = new Map<string, Promise<unknown>>();
+  #bundled: Promise<FoundSkill[]> | undefined;
+
+  constructor(options: GroupSkillsOptions) {
+    this.#options = options;
+    this.#copies = new SkillCopies(options.copies);
+  }
+
+  /** As they are now, sorted by name. What cannot be used is left out, and told. */
+  async look(group: string): Promise<readonly Skill[]> {
+    const choice = this.#options.choiceOf(group);
+    if (isNone(choice)) {
+      if (this.#looks.has(group)) this.#looks.delete(group);
+      return none;
+    }
+    const before = this.#looking.get(group) ?? Promise.resolve();
+    const look = before.catch(() => undefined).then(() => this.#look(group, choice));
+    this.#looking.set(group, look);
+    return look;
+  }
+
+  /** As they were at the last look. */
+  known(group: string): readonly Skill[] {
+    return isNone(this.#options.choiceOf(group)) ? none : (this.#looks.get(group)?.skills ?? none);
+  }
+
+  /** Removes copies that none of these groups has any more. */
+  async tidy(groups: readonly string[]): Promise<void> {
+    const used = new Set<string>();
+    for (const group of groups) for (const { copy } of await this.look(group)) used.add(basename(copy));
+    await this.#copies.retain(used);
+  }
+
+  async #look(group: string, choice: SkillChoice): Promise<readonly Skill[]> {
+    const fingerprint = this.#fingerprint(group);
+    const last = this.#looks.get(group);
+    if (last && last.fingerprint === fingerprint && isDeepStrictEqual(last.choice, choice)) return last.skills;
+    const { skills, faults } = await this.#settle(group, choice, last);
+    // A file that was changed meanwhile, or within the clock's resolution, is looked at again.
+    const isSettled = fingerprint === this.#fingerprint(group);
+    this.#looks.set(group, { choice, fingerprint: isSettled ? fingerprint : "", skills, faults });
+    return skills;
+  }
+
+  async #settle(group: string, choice: SkillChoice, last: Look | undefined): Promise<Pick<Look, "skills" | "faults">> {
+    const found = await this.#find(group);
+    const skills: Skill[] = [];
+    const faults = new Set<string>();
+    for (const one of found.filter(({ state }) => state !== "hidden").filter((each) => isFor(choice, each))) {
+      const skill = await this.#keep(one);
+      // What was edited in place and cannot be used changes nothing.
+      const usable = skill ?? (one.source === "group" ? last?.skills.find(({ name }) => name === one.name) : undefined);
+      if (usable) skills.push(usable);
+      if (!skill) faults.add(await this.#refuse(group, one, last));
+    }
+    for (const name of missingOf(choice, found)) faults.add(await this.#refuseMissing(group, name, last));
+    const sorted = skills.toSorted((one, other) => (one.name < other.name ? -1 : 1));
+    if (!isDeepStrictEqual(last?.skills, sorted)) await this.#settled(group, sorted);
+    return { skills: sorted, faults };
+  }
+
+  async #find(group: string): Promise<readonly FoundSkill[]> {
+    const { places, hostUid, logger } = this.#options;
+    const installed = await findInstalled(places).catch((error: unknown) => {
+      logger.error({ err: toError(error) }, "installed skills cannot be used");
+      return [];
+    });
+    const bundled = await (this.#bundled ??= findBundled(places));
+    return nearestOf([...bundled, ...installed, ...(await findOfGroup(places, group, hostUid))]);
+  }
+
+  async #keep(found: FoundSkill): Promise<Skill | undefined> {
+    const { state, tree, sha256 } = found;
+    if (state !== "ok" || !tree || sha256 === undefined) return undefined;
+    return toSkill(found, await this.#copies.keep(tree, sha256));
+  }
+
+  async #settled(group: string, skills: readonly Skill[]): Promise<void> {
+    const told = skills.map(({ name, source, sha256 }) => ({ name, source, sha256 }));
+    await this.#options.publish({ type: "skills.settled", group, actor: "host", data: { skills: told } });
+  }
+
+  async #refuse(group: string, { name, source, faults }: FoundSkill, last: Look | undefined): Promise<string> {
+    const reason = faults.map(describeSkillFault).join("; ");
+    await this.#say({ group, name, source, reason }, last);
+    return `${source} ${name}: ${reason}`;
+  }
+
+  async #refuseMissing(group: string, name: string, last: Look | undefined): Promise<string> {
+    const reason = "there is no such skill";
+    await this.#say({ group, name, source: undefined, reason }, last);
+    return `${name}: ${reason}`;
+  }
+
+  async #say(
+    {
+      group,
+      name,
+      source,
+      reason,
+    }: { group: string; name: string; source: FoundSkill["source"] | undefined; reason: string },
+    last: Look | undefined,
+  ): Promise<void> {
+    const key = source === undefined ? `${name}: ${reason}` : `${source} ${name}: ${reason}`;
+    if (last?.faults.has(key)) return;
+    const { publish, tell, logger } = this.#options;
+    await publish({ type: "skill.refused", group, actor: "host", data: { name, source, reason } });
+    const text = `The skill "${name}" of group ${group} cannot be used: ${reason}.`;
+    logger.warn({ group, skill: name }, text);
+    tell(text);
+  }
+
+  /** Changes with what could make another skill of one of these. Bundled ones stay as they are while the host runs. */
+  #fingerprint(group: string): string {
+    const { places } = this.#options;
+    const facts: string[] = [];
+    walk(places.lock, facts, 0);
+    walk(places.installed, facts, 0);
+    walk(join(places.allowed, group), facts, 0);
+    walk(join(places.groups, group, "skills"), facts, 0);
+    return facts.join("\n");
+  }
+}
+
+/** More entries than this are not told apart: then each look reads everything. */
+const mostFacts = 5_000;
+
+/** What the file system says of an entry and of all in it, at once: by way of the thread pool it would take ten times as long. */
+function walk(path: string, facts: string[], depth: number): void {
+  const stats = lstatSync(path, { bigint: true, throwIfNoEntry: false });
+  if (!stats) return;
+  if (facts.length >= mostFacts || depth > skillLimits.depth + 1) return void facts.push(String(performance.now()));
+  facts.push(`${path} ${stats.ino} ${stats.size} ${stats.ctimeNs} ${stats.mode} ${stats.uid}`);
+  if (!stats.isDirectory()) return;
+  for (const name of namesIn(path)) walk(join(path, name), facts, depth + 1);
+}
+
+function namesIn(path: string): string[] {
+  try {
+    return readdirSync(path).toSorted();
+  } catch {
+    return [];
+  }
+}
+
+function isNone(choice: SkillChoice): boolean {
+  return choice === "none" || choice.length === 0;
+}
+
+/** What people have allowed its agent to write is for the group, whatever else it is to have. */
+function isFor(choice: SkillChoice, { name, byAgent }: FoundSkill): boolean {
+  return byAgent || isChosen(choice, name);
+}
+
+/** Names that a group is to have and that stand for nothing. */
+function missingOf(choice: SkillChoice, found: readonly FoundSkill[]): string[] {
+  if (typeof choice === "string") return [];
+  return choice.filter((name) => !found.some((one) => one.name === name));
+}
