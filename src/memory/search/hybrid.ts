@@ -1,6 +1,7 @@
 import type { Filter } from "../item.ts";
 import type { HotIndex } from "../index/hot-index.ts";
 import type { PackedVectors } from "../index/packed-vectors.ts";
+import { Best, type ScoredSlot } from "./best.ts";
 
 /** What each of the scores counts. */
 export interface Weights {
@@ -20,55 +21,78 @@ export interface Query {
   readonly isEnglishModel: boolean;
 }
 
-export interface ScoredSlot {
-  readonly slot: number;
-  readonly score: number;
-}
-
 /** What the vector counts at most where the query or the memory is Chinese and the model is not. */
 const mostAcrossLanguages = 0.2;
 /** Between a question and its answer there is often one more turn: what was said two turns away counts as a neighbour for this much. */
 const furtherShare = 0.6;
-/** Memories that were said further apart than this do not belong together. */
-const neighbourMs = 6 * 60 * 60 * 1000;
+/** What the best of the whole conversation counts, of what the neighbour counts, and how much of that is left one turn further. */
+const conversationShare = 2;
+const fade = 0.96;
+/** So many of the best by rounded vectors are compared by exact ones. */
+const mostExact = 1_000;
 
 /**
- * The best slots. Each has the true score of its words and of its vector, both brought to 0 … 1, weighted, and with a share of
- * its better neighbour; of equals the newer one comes first. A memory that has no vector yet is judged by its words alone, as if its vector
- * said the same.
+ * The best slots. Each has the score of its words and of its vector, both brought to 0 … 1, raised, weighted, with a share of its better
+ * neighbour and of the best that was said around it in the same conversation; of equals the newer one comes first. A memory that has no
+ * vector yet is judged by its words alone, as if its vector said the same.
  */
 export function searchIndex(
   index: HotIndex,
   query: Query,
   options: { readonly filter: Filter; readonly weights: Weights; readonly limit: number },
 ): ScoredSlot[] {
-  const own = ownScores(index, query, options.weights);
-  const order = index.order();
+  const { slots, goesOn } = index.timeline();
+  const own = inOrder(ownScores(index, query, options.weights), slots, index);
+  const before = Float64Array.from(own);
+  for (let rank = 1; rank < own.length; rank += 1)
+    if (goesOn[rank] === 1) before[rank] = Math.max(own[rank] ?? 0, fade * (before[rank - 1] ?? 0));
+
   const { neighbour } = options.weights;
   const isWanted = wanted(index, options.filter);
   const best = new Best(options.limit);
-  for (let rank = 0; rank < order.length; rank += 1) {
-    const slot = order[rank] ?? 0;
-    if (!isWanted(slot)) continue;
-    const next = Math.max(beside(index, own, slot, order[rank - 1]), beside(index, own, slot, order[rank + 1]));
-    const further = Math.max(beside(index, own, slot, order[rank - 2]), beside(index, own, slot, order[rank + 2]));
-    const better = Math.max(next, furtherShare * further);
-    const score = (own[slot] ?? 0) + neighbour * better;
-    if (score > 0) best.offer(slot, score);
+  let after = 0;
+  // The newest first, because the first of equals stays.
+  for (let rank = own.length - 1; rank >= 0; rank -= 1) {
+    after = Math.max(own[rank] ?? 0, goesOn[rank + 1] === 1 ? fade * after : 0);
+    const around = conversationShare * Math.max(before[rank] ?? 0, after);
+    const score = (own[rank] ?? 0) + neighbour * (betterNeighbour(own, goesOn, rank) + around);
+    const slot = slots[rank] ?? 0;
+    if (best.takes(score) && isWanted(slot)) best.offer(slot, score);
   }
   return best.taken();
 }
 
-function beside(index: HotIndex, own: Float64Array, slot: number, other: number | undefined): number {
-  if (other === undefined || index.isSuperseded[other] === true) return 0;
-  const apart = Math.abs((index.times[slot] ?? 0) - (index.times[other] ?? 0));
-  return apart <= neighbourMs ? (own[other] ?? 0) : 0;
+/** What is superseded has nothing to say for its neighbours either. */
+function inOrder(own: Float64Array, slots: Int32Array, { isSuperseded }: HotIndex): Float64Array {
+  const ordered = new Float64Array(own.length);
+  for (let rank = 0; rank < own.length; rank += 1) {
+    const slot = slots[rank] ?? 0;
+    if (isSuperseded[slot] !== 1) ordered[rank] = own[slot] ?? 0;
+  }
+  return ordered;
+}
+
+function betterNeighbour(own: Float64Array, goesOn: Uint8Array, rank: number): number {
+  let better = 0;
+  if (goesOn[rank] === 1) {
+    better = own[rank - 1] ?? 0;
+    if (goesOn[rank - 1] === 1) better = Math.max(better, furtherShare * (own[rank - 2] ?? 0));
+  }
+  if (goesOn[rank + 1] === 1) {
+    better = Math.max(better, own[rank + 1] ?? 0);
+    if (goesOn[rank + 2] === 1) better = Math.max(better, furtherShare * (own[rank + 2] ?? 0));
+  }
+  return better;
+}
+
+/** The score of a memory that nothing is said around, as `searchIndex` would score it; `own`: its own, 0 … 1. */
+export function scoreAlone(own: number, { neighbour }: Weights): number {
+  return own * (1 + neighbour * conversationShare);
 }
 
 function wanted({ times, senders, isSuperseded }: HotIndex, filter: Filter): (slot: number) => boolean {
   const lower = { ...filter, who: filter.who?.toLowerCase() };
-  return (slot) =>
-    isSuperseded[slot] !== true && isInFilter({ time: times[slot] ?? 0, sender: senders[slot] ?? "" }, lower);
+  return (slot) => isSuperseded[slot] !== 1 && isInFilter({ time: times[slot] ?? 0, sender: senders[slot] ?? "" }, lower);
 }
 
 /** `sender` in small letters. */
@@ -89,27 +113,54 @@ function ownScores(index: HotIndex, query: Query, weights: Weights): Float64Arra
   const { vectors } = index;
   if (query.vector === undefined || vectors === undefined || vectors.known === 0) return words;
   const close = vectors.products(query.vector);
-  const { least, width } = rangeOf(close, vectors);
+  const range = rangeOf(close, vectors);
+  const shares = sharesOf(index, query, weights);
   const whole = weights.vector + weights.text;
-  const acrossLanguages = Math.min(weights.vector, mostAcrossLanguages);
+  const scores = new Float64Array(words.length);
   for (let slot = 0; slot < words.length; slot += 1) {
-    const isAcross = query.isEnglishModel && (query.isHan || index.isHan[slot] === true);
-    const share = !vectors.has(slot) ? 0 : isAcross ? acrossLanguages : weights.vector;
-    const meaning = width === 0 ? 0 : ((close[slot] ?? 0) - least) / width;
-    words[slot] = share * meaning + (whole - share) * (words[slot] ?? 0);
+    const share = vectors.has(slot) ? shares(slot) : 0;
+    const meaning = share === 0 ? 0 : raise(meaningOf(close[slot] ?? 0, range));
+    scores[slot] = share * meaning + (whole - share) * (words[slot] ?? 0);
   }
-  return words;
+  const least = leastOfBest(scores, whole, mostExact);
+  for (let slot = 0; slot < scores.length; slot += 1) {
+    if ((scores[slot] ?? 0) < least || !vectors.has(slot)) continue;
+    const share = shares(slot);
+    const meaning = raise(meaningOf(vectors.product(slot, query.vector), range));
+    scores[slot] = share * meaning + (whole - share) * (words[slot] ?? 0);
+  }
+  return scores;
+}
+
+/** What the vector of a slot counts. */
+function sharesOf({ isHan }: HotIndex, query: Query, { vector }: Weights): (slot: number) => number {
+  const across = Math.min(vector, mostAcrossLanguages);
+  if (!query.isEnglishModel) return () => vector;
+  return query.isHan ? () => across : (slot) => (isHan[slot] === 1 ? across : vector);
+}
+
+/** What fits well counts more than twice as much as what fits half as well. */
+function raise(score: number): number {
+  return score * Math.sqrt(score);
 }
 
 /** Brings scores to 0 … 1. */
 function scale(scores: Float64Array): void {
   let most = 0;
-  for (const score of scores) if (score > most) most = score;
+  for (let slot = 0; slot < scores.length; slot += 1) most = Math.max(most, scores[slot] ?? 0);
   if (most === 0) return;
-  for (let slot = 0; slot < scores.length; slot += 1) scores[slot] = (scores[slot] ?? 0) / most;
+  for (let slot = 0; slot < scores.length; slot += 1) {
+    const score = scores[slot] ?? 0;
+    if (score > 0) scores[slot] = raise(score / most);
+  }
 }
 
-function rangeOf(products: Float32Array, vectors: PackedVectors): { readonly least: number; readonly width: number } {
+interface Range {
+  readonly least: number;
+  readonly width: number;
+}
+
+function rangeOf(products: Float32Array, vectors: PackedVectors): Range {
   let least = Infinity;
   let most = -Infinity;
   for (let slot = 0; slot < products.length; slot += 1) {
@@ -121,27 +172,25 @@ function rangeOf(products: Float32Array, vectors: PackedVectors): { readonly lea
   return { least, width: most > least ? most - least : 0 };
 }
 
-/** The best so many of what is offered; of equals the one that was offered later. */
-class Best {
-  readonly #limit: number;
-  /** Best first. */
-  readonly #slots: ScoredSlot[] = [];
+/** 0 … 1. An exact product may lie a little outside of the rounded ones. */
+function meaningOf(product: number, { least, width }: Range): number {
+  return width === 0 ? 0 : Math.min(Math.max((product - least) / width, 0), 1);
+}
 
-  constructor(limit: number) {
-    this.#limit = limit;
-  }
+const steps = 1_024;
 
-  offer(slot: number, score: number): void {
-    const worst = this.#slots.at(-1);
-    const isFull = this.#slots.length >= this.#limit;
-    if (isFull && (worst === undefined || score < worst.score)) return;
-    if (isFull) this.#slots.pop();
-    let place = this.#slots.length;
-    while (place > 0 && score >= (this.#slots[place - 1]?.score ?? Infinity)) place -= 1;
-    this.#slots.splice(place, 0, { slot, score });
+/** A score that about `count` of them reach, by counting; none is above `most`. */
+function leastOfBest(scores: Float64Array, most: number, count: number): number {
+  if (scores.length <= count) return 0;
+  const reached = new Uint32Array(steps + 1);
+  for (let slot = 0; slot < scores.length; slot += 1) {
+    const step = Math.floor(((scores[slot] ?? 0) / most) * steps);
+    reached[step] = (reached[step] ?? 0) + 1;
   }
-
-  taken(): ScoredSlot[] {
-    return this.#slots;
+  let left = count;
+  for (let step = steps; step > 0; step -= 1) {
+    left -= reached[step] ?? 0;
+    if (left <= 0) return (step / steps) * most;
   }
+  return 0;
 }
