@@ -16,7 +16,9 @@ const rowsAtOnce = 2_000;
 
 /** How many of a group's memories are kept in memory. */
 export function hotRows(model: IndexModel | undefined): number {
-  return model === undefined ? mostRows : Math.min(mostRows, Math.floor(mostVectorBytes / (model.dimensions * bytesPerNumber)));
+  return model === undefined
+    ? mostRows
+    : Math.min(mostRows, Math.floor(mostVectorBytes / (model.dimensions * bytesPerNumber)));
 }
 
 /** What of a file is in memory, and what the file was like then. */

@@ -36,6 +36,11 @@ export class PackedVectors {
     return this.#knownCount;
   }
 
+  /** 1: the row has a vector. Valid until the next `set`. */
+  get isKnown(): Uint8Array {
+    return this.#known;
+  }
+
   has(row: number): boolean {
     return this.#known[row] === 1;
   }

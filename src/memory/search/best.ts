@@ -9,22 +9,25 @@ export class Best {
   readonly #limit: number;
   /** Best first. */
   readonly #slots: ScoredSlot[] = [];
+  #least = 0;
 
   constructor(limit: number) {
     this.#limit = limit;
+    if (limit === 0) this.#least = Infinity;
   }
 
-  /** Is it good enough? Nothing is without a score. */
-  takes(score: number): boolean {
-    return score > 0 && (this.#slots.length < this.#limit || score > (this.#slots.at(-1)?.score ?? Infinity));
+  /** What does not have more is not among them. Nothing is without a score. */
+  get least(): number {
+    return this.#least;
   }
 
   offer(slot: number, score: number): void {
-    if (!this.takes(score)) return;
+    if (score <= this.#least) return;
     if (this.#slots.length >= this.#limit) this.#slots.pop();
     let place = this.#slots.length;
     while (place > 0 && score > (this.#slots[place - 1]?.score ?? Infinity)) place -= 1;
     this.#slots.splice(place, 0, { slot, score });
+    if (this.#slots.length >= this.#limit) this.#least = this.#slots.at(-1)?.score ?? Infinity;
   }
 
   taken(): ScoredSlot[] {

@@ -1,6 +1,5 @@
 import type { Filter } from "../item.ts";
 import type { HotIndex } from "../index/hot-index.ts";
-import type { PackedVectors } from "../index/packed-vectors.ts";
 import { Best, type ScoredSlot } from "./best.ts";
 
 /** What each of the scores counts. */
@@ -43,23 +42,55 @@ export function searchIndex(
 ): ScoredSlot[] {
   const { slots, goesOn } = index.timeline();
   const own = inOrder(ownScores(index, query, options.weights), slots, index);
-  const before = Float64Array.from(own);
-  for (let rank = 1; rank < own.length; rank += 1)
-    if (goesOn[rank] === 1) before[rank] = Math.max(own[rank] ?? 0, fade * (before[rank - 1] ?? 0));
-
+  const before = saidBefore(own, goesOn);
   const { neighbour } = options.weights;
   const isWanted = wanted(index, options.filter);
   const best = new Best(options.limit);
-  let after = 0;
+  let next = 0;
+  let further = 0;
+  let conversation = 0;
   // The newest first, because the first of equals stays.
   for (let rank = own.length - 1; rank >= 0; rank -= 1) {
-    after = Math.max(own[rank] ?? 0, goesOn[rank + 1] === 1 ? fade * after : 0);
-    const around = conversationShare * Math.max(before[rank] ?? 0, after);
-    const score = (own[rank] ?? 0) + neighbour * (betterNeighbour(own, goesOn, rank) + around);
+    const score = own[rank] ?? 0;
+    conversation = larger(conversation * fade, score);
+    const beside = larger(before.beside[rank] ?? 0, larger(next, furtherShare * further));
+    const around = larger(before.conversation[rank] ?? 0, conversation);
+    const total = score + neighbour * (beside + conversationShare * around);
     const slot = slots[rank] ?? 0;
-    if (best.takes(score) && isWanted(slot)) best.offer(slot, score);
+    if (total > best.least && isWanted(slot)) best.offer(slot, total);
+    const isSame = goesOn[rank] === 1;
+    further = isSame ? next : 0;
+    next = isSame ? score : 0;
+    if (!isSame) conversation = 0;
   }
   return best.taken();
+}
+
+/** For each what is better of the two before it, and the best of its conversation up to it. */
+function saidBefore(
+  own: Float64Array,
+  goesOn: Uint8Array,
+): { readonly beside: Float64Array; readonly conversation: Float64Array } {
+  const beside = new Float64Array(own.length);
+  const best = new Float64Array(own.length);
+  let last = 0;
+  let further = 0;
+  let conversation = 0;
+  for (let rank = 0; rank < own.length; rank += 1) {
+    const isSame = goesOn[rank] === 1;
+    const score = own[rank] ?? 0;
+    conversation = larger(isSame ? conversation * fade : 0, score);
+    best[rank] = conversation;
+    beside[rank] = isSame ? larger(last, furtherShare * further) : 0;
+    further = isSame ? last : 0;
+    last = score;
+  }
+  return { beside, conversation: best };
+}
+
+/** `Math.max` without its care for what is no number, which takes twice as long. */
+function larger(one: number, other: number): number {
+  return one > other ? one : other;
 }
 
 /** What is superseded has nothing to say for its neighbours either. */
@@ -72,19 +103,6 @@ function inOrder(own: Float64Array, slots: Int32Array, { isSuperseded }: HotInde
   return ordered;
 }
 
-function betterNeighbour(own: Float64Array, goesOn: Uint8Array, rank: number): number {
-  let better = 0;
-  if (goesOn[rank] === 1) {
-    better = own[rank - 1] ?? 0;
-    if (goesOn[rank - 1] === 1) better = Math.max(better, furtherShare * (own[rank - 2] ?? 0));
-  }
-  if (goesOn[rank + 1] === 1) {
-    better = Math.max(better, own[rank + 1] ?? 0);
-    if (goesOn[rank + 2] === 1) better = Math.max(better, furtherShare * (own[rank + 2] ?? 0));
-  }
-  return better;
-}
-
 /** The score of a memory that nothing is said around, as `searchIndex` would score it; `own`: its own, 0 … 1. */
 export function scoreAlone(own: number, { neighbour }: Weights): number {
   return own * (1 + neighbour * conversationShare);
@@ -92,7 +110,8 @@ export function scoreAlone(own: number, { neighbour }: Weights): number {
 
 function wanted({ times, senders, isSuperseded }: HotIndex, filter: Filter): (slot: number) => boolean {
   const lower = { ...filter, who: filter.who?.toLowerCase() };
-  return (slot) => isSuperseded[slot] !== 1 && isInFilter({ time: times[slot] ?? 0, sender: senders[slot] ?? "" }, lower);
+  return (slot) =>
+    isSuperseded[slot] !== 1 && isInFilter({ time: times[slot] ?? 0, sender: senders[slot] ?? "" }, lower);
 }
 
 /** `sender` in small letters. */
@@ -112,31 +131,34 @@ function ownScores(index: HotIndex, query: Query, weights: Weights): Float64Arra
   scale(words);
   const { vectors } = index;
   if (query.vector === undefined || vectors === undefined || vectors.known === 0) return words;
-  const close = vectors.products(query.vector);
-  const range = rangeOf(close, vectors);
-  const shares = sharesOf(index, query, weights);
+  const isKnown = vectors.isKnown;
+  const products = vectors.products(query.vector);
+  const { least, factor } = rangeOf(products, isKnown);
+  const shareOf = sharesOf(query, weights);
   const whole = weights.vector + weights.text;
+  const { isHan } = index;
   const scores = new Float64Array(words.length);
   for (let slot = 0; slot < words.length; slot += 1) {
-    const share = vectors.has(slot) ? shares(slot) : 0;
-    const meaning = share === 0 ? 0 : raise(meaningOf(close[slot] ?? 0, range));
-    scores[slot] = share * meaning + (whole - share) * (words[slot] ?? 0);
+    const share = isKnown[slot] === 1 ? (shareOf[isHan[slot] ?? 0] ?? 0) : 0;
+    const meaning = share === 0 ? 0 : ((products[slot] ?? 0) - least) * factor;
+    scores[slot] = share * meaning * Math.sqrt(meaning) + (whole - share) * (words[slot] ?? 0);
   }
-  const least = leastOfBest(scores, whole, mostExact);
+  const reached = leastOfBest(scores, whole, mostExact);
   for (let slot = 0; slot < scores.length; slot += 1) {
-    if ((scores[slot] ?? 0) < least || !vectors.has(slot)) continue;
-    const share = shares(slot);
-    const meaning = raise(meaningOf(vectors.product(slot, query.vector), range));
-    scores[slot] = share * meaning + (whole - share) * (words[slot] ?? 0);
+    if ((scores[slot] ?? 0) < reached || isKnown[slot] !== 1) continue;
+    const share = shareOf[isHan[slot] ?? 0] ?? 0;
+    // It may lie a little outside of the rounded ones.
+    const meaning = Math.min(Math.max((vectors.product(slot, query.vector) - least) * factor, 0), 1);
+    scores[slot] = share * raise(meaning) + (whole - share) * (words[slot] ?? 0);
   }
   return scores;
 }
 
-/** What the vector of a slot counts. */
-function sharesOf({ isHan }: HotIndex, query: Query, { vector }: Weights): (slot: number) => number {
+/** What the vector counts of a memory that is not mostly Chinese, and of one that is. */
+function sharesOf(query: Query, { vector }: Weights): readonly [number, number] {
   const across = Math.min(vector, mostAcrossLanguages);
-  if (!query.isEnglishModel) return () => vector;
-  return query.isHan ? () => across : (slot) => (isHan[slot] === 1 ? across : vector);
+  if (!query.isEnglishModel) return [vector, vector];
+  return query.isHan ? [across, across] : [vector, across];
 }
 
 /** What fits well counts more than twice as much as what fits half as well. */
@@ -155,26 +177,17 @@ function scale(scores: Float64Array): void {
   }
 }
 
-interface Range {
-  readonly least: number;
-  readonly width: number;
-}
-
-function rangeOf(products: Float32Array, vectors: PackedVectors): Range {
+/** The least product, and what to take the others times to bring them to 0 … 1. */
+function rangeOf(products: Float32Array, isKnown: Uint8Array): { readonly least: number; readonly factor: number } {
   let least = Infinity;
   let most = -Infinity;
   for (let slot = 0; slot < products.length; slot += 1) {
-    if (!vectors.has(slot)) continue;
+    if (isKnown[slot] !== 1) continue;
     const product = products[slot] ?? 0;
     if (product < least) least = product;
     if (product > most) most = product;
   }
-  return { least, width: most > least ? most - least : 0 };
-}
-
-/** 0 … 1. An exact product may lie a little outside of the rounded ones. */
-function meaningOf(product: number, { least, width }: Range): number {
-  return width === 0 ? 0 : Math.min(Math.max((product - least) / width, 0), 1);
+  return { least, factor: most > least ? 1 / (most - least) : 0 };
 }
 
 const steps = 1_024;
