@@ -131,27 +131,59 @@ function ownScores(index: HotIndex, query: Query, weights: Weights): Float64Arra
   scale(words);
   const { vectors } = index;
   if (query.vector === undefined || vectors === undefined || vectors.known === 0) return words;
-  const isKnown = vectors.isKnown;
+  const judge: Judge = { shareOf: sharesOf(query, weights), whole: weights.vector + weights.text, words, index };
   const products = vectors.products(query.vector);
-  const { least, factor } = rangeOf(products, isKnown);
-  const shareOf = sharesOf(query, weights);
-  const whole = weights.vector + weights.text;
+  const range = rangeOf(products, vectors.isKnown);
+  const scores = roundedScores(judge, vectors.isKnown, products, range);
+  makeExact(scores, judge, (slot) => {
+    if (query.vector === undefined || !vectors.has(slot)) return undefined;
+    // It may lie a little outside of the rounded ones.
+    return Math.min(Math.max((vectors.product(slot, query.vector) - range.least) * range.factor, 0), 1);
+  });
+  return scores;
+}
+
+/** What scores are put together from. */
+interface Judge {
+  /** What the vector counts, by whether a memory is mostly Chinese. */
+  readonly shareOf: readonly [number, number];
+  /** What vector and words count together. */
+  readonly whole: number;
+  readonly words: Float64Array;
+  readonly index: HotIndex;
+}
+
+function roundedScores(
+  { shareOf, whole, words, index }: Judge,
+  isKnown: Uint8Array,
+  products: Float32Array,
+  { least, factor }: Range,
+): Float64Array {
   const { isHan } = index;
+  const [plain, han] = shareOf;
   const scores = new Float64Array(words.length);
   for (let slot = 0; slot < words.length; slot += 1) {
-    const share = isKnown[slot] === 1 ? (shareOf[isHan[slot] ?? 0] ?? 0) : 0;
+    const share = isKnown[slot] !== 1 ? 0 : isHan[slot] === 1 ? han : plain;
     const meaning = share === 0 ? 0 : ((products[slot] ?? 0) - least) * factor;
     scores[slot] = share * meaning * Math.sqrt(meaning) + (whole - share) * (words[slot] ?? 0);
   }
+  return scores;
+}
+
+/** The best ones again, by what their vectors say exactly. */
+function makeExact(
+  scores: Float64Array,
+  { shareOf, whole, words, index }: Judge,
+  meaningOf: (slot: number) => number | undefined,
+): void {
   const reached = leastOfBest(scores, whole, mostExact);
   for (let slot = 0; slot < scores.length; slot += 1) {
-    if ((scores[slot] ?? 0) < reached || isKnown[slot] !== 1) continue;
-    const share = shareOf[isHan[slot] ?? 0] ?? 0;
-    // It may lie a little outside of the rounded ones.
-    const meaning = Math.min(Math.max((vectors.product(slot, query.vector) - least) * factor, 0), 1);
+    if ((scores[slot] ?? 0) < reached) continue;
+    const meaning = meaningOf(slot);
+    if (meaning === undefined) continue;
+    const share = shareOf[index.isHan[slot] === 1 ? 1 : 0];
     scores[slot] = share * raise(meaning) + (whole - share) * (words[slot] ?? 0);
   }
-  return scores;
 }
 
 /** What the vector counts of a memory that is not mostly Chinese, and of one that is. */
@@ -178,7 +210,12 @@ function scale(scores: Float64Array): void {
 }
 
 /** The least product, and what to take the others times to bring them to 0 … 1. */
-function rangeOf(products: Float32Array, isKnown: Uint8Array): { readonly least: number; readonly factor: number } {
+interface Range {
+  readonly least: number;
+  readonly factor: number;
+}
+
+function rangeOf(products: Float32Array, isKnown: Uint8Array): Range {
   let least = Infinity;
   let most = -Infinity;
   for (let slot = 0; slot < products.length; slot += 1) {
