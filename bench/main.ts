@@ -10,6 +10,7 @@ import { history } from "./cases/history.ts";
 import { idle } from "./cases/idle.ts";
 import { mailbox } from "./cases/mailbox.ts";
 import { memory } from "./cases/memory.ts";
+import { recall } from "./cases/recall.ts";
 import { adopt, start } from "./cases/starts.ts";
 import { tasks } from "./cases/tasks.ts";
 import { hotTurn, toolTurn } from "./cases/turns.ts";
@@ -31,6 +32,7 @@ const benches: Readonly<Record<string, Bench>> = {
   history,
   big,
   memory,
+  recall,
   tasks,
 };
 

@@ -31,6 +31,8 @@ export interface Memories {
   /** Of this group; undefined where nothing is remembered. */
   readonly memoryOf: (group: string) => MemoryAt | undefined;
   readonly recall: TurnOptions["recall"];
+  /** A turn will ask for what fits this text: its vector is made meanwhile. */
+  readonly foresee: (group: string, text: string) => void;
   readonly port: (scope: TurnScope) => MemoryPort | undefined;
   /** Takes in what was said while nobody listened. */
   readonly resume: () => void;
@@ -78,6 +80,7 @@ export function createMemories(context: AppContext, stack: AsyncDisposableStack,
   return {
     memoryOf,
     recall: (place, messages, at) => recall.of(place, messages, at),
+    foresee: (group, text) => recall.foresee(group, text),
     port: (scope) => {
       const memory = memoryOf(scope.group.name);
       return memory && createPort(context, memory, scope);

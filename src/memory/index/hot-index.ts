@@ -5,6 +5,7 @@ import { Postings } from "./postings.ts";
 /** What the index knows of a memory; the text stays in the file. */
 export interface IndexRow {
   readonly seq: number;
+  readonly id: string;
   readonly time: number;
   readonly sender: string;
   readonly terms: ReadonlyMap<string, number>;
@@ -22,6 +23,7 @@ export class HotIndex {
   readonly postings = new Postings();
   readonly vectors: PackedVectors | undefined;
   readonly seqs: number[] = [];
+  readonly ids: string[] = [];
   /** Small letters. */
   readonly senders: string[] = [];
   readonly #times = new NumberColumn(Float64Array);
@@ -56,6 +58,7 @@ export class HotIndex {
   add(row: IndexRow): void {
     const slot = this.seqs.length;
     this.seqs.push(row.seq);
+    this.ids.push(row.id);
     this.#times.push(row.time);
     this.senders.push(row.sender.toLowerCase());
     this.#isHan.push(row.isHan ? 1 : 0);

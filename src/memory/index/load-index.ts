@@ -80,6 +80,7 @@ export class LoadedIndex {
     const isOurs = this.#model !== undefined && row.model === this.#model.model;
     return {
       seq: row.seq,
+      id: row.id,
       time: row.time,
       sender: row.sender,
       terms: splitTerms(row.terms),

@@ -108,21 +108,22 @@ export function scoreAlone(own: number, { neighbour }: Weights): number {
   return own * (1 + neighbour * conversationShare);
 }
 
-function wanted({ times, senders, isSuperseded }: HotIndex, filter: Filter): (slot: number) => boolean {
+function wanted({ ids, times, senders, isSuperseded }: HotIndex, filter: Filter): (slot: number) => boolean {
   const lower = { ...filter, who: filter.who?.toLowerCase() };
-  return (slot) =>
-    isSuperseded[slot] !== 1 && isInFilter({ time: times[slot] ?? 0, sender: senders[slot] ?? "" }, lower);
+  return (slot) => {
+    if (isSuperseded[slot] === 1) return false;
+    return isInFilter({ id: ids[slot] ?? "", time: times[slot] ?? 0, sender: senders[slot] ?? "" }, lower);
+  };
 }
 
 /** `sender` in small letters. */
 export function isInFilter(
-  { time, sender }: { readonly time: number; readonly sender: string },
-  filter: Filter,
+  { id, time, sender }: { readonly id: string; readonly time: number; readonly sender: string },
+  { since = -Infinity, until = Infinity, who, isHidden }: Filter,
 ): boolean {
-  const { since, until, who } = filter;
-  if (since !== undefined && time < since) return false;
-  if (until !== undefined && time >= until) return false;
-  return who === undefined || sender === who.toLowerCase();
+  if (time < since || time >= until) return false;
+  if (who !== undefined && sender !== who.toLowerCase()) return false;
+  return isHidden?.({ id, time }) !== true;
 }
 
 /** The score of every slot by itself. Plain loops: there may be a hundred thousand. */

@@ -25,7 +25,8 @@ export function searchOlder(
   const perfect = [...weightOf.values()].reduce((sum, weight) => sum + weight * saturate(1, 1), 0);
   return file.matchBefore(loaded.first, rare.slice(0, mostWords), mostMatches).flatMap((stored) => {
     const row = loaded.toIndexRow(stored);
-    if (row.isSuperseded || !isInFilter({ time: row.time, sender: row.sender.toLowerCase() }, filter)) return [];
+    if (row.isSuperseded || !isInFilter({ id: row.id, time: row.time, sender: row.sender.toLowerCase() }, filter))
+      return [];
     const length = [...row.terms.values()].reduce((sum, often) => sum + often, 0);
     const words = query.terms.reduce((sum, term) => {
       const often = row.terms.get(term) ?? 0;
