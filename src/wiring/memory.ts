@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 
 import { agentNameOf } from "../config/agents.ts";
-import { embeddingSettings } from "../config/memory.ts";
+import { embedderPlace } from "../config/memory.ts";
 import { createMessageIds } from "../context/message-ids.ts";
 import { LocalTime } from "../context/time-zone.ts";
 import { memberKey } from "../domain/person.ts";
@@ -94,12 +94,11 @@ function openDesk({ live, adapters, home }: AppContext, stack: AsyncDisposableSt
   let current: { readonly settings: string; readonly desk: MemoryDesk } | undefined;
   return () => {
     const { memory } = live.current;
-    const place = embeddingSettings(live.current, adapters);
+    const place = embedderPlace(live.current, adapters, modelFolder(home.paths.root));
     const settings = JSON.stringify([place, memory.weights]);
     if (current?.settings === settings) return current.desk;
     const last = current?.desk;
-    const embedder = place === "local" ? { folder: modelFolder(home.paths.root) } : place;
-    const desk = stack.use(new MemoryDesk({ place: embedder, weights: memory.weights }));
+    const desk = stack.use(new MemoryDesk({ place, weights: memory.weights }));
     current = { settings, desk };
     void last?.[Symbol.asyncDispose]();
     return desk;
