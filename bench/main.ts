@@ -10,6 +10,8 @@ import { history } from "./cases/history.ts";
 import { idle } from "./cases/idle.ts";
 import { mailbox } from "./cases/mailbox.ts";
 import { memory } from "./cases/memory.ts";
+import { memoryMillion } from "./cases/memory-million.ts";
+import { recall } from "./cases/recall.ts";
 import { adopt, start } from "./cases/starts.ts";
 import { tasks } from "./cases/tasks.ts";
 import { hotTurn, toolTurn } from "./cases/turns.ts";
@@ -31,11 +33,12 @@ const benches: Readonly<Record<string, Bench>> = {
   history,
   big,
   memory,
+  recall,
   tasks,
 };
 
-/** Only when it is asked for by its name: it takes long. */
-const longBenches: Readonly<Record<string, Bench>> = { flat };
+/** Only when they are asked for by their names: they take long. */
+const longBenches: Readonly<Record<string, Bench>> = { flat, "memory-million": memoryMillion };
 const all = { ...benches, ...longBenches };
 
 // Without a listener the process would end at once, and its hosts would go on.

@@ -27,8 +27,6 @@ export interface GroupMemoryOptions {
 
 const usualQueryMs = 5_000;
 const forgottenAtOnce = 500;
-/** So many times as many memories are looked at as are wanted, where most of them are in sight. */
-const mostLooks = 64;
 
 export interface SearchOptions extends Filter {
   readonly limit: number;
@@ -41,7 +39,7 @@ export interface RecallOptions extends SearchOptions {
   /** As the model is shown it, which is what counts; otherwise as it is searched. */
   readonly textOf?: ((memory: Memory) => string) | undefined;
   /** Left out: the model sees it anyway. */
-  readonly isInSight?: ((memory: Memory) => boolean) | undefined;
+  readonly isInSight?: Filter["isHidden"];
 }
 
 export interface MemoryStats {
@@ -62,6 +60,8 @@ export class GroupMemory implements AsyncDisposable {
   #loaded: LoadedIndex | undefined;
   #embedding: Promise<Error | undefined> | undefined;
   #isEmbeddingAgain = false;
+  /** Its vector has the time that it has from when it was foreseen. */
+  #foreseen: { readonly query: string; readonly vector: Promise<Float32Array | undefined> } | undefined;
 
   /** Opens the group's file, which is made if it is not there yet. Throws AppError `store_failed`. */
   constructor(options: GroupMemoryOptions) {
@@ -144,9 +144,17 @@ export class GroupMemory implements AsyncDisposable {
     return this.#file.all();
   }
 
+  /** Makes the vector of a query that will be asked, so that it is there by then. */
+  async foresee(query: string): Promise<void> {
+    const vector = this.#embedQuery(query);
+    this.#foreseen = { query, vector };
+    await vector;
+  }
+
   /** Single memories, best first. */
   async search(query: string, options: SearchOptions): Promise<Found[]> {
-    const vector = await this.#embedQuery(query);
+    const vector = await (this.#foreseen?.query === query ? this.#foreseen.vector : this.#embedQuery(query));
+    this.#foreseen = undefined;
     const loaded = this.#index();
     const asked: Query = {
       terms: queryTermsOf(query),
@@ -171,14 +179,8 @@ export class GroupMemory implements AsyncDisposable {
   /** The same for a model: with what was said just before and after each, in the order of time. */
   async recall(query: string, options: RecallOptions): Promise<Recalled[]> {
     const { tokens, isInSight = () => false, textOf: _textOf, limit, ...rest } = options;
-    const unseen = ({ memory }: Found): boolean => !isInSight(memory);
-    let found: Found[] = [];
     // What is in sight is much like the query, and would leave nothing else among the best.
-    for (let count = limit; ; count *= 4) {
-      const all = await this.search(query, { ...rest, limit: count });
-      found = all.filter(unseen).slice(0, limit);
-      if (found.length === limit || all.length < count || count >= limit * mostLooks) break;
-    }
+    const found = await this.search(query, { ...rest, limit, isHidden: isInSight });
     const beside = (id: string): Memory[] => this.#file.besides(id).filter((memory) => !isInSight(memory));
     return recallFrom(found, beside, tokens, options.textOf);
   }

@@ -52,4 +52,6 @@ export interface Filter {
   readonly until?: number | undefined;
   /** Said by somebody of this name, in any case of letters. */
   readonly who?: string | undefined;
+  /** Left out of what is found. */
+  readonly isHidden?: ((memory: Pick<Memory, "id" | "time">) => boolean) | undefined;
 }

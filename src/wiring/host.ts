@@ -128,7 +128,7 @@ export async function startHost(options: HostOptions, signal?: AbortSignal): Pro
   const shared = { groups, ...work, outbox, interventions, entrances };
   const heartbeats = createHeartbeats(patient, stack, { groups, sideSessions: capabilities.sideSessions });
   served.webhooks = createWebhooks(context, { groups, guard, dueWork: work.dueWork });
-  const taking = await createIntake(context, stack, { ...shared, admissions, approvals, guard, pace, progress });
+  const taking = await createIntake(context, stack, { ...commandable, ...shared, guard, progress });
   const changing = { ...shared, ...opened, ...capabilities, containers, chats, tell, heartbeats };
   const { reloader, settings } = openSettings(context, stack, options, changing);
   served.settings = settings;

@@ -19,6 +19,7 @@ import type { TurnPace } from "../intake/limits/turn-pace.ts";
 import type { AppContext } from "./context.ts";
 import type { Entrances } from "./entrances.ts";
 import { openInbox } from "./files.ts";
+import type { Memories } from "./memory.ts";
 import { createAccessOf } from "./people.ts";
 import type { IntakeGuard } from "../intake/limits/intake-guard.ts";
 import type { Interventions } from "./interventions.ts";
@@ -37,6 +38,8 @@ export interface IntakeOptions {
   readonly entrances: Entrances;
   readonly pace: TurnPace;
   readonly progress: Progress;
+  /** Told of what waits for the agent, before its turn begins. */
+  readonly memories: Pick<Memories, "foresee">;
 }
 
 /** What channels hand over to. */
@@ -73,7 +76,10 @@ export async function createIntake(
     access: createAccessOf(context),
     pace: options.pace,
     wake: createWake(options, timers),
-    received: (group, message) => options.progress.received(group, message),
+    received: (group, message) => {
+      options.progress.received(group, message);
+      options.memories.foresee(group.name, message.text);
+    },
     lateMs: (group) => catchUpMinutes(config, group) * 60_000,
     commandsOf,
     answerInReply: (message) => {

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 
 import { agentNameOf } from "../config/agents.ts";
-import { embeddingSettings } from "../config/memory.ts";
+import { embedderPlace } from "../config/memory.ts";
 import { createMessageIds } from "../context/message-ids.ts";
 import { LocalTime } from "../context/time-zone.ts";
 import { workFolder } from "../domain/group.ts";
@@ -32,6 +32,8 @@ export interface Memories {
   /** Of this group; undefined where nothing is remembered. */
   readonly memoryOf: (group: string) => MemoryAt | undefined;
   readonly recall: TurnOptions["recall"];
+  /** A turn will ask for what fits this text: its vector is made meanwhile. */
+  readonly foresee: (group: string, text: string) => void;
   readonly port: (scope: TurnScope) => MemoryPort | undefined;
   /** Takes in what was said while nobody listened. */
   readonly resume: () => void;
@@ -81,6 +83,7 @@ export function createMemories(context: AppContext, stack: AsyncDisposableStack,
     // Each of several agents has a memory of its own, as it has a folder; what people say is in that of the first one.
     recall: ({ group, session }, messages, at) =>
       recall.of({ group: { name: workFolder(group) }, session }, messages, at),
+    foresee: (group, text) => recall.foresee(group, text),
     port: (scope) => {
       const memory = memoryOf(workFolder(scope.group));
       return memory && createPort(context, memory, scope);
@@ -94,12 +97,11 @@ function openDesk({ live, adapters, home }: AppContext, stack: AsyncDisposableSt
   let current: { readonly settings: string; readonly desk: MemoryDesk } | undefined;
   return () => {
     const { memory } = live.current;
-    const place = embeddingSettings(live.current, adapters);
+    const place = embedderPlace(live.current, adapters, modelFolder(home.paths.root));
     const settings = JSON.stringify([place, memory.weights]);
     if (current?.settings === settings) return current.desk;
     const last = current?.desk;
-    const embedder = place === "local" ? { folder: modelFolder(home.paths.root) } : place;
-    const desk = stack.use(new MemoryDesk({ place: embedder, weights: memory.weights }));
+    const desk = stack.use(new MemoryDesk({ place, weights: memory.weights }));
     current = { settings, desk };
     void last?.[Symbol.asyncDispose]();
     return desk;

@@ -31,6 +31,24 @@ export function testMessages(open: OpenStore): void {
     expect(await store.messages.after(inChat("x"), 0, 10)).toEqual([]);
   });
 
+  test("a reader of what was said goes on where it was, oldest first, in one group, and gets no commands", async () => {
+    await using home = await restartableStore(open);
+    const { messages } = home.store;
+    const one = await insert(home.store, "one");
+    const two = await insert(home.store, "two", "context");
+    await insertCommand(home.store, "three", "new");
+    const elsewhere = say("elsewhere", { chat: inChat("other").chat });
+    await messages.insert(elsewhere, { group: "other", state: "waiting", at: 11 });
+    const four = await insert(home.store, "four");
+    const read = async (after: number, limit: number) =>
+      (await messages.following(inChat("family"), after, limit)).map(({ seq }) => seq);
+
+    expect(await read(0, 10)).toEqual([one, two, four]);
+    expect(await read(0, 2)).toEqual([one, two]);
+    expect(await read(two, 2)).toEqual([four]);
+    expect(await read(four, 2)).toEqual([]);
+  });
+
   test("messages are found by their numbers, in order, whatever their state, and numbers without one are left out", async () => {
     await using home = await restartableStore(open);
     const { seq: one } = await home.store.messages.insert(say("one", { thread: "T1" }), placedInFamily);

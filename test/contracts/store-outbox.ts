@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { draft, type OpenStore, restartableStore, say } from "./store-setup.ts";
+import { draft, inChat, type OpenStore, restartableStore, say } from "./store-setup.ts";
 
 /** Rows that are written before they are sent. */
 export function testOutbox(open: OpenStore): void {
@@ -48,6 +48,26 @@ export function testOutbox(open: OpenStore): void {
     expect(await store.outbox.get(unsent.seq)).toMatchObject({ file, reaction: undefined, thread: undefined });
     expect(await store.outbox.get(plain.seq)).toMatchObject({ file: undefined, reaction });
     expect((await store.outbox.withFiles(20)).map(({ text }) => text)).toEqual(["unsent", "recent"]);
+  });
+
+  test("a reader of what the agent said goes on where it was: replies of one group, whatever became of them", async () => {
+    await using home = await restartableStore(open);
+    const { outbox: rows } = home.store;
+    const { name, channel, chat } = inChat("family");
+    const place = { group: name, channel, chat };
+    const one = await rows.add(draft("one", place), 5);
+    await rows.add(draft("a notice", { ...place, kind: "notice" }), 5);
+    const two = await rows.add(draft("two", place), 5);
+    await rows.add(draft("elsewhere", { ...place, group: "other", chat: "elsewhere" }), 5);
+    const three = await rows.add(draft("three", place), 5);
+    await rows.setState(two.seq, "dead", 3, "gone");
+    const read = async (after: number, limit: number) =>
+      (await rows.saidIn(inChat("family"), after, limit)).map(({ text }) => text);
+
+    expect(await read(0, 10)).toEqual(["one", "two", "three"]);
+    expect(await read(0, 1)).toEqual(["one"]);
+    expect(await read(one.seq, 2)).toEqual(["two", "three"]);
+    expect(await read(three.seq, 2)).toEqual([]);
   });
 
   test("a reader of a channel gets every row after a point, whatever its state", async () => {

@@ -17,7 +17,8 @@ interface Question {
   readonly texts: readonly string[];
 }
 
-const lessImportant = 10;
+/** A little: turns wait for its answers. */
+const lessImportant = 4;
 const folder = process.argv[2] ?? "";
 let model: Promise<MiniLm> | undefined;
 

@@ -1,18 +1,7 @@
+import type { EmbedderPlace } from "../../domain/embedder-place.ts";
 import type { Embedder } from "./embedder.ts";
 import { isModelInstalled, LocalEmbedder } from "./local-embedder.ts";
 import { ProviderEmbedder } from "./provider-embedder.ts";
-
-/** By what memories are found besides their words: nothing, the model in this folder, or a model of a provider. */
-export type EmbedderPlace =
-  | "none"
-  | { readonly folder: string }
-  | {
-      readonly provider: string;
-      readonly baseUrl: string;
-      readonly apiKey: string;
-      readonly model: string;
-      readonly dimensions: number;
-    };
 
 /** Undefined where there is none, or it is not installed. */
 export async function openEmbedder(place: EmbedderPlace): Promise<Embedder | undefined> {

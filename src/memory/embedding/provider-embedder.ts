@@ -1,16 +1,11 @@
 import * as z from "zod";
 
+import type { ProviderPlace } from "../../domain/embedder-place.ts";
 import { AppError, toError } from "../../lib/app-error.ts";
 import { sleep } from "../../lib/time/sleep.ts";
 import type { Embedder } from "./embedder.ts";
 
-export interface ProviderEmbedderOptions {
-  /** The provider's name in `models.providers`. */
-  readonly provider: string;
-  readonly baseUrl: string;
-  readonly apiKey: string;
-  readonly model: string;
-  readonly dimensions: number;
+export interface ProviderEmbedderOptions extends ProviderPlace {
   /** How long one answer may take. */
   readonly timeoutMs?: number;
   /** How long to wait before each further try. */

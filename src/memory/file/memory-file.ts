@@ -20,6 +20,7 @@ export interface Unembedded extends NewMemory {
 /** A row as the index takes it in. */
 export interface StoredIndexRow {
   readonly seq: number;
+  readonly id: string;
   readonly time: number;
   readonly sender: string;
   readonly terms: string;
@@ -30,7 +31,7 @@ export interface StoredIndexRow {
 }
 
 const isUnextracted = "seq > (select value from facts where name = 'extracted') and id glob ? || '*'";
-const indexColumns = "seq, time, sender, terms, han, superseded_by, model, vector";
+const indexColumns = "seq, id, time, sender, terms, han, superseded_by, model, vector";
 
 /**
  * The file of one group's memory. Several processes may have it open. Each change is one transaction, synced to the disk, and what is

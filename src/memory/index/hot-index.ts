@@ -1,9 +1,11 @@
+import { NumberColumn } from "./number-column.ts";
 import { PackedVectors } from "./packed-vectors.ts";
 import { Postings } from "./postings.ts";
 
 /** What the index knows of a memory; the text stays in the file. */
 export interface IndexRow {
   readonly seq: number;
+  readonly id: string;
   readonly time: number;
   readonly sender: string;
   readonly terms: ReadonlyMap<string, number>;
@@ -13,18 +15,22 @@ export interface IndexRow {
   readonly vector?: Float32Array | undefined;
 }
 
+/** Memories that were said further apart than this do not belong together. */
+const neighbourMs = 6 * 60 * 60 * 1000;
+
 /** The newest memories of a group, as they are searched: in memory, by slots in the order in which they were added. */
 export class HotIndex {
   readonly postings = new Postings();
   readonly vectors: PackedVectors | undefined;
   readonly seqs: number[] = [];
-  readonly times: number[] = [];
+  readonly ids: string[] = [];
   /** Small letters. */
   readonly senders: string[] = [];
-  readonly isHan: boolean[] = [];
-  readonly isSuperseded: boolean[] = [];
+  readonly #times = new NumberColumn(Float64Array);
+  readonly #isHan = new NumberColumn(Uint8Array);
+  readonly #isSuperseded = new NumberColumn(Uint8Array);
   readonly #slots = new Map<number, number>();
-  #order: Int32Array | undefined;
+  #timeline: Timeline | undefined = new Timeline();
 
   /** Without dimensions there are no vectors. */
   constructor(dimensions: number | undefined) {
@@ -35,17 +41,33 @@ export class HotIndex {
     return this.seqs.length;
   }
 
+  get times(): Float64Array {
+    return this.#times.values;
+  }
+
+  /** 1: mostly Chinese. */
+  get isHan(): Uint8Array {
+    return this.#isHan.values;
+  }
+
+  /** 1: another one took its place. */
+  get isSuperseded(): Uint8Array {
+    return this.#isSuperseded.values;
+  }
+
   add(row: IndexRow): void {
     const slot = this.seqs.length;
     this.seqs.push(row.seq);
-    this.times.push(row.time);
+    this.ids.push(row.id);
+    this.#times.push(row.time);
     this.senders.push(row.sender.toLowerCase());
-    this.isHan.push(row.isHan);
-    this.isSuperseded.push(row.isSuperseded);
+    this.#isHan.push(row.isHan ? 1 : 0);
+    this.#isSuperseded.push(row.isSuperseded ? 1 : 0);
     this.postings.add(slot, row.terms);
     this.vectors?.set(slot, row.vector);
     this.#slots.set(row.seq, slot);
-    this.#order = undefined;
+    // What is said now comes last; what is imported may lie anywhere.
+    if (this.#timeline?.add(slot, row.time) === false) this.#timeline = undefined;
   }
 
   /** A vector that was made later; a memory that is not here has none. */
@@ -55,10 +77,39 @@ export class HotIndex {
   }
 
   /** Slots as their memories were said one after another; those of the same time as they were added. */
-  order(): Int32Array {
-    this.#order ??= Int32Array.from(this.seqs.keys()).toSorted(
-      (one, other) => (this.times[one] ?? 0) - (this.times[other] ?? 0) || one - other,
+  timeline(): Timeline {
+    if (this.#timeline) return this.#timeline;
+    const times = this.#times.values;
+    const slots = Int32Array.from(this.seqs.keys()).toSorted(
+      (one, other) => (times[one] ?? 0) - (times[other] ?? 0) || one - other,
     );
-    return this.#order;
+    this.#timeline = new Timeline();
+    for (const slot of slots) this.#timeline.add(slot, times[slot] ?? 0);
+    return this.#timeline;
+  }
+}
+
+/** Slots in the order of their times. */
+export class Timeline {
+  readonly #slots = new NumberColumn(Int32Array);
+  readonly #goesOn = new NumberColumn(Uint8Array);
+  #last = -Infinity;
+
+  get slots(): Int32Array {
+    return this.#slots.values;
+  }
+
+  /** 1: it was said soon after the one before it. */
+  get goesOn(): Uint8Array {
+    return this.#goesOn.values;
+  }
+
+  /** False where it would not be the last one. */
+  add(slot: number, time: number): boolean {
+    if (time < this.#last) return false;
+    this.#slots.push(slot);
+    this.#goesOn.push(time - this.#last <= neighbourMs ? 1 : 0);
+    this.#last = time;
+    return true;
   }
 }

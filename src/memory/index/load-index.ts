@@ -1,6 +1,7 @@
 import type { MemoryFile, StoredIndexRow } from "../file/memory-file.ts";
 import { fromBlob, splitTerms } from "../file/rows.ts";
 import { HotIndex, type IndexRow } from "./hot-index.ts";
+import { bytesPerNumber } from "./packed-vectors.ts";
 
 /** The model whose vectors are compared; none: by words only. */
 export interface IndexModel {
@@ -15,7 +16,9 @@ const rowsAtOnce = 2_000;
 
 /** How many of a group's memories are kept in memory. */
 export function hotRows(model: IndexModel | undefined): number {
-  return model === undefined ? mostRows : Math.min(mostRows, Math.floor(mostVectorBytes / (model.dimensions * 4)));
+  return model === undefined
+    ? mostRows
+    : Math.min(mostRows, Math.floor(mostVectorBytes / (model.dimensions * bytesPerNumber)));
 }
 
 /** What of a file is in memory, and what the file was like then. */
@@ -77,6 +80,7 @@ export class LoadedIndex {
     const isOurs = this.#model !== undefined && row.model === this.#model.model;
     return {
       seq: row.seq,
+      id: row.id,
       time: row.time,
       sender: row.sender,
       terms: splitTerms(row.terms),

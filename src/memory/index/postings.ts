@@ -1,13 +1,16 @@
 import { type Bm25, saturate, weighTerm } from "./bm25.ts";
+import { NumberColumn } from "./number-column.ts";
 
 /** A slot and how often a term occurs in it share a number: most of a group's terms then stay small integers. */
 const mostOften = 15;
 const countBits = 4;
+/** So many lengths are told apart: what is longer counts as if it were as long. */
+const longest = 1_023;
 
 /** Which slots hold which terms, and how well they answer a query. */
 export class Postings {
   readonly #slotsOf = new Map<string, number[]>();
-  readonly #lengths: number[] = [];
+  readonly #lengths = new NumberColumn(Uint16Array);
   #total = 0;
 
   /** Slots are added in their order. */
@@ -21,7 +24,7 @@ export class Postings {
       if (slots === undefined) this.#slotsOf.set(term, [entry]);
       else slots.push(entry);
     }
-    this.#lengths[slot] = length;
+    this.#lengths.push(Math.min(length, longest));
     this.#total += length;
   }
 
@@ -39,17 +42,29 @@ export class Postings {
   /** The score of every slot. */
   scores(terms: readonly string[]): Float64Array {
     const scores = new Float64Array(this.#lengths.length);
-    const statistics = this.statistics();
+    const { count, meanLength } = this.statistics();
+    const lengths = this.#lengths.values;
+    const parts = partsBy(meanLength);
     for (const term of terms) {
       const slots = this.#slotsOf.get(term);
       if (slots === undefined) continue;
-      const weight = weighTerm(slots.length, statistics.count);
-      for (const entry of slots) {
+      const weight = weighTerm(slots.length, count);
+      for (let at = 0; at < slots.length; at += 1) {
+        const entry = slots[at] ?? 0;
         const slot = entry >> countBits;
-        const length = this.#lengths[slot] ?? 0;
-        scores[slot] = (scores[slot] ?? 0) + weight * saturate(entry & mostOften, length / statistics.meanLength);
+        const part = parts[((lengths[slot] ?? 0) << countBits) | (entry & mostOften)] ?? 0;
+        scores[slot] = (scores[slot] ?? 0) + weight * part;
       }
     }
     return scores;
   }
+}
+
+/** What a term adds for each length of a text and each number of times that it occurs there. */
+function partsBy(meanLength: number): Float64Array {
+  const parts = new Float64Array((longest + 1) << countBits);
+  for (let length = 0; length <= longest; length += 1)
+    for (let often = 1; often <= mostOften; often += 1)
+      parts[(length << countBits) | often] = saturate(often, length / meanLength);
+  return parts;
 }

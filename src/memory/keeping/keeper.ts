@@ -35,6 +35,7 @@ export interface KeeperOptions {
 }
 
 const rowsAtOnce = 200;
+const restMs = 1_000;
 const retryMs = 60_000;
 /** What is longer is kept up to here. */
 const mostTextChars = 16_000;
@@ -48,6 +49,8 @@ export class MemoryKeeper implements AsyncDisposable {
   /** By group: something was said, while it was at work or before. */
   readonly #said = new Set<string>();
   readonly #working = new Set<string>();
+  /** By group: it is looked at in a moment. */
+  readonly #stirred = new Set<string>();
   readonly #timers = new Timers();
   readonly #pending: PendingWork;
   #isOver = false;
@@ -59,8 +62,17 @@ export class MemoryKeeper implements AsyncDisposable {
     );
   }
 
-  /** Something may have been said in this group. */
+  /** Something may have been said in this group: it is kept a moment later, so as not to be in the way of the turn that it may begin. */
   said(group: string): void {
+    if (this.#stirred.has(group)) return;
+    this.#stirred.add(group);
+    this.#timers.after(restMs, () => {
+      this.#stirred.delete(group);
+      this.#keepSoon(group);
+    });
+  }
+
+  #keepSoon(group: string): void {
     if (this.#isOver) return;
     this.#said.add(group);
     if (this.#working.has(group)) return;
@@ -70,7 +82,7 @@ export class MemoryKeeper implements AsyncDisposable {
 
   /** All groups, such as after a start. */
   all(): void {
-    for (const { name } of this.#options.groups()) this.said(name);
+    for (const { name } of this.#options.groups()) this.#keepSoon(name);
   }
 
   /** What is not kept by then is kept after the next start. */

@@ -46,6 +46,14 @@ export class Recall {
     this.#options = options;
   }
 
+  /** A turn will ask for what fits this: its vector is made while the turn is begun. */
+  foresee(group: string, text: string): void {
+    if (this.#options.tokens() === 0) return;
+    const foreseen = this.#options.memoryOf(group)?.foresee(queryOf([text]));
+    // Whoever asks is told.
+    foreseen?.catch(() => undefined);
+  }
+
   /** Never rejects: without what is remembered a turn is poorer, but it is one. */
   async of(
     { group, session }: Place,
@@ -60,7 +68,7 @@ export class Recall {
     try {
       const ids = messages.map(({ seq }) => saidId(this.#options.idOf, "message", seq));
       const inSight = { since: await this.#since(session, messages), ids };
-      const looking = memory.recall(queryOf(messages), { limit: mostFound, tokens }, inSight);
+      const looking = memory.recall(queryOf(saidTo(messages)), { limit: mostFound, tokens }, inSight);
       const found = await Promise.race([looking, late]);
       if (found === "late") throw new Error(`it took longer than ${longestMs} ms`);
       if (found.length === 0) return undefined;
@@ -96,7 +104,10 @@ export class Recall {
 }
 
 /** The newest of what is said to the agent, as far as it can be looked up. */
-function queryOf(messages: readonly StoredMessage[]): string {
-  const said = messages.filter(({ state }) => state !== "context").map(({ text }) => text);
+function queryOf(said: readonly string[]): string {
   return said.join("\n").slice(-mostQueryChars).toWellFormed();
+}
+
+function saidTo(messages: readonly StoredMessage[]): string[] {
+  return messages.filter(({ state }) => state !== "context").map(({ text }) => text);
 }

@@ -1,6 +1,6 @@
 import type { Filter } from "../item.ts";
 import type { HotIndex } from "../index/hot-index.ts";
-import type { PackedVectors } from "../index/packed-vectors.ts";
+import { Best, type ScoredSlot } from "./best.ts";
 
 /** What each of the scores counts. */
 export interface Weights {
@@ -20,66 +20,110 @@ export interface Query {
   readonly isEnglishModel: boolean;
 }
 
-export interface ScoredSlot {
-  readonly slot: number;
-  readonly score: number;
-}
-
 /** What the vector counts at most where the query or the memory is Chinese and the model is not. */
 const mostAcrossLanguages = 0.2;
 /** Between a question and its answer there is often one more turn: what was said two turns away counts as a neighbour for this much. */
 const furtherShare = 0.6;
-/** Memories that were said further apart than this do not belong together. */
-const neighbourMs = 6 * 60 * 60 * 1000;
+/** What the best of the whole conversation counts, of what the neighbour counts, and how much of that is left one turn further. */
+const conversationShare = 2;
+const fade = 0.96;
+/** So many of the best by rounded vectors are compared by exact ones. */
+const mostExact = 1_000;
 
 /**
- * The best slots. Each has the true score of its words and of its vector, both brought to 0 … 1, weighted, and with a share of
- * its better neighbour; of equals the newer one comes first. A memory that has no vector yet is judged by its words alone, as if its vector
- * said the same.
+ * The best slots. Each has the score of its words and of its vector, both brought to 0 … 1, raised, weighted, with a share of its better
+ * neighbour and of the best that was said around it in the same conversation; of equals the newer one comes first. A memory that has no
+ * vector yet is judged by its words alone, as if its vector said the same.
  */
 export function searchIndex(
   index: HotIndex,
   query: Query,
   options: { readonly filter: Filter; readonly weights: Weights; readonly limit: number },
 ): ScoredSlot[] {
-  const own = ownScores(index, query, options.weights);
-  const order = index.order();
+  const { slots, goesOn } = index.timeline();
+  const own = inOrder(ownScores(index, query, options.weights), slots, index);
+  const before = saidBefore(own, goesOn);
   const { neighbour } = options.weights;
   const isWanted = wanted(index, options.filter);
   const best = new Best(options.limit);
-  for (let rank = 0; rank < order.length; rank += 1) {
-    const slot = order[rank] ?? 0;
-    if (!isWanted(slot)) continue;
-    const next = Math.max(beside(index, own, slot, order[rank - 1]), beside(index, own, slot, order[rank + 1]));
-    const further = Math.max(beside(index, own, slot, order[rank - 2]), beside(index, own, slot, order[rank + 2]));
-    const better = Math.max(next, furtherShare * further);
-    const score = (own[slot] ?? 0) + neighbour * better;
-    if (score > 0) best.offer(slot, score);
+  let next = 0;
+  let further = 0;
+  let conversation = 0;
+  // The newest first, because the first of equals stays.
+  for (let rank = own.length - 1; rank >= 0; rank -= 1) {
+    const score = own[rank] ?? 0;
+    conversation = larger(conversation * fade, score);
+    const beside = larger(before.beside[rank] ?? 0, larger(next, furtherShare * further));
+    const around = larger(before.conversation[rank] ?? 0, conversation);
+    const total = score + neighbour * (beside + conversationShare * around);
+    const slot = slots[rank] ?? 0;
+    if (total > best.least && isWanted(slot)) best.offer(slot, total);
+    const isSame = goesOn[rank] === 1;
+    further = isSame ? next : 0;
+    next = isSame ? score : 0;
+    if (!isSame) conversation = 0;
   }
   return best.taken();
 }
 
-function beside(index: HotIndex, own: Float64Array, slot: number, other: number | undefined): number {
-  if (other === undefined || index.isSuperseded[other] === true) return 0;
-  const apart = Math.abs((index.times[slot] ?? 0) - (index.times[other] ?? 0));
-  return apart <= neighbourMs ? (own[other] ?? 0) : 0;
+/** For each what is better of the two before it, and the best of its conversation up to it. */
+function saidBefore(
+  own: Float64Array,
+  goesOn: Uint8Array,
+): { readonly beside: Float64Array; readonly conversation: Float64Array } {
+  const beside = new Float64Array(own.length);
+  const best = new Float64Array(own.length);
+  let last = 0;
+  let further = 0;
+  let conversation = 0;
+  for (let rank = 0; rank < own.length; rank += 1) {
+    const isSame = goesOn[rank] === 1;
+    const score = own[rank] ?? 0;
+    conversation = larger(isSame ? conversation * fade : 0, score);
+    best[rank] = conversation;
+    beside[rank] = isSame ? larger(last, furtherShare * further) : 0;
+    further = isSame ? last : 0;
+    last = score;
+  }
+  return { beside, conversation: best };
 }
 
-function wanted({ times, senders, isSuperseded }: HotIndex, filter: Filter): (slot: number) => boolean {
+/** `Math.max` without its care for what is no number, which takes twice as long. */
+function larger(one: number, other: number): number {
+  return one > other ? one : other;
+}
+
+/** What is superseded has nothing to say for its neighbours either. */
+function inOrder(own: Float64Array, slots: Int32Array, { isSuperseded }: HotIndex): Float64Array {
+  const ordered = new Float64Array(own.length);
+  for (let rank = 0; rank < own.length; rank += 1) {
+    const slot = slots[rank] ?? 0;
+    if (isSuperseded[slot] !== 1) ordered[rank] = own[slot] ?? 0;
+  }
+  return ordered;
+}
+
+/** The score of a memory that nothing is said around, as `searchIndex` would score it; `own`: its own, 0 … 1. */
+export function scoreAlone(own: number, { neighbour }: Weights): number {
+  return own * (1 + neighbour * conversationShare);
+}
+
+function wanted({ ids, times, senders, isSuperseded }: HotIndex, filter: Filter): (slot: number) => boolean {
   const lower = { ...filter, who: filter.who?.toLowerCase() };
-  return (slot) =>
-    isSuperseded[slot] !== true && isInFilter({ time: times[slot] ?? 0, sender: senders[slot] ?? "" }, lower);
+  return (slot) => {
+    if (isSuperseded[slot] === 1) return false;
+    return isInFilter({ id: ids[slot] ?? "", time: times[slot] ?? 0, sender: senders[slot] ?? "" }, lower);
+  };
 }
 
 /** `sender` in small letters. */
 export function isInFilter(
-  { time, sender }: { readonly time: number; readonly sender: string },
-  filter: Filter,
+  { id, time, sender }: { readonly id: string; readonly time: number; readonly sender: string },
+  { since = -Infinity, until = Infinity, who, isHidden }: Filter,
 ): boolean {
-  const { since, until, who } = filter;
-  if (since !== undefined && time < since) return false;
-  if (until !== undefined && time >= until) return false;
-  return who === undefined || sender === who.toLowerCase();
+  if (time < since || time >= until) return false;
+  if (who !== undefined && sender !== who.toLowerCase()) return false;
+  return isHidden?.({ id, time }) !== true;
 }
 
 /** The score of every slot by itself. Plain loops: there may be a hundred thousand. */
@@ -88,60 +132,116 @@ function ownScores(index: HotIndex, query: Query, weights: Weights): Float64Arra
   scale(words);
   const { vectors } = index;
   if (query.vector === undefined || vectors === undefined || vectors.known === 0) return words;
-  const close = vectors.products(query.vector);
-  const { least, width } = rangeOf(close, vectors);
-  const whole = weights.vector + weights.text;
-  const acrossLanguages = Math.min(weights.vector, mostAcrossLanguages);
+  const judge: Judge = { shareOf: sharesOf(query, weights), whole: weights.vector + weights.text, words, index };
+  const products = vectors.products(query.vector);
+  const range = rangeOf(products, vectors.isKnown);
+  const scores = roundedScores(judge, vectors.isKnown, products, range);
+  makeExact(scores, judge, (slot) => {
+    if (query.vector === undefined || !vectors.has(slot)) return undefined;
+    // It may lie a little outside of the rounded ones.
+    return Math.min(Math.max((vectors.product(slot, query.vector) - range.least) * range.factor, 0), 1);
+  });
+  return scores;
+}
+
+/** What scores are put together from. */
+interface Judge {
+  /** What the vector counts, by whether a memory is mostly Chinese. */
+  readonly shareOf: readonly [number, number];
+  /** What vector and words count together. */
+  readonly whole: number;
+  readonly words: Float64Array;
+  readonly index: HotIndex;
+}
+
+function roundedScores(
+  { shareOf, whole, words, index }: Judge,
+  isKnown: Uint8Array,
+  products: Float32Array,
+  { least, factor }: Range,
+): Float64Array {
+  const { isHan } = index;
+  const [plain, han] = shareOf;
+  const scores = new Float64Array(words.length);
   for (let slot = 0; slot < words.length; slot += 1) {
-    const isAcross = query.isEnglishModel && (query.isHan || index.isHan[slot] === true);
-    const share = !vectors.has(slot) ? 0 : isAcross ? acrossLanguages : weights.vector;
-    const meaning = width === 0 ? 0 : ((close[slot] ?? 0) - least) / width;
-    words[slot] = share * meaning + (whole - share) * (words[slot] ?? 0);
+    const share = isKnown[slot] !== 1 ? 0 : isHan[slot] === 1 ? han : plain;
+    const meaning = share === 0 ? 0 : ((products[slot] ?? 0) - least) * factor;
+    scores[slot] = share * meaning * Math.sqrt(meaning) + (whole - share) * (words[slot] ?? 0);
   }
-  return words;
+  return scores;
+}
+
+/** The best ones again, by what their vectors say exactly. */
+function makeExact(
+  scores: Float64Array,
+  { shareOf, whole, words, index }: Judge,
+  meaningOf: (slot: number) => number | undefined,
+): void {
+  const reached = leastOfBest(scores, whole, mostExact);
+  for (let slot = 0; slot < scores.length; slot += 1) {
+    if ((scores[slot] ?? 0) < reached) continue;
+    const meaning = meaningOf(slot);
+    if (meaning === undefined) continue;
+    const share = shareOf[index.isHan[slot] === 1 ? 1 : 0];
+    scores[slot] = share * raise(meaning) + (whole - share) * (words[slot] ?? 0);
+  }
+}
+
+/** What the vector counts of a memory that is not mostly Chinese, and of one that is. */
+function sharesOf(query: Query, { vector }: Weights): readonly [number, number] {
+  const across = Math.min(vector, mostAcrossLanguages);
+  if (!query.isEnglishModel) return [vector, vector];
+  return query.isHan ? [across, across] : [vector, across];
+}
+
+/** What fits well counts more than twice as much as what fits half as well. */
+function raise(score: number): number {
+  return score * Math.sqrt(score);
 }
 
 /** Brings scores to 0 … 1. */
 function scale(scores: Float64Array): void {
   let most = 0;
-  for (const score of scores) if (score > most) most = score;
+  for (let slot = 0; slot < scores.length; slot += 1) most = Math.max(most, scores[slot] ?? 0);
   if (most === 0) return;
-  for (let slot = 0; slot < scores.length; slot += 1) scores[slot] = (scores[slot] ?? 0) / most;
+  for (let slot = 0; slot < scores.length; slot += 1) {
+    const score = scores[slot] ?? 0;
+    if (score > 0) scores[slot] = raise(score / most);
+  }
 }
 
-function rangeOf(products: Float32Array, vectors: PackedVectors): { readonly least: number; readonly width: number } {
+/** The least product, and what to take the others times to bring them to 0 … 1. */
+interface Range {
+  readonly least: number;
+  readonly factor: number;
+}
+
+function rangeOf(products: Float32Array, isKnown: Uint8Array): Range {
   let least = Infinity;
   let most = -Infinity;
   for (let slot = 0; slot < products.length; slot += 1) {
-    if (!vectors.has(slot)) continue;
+    if (isKnown[slot] !== 1) continue;
     const product = products[slot] ?? 0;
     if (product < least) least = product;
     if (product > most) most = product;
   }
-  return { least, width: most > least ? most - least : 0 };
+  return { least, factor: most > least ? 1 / (most - least) : 0 };
 }
 
-/** The best so many of what is offered; of equals the one that was offered later. */
-class Best {
-  readonly #limit: number;
-  /** Best first. */
-  readonly #slots: ScoredSlot[] = [];
+const steps = 1_024;
 
-  constructor(limit: number) {
-    this.#limit = limit;
+/** A score that about `count` of them reach, by counting; none is above `most`. */
+function leastOfBest(scores: Float64Array, most: number, count: number): number {
+  if (scores.length <= count) return 0;
+  const reached = new Uint32Array(steps + 1);
+  for (let slot = 0; slot < scores.length; slot += 1) {
+    const step = Math.floor(((scores[slot] ?? 0) / most) * steps);
+    reached[step] = (reached[step] ?? 0) + 1;
   }
-
-  offer(slot: number, score: number): void {
-    const worst = this.#slots.at(-1);
-    const isFull = this.#slots.length >= this.#limit;
-    if (isFull && (worst === undefined || score < worst.score)) return;
-    if (isFull) this.#slots.pop();
-    let place = this.#slots.length;
-    while (place > 0 && score >= (this.#slots[place - 1]?.score ?? Infinity)) place -= 1;
-    this.#slots.splice(place, 0, { slot, score });
+  let left = count;
+  for (let step = steps; step > 0; step -= 1) {
+    left -= reached[step] ?? 0;
+    if (left <= 0) return (step / steps) * most;
   }
-
-  taken(): ScoredSlot[] {
-    return this.#slots;
-  }
+  return 0;
 }

@@ -2,7 +2,7 @@ import type { MemoryFile } from "../file/memory-file.ts";
 import { saturate, weighTerm } from "../index/bm25.ts";
 import type { LoadedIndex } from "../index/load-index.ts";
 import type { Filter } from "../item.ts";
-import { isInFilter, type Query, type Weights } from "./hybrid.ts";
+import { isInFilter, type Query, scoreAlone, type Weights } from "./hybrid.ts";
 
 /** How many are looked at, and by how many words: those that the group says least. */
 const mostMatches = 100;
@@ -25,13 +25,14 @@ export function searchOlder(
   const perfect = [...weightOf.values()].reduce((sum, weight) => sum + weight * saturate(1, 1), 0);
   return file.matchBefore(loaded.first, rare.slice(0, mostWords), mostMatches).flatMap((stored) => {
     const row = loaded.toIndexRow(stored);
-    if (row.isSuperseded || !isInFilter({ time: row.time, sender: row.sender.toLowerCase() }, filter)) return [];
+    if (row.isSuperseded || !isInFilter({ id: row.id, time: row.time, sender: row.sender.toLowerCase() }, filter))
+      return [];
     const length = [...row.terms.values()].reduce((sum, often) => sum + often, 0);
     const words = query.terms.reduce((sum, term) => {
       const often = row.terms.get(term) ?? 0;
       return sum + (weightOf.get(term) ?? 0) * saturate(often, length / meanLength);
     }, 0);
     const text = perfect === 0 ? 0 : Math.min(words / perfect, 1);
-    return [{ seq: row.seq, score: (weights.vector + weights.text) * text }];
+    return [{ seq: row.seq, score: scoreAlone((weights.vector + weights.text) * text ** 1.5, weights) }];
   });
 }

@@ -3,7 +3,7 @@ import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
 
 import { AppError, toError } from "../../lib/app-error.ts";
-import type { EmbedderPlace } from "../embedding/open-embedder.ts";
+import type { EmbedderPlace } from "../../domain/embedder-place.ts";
 import type { Weights } from "../search/hybrid.ts";
 import type { Answer, Order } from "./messages.ts";
 import type { MemoryOrders } from "./orders.ts";
@@ -24,6 +24,7 @@ const orderNames: readonly (keyof MemoryOrders)[] = [
   "standing",
   "advance",
   "unextracted",
+  "foresee",
   "search",
   "recall",
   "get",

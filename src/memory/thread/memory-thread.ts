@@ -1,7 +1,8 @@
 import { parentPort, workerData } from "node:worker_threads";
 
 import { AppError, toError } from "../../lib/app-error.ts";
-import { type EmbedderPlace, openEmbedder } from "../embedding/open-embedder.ts";
+import type { EmbedderPlace } from "../../domain/embedder-place.ts";
+import { openEmbedder } from "../embedding/open-embedder.ts";
 import type { Weights } from "../search/hybrid.ts";
 import type { Answer, Order } from "./messages.ts";
 import { OpenMemories } from "./orders.ts";

@@ -24,6 +24,8 @@ export interface MemoryOrders {
   advance(memories: readonly NewMemory[], how: Advance): Standing;
   /** What was said and not looked at for facts: the newest of it, in order. */
   unextracted(limit: number): Said[];
+  /** Makes the vector of what will be asked for. */
+  foresee(query: string): Promise<void>;
   search(query: string, options: SearchOptions): Promise<Found[]>;
   recall(query: string, options: SearchOptions & { readonly tokens: number }, inSight: InSight): Promise<Recalled[]>;
   get(id: string): Memory | undefined;
@@ -93,6 +95,7 @@ function ordersFor(memory: GroupMemory): MemoryOrders {
       return standingOf(memory);
     },
     unextracted: (limit) => memory.unextracted(ownIds.said, limit),
+    foresee: (query) => memory.foresee(query),
     search: (query, options) => memory.search(query, options),
     recall: (query, options, inSight) => memory.recall(query, { ...options, textOf, isInSight: inSightBy(inSight) }),
     get: (id) => memory.get(id),
@@ -112,7 +115,7 @@ function textOf(memory: Memory): string {
   return showMemory(memory, (time) => new Date(time).toISOString().slice(0, 16));
 }
 
-function inSightBy({ since, ids }: InSight): (memory: Memory) => boolean {
+function inSightBy({ since, ids }: InSight): (memory: Pick<Memory, "id" | "time">) => boolean {
   const shown = new Set(ids);
   return ({ id, time }) => shown.has(id) || (time >= since && ownPrefixes.some((prefix) => id.startsWith(prefix)));
 }

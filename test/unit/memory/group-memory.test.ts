@@ -117,6 +117,23 @@ test("a query whose vector does not come is answered by words", async () => {
   gate.resolve();
 });
 
+test("what was foreseen is embedded once, and what is in sight does not take the place of the rest", async () => {
+  await using folder = await temporaryFolder();
+  const embedder = new LetterEmbedder();
+  await using memory = open(folder.path, { embedder });
+  memory.add(Array.from({ length: 300 }, (_, at) => said(`said-${at}`, "the red bicycle", { time: at * 1000 })));
+  memory.add([said("other", "a red boat", { time: 9 * day })]);
+  await memory.flush();
+  embedder.asked.length = 0;
+  const foreseen = memory.foresee("red bicycle");
+  const isInSight = ({ id }: { readonly id: string }) => id.startsWith("said-");
+  const recalled = await memory.recall("red bicycle", { limit: 5, tokens: 500, isInSight });
+  await foreseen;
+
+  expect(recalled.map((one) => one.memory.id)).toEqual(["other"]);
+  expect(embedder.asked).toEqual(["red bicycle"]);
+});
+
 test("for any memories, one that is asked for by all of its words is found, whether it has a vector yet or not", async () => {
   await using folder = await temporaryFolder();
   const words = fc.array(fc.constantFrom("tea", "boat", "kite", "rome", "snow", "piano"), {

@@ -55,7 +55,7 @@ test("memory pipe answers each line in its order, and goes on after a line that 
 
   expect(answers.slice(0, 3)).toEqual([{ ok: true }, { ok: true }, { ok: true }]);
   expect(answers[3]?.results).toMatchObject([
-    { id: "a", score: 1, text: "I adopted a kitten", time: "2023-05-08T13:56:00.000Z", sender: "Ann" },
+    { id: "a", score: 1.6, text: "I adopted a kitten", time: "2023-05-08T13:56:00.000Z", sender: "Ann" },
   ]);
   expect(answers.slice(4, 7).map(({ error }) => error)).toEqual([
     expect.stringContaining("no JSON"),

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 
-import { embeddingSettings } from "../../../config/memory.ts";
+import { embedderPlace } from "../../../config/memory.ts";
 import { loadConfig, type LoadedConfig } from "../../../config/loading/load.ts";
 import { groupNameFault } from "../../../domain/group.ts";
 import { AppError } from "../../../lib/app-error.ts";
@@ -46,6 +46,5 @@ export async function withExistingMemory<T>(
 }
 
 function embedderOf(context: CommandContext, { config, adapters }: LoadedConfig): Promise<Embedder | undefined> {
-  const settings = embeddingSettings(config, adapters);
-  return openEmbedder(settings === "local" ? { folder: modelFolder(context.paths.root) } : settings);
+  return openEmbedder(embedderPlace(config, adapters, modelFolder(context.paths.root)));
 }
