@@ -73,6 +73,7 @@ export const auditRecords: { readonly [Type in EventType]: Audited<Type> } = {
   "memory.extracted": "memory-extracted",
   "memory.stored": "memory-stored",
   "memory.forgotten": "memory-forgotten",
+  "memory.cleaned": "memory-cleaned",
   "session.read": "session-read",
   "session.addressed": "session-addressed",
   "schedule.made": schedule("made"),

@@ -42,6 +42,7 @@ export type AuditType =
   | "memory-extracted"
   | "memory-stored"
   | "memory-forgotten"
+  | "memory-cleaned"
   | "session-read"
   | "session-addressed"
   | "schedule"

@@ -62,6 +62,7 @@ export const eventTypes = {
   "memory.extracted": "a model has drawn facts from what was said, before they are kept",
   "memory.stored": "an agent keeps something, before it is kept",
   "memory.forgotten": "memories are removed for good, before they are",
+  "memory.cleaned": "memories that are too old are removed for good, before they are",
   "session.read": "an agent has read what was said in another session, before it sees it",
   "session.addressed": "an agent gives another session something to do, before it has it",
   "job.started": "a command of the agent goes on in the background",

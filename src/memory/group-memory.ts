@@ -51,6 +51,8 @@ export interface MemoryStats {
   readonly embedded: number;
   readonly model: string | null;
   readonly categories: Readonly<Record<string, number>>;
+  /** When old memories were last removed, milliseconds since 1970; null: never yet. */
+  readonly cleanedAt: number | null;
 }
 
 /** What one group remembers. Nothing here reaches the memory of another one: there is one file, and it is this group's. */
@@ -102,9 +104,14 @@ export class GroupMemory implements AsyncDisposable {
     return this.#forgetAll(() => this.#file.ofPerson(person, forgottenAtOnce));
   }
 
-  /** Everything of a category that is older. Gives how much that was. */
-  forgetBefore(category: string, time: number): number {
-    return this.#forgetAll(() => this.#file.before(category, time, forgottenAtOnce));
+  /** One step of a cleaning: see `file/cleaning.ts`. */
+  clean<T>(step: (file: MemoryFile) => T): T {
+    return step(this.#file);
+  }
+
+  /** Removing has spoilt the index in memory: it is made again now, while nobody waits for it, if it was in use. */
+  warm(): void {
+    if (this.#loaded) this.#index();
   }
 
   #forgetAll(next: () => readonly string[]): number {
@@ -202,6 +209,7 @@ export class GroupMemory implements AsyncDisposable {
     return {
       ...this.#file.counts(embedder?.model),
       model: embedder?.model ?? null,
+      cleanedAt: this.#file.progress().cleaned || null,
       categories: Object.fromEntries(this.#file.categories().map(({ category, items }) => [category, items])),
     };
   }

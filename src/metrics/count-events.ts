@@ -34,6 +34,11 @@ export function countEvents(metrics: Metrics): (event: HostEvent) => void {
     },
     "memory.stored": () => metrics.memory("stored", 1),
     "memory.forgotten": ({ data: { ids } }) => metrics.memory("forgotten", ids.length),
+    "memory.cleaned": ({ data: { categories, superseded } }) =>
+      metrics.memory(
+        "cleaned",
+        Object.values(categories).reduce((sum, count) => sum + count, superseded),
+      ),
     "heartbeat.begun": () => metrics.heartbeat("begun"),
     "heartbeat.skipped": ({ data: { reason } }) => metrics.heartbeat(reason),
     "job.started": () => metrics.job("started"),

@@ -5,12 +5,14 @@ import { agentNameOf } from "../config/agents.ts";
 import { embeddingSettings } from "../config/memory.ts";
 import { createMessageIds } from "../context/message-ids.ts";
 import { LocalTime } from "../context/time-zone.ts";
+import type { Group } from "../domain/group.ts";
 import { memberKey } from "../domain/person.ts";
 import { isAtLeast } from "../domain/role.ts";
 import { mainSessionKey } from "../domain/session.ts";
 import { originsOf } from "../memory/item.ts";
 import { modelFolder } from "../memory/embedding/model-files.ts";
 import { Extraction } from "../memory/keeping/extraction.ts";
+import { Hygiene, type HygieneSettings } from "../memory/keeping/hygiene.ts";
 import { MemoryKeeper } from "../memory/keeping/keeper.ts";
 import { Recall } from "../memory/keeping/recall.ts";
 import { showMemories } from "../memory/keeping/show-memories.ts";
@@ -49,7 +51,18 @@ export function createMemories(context: AppContext, stack: AsyncDisposableStack,
     live.current.memory.enabled ? memoryAt(context, deskNow(), group) : undefined;
   const always = (group: string): MemoryAt => memoryAt(context, deskNow(), group);
   const idOf = createIds(context);
-  const extraction = stack.use(createExtraction(context, options, always));
+  const isIdle = createIdleness(context);
+  const extraction = stack.use(createExtraction(context, { ...options, isIdle }, always));
+  const hygiene = stack.use(
+    new Hygiene({
+      settings: () => hygieneOf(live.current.memory),
+      memoryOf: always,
+      isIdle,
+      clock: context.clock,
+      publish,
+      logger,
+    }),
+  );
   const keeper = stack.use(
     new MemoryKeeper({
       store,
@@ -58,7 +71,10 @@ export function createMemories(context: AppContext, stack: AsyncDisposableStack,
       roleOf: context.roles.roleOf,
       agentNameOf: ({ agent }) => agentNameOf(live.current, agent),
       idOf,
-      kept: (group, standing) => extraction.stirred(group, standing),
+      kept: (group, standing) => {
+        extraction.stirred(group, standing);
+        hygiene.stirred(group, standing);
+      },
       publish,
       logger,
     }),
@@ -116,21 +132,31 @@ function createIds({ fingerprint }: AppContext): (row: string) => string {
   };
 }
 
+/** Nothing is removed where nothing is kept. */
+function hygieneOf({ enabled, hygiene }: AppContext["live"]["current"]["memory"]): HygieneSettings {
+  return enabled ? hygiene : { ...hygiene, everyHours: 0 };
+}
+
+/** Nothing waits and nothing runs in the group. */
+function createIdleness({ store }: AppContext): (group: Group) => Promise<boolean> {
+  return async (group) => {
+    if ((await store.messages.waitingCount(group)) > 0) return false;
+    const session = await store.sessions.find(mainSessionKey(group));
+    return !session || (await store.turns.runningIn(session.id)) === undefined;
+  };
+}
+
 function createExtraction(
   context: AppContext,
-  { providers }: MemoriesOptions,
+  { providers, isIdle }: MemoriesOptions & { readonly isIdle: (group: Group) => Promise<boolean> },
   memoryOf: (group: string) => MemoryAt,
 ): Extraction {
-  const { live, store, publish, logger } = context;
+  const { live, publish, logger } = context;
   const settingsOf = createTurnSettings(context, providers);
   return new Extraction({
     everyMessages: () => (live.current.memory.enabled ? live.current.memory.extract.everyMessages : 0),
     memoryOf,
-    isIdle: async (group) => {
-      if ((await store.messages.waitingCount(group)) > 0) return false;
-      const session = await store.sessions.find(mainSessionKey(group));
-      return !session || (await store.turns.runningIn(session.id)) === undefined;
-    },
+    isIdle,
     ask: async (group, { system, text }, signal) => {
       using settings = settingsOf(group);
       const route = live.current.memory.extract.route ?? group.model;

@@ -55,6 +55,7 @@ const auditTypes = {
   "memory-extracted": true,
   "memory-stored": true,
   "memory-forgotten": true,
+  "memory-cleaned": true,
   "session-read": true,
   "session-addressed": true,
   "agent-start": true,

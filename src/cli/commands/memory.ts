@@ -3,11 +3,13 @@ import { createReadStream } from "node:fs";
 
 import type { Command } from "commander";
 
+import { loadConfig } from "../../config/loading/load.ts";
 import { AppError, toError } from "../../lib/app-error.ts";
 import { ownCommand } from "../../lib/process/own-command.ts";
 import { visibleLines } from "../../lib/text/visible.ts";
-import type { GroupMemory } from "../../memory/group-memory.ts";
+import type { GroupMemory, MemoryStats } from "../../memory/group-memory.ts";
 import type { Memory } from "../../memory/item.ts";
+import { nextCleaning } from "../../memory/keeping/hygiene.ts";
 import type { CommandContext } from "../context.ts";
 import { addLeaf } from "../context.ts";
 import { formatTime } from "../formats.ts";
@@ -106,17 +108,43 @@ function addLookingCommands(memory: Command, context: CommandContext): void {
   );
 
   ofGroup(memory, "stats", "how much is remembered").action(async ({ group }: OfGroup, command: Command) => {
-    const none = { items: 0, superseded: 0, embedded: 0, model: null, categories: {} };
-    const stats = (await withExistingMemory(context, group, async (opened) => opened.stats())) ?? none;
+    const none: MemoryStats = {
+      items: 0,
+      superseded: 0,
+      embedded: 0,
+      model: null,
+      categories: {},
+      cleanedAt: null,
+    };
+    const { cleanedAt, ...stats } =
+      (await withExistingMemory(context, group, async (opened) => opened.stats())) ?? none;
+    const { last, next } = await cleaningTimes(context, cleanedAt);
     context
       .outputOf(command)
-      .facts({ group, ...stats }, [
+      .facts({ group, ...stats, cleaned: toIso(last), nextCleaning: toIso(next) }, [
         ["memories", stats.items],
         ["superseded", stats.superseded],
         ["found by meaning", stats.model === null ? "none: by words only" : `${stats.embedded} (${stats.model})`],
+        ["last cleaned (UTC)", last === null ? "never" : formatTime(last)],
+        ["next cleaning (UTC)", next === null ? "none" : `${formatTime(next)} or later, when the group is quiet`],
         ...Object.entries(stats.categories).map(([name, count]): [string, number] => [name, count]),
       ]);
   });
+}
+
+/** When old memories were last removed, and when a host that runs does it next; null: never. */
+async function cleaningTimes(
+  { paths, environment }: CommandContext,
+  last: number | null,
+): Promise<{ readonly last: number | null; readonly next: number | null }> {
+  const { enabled, hygiene } = (await loadConfig(paths.config, environment.variables)).config.memory;
+  const now = Date.now();
+  const next = enabled ? nextCleaning(last ?? 0, hygiene, now) : undefined;
+  return { last, next: next === undefined ? null : Math.max(next, now) };
+}
+
+function toIso(time: number | null): string | null {
+  return time === null ? null : new Date(time).toISOString();
 }
 
 function addChangingCommands(memory: Command, context: CommandContext): void {

@@ -51,10 +51,13 @@ export const memory = z
     hygiene: z
       .strictObject({
         everyHours: z.number().min(0).max(8760).default(12).describe("0: never."),
-        keepDays: z.record(z.string().regex(/^[a-z][a-z0-9_-]{0,31}$/), days).default({ conversation: 365, daily: 90 }),
+        keepDays: z
+          .record(z.string().regex(/^[a-z][a-z0-9_-]{0,31}$/), days)
+          .default({ conversation: 365, daily: 90 })
+          .describe("By category; one that is not named is kept for good."),
       })
       .prefault({})
-      .describe("How long memories are kept, by category. Not used yet."),
+      .describe("How long memories are kept, by category, and how often old ones are removed for good."),
   })
   .prefault({})
   .describe("What groups remember.");

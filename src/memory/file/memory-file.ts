@@ -29,6 +29,14 @@ export interface StoredIndexRow {
   readonly vector: Buffer | null;
 }
 
+/** What a change may do with the rows of a file, within its transaction. */
+export interface OpenRows {
+  readonly prepare: (text: string) => SQLite.Statement;
+  readonly remove: (id: string) => boolean;
+  /** To be called where something was removed or replaced. */
+  readonly countErasure: () => void;
+}
+
 const isUnextracted = "seq > (select value from facts where name = 'extracted') and id glob ? || '*'";
 const indexColumns = "seq, time, sender, terms, han, superseded_by, model, vector";
 
@@ -90,7 +98,8 @@ export class MemoryFile implements Disposable {
   progress(): Progress {
     const rows = this.#prepare("select name, value from facts").all() as { name: string; value: number }[];
     const valueOf = (name: string): number => rows.find((row) => row.name === name)?.value ?? 0;
-    return { messages: valueOf("messages"), replies: valueOf("replies"), extracted: valueOf("extracted") };
+    const [messages, replies, extracted] = [valueOf("messages"), valueOf("replies"), valueOf("extracted")];
+    return { messages, replies, extracted, noted: valueOf("noted"), cleaned: valueOf("cleaned") };
   }
 
   /** Adds new memories, lets some take the place of others, and notes how far that brings a reader: all at once. */
@@ -127,11 +136,17 @@ export class MemoryFile implements Disposable {
       .all(person, limit) as string[];
   }
 
-  /** Ids of memories of a category from before this time, oldest first; at most `limit`. */
-  before(category: string, time: number, limit: number): string[] {
-    return this.#prepare("select id from items where category = ? and time < ? order by time limit ?")
-      .pluck()
-      .all(category, time, limit) as string[];
+  /** One change of what has a file of its own in this folder; all of it or nothing. What it removed is overwritten then. */
+  change<T>(work: (rows: OpenRows) => T): T {
+    const result = this.#write(() =>
+      work({
+        prepare: (text) => this.#prepare(text),
+        remove: (id) => this.#removeOne(id),
+        countErasure: () => this.#countErasure(),
+      }),
+    );
+    this.#finishErasing();
+    return result;
   }
 
   /** Adds memories, or replaces those whose ids are known. All of them or none. Gives how many were replaced. */

@@ -30,7 +30,11 @@ const orderNames: readonly (keyof MemoryOrders)[] = [
   "list",
   "forget",
   "forgetPerson",
-  "forgetBefore",
+  "planCleaning",
+  "noteAnnounced",
+  "cleanSome",
+  "checkIndex",
+  "endCleaning",
 ];
 
 /** Orders that wait at once; more are refused. */

@@ -1,6 +1,15 @@
+import {
+  checkIndex,
+  type CleaningPlan,
+  cleanSome,
+  type Cutoffs,
+  endCleaning,
+  noteAnnounced,
+  planCleaning,
+} from "../file/cleaning.ts";
 import type { Advance, ListQuery, Progress, Said } from "../file/file-orders.ts";
 import { GroupMemory, type GroupMemoryOptions, type SearchOptions } from "../group-memory.ts";
-import type { Found, Memory, NewMemory } from "../item.ts";
+import { dayNotePrefix, type Found, type Memory, type NewMemory } from "../item.ts";
 import { showMemory } from "../keeping/show-memories.ts";
 import type { Recalled } from "../search/recall.ts";
 
@@ -30,11 +39,16 @@ export interface MemoryOrders {
   list(query: ListQuery): Memory[];
   forget(ids: readonly string[]): number;
   forgetPerson(person: string): number;
-  forgetBefore(category: string, time: number): number;
+  /** The steps of a cleaning, in this order: see `src/memory/file/cleaning.ts`. */
+  planCleaning(now: number, cutoffs: Cutoffs): CleaningPlan;
+  noteAnnounced(): void;
+  cleanSome(cutoffs: Cutoffs): number;
+  checkIndex(after: number): ReturnType<typeof checkIndex>;
+  endCleaning(now: number): void;
 }
 
 /** What the host makes of what is said, as told from what people and programs add. */
-export const ownIds = { said: "said-", fact: "fact-", note: "note-" } as const;
+export const ownIds = { said: "said-", fact: "fact-", note: "note-", day: dayNotePrefix } as const;
 
 const ownPrefixes = Object.values(ownIds);
 
@@ -99,7 +113,14 @@ function ordersFor(memory: GroupMemory): MemoryOrders {
     list: (query) => memory.list(query),
     forget: (ids) => memory.forget(ids),
     forgetPerson: (person) => memory.forgetPerson(person),
-    forgetBefore: (category, time) => memory.forgetBefore(category, time),
+    planCleaning: (now, cutoffs) => memory.clean((file) => planCleaning(file, now, cutoffs)),
+    noteAnnounced: () => memory.clean(noteAnnounced),
+    cleanSome: (cutoffs) => memory.clean((file) => cleanSome(file, cutoffs)),
+    checkIndex: (after) => memory.clean((file) => checkIndex(file, after)),
+    endCleaning: (now) => {
+      memory.clean((file) => endCleaning(file, now));
+      memory.warm();
+    },
   };
 }
 
