@@ -71,6 +71,7 @@ export const auditRecords: { readonly [Type in EventType]: Audited<Type> } = {
   "origins.cleared": "origins-cleared",
   "memory.kept": undefined,
   "memory.extracted": "memory-extracted",
+  "memory.noted": "memory-noted",
   "memory.stored": "memory-stored",
   "memory.forgotten": "memory-forgotten",
   "memory.cleaned": "memory-cleaned",

@@ -40,6 +40,7 @@ export type AuditType =
   | "tool-denied"
   | "origins-cleared"
   | "memory-extracted"
+  | "memory-noted"
   | "memory-stored"
   | "memory-forgotten"
   | "memory-cleaned"

@@ -60,6 +60,7 @@ export const eventTypes = {
   "origins.cleared": "what a group's folder carries does not count any more",
   "memory.kept": "what was said in a group is its memory now",
   "memory.extracted": "a model has drawn facts from what was said, before they are kept",
+  "memory.noted": "a model has written the note of a day, before it is kept",
   "memory.stored": "an agent keeps something, before it is kept",
   "memory.forgotten": "memories are removed for good, before they are",
   "memory.cleaned": "memories that are too old are removed for good, before they are",

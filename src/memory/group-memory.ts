@@ -5,6 +5,7 @@ import { embedPending } from "./embedding/embed-pending.ts";
 import { VectorCache } from "./embedding/vector-cache.ts";
 import type { Advance, ListQuery, Progress, Said } from "./file/file-orders.ts";
 import { MemoryFile } from "./file/memory-file.ts";
+import { countUnextracted, saidBetween, unextracted } from "./file/said.ts";
 import { LoadedIndex } from "./index/load-index.ts";
 import type { Filter, Found, Memory, NewMemory } from "./item.ts";
 import { checkMemory } from "./check-memory.ts";
@@ -92,11 +93,15 @@ export class GroupMemory implements AsyncDisposable {
 
   /** Newest ones whose ids begin so, in order. */
   unextracted(prefix: string, limit: number): Said[] {
-    return this.#file.unextracted(prefix, limit);
+    return unextracted(this.#file, prefix, limit);
   }
 
   countUnextracted(prefix: string): number {
-    return this.#file.countUnextracted(prefix);
+    return countUnextracted(this.#file, prefix);
+  }
+
+  saidBetween(from: number, to: number, limit: number): Said[] {
+    return saidBetween(this.#file, from, to, limit);
   }
 
   /** Everything that holds words of this person, `channel:id`. Gives how much that was. */

@@ -32,6 +32,7 @@ export function countEvents(metrics: Metrics): (event: HostEvent) => void {
       metrics.memory("extracted", facts);
       metrics.memory("refused", refused);
     },
+    "memory.noted": ({ data: { isKept } }) => metrics.memory(isKept ? "noted" : "refused", 1),
     "memory.stored": () => metrics.memory("stored", 1),
     "memory.forgotten": ({ data: { ids } }) => metrics.memory("forgotten", ids.length),
     "memory.cleaned": ({ data: { categories, superseded } }) =>

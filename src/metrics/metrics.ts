@@ -29,7 +29,7 @@ export interface Metrics {
   taskRun(outcome: string): void;
   /** What became of a background job: `started`, or how it ended. */
   job(outcome: string): void;
-  /** What became of memories: `kept`, `extracted`, `refused`, `stored`, `forgotten`, `cleaned`. */
+  /** What became of memories: `kept`, `extracted`, `noted`, `refused`, `stored`, `forgotten`, `cleaned`. */
   memory(outcome: string, count: number): void;
   /** A decision about a way out, or the end of one with the bytes that it carried. */
   egress(verdict: string, bytes: { readonly up: number; readonly down: number }): void;
@@ -190,7 +190,7 @@ function countSubAgents(registers: Registry[]): Metrics["subAgentEnded"] {
 function countMemories(registers: Registry[]): Metrics["memory"] {
   const memories = new Counter({
     name: "crabpot_memories_total",
-    help: "Memories of groups: kept of what was said, extracted from it or refused, stored by an agent, forgotten, cleaned away as too old",
+    help: "Memories of groups: kept of what was said, extracted from it, noted of a day or refused, stored by an agent, forgotten, cleaned away as too old",
     labelNames: ["outcome"],
     registers,
   });

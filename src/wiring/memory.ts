@@ -4,15 +4,10 @@ import { join } from "node:path";
 import { agentNameOf } from "../config/agents.ts";
 import { embeddingSettings } from "../config/memory.ts";
 import { createMessageIds } from "../context/message-ids.ts";
-import { LocalTime } from "../context/time-zone.ts";
-import type { Group } from "../domain/group.ts";
 import { memberKey } from "../domain/person.ts";
 import { isAtLeast } from "../domain/role.ts";
-import { mainSessionKey } from "../domain/session.ts";
 import { originsOf } from "../memory/item.ts";
 import { modelFolder } from "../memory/embedding/model-files.ts";
-import { Extraction } from "../memory/keeping/extraction.ts";
-import { Hygiene, type HygieneSettings } from "../memory/keeping/hygiene.ts";
 import { MemoryKeeper } from "../memory/keeping/keeper.ts";
 import { Recall } from "../memory/keeping/recall.ts";
 import { showMemories } from "../memory/keeping/show-memories.ts";
@@ -25,8 +20,8 @@ import { ToolError } from "../protocol/tools.ts";
 import type { MemoryPort } from "../tools/memory-port.ts";
 import type { TurnOptions, TurnScope } from "../turns/turn-options.ts";
 import type { AppContext } from "./context.ts";
+import { createUpkeep } from "./memory-upkeep.ts";
 import { provenanceOf } from "./provenance.ts";
-import { createTurnSettings } from "./turn-settings.ts";
 
 /** What groups remember, for turns. */
 export interface Memories {
@@ -51,18 +46,7 @@ export function createMemories(context: AppContext, stack: AsyncDisposableStack,
     live.current.memory.enabled ? memoryAt(context, deskNow(), group) : undefined;
   const always = (group: string): MemoryAt => memoryAt(context, deskNow(), group);
   const idOf = createIds(context);
-  const isIdle = createIdleness(context);
-  const extraction = stack.use(createExtraction(context, { ...options, isIdle }, always));
-  const hygiene = stack.use(
-    new Hygiene({
-      settings: () => hygieneOf(live.current.memory),
-      memoryOf: always,
-      isIdle,
-      clock: context.clock,
-      publish,
-      logger,
-    }),
-  );
+  const upkeep = createUpkeep(context, stack, { providers: options.providers, memoryOf: always });
   const keeper = stack.use(
     new MemoryKeeper({
       store,
@@ -71,10 +55,7 @@ export function createMemories(context: AppContext, stack: AsyncDisposableStack,
       roleOf: context.roles.roleOf,
       agentNameOf: ({ agent }) => agentNameOf(live.current, agent),
       idOf,
-      kept: (group, standing) => {
-        extraction.stirred(group, standing);
-        hygiene.stirred(group, standing);
-      },
+      kept: upkeep,
       publish,
       logger,
     }),
@@ -130,43 +111,6 @@ function createIds({ fingerprint }: AppContext): (row: string) => string {
     const [kind, seq] = row.split(" ");
     return kind === "message" ? hidden(Number(seq)) : fingerprint(row).sha256.slice(0, 12);
   };
-}
-
-/** Nothing is removed where nothing is kept. */
-function hygieneOf({ enabled, hygiene }: AppContext["live"]["current"]["memory"]): HygieneSettings {
-  return enabled ? hygiene : { ...hygiene, everyHours: 0 };
-}
-
-/** Nothing waits and nothing runs in the group. */
-function createIdleness({ store }: AppContext): (group: Group) => Promise<boolean> {
-  return async (group) => {
-    if ((await store.messages.waitingCount(group)) > 0) return false;
-    const session = await store.sessions.find(mainSessionKey(group));
-    return !session || (await store.turns.runningIn(session.id)) === undefined;
-  };
-}
-
-function createExtraction(
-  context: AppContext,
-  { providers, isIdle }: MemoriesOptions & { readonly isIdle: (group: Group) => Promise<boolean> },
-  memoryOf: (group: string) => MemoryAt,
-): Extraction {
-  const { live, publish, logger } = context;
-  const settingsOf = createTurnSettings(context, providers);
-  return new Extraction({
-    everyMessages: () => (live.current.memory.enabled ? live.current.memory.extract.everyMessages : 0),
-    memoryOf,
-    isIdle,
-    ask: async (group, { system, text }, signal) => {
-      using settings = settingsOf(group);
-      const route = live.current.memory.extract.route ?? group.model;
-      const call = { group: group.name, route, groupBudget: group.budget, system, tools: [], signal };
-      return (await settings.models.complete({ ...call, messages: [{ role: "user", text }] })).text;
-    },
-    at: (time) => new LocalTime(live.current.timezone).at(time),
-    publish,
-    logger,
-  });
 }
 
 /** For the call of a tool in this turn. */

@@ -53,6 +53,7 @@ const auditTypes = {
   "approval-used": true,
   "origins-cleared": true,
   "memory-extracted": true,
+  "memory-noted": true,
   "memory-stored": true,
   "memory-forgotten": true,
   "memory-cleaned": true,

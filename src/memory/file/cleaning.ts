@@ -98,8 +98,9 @@ export function checkIndex(
 
 /** What may have others as its source comes before them. */
 function inOrder(cutoffs: Cutoffs): readonly (readonly [string, number])[] {
-  const isLast = (category: string): number => (category === "conversation" ? 1 : 0);
-  return Object.entries(cutoffs).toSorted(([one], [other]) => isLast(one) - isLast(other));
+  const all = Object.entries(cutoffs);
+  const others = all.filter(([category]) => category !== "conversation");
+  return [...others, ...all.filter(([category]) => category === "conversation")];
 }
 
 function removeOld({ prepare, remove }: OpenRows, cutoffs: Cutoffs): number {

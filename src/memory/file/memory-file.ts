@@ -5,7 +5,7 @@ import SQLite from "better-sqlite3";
 
 import { AppError, toError } from "../../lib/app-error.ts";
 import type { Memory, NewMemory } from "../item.ts";
-import type { Advance, ListQuery, Progress, Said } from "./file-orders.ts";
+import type { Advance, ListQuery, Progress } from "./file-orders.ts";
 import { migrate } from "./migrations.ts";
 import { type ItemRow, itemColumns, toBlob, toColumns, toMemory } from "./rows.ts";
 
@@ -37,7 +37,6 @@ export interface OpenRows {
   readonly countErasure: () => void;
 }
 
-const isUnextracted = "seq > (select value from facts where name = 'extracted') and id glob ? || '*'";
 const indexColumns = "seq, time, sender, terms, han, superseded_by, model, vector";
 
 /**
@@ -114,26 +113,17 @@ export class MemoryFile implements Disposable {
     });
   }
 
-  /** What was not looked at for facts yet, of memories whose ids begin so: the newest, in order. */
-  unextracted(prefix: string, limit: number): Said[] {
-    const rows = this.#prepare(`select ${itemColumns} from items where ${isUnextracted} order by seq desc limit ?`);
-    return (rows.all(prefix, limit) as ItemRow[]).toReversed().map((row) => ({ ...toMemory(row), seq: row.seq }));
-  }
-
-  /** How many there are that the agent did not say itself, counted up to 10,000. */
-  countUnextracted(prefix: string): number {
-    const where = `${isUnextracted} and origin <> 'agent'`;
-    return this.#prepare(`select count(*) from (select 1 from items where ${where} limit 10000)`)
-      .pluck()
-      .get(prefix) as number;
-  }
-
   /** Ids of memories that hold words of this person, `channel:id`; at most `limit`. */
   ofPerson(person: string, limit: number): string[] {
     const where = "exists (select 1 from json_each(items.people) where json_each.value = ?)";
     return this.#prepare(`select id from items where ${where} order by seq limit ?`)
       .pluck()
       .all(person, limit) as string[];
+  }
+
+  /** For what has a file of its own in this folder, to read. */
+  read<T>(work: (prepare: OpenRows["prepare"]) => T): T {
+    return work((text) => this.#prepare(text));
   }
 
   /** One change of what has a file of its own in this folder; all of it or nothing. What it removed is overwritten then. */

@@ -61,7 +61,7 @@ function toMemory(fact: DrawnFact, { messages }: ExtractionPrompt, all: readonly
 }
 
 /** The origin of what is trusted least. */
-function lowest(memories: readonly Pick<Memory, "origin">[]): Origin {
+export function lowest(memories: readonly Pick<Memory, "origin">[]): Origin {
   const others = memories.find(({ origin }) => !isRole(origin));
   if (others) return others.origin;
   return roles.find((role) => memories.some(({ origin }) => origin === role)) ?? "guest";

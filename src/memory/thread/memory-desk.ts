@@ -24,6 +24,7 @@ const orderNames: readonly (keyof MemoryOrders)[] = [
   "standing",
   "advance",
   "unextracted",
+  "saidBetween",
   "search",
   "recall",
   "get",

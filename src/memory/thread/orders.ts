@@ -33,6 +33,8 @@ export interface MemoryOrders {
   advance(memories: readonly NewMemory[], how: Advance): Standing;
   /** What was said and not looked at for facts: the newest of it, in order. */
   unextracted(limit: number): Said[];
+  /** What was said from one moment on and before another one: the newest, in order. */
+  saidBetween(from: number, to: number, limit: number): Said[];
   search(query: string, options: SearchOptions): Promise<Found[]>;
   recall(query: string, options: SearchOptions & { readonly tokens: number }, inSight: InSight): Promise<Recalled[]>;
   get(id: string): Memory | undefined;
@@ -107,6 +109,7 @@ function ordersFor(memory: GroupMemory): MemoryOrders {
       return standingOf(memory);
     },
     unextracted: (limit) => memory.unextracted(ownIds.said, limit),
+    saidBetween: (from, to, limit) => memory.saidBetween(from, to, limit),
     search: (query, options) => memory.search(query, options),
     recall: (query, options, inSight) => memory.recall(query, { ...options, textOf, isInSight: inSightBy(inSight) }),
     get: (id) => memory.get(id),

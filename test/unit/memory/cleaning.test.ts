@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 
 import SQLite from "better-sqlite3";
-import fc from "fast-check";
+import { type Arbitrary, array, assert, boolean, integer, nat, property, record } from "fast-check";
 import { expect, test } from "vitest";
 
 import { checkIndex, cleanSome, endCleaning, noteAnnounced, planCleaning } from "../../../src/memory/file/cleaning.ts";
@@ -130,46 +130,53 @@ test("an index with rows of nobody, or without some, is made anew", async () => 
 test("whatever there is, every fact that stays keeps the words that were there for it, and nothing young goes", async () => {
   await using folder = await temporaryFolder();
   let count = 0;
-  const ages = fc.integer({ min: 0, max: 800 });
-  const model = fc.record({
-    said: fc.array(ages, { minLength: 1, maxLength: 12 }),
-    facts: fc.array(
-      fc.record({
-        age: ages,
-        of: fc.array(fc.nat(11), { minLength: 1, maxLength: 3 }),
-        isDaily: fc.boolean(),
-        isOver: fc.boolean(),
-      }),
-      { maxLength: 8 },
-    ),
-  });
-  fc.assert(
-    fc.property(model, ({ said, facts }) => {
+  assert(
+    property(memories, (given) => {
       using file = MemoryFile.open(join(folder.path, `${(count += 1)}.sqlite`));
-      file.put(said.map((age, at) => made(`said-${at}`, age)));
-      const drawn = facts.map(({ age, of, isDaily }, at) =>
-        fact(
-          `fact-${at}`,
-          age,
-          of.map((one) => `said-${one % said.length}`),
-          isDaily ? "daily" : "core",
-        ),
-      );
-      file.put(drawn);
-      for (const [at, { isOver }] of facts.entries()) if (isOver) file.supersede(`fact-${at}`, "fact-x");
+      const { all, living, superseded } = toMemories(given);
+      file.put(all);
+      for (const { id } of superseded) file.supersede(id, "fact-x");
       const { categories } = planCleaning(file, now, usual);
-      const before = said.length + facts.length;
+
       const left = new Set(clean(file));
 
-      for (const [at, { isOver }] of facts.entries())
-        if (left.has(`fact-${at}`) && !isOver)
-          for (const source of drawn[at]?.sources ?? []) expect(left).toContain(source.replace("message-", ""));
-      for (const [at, age] of said.entries()) if (age < 365) expect(left).toContain(`said-${at}`);
-      expect(before - left.size).toBe((categories["conversation"] ?? 0) + (categories["daily"] ?? 0));
+      const sources = living.filter(({ id }) => left.has(id)).flatMap((one) => one.sources);
+      const young = all.filter(({ category, time }) => time >= (usual[category] ?? 0));
+      const missing = [...sources.map((source) => source.replace("message-", "")), ...young.map(({ id }) => id)];
+      expect(missing.filter((id) => !left.has(id))).toEqual([]);
+      const told = Object.values(categories).reduce((sum, some) => sum + some, 0);
+      expect(all.length - left.size).toBe(told);
     }),
     { numRuns: 60 },
   );
 });
+
+const ages = integer({ min: 0, max: 800 });
+const memories = record({
+  said: array(ages, { minLength: 1, maxLength: 12 }),
+  facts: array(
+    record({ age: ages, of: array(nat(11), { minLength: 1, maxLength: 3 }), isDaily: boolean(), isOver: boolean() }),
+    { maxLength: 8 },
+  ),
+});
+
+function toMemories({ said, facts }: typeof memories extends Arbitrary<infer Given> ? Given : never) {
+  const words = said.map((age, at) => made(`said-${at}`, age));
+  const drawn = facts.map(({ age, of, isDaily, isOver }, at) => ({
+    isOver,
+    fact: fact(
+      `fact-${at}`,
+      age,
+      of.map((one) => `said-${one % said.length}`),
+      isDaily ? "daily" : "core",
+    ),
+  }));
+  return {
+    all: [...words, ...drawn.map((one) => one.fact)],
+    living: drawn.filter(({ isOver }) => !isOver).map((one) => one.fact),
+    superseded: drawn.filter(({ isOver }) => isOver).map((one) => one.fact),
+  };
+}
 
 /** Beside the file's own, as damage would come. */
 class Connection implements Disposable {

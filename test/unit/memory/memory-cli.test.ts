@@ -185,9 +185,8 @@ test("a provider for embeddings has to be there and to have them", async () => {
 });
 
 test("stats tell when old memories were last removed, and when that is next", async () => {
-  const hygiene = (everyHours: number): string =>
-    `memory: { enabled: true, embeddings: none, hygiene: { everyHours: ${everyHours} } }\n`;
-  await using home = await newHome({ "config.yaml": hygiene(12) });
+  const memory = "memory: { enabled: true, embeddings: none";
+  await using home = await newHome({ "config.yaml": `${memory} }\n` });
   const stats = async () => lines((await crabpot(home, "memory", "stats", "--group", "work", "--json")).stdout)[0];
   expect(await stats()).toMatchObject({ cleaned: null });
 
@@ -202,6 +201,6 @@ test("stats tell when old memories were last removed, and when that is next", as
   });
   const shown = (await crabpot(home, "memory", "stats", "--group", "work")).stdout;
   expect(shown).toMatch(/next cleaning \(UTC\) +\d{4}-\d\d-\d\d .* or later, when the group is quiet/);
-  await writeFile(join(home.home, "config.yaml"), hygiene(0));
+  await writeFile(join(home.home, "config.yaml"), `${memory}, hygiene: { everyHours: 0 } }\n`);
   expect(await stats()).toMatchObject({ nextCleaning: null });
 });
