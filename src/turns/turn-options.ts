@@ -152,7 +152,7 @@ export interface TurnOptions {
   /** What the group remembers that fits what is said; undefined: nothing does, or nothing is remembered. Never rejects, and takes a fraction of a second at most. */
   readonly recall?:
     | ((
-        place: { readonly group: Pick<Group, "name">; readonly session: Session },
+        place: { readonly group: Pick<Group, "name" | "main">; readonly session: Session },
         messages: readonly StoredMessage[],
         at: (time: number) => string,
       ) => Promise<{ readonly text: string; readonly origins: readonly Origin[] } | undefined>)

@@ -1,3 +1,6 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+
 import { timezoneOf } from "../config/groups.ts";
 import { LocalTime } from "../context/time-zone.ts";
 import type { Group } from "../domain/group.ts";
@@ -5,6 +8,7 @@ import { mainSessionKey } from "../domain/session.ts";
 import { ZoneClock } from "../lib/time/zone-clock.ts";
 import { DayNotes } from "../memory/keeping/day-notes.ts";
 import { Extraction, type ExtractionOptions } from "../memory/keeping/extraction.ts";
+import { globalNotes } from "../memory/item.ts";
 import { Hygiene, type HygieneSettings } from "../memory/keeping/hygiene.ts";
 import type { MemoryAt } from "../memory/thread/memory-desk.ts";
 import type { Standing } from "../memory/thread/orders.ts";
@@ -33,10 +37,13 @@ export function createUpkeep(
   const dayNotes = stack.use(new DayNotes({ ...asking, isOn: () => everyMessages() > 0, zoneOf, clock }));
   const settings = (): HygieneSettings => hygieneOf(live.current.memory);
   const hygiene = stack.use(new Hygiene({ ...shared, settings, clock, publish }));
+  const hasNotes = (): boolean => existsSync(join(context.home.paths.memory, `${globalNotes}.sqlite`));
   return (group, standing) => {
     extraction.stirred(group, standing);
     dayNotes.stirred(group, standing);
     hygiene.stirred(group, standing);
+    // When they were cleaned themselves is seen then.
+    if (group.main && hasNotes()) hygiene.stirred({ ...group, name: globalNotes }, { cleaned: 0 });
   };
 }
 

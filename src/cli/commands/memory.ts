@@ -38,7 +38,10 @@ export function addMemoryCommand(program: Command, context: CommandContext): voi
 }
 
 function ofGroup(memory: Command, usage: string, description: string): Command {
-  return addLeaf(memory, usage, description).requiredOption("--group <group>", "whose memory");
+  return addLeaf(memory, usage, description).requiredOption(
+    "--group <group>",
+    "whose memory; global: the notes that main groups write for others",
+  );
 }
 
 function addSearch(memory: Command, context: CommandContext): void {

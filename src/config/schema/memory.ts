@@ -1,5 +1,7 @@
 import * as z from "zod";
 
+import { isGroupName } from "../../domain/group.ts";
+
 const weight = z.number().min(0).max(10);
 const days = z.number().int().min(1).max(36_500);
 
@@ -48,6 +50,15 @@ export const memory = z
       })
       .prefault({})
       .describe("How facts are drawn from what is said."),
+    global: z
+      .strictObject({
+        read: z
+          .union([z.enum(["main", "all"]), z.array(z.string().refine(isGroupName, "no name of a group")).max(1_000)])
+          .default("main")
+          .describe("main: main groups only; all: every group; or names of groups, besides main ones."),
+      })
+      .prefault({})
+      .describe("Who reads the notes of category global, which main groups write."),
     hygiene: z
       .strictObject({
         everyHours: z.number().min(0).max(8760).default(12).describe("0: never."),

@@ -1,5 +1,6 @@
 import type { Logger } from "pino";
 
+import type { Group } from "../../domain/group.ts";
 import type { StoredMessage } from "../../domain/message.ts";
 import { type Origin, sortOrigins } from "../../domain/origin.ts";
 import type { Session } from "../../domain/session.ts";
@@ -8,13 +9,16 @@ import { sleep } from "../../lib/time/sleep.ts";
 import type { TurnStore } from "../../stores/store.ts";
 import { originsOf } from "../item.ts";
 import type { MemoryAt } from "../thread/memory-desk.ts";
+import type { InSight } from "../thread/orders.ts";
 import { type KeeperOptions, saidId } from "./keeper.ts";
-import { showMemories } from "./show-memories.ts";
+import { showMemories, type ShownMemory } from "./show-memories.ts";
 
 export interface RecallOptions {
   readonly turns: Pick<TurnStore, "history">;
   /** Undefined: nothing is recalled. */
   readonly memoryOf: (group: string) => MemoryAt | undefined;
+  /** Global notes, where this group may read them and there are some. */
+  readonly globalOf: (group: Place["group"]) => MemoryAt | undefined;
   /** What it may cost a turn; 0: nothing is recalled. */
   readonly tokens: () => number;
   readonly idOf: KeeperOptions["idOf"];
@@ -34,7 +38,11 @@ const mostQueryChars = 2_000;
 /** Sessions of which it is known what their model sees. */
 const mostKnown = 256;
 
-type Place = { readonly group: { readonly name: string }; readonly session: Session };
+/** Of what memories may cost a turn, and at most so many. */
+const globalShare = 0.25;
+const mostGlobal = 3;
+
+type Place = { readonly group: Pick<Group, "name" | "main">; readonly session: Session };
 
 /** Looks up what a group remembers that fits what is said. What the model sees in the conversation anyway is left out. */
 export class Recall {
@@ -60,11 +68,10 @@ export class Recall {
     try {
       const ids = messages.map(({ seq }) => saidId(this.#options.idOf, "message", seq));
       const inSight = { since: await this.#since(session, messages), ids };
-      const looking = memory.recall(queryOf(messages), { limit: mostFound, tokens }, inSight);
-      const found = await Promise.race([looking, late]);
-      if (found === "late") throw new Error(`it took longer than ${longestMs} ms`);
-      if (found.length === 0) return undefined;
-      const memories = found.map((one) => one.memory);
+      const looking = this.#look({ memory, global: this.#options.globalOf(group), tokens }, queryOf(messages), inSight);
+      const memories = await Promise.race([looking, late]);
+      if (memories === "late") throw new Error(`it took longer than ${longestMs} ms`);
+      if (memories.length === 0) return undefined;
       return { text: showMemories(memories, at), origins: sortOrigins(memories.flatMap(originsOf)) };
     } catch (error) {
       this.#options.logger.warn({ err: toError(error), group: group.name }, "a turn begins without its memories");
@@ -72,6 +79,22 @@ export class Recall {
     } finally {
       isOver.abort();
     }
+  }
+
+  /** Global notes come first, so that the group's own words are the last ones. */
+  async #look({ memory, global, tokens }: Sources, query: string, inSight: InSight): Promise<ShownMemory[]> {
+    if (!global) return (await memory.recall(query, { limit: mostFound, tokens }, inSight)).map((one) => one.memory);
+    const part = Math.floor(tokens * globalShare);
+    const [notes, own] = await Promise.all([
+      global
+        .recall(query, { limit: mostGlobal, tokens: part }, { since: Infinity, ids: [] })
+        .catch((error: unknown) => {
+          this.#options.logger.warn({ err: toError(error) }, "a turn begins without global notes");
+          return [];
+        }),
+      memory.recall(query, { limit: mostFound, tokens: tokens - part }, inSight),
+    ]);
+    return [...notes.map((one) => ({ ...one.memory, isGlobal: true })), ...own.map((one) => one.memory)];
   }
 
   /** Of a conversation that this process has not seen begin, since its first step. */
@@ -93,6 +116,12 @@ export class Recall {
     const [first] = await this.#options.turns.history(id, conversation, windowStart);
     return first?.at ?? Math.min(...shown.map(({ sentAt, receivedAt }) => sentAt ?? receivedAt));
   }
+}
+
+interface Sources {
+  readonly memory: MemoryAt;
+  readonly global: MemoryAt | undefined;
+  readonly tokens: number;
 }
 
 /** The newest of what is said to the agent, as far as it can be looked up. */
