@@ -13,7 +13,7 @@ import type { Store } from "../../stores/store.ts";
 import type { NewMemory } from "../item.ts";
 import type { MemoryAt } from "../thread/memory-desk.ts";
 import { ownIds, type Standing } from "../thread/orders.ts";
-import { isSecret } from "./unfit.ts";
+import { isSecret } from "./secrets.ts";
 
 export interface KeeperOptions {
   readonly store: {
