@@ -74,6 +74,7 @@ export const auditRecords: { readonly [Type in EventType]: Audited<Type> } = {
   "memory.noted": "memory-noted",
   "memory.stored": "memory-stored",
   "memory.forgotten": "memory-forgotten",
+  "memory.failed": undefined,
   "memory.cleaned": "memory-cleaned",
   "session.read": "session-read",
   "session.addressed": "session-addressed",

@@ -63,6 +63,7 @@ export const eventTypes = {
   "memory.noted": "a model has written the note of a day, before it is kept",
   "memory.stored": "an agent keeps something, before it is kept",
   "memory.forgotten": "memories are removed for good, before they are",
+  "memory.failed": "the memory of a group cannot be used, and its turns go on without",
   "memory.cleaned": "memories that are too old are removed for good, before they are",
   "session.read": "an agent has read what was said in another session, before it sees it",
   "session.addressed": "an agent gives another session something to do, before it has it",

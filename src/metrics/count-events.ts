@@ -35,6 +35,7 @@ export function countEvents(metrics: Metrics): (event: HostEvent) => void {
     "memory.noted": ({ data: { isKept } }) => metrics.memory(isKept ? "noted" : "refused", 1),
     "memory.stored": () => metrics.memory("stored", 1),
     "memory.forgotten": ({ data: { ids } }) => metrics.memory("forgotten", ids.length),
+    "memory.failed": () => metrics.memory("failed", 1),
     "memory.cleaned": ({ data: { categories, superseded } }) =>
       metrics.memory(
         "cleaned",

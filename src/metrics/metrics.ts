@@ -29,7 +29,7 @@ export interface Metrics {
   taskRun(outcome: string): void;
   /** What became of a background job: `started`, or how it ended. */
   job(outcome: string): void;
-  /** What became of memories: `kept`, `extracted`, `noted`, `refused`, `stored`, `forgotten`, `cleaned`. */
+  /** What became of memories: `kept`, `extracted`, `noted`, `refused`, `stored`, `forgotten`, `cleaned`; `failed`: one cannot be used. */
   memory(outcome: string, count: number): void;
   /** A decision about a way out, or the end of one with the bytes that it carried. */
   egress(verdict: string, bytes: { readonly up: number; readonly down: number }): void;

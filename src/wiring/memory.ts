@@ -6,6 +6,7 @@ import { embeddingSettings } from "../config/memory.ts";
 import { createMessageIds } from "../context/message-ids.ts";
 import { globalNotes } from "../memory/item.ts";
 import { modelFolder } from "../memory/embedding/model-files.ts";
+import { MemoryFaults } from "../memory/keeping/faults.ts";
 import { MemoryKeeper } from "../memory/keeping/keeper.ts";
 import { Recall } from "../memory/keeping/recall.ts";
 import { type MemoryAt, MemoryDesk } from "../memory/thread/memory-desk.ts";
@@ -42,6 +43,7 @@ export function createMemories(context: AppContext, stack: AsyncDisposableStack,
   const always = (group: string): MemoryAt => memoryAt(context, deskNow(), group);
   const globalOf = createGlobalNotes(context, always);
   const idOf = createIds(context);
+  const faults = new MemoryFaults({ publish, logger });
   const upkeep = createUpkeep(context, stack, { providers: options.providers, memoryOf: always });
   const keeper = stack.use(
     new MemoryKeeper({
@@ -52,6 +54,7 @@ export function createMemories(context: AppContext, stack: AsyncDisposableStack,
       agentNameOf: ({ agent }) => agentNameOf(live.current, agent),
       idOf,
       kept: upkeep,
+      faults,
       publish,
       logger,
     }),
@@ -67,6 +70,7 @@ export function createMemories(context: AppContext, stack: AsyncDisposableStack,
     globalOf,
     tokens: () => live.current.memory.recallTokens,
     idOf,
+    faults,
     logger,
   });
   return {

@@ -18,6 +18,7 @@ import { parseMoment } from "../since.ts";
 import { importLines } from "./memory/import-lines.ts";
 import { toExported, toListed } from "./memory/memory-lines.ts";
 import { withExistingMemory, withMemory } from "./memory/open-memory.ts";
+import { describeRepair, repairIfDamaged } from "./memory/repair-memory.ts";
 import { runPipe } from "./memory/pipe.ts";
 import { parseCount } from "./logs.ts";
 
@@ -186,14 +187,16 @@ function addChangingCommands(memory: Command, context: CommandContext): void {
     },
   );
 
-  ofGroup(memory, "reindex", "make the index of words, and all vectors, anew").action(
+  ofGroup(memory, "reindex", "make the index of words, and all vectors, anew; repairs a damaged file").action(
     async ({ group }: OfGroup, command: Command) => {
+      const repaired = await repairIfDamaged(context, group);
       const stats = await withExistingMemory(context, group, async (opened) => {
         await opened.reindex();
         return opened.stats();
       });
       const output = context.outputOf(command);
-      if (output.json) output.object({ group, items: stats?.items ?? 0, embedded: stats?.embedded ?? 0 });
+      if (output.json) output.object({ group, items: stats?.items ?? 0, embedded: stats?.embedded ?? 0, ...repaired });
+      if (repaired) output.line(describeRepair(repaired));
       output.line(`Indexed ${stats?.items ?? 0} memories, ${stats?.embedded ?? 0} of them with their meaning.`);
     },
   );

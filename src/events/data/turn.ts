@@ -10,6 +10,7 @@ export interface TurnEventData {
   "memory.extracted": { readonly messages: number; readonly facts: number; readonly refused: number };
   "memory.stored": { readonly id: string; readonly category: string; readonly chars: number };
   "memory.forgotten": { readonly ids: readonly string[]; readonly why: string };
+  "memory.failed": { readonly reason: string };
   /** `day`: such as `2026-01-15`. */
   "memory.noted": { readonly day: string; readonly messages: number; readonly isKept: boolean };
   /** `run`: when it began, which names it. How many memories go, by category, and as superseded ones. */

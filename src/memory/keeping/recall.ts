@@ -4,7 +4,7 @@ import type { Group } from "../../domain/group.ts";
 import type { StoredMessage } from "../../domain/message.ts";
 import { type Origin, sortOrigins } from "../../domain/origin.ts";
 import type { Session } from "../../domain/session.ts";
-import { toError } from "../../lib/app-error.ts";
+import { AppError, toError } from "../../lib/app-error.ts";
 import { sleep } from "../../lib/time/sleep.ts";
 import type { TurnStore } from "../../stores/store.ts";
 import { originsOf } from "../item.ts";
@@ -22,6 +22,7 @@ export interface RecallOptions {
   /** What it may cost a turn; 0: nothing is recalled. */
   readonly tokens: () => number;
   readonly idOf: KeeperOptions["idOf"];
+  readonly faults: KeeperOptions["faults"];
   readonly logger: Logger;
 }
 
@@ -71,10 +72,12 @@ export class Recall {
       const looking = this.#look({ memory, global: this.#options.globalOf(group), tokens }, queryOf(messages), inSight);
       const memories = await Promise.race([looking, late]);
       if (memories === "late") throw new Error(`it took longer than ${longestMs} ms`);
+      this.#options.faults.worked(group.name);
       if (memories.length === 0) return undefined;
       return { text: showMemories(memories, at), origins: sortOrigins(memories.flatMap(originsOf)) };
     } catch (error) {
-      this.#options.logger.warn({ err: toError(error), group: group.name }, "a turn begins without its memories");
+      if (error instanceof AppError && !error.passing) this.#options.faults.failed(group.name, error);
+      else this.#options.logger.warn({ err: toError(error), group: group.name }, "a turn begins without its memories");
       return undefined;
     } finally {
       isOver.abort();
