@@ -3,6 +3,7 @@ import { join } from "node:path";
 
 import { expect, test } from "vitest";
 
+import type { NewMemory } from "../../src/memory/item.ts";
 import { MemoryDesk } from "../../src/memory/thread/memory-desk.ts";
 import { jsonLines } from "../support/crabpot.ts";
 import { startModelHost } from "../support/model-host.ts";
@@ -76,20 +77,22 @@ test("of a file with damaged pages what can be read is kept, and nothing is take
   expect(found.code).toBe(0);
 });
 
+function said(seq: number): NewMemory {
+  return {
+    id: `said-${seq}`,
+    category: "conversation",
+    text: `word${seq} `.repeat(500),
+    time: Date.now() + seq,
+    sender: "Ann",
+    origin: "member",
+    sources: [`m${seq}`],
+  };
+}
+
 test("a disk that is full while something is kept loses nothing and keeps nothing twice", async () => {
   await using disk = await smallDisk(4);
   await using desk = new MemoryDesk({ place: "none", weights: { vector: 0.5, text: 0.5, neighbour: 0.3 } });
   const at = desk.at(join(disk.path, "memory", "office.sqlite"));
-  const said = (seq: number) =>
-    ({
-      id: `said-${seq}`,
-      category: "conversation",
-      text: `word${seq} `.repeat(500),
-      time: Date.now() + seq,
-      sender: "Ann",
-      origin: "member",
-      sources: [`m${seq}`],
-    }) as const;
   await at.advance([said(1)], { progress: { messages: 1 } });
   await disk.fill(0);
 
