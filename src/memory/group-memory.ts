@@ -5,6 +5,7 @@ import { embedPending } from "./embedding/embed-pending.ts";
 import { VectorCache } from "./embedding/vector-cache.ts";
 import type { Advance, ListQuery, Progress, Said } from "./file/file-orders.ts";
 import { MemoryFile } from "./file/memory-file.ts";
+import { countUnextracted, saidBetween, unextracted } from "./file/said.ts";
 import { LoadedIndex } from "./index/load-index.ts";
 import type { Filter, Found, Memory, NewMemory } from "./item.ts";
 import { checkMemory } from "./check-memory.ts";
@@ -49,6 +50,8 @@ export interface MemoryStats {
   readonly embedded: number;
   readonly model: string | null;
   readonly categories: Readonly<Record<string, number>>;
+  /** When old memories were last removed, milliseconds since 1970; null: never yet. */
+  readonly cleanedAt: number | null;
 }
 
 /** What one group remembers. Nothing here reaches the memory of another one: there is one file, and it is this group's. */
@@ -90,11 +93,15 @@ export class GroupMemory implements AsyncDisposable {
 
   /** Newest ones whose ids begin so, in order. */
   unextracted(prefix: string, limit: number): Said[] {
-    return this.#file.unextracted(prefix, limit);
+    return unextracted(this.#file, prefix, limit);
   }
 
   countUnextracted(prefix: string): number {
-    return this.#file.countUnextracted(prefix);
+    return countUnextracted(this.#file, prefix);
+  }
+
+  saidBetween(from: number, to: number, limit: number): Said[] {
+    return saidBetween(this.#file, from, to, limit);
   }
 
   /** Everything that holds words of this person, `channel:id`. Gives how much that was. */
@@ -102,9 +109,14 @@ export class GroupMemory implements AsyncDisposable {
     return this.#forgetAll(() => this.#file.ofPerson(person, forgottenAtOnce));
   }
 
-  /** Everything of a category that is older. Gives how much that was. */
-  forgetBefore(category: string, time: number): number {
-    return this.#forgetAll(() => this.#file.before(category, time, forgottenAtOnce));
+  /** One step of a cleaning: see `file/cleaning.ts`. */
+  clean<T>(step: (file: MemoryFile) => T): T {
+    return step(this.#file);
+  }
+
+  /** Removing has spoilt the index in memory: it is made again now, while nobody waits for it, if it was in use. */
+  warm(): void {
+    if (this.#loaded) this.#index();
   }
 
   #forgetAll(next: () => readonly string[]): number {
@@ -204,6 +216,7 @@ export class GroupMemory implements AsyncDisposable {
     return {
       ...this.#file.counts(embedder?.model),
       model: embedder?.model ?? null,
+      cleanedAt: this.#file.progress().cleaned || null,
       categories: Object.fromEntries(this.#file.categories().map(({ category, items }) => [category, items])),
     };
   }

@@ -5,6 +5,12 @@ export type Category = string;
 
 export const categoryPattern = /^[a-z][a-z0-9_-]{0,31}$/;
 
+/** With this begin the ids of daily notes, one for each day: `day-2026-01-15`. */
+export const dayNotePrefix = "day-";
+
+/** Notes that main groups write for others too, and the name of the one file that they are in: no group can have it. */
+export const globalNotes = "global";
+
 /** What a memory is made from. */
 export interface NewMemory {
   /** Known already: the memory is replaced. */

@@ -35,8 +35,15 @@ export function countEvents(metrics: Metrics): (event: HostEvent) => void {
       metrics.memory("extracted", facts);
       metrics.memory("refused", refused);
     },
+    "memory.noted": ({ data: { isKept } }) => metrics.memory(isKept ? "noted" : "refused", 1),
     "memory.stored": () => metrics.memory("stored", 1),
     "memory.forgotten": ({ data: { ids } }) => metrics.memory("forgotten", ids.length),
+    "memory.failed": () => metrics.memory("failed", 1),
+    "memory.cleaned": ({ data: { categories, superseded } }) =>
+      metrics.memory(
+        "cleaned",
+        Object.values(categories).reduce((sum, count) => sum + count, superseded),
+      ),
     "heartbeat.begun": () => metrics.heartbeat("begun"),
     "heartbeat.skipped": ({ data: { reason } }) => metrics.heartbeat(reason),
     "job.started": () => metrics.job("started"),

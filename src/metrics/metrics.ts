@@ -31,7 +31,7 @@ export interface Metrics {
   job(outcome: string): void;
   /** What became of a skill: `loaded`, `refused`, `changed`. */
   skill(outcome: string): void;
-  /** What became of memories: `kept`, `extracted`, `refused`, `stored`, `forgotten`. */
+  /** What became of memories: `kept`, `extracted`, `noted`, `refused`, `stored`, `forgotten`, `cleaned`; `failed`: one cannot be used. */
   memory(outcome: string, count: number): void;
   /** A decision about a way out, or the end of one with the bytes that it carried. */
   egress(verdict: string, bytes: { readonly up: number; readonly down: number }): void;
@@ -203,7 +203,7 @@ function countSkills(registers: Registry[]): Metrics["skill"] {
 function countMemories(registers: Registry[]): Metrics["memory"] {
   const memories = new Counter({
     name: "crabpot_memories_total",
-    help: "Memories of groups: kept of what was said, extracted from it or refused, stored by an agent, forgotten",
+    help: "Memories of groups: kept of what was said, extracted from it, noted of a day or refused, stored by an agent, forgotten, cleaned away as too old",
     labelNames: ["outcome"],
     registers,
   });

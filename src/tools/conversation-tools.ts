@@ -86,6 +86,7 @@ export class ConversationTools {
       rights,
       remembers,
       hasSkills,
+      isMain: group.main,
     };
     const offered = await this.#offered(turn, audience);
     const names = offered.map(({ name }) => name);

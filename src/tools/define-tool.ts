@@ -74,6 +74,8 @@ export interface HostTool extends ToolFacts {
   readonly channelTrait: ChannelAbility | undefined;
   /** People decide about each call of it, unless a rule denies it. */
   readonly asksAlways: boolean;
+  /** What main groups are told of it in place of its description. */
+  readonly mainDescription: string | undefined;
   /** Works with what the group remembers. */
   readonly needsMemory: boolean;
   /** Works with the group's skills. */
@@ -98,6 +100,7 @@ interface HostToolDefinition<Schema extends z.ZodObject, Need extends keyof Tool
   readonly resolvePaths?: readonly (keyof z.infer<Schema> & string)[];
   readonly channelTrait?: ChannelAbility;
   readonly asksAlways?: boolean;
+  readonly mainDescription?: string;
   readonly right?: SessionRight;
   /** `input` fits. Throws ToolError with words for the model; anything else that it throws is logged, and told as "failed". */
   run(input: z.infer<Schema>, place: Pick<ToolPorts, Need> & HostCall): Promise<string | HostToolOutput>;
@@ -119,6 +122,7 @@ export function defineTool<Schema extends z.ZodObject, Need extends keyof ToolPo
     resolvePaths,
     channelTrait,
     asksAlways: definition.asksAlways === true,
+    mainDescription: definition.mainDescription,
     needsMemory: (needs as readonly string[]).includes("memory"),
     needsSkills: (needs as readonly string[]).includes("skills"),
     needsSessions: (needs as readonly string[]).includes("sessions"),

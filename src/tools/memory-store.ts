@@ -3,10 +3,13 @@ import * as z from "zod";
 import { ToolError } from "../protocol/tools.ts";
 import { defineTool } from "./define-tool.ts";
 
+const description =
+  "Keep something for later conversations of this group: how things are, not what to do. No passwords, keys or tokens. What is said in the chat is kept anyway.";
+
 export const memoryStore = defineTool({
   name: "memory_store",
-  description:
-    "Keep something for later conversations of this group: how things are, not what to do. No passwords, keys or tokens. What is said in the chat is kept anyway.",
+  description,
+  mainDescription: `${description} Category global: a note that other groups are shown too, when an admin asks for one.`,
   input: z.strictObject({
     text: z.string().trim().min(1).max(4_000).describe("One thing, so that it can be understood by itself."),
     category: z
@@ -17,7 +20,8 @@ export const memoryStore = defineTool({
     about: z.string().min(1).max(256).optional().describe("The name of whom it is about."),
   }),
   runs: "host",
-  risk: "low",
+  // What others are shown too reaches beyond the group.
+  risk: ({ category }) => (category === "global" ? "high" : "low"),
   timeoutSeconds: 30,
   activity: { doing: "remembering something" },
   needs: ["memory"],

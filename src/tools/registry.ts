@@ -26,6 +26,8 @@ export interface Audience {
   readonly remembers?: boolean | undefined;
   /** The group is to have skills. */
   readonly hasSkills?: boolean | undefined;
+  /** It is a main group. */
+  readonly isMain?: boolean | undefined;
   /** The group's sessions may see others. */
   readonly seesSessions?: boolean | undefined;
   /** What the agent may by its session; left out: everything. */
@@ -92,7 +94,11 @@ export class ToolRegistry {
   /** What the model is told of the tools that this audience gets, sorted by name. */
   offer(audience: Audience): readonly ToolDefinition[] {
     const entries = [...this.#entries.values()].filter(({ tool }) => this.withheld(tool, audience) === undefined);
-    return entries.map(({ definition }) => definition());
+    return entries.map(({ tool, definition }) =>
+      audience.isMain === true && tool.runs === "host" && tool.mainDescription !== undefined
+        ? { ...definition(), description: tool.mainDescription }
+        : definition(),
+    );
   }
 
   /** What the agent is told of the tools with these names; those that do not exist are left out. */

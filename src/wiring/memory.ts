@@ -1,31 +1,24 @@
-import { randomBytes } from "node:crypto";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 
 import { agentNameOf } from "../config/agents.ts";
 import { embedderPlace } from "../config/memory.ts";
 import { createMessageIds } from "../context/message-ids.ts";
-import { LocalTime } from "../context/time-zone.ts";
 import { workFolder } from "../domain/group.ts";
-import { memberKey } from "../domain/person.ts";
-import { isAtLeast } from "../domain/role.ts";
-import { mainSessionKey } from "../domain/session.ts";
-import { originsOf } from "../memory/item.ts";
+import { globalNotes } from "../memory/item.ts";
 import { modelFolder } from "../memory/embedding/model-files.ts";
-import { Extraction } from "../memory/keeping/extraction.ts";
+import { MemoryFaults } from "../memory/keeping/faults.ts";
 import { MemoryKeeper } from "../memory/keeping/keeper.ts";
 import { Recall } from "../memory/keeping/recall.ts";
-import { showMemories } from "../memory/keeping/show-memories.ts";
-import { unfit } from "../memory/keeping/unfit.ts";
 import { type MemoryAt, MemoryDesk } from "../memory/thread/memory-desk.ts";
-import { ownIds } from "../memory/thread/orders.ts";
+import type { Group } from "../domain/group.ts";
 import type { ProviderSet } from "../models/provider-set.ts";
 import type { GroupRegistry } from "../intake/chats/group-registry.ts";
-import { ToolError } from "../protocol/tools.ts";
 import type { MemoryPort } from "../tools/memory-port.ts";
 import type { TurnOptions, TurnScope } from "../turns/turn-options.ts";
 import type { AppContext } from "./context.ts";
-import { provenanceOf } from "./provenance.ts";
-import { createTurnSettings } from "./turn-settings.ts";
+import { createPort } from "./memory-port.ts";
+import { createUpkeep } from "./memory-upkeep.ts";
 
 /** What groups remember, for turns. */
 export interface Memories {
@@ -51,8 +44,10 @@ export function createMemories(context: AppContext, stack: AsyncDisposableStack,
   const memoryOf = (group: string): MemoryAt | undefined =>
     live.current.memory.enabled ? memoryAt(context, deskNow(), group) : undefined;
   const always = (group: string): MemoryAt => memoryAt(context, deskNow(), group);
+  const globalOf = createGlobalNotes(context, always);
   const idOf = createIds(context);
-  const extraction = stack.use(createExtraction(context, options, always));
+  const faults = new MemoryFaults({ publish, logger });
+  const upkeep = createUpkeep(context, stack, { providers: options.providers, memoryOf: always });
   const keeper = stack.use(
     new MemoryKeeper({
       store,
@@ -61,7 +56,8 @@ export function createMemories(context: AppContext, stack: AsyncDisposableStack,
       roleOf: context.roles.roleOf,
       agentNameOf: ({ agent }) => agentNameOf(live.current, agent),
       idOf,
-      kept: (group, standing) => extraction.stirred(group, standing),
+      kept: upkeep,
+      faults,
       publish,
       logger,
     }),
@@ -74,19 +70,22 @@ export function createMemories(context: AppContext, stack: AsyncDisposableStack,
   const recall = new Recall({
     turns: store.turns,
     memoryOf,
+    globalOf,
     tokens: () => live.current.memory.recallTokens,
     idOf,
+    faults,
     logger,
   });
   return {
     memoryOf,
     // Each of several agents has a memory of its own, as it has a folder; what people say is in that of the first one.
     recall: ({ group, session }, messages, at) =>
-      recall.of({ group: { name: workFolder(group) }, session }, messages, at),
+      recall.of({ group, memoryName: workFolder(group), session }, messages, at),
     foresee: (group, text) => recall.foresee(group, text),
     port: (scope) => {
       const memory = memoryOf(workFolder(scope.group));
-      return memory && createPort(context, memory, scope);
+      const ownNotes = scope.group.main ? () => always(globalNotes) : undefined;
+      return memory && createPort(context, { memory, notes: () => globalOf(scope.group), ownNotes }, scope);
     },
     resume: () => keeper.all(),
   };
@@ -121,77 +120,15 @@ function createIds({ fingerprint }: AppContext): (row: string) => string {
   };
 }
 
-function createExtraction(
-  context: AppContext,
-  { providers }: MemoriesOptions,
-  memoryOf: (group: string) => MemoryAt,
-): Extraction {
-  const { live, store, publish, logger } = context;
-  const settingsOf = createTurnSettings(context, providers);
-  return new Extraction({
-    everyMessages: () => (live.current.memory.enabled ? live.current.memory.extract.everyMessages : 0),
-    memoryOf,
-    isIdle: async (group) => {
-      if ((await store.messages.waitingCount(group)) > 0) return false;
-      const session = await store.sessions.find(mainSessionKey(group));
-      return !session || (await store.turns.runningIn(session.id)) === undefined;
-    },
-    ask: async (group, { system, text }, signal) => {
-      using settings = settingsOf(group);
-      const route = live.current.memory.extract.route ?? group.model;
-      const call = { group: group.name, route, groupBudget: group.budget, system, tools: [], signal };
-      return (await settings.models.complete({ ...call, messages: [{ role: "user", text }] })).text;
-    },
-    at: (time) => new LocalTime(live.current.timezone).at(time),
-    publish,
-    logger,
-  });
-}
-
-/** For the call of a tool in this turn. */
-function createPort(context: AppContext, memory: MemoryAt, { group, session, turn, settings }: TurnScope): MemoryPort {
-  const { store, publish, clock, roles } = context;
-  const place = { group: group.name, session: session.id, turn: turn.id, actor: "agent" } as const;
-  return {
-    search: async (query, how) => {
-      const found = (await memory.search(query, how)).map((one) => one.memory);
-      if (found.length === 0) return undefined;
-      // Noted before the model sees it: what it does then is judged by it.
-      await store.origins.note(turn.id, found.flatMap(originsOf));
-      return showMemories(found, (time) => settings.timeZone.at(time));
-    },
-    store: async ({ text, category, about }) => {
-      refuseUnfit(text, category);
-      const { origins, senders } = await store.origins.provenance(turn.id);
-      const id = `${ownIds.note}${randomBytes(6).toString("hex")}`;
-      await publish({ type: "memory.stored", ...place, data: { id, category, chars: text.length } });
-      const made = { id, category, text, time: clock.now(), sender: about ?? "", sources: [] };
-      await memory.advance([{ ...made, origin: "agent", origins, people: senders.map(memberKey) }], { progress: {} });
-      return id;
-    },
-    forget: async (id) => {
-      const known = await memory.get(id);
-      if (!known) throw new ToolError(`There is no memory "${id}".`);
-      const { senders } = await store.origins.provenance(turn.id);
-      const { role } = await provenanceOf({ origins: store.origins, roleOf: roles.roleOf }, group, turn);
-      const asking = senders.map(memberKey);
-      const isOwn = known.people !== undefined && known.people.every((person) => asking.includes(person));
-      if (!isAtLeast(role, "admin") && !isOwn)
-        throw new ToolError("Only an admin, or the member whose words it holds, can have this forgotten.");
-      await publish({ type: "memory.forgotten", ...place, data: { ids: [id], why: "tool" } });
-      await memory.forget([id]);
-    },
+/** Global notes, for a group that may read them, where there are some. */
+function createGlobalNotes(
+  { live, home }: AppContext,
+  memoryOf: (name: string) => MemoryAt,
+): (group: Pick<Group, "name" | "main">) => MemoryAt | undefined {
+  const path = join(home.paths.memory, `${globalNotes}.sqlite`);
+  return ({ name, main }) => {
+    const { enabled, global } = live.current.memory;
+    const mayRead = main || global.read === "all" || (Array.isArray(global.read) && global.read.includes(name));
+    return enabled && mayRead && existsSync(path) ? memoryOf(globalNotes) : undefined;
   };
-}
-
-function refuseUnfit(text: string, category: string): void {
-  if (category === "conversation")
-    throw new ToolError("The category conversation is for what is said; take daily, core or another name.");
-  const reason = unfit(text);
-  if (reason === "secret")
-    throw new ToolError("This looks like a password, a key or a token; such things are not remembered. Leave it out.");
-  if (reason === "instruction")
-    throw new ToolError(
-      "This tells you what to do; only how things are is remembered. Rules for you belong into AGENTS.md: propose_instructions.",
-    );
 }

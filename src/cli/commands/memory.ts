@@ -3,11 +3,13 @@ import { createReadStream } from "node:fs";
 
 import type { Command } from "commander";
 
+import { loadConfig } from "../../config/loading/load.ts";
 import { AppError, toError } from "../../lib/app-error.ts";
 import { ownCommand } from "../../lib/process/own-command.ts";
 import { visibleLines } from "../../lib/text/visible.ts";
-import type { GroupMemory } from "../../memory/group-memory.ts";
+import type { GroupMemory, MemoryStats } from "../../memory/group-memory.ts";
 import type { Memory } from "../../memory/item.ts";
+import { nextCleaning } from "../../memory/keeping/hygiene.ts";
 import type { CommandContext } from "../context.ts";
 import { addLeaf } from "../context.ts";
 import { formatTime } from "../formats.ts";
@@ -16,6 +18,7 @@ import { parseMoment } from "../since.ts";
 import { importLines } from "./memory/import-lines.ts";
 import { toExported, toListed } from "./memory/memory-lines.ts";
 import { withExistingMemory, withMemory } from "./memory/open-memory.ts";
+import { describeRepair, repairIfDamaged } from "./memory/repair-memory.ts";
 import { runPipe } from "./memory/pipe.ts";
 import { parseCount } from "./logs.ts";
 
@@ -36,7 +39,10 @@ export function addMemoryCommand(program: Command, context: CommandContext): voi
 }
 
 function ofGroup(memory: Command, usage: string, description: string): Command {
-  return addLeaf(memory, usage, description).requiredOption("--group <group>", "whose memory");
+  return addLeaf(memory, usage, description).requiredOption(
+    "--group <group>",
+    "whose memory; global: the notes that main groups write for others",
+  );
 }
 
 function addSearch(memory: Command, context: CommandContext): void {
@@ -106,17 +112,43 @@ function addLookingCommands(memory: Command, context: CommandContext): void {
   );
 
   ofGroup(memory, "stats", "how much is remembered").action(async ({ group }: OfGroup, command: Command) => {
-    const none = { items: 0, superseded: 0, embedded: 0, model: null, categories: {} };
-    const stats = (await withExistingMemory(context, group, async (opened) => opened.stats())) ?? none;
+    const none: MemoryStats = {
+      items: 0,
+      superseded: 0,
+      embedded: 0,
+      model: null,
+      categories: {},
+      cleanedAt: null,
+    };
+    const { cleanedAt, ...stats } =
+      (await withExistingMemory(context, group, async (opened) => opened.stats())) ?? none;
+    const { last, next } = await cleaningTimes(context, cleanedAt);
     context
       .outputOf(command)
-      .facts({ group, ...stats }, [
+      .facts({ group, ...stats, cleaned: toIso(last), nextCleaning: toIso(next) }, [
         ["memories", stats.items],
         ["superseded", stats.superseded],
         ["found by meaning", stats.model === null ? "none: by words only" : `${stats.embedded} (${stats.model})`],
+        ["last cleaned (UTC)", last === null ? "never" : formatTime(last)],
+        ["next cleaning (UTC)", next === null ? "none" : `${formatTime(next)} or later, when the group is quiet`],
         ...Object.entries(stats.categories).map(([name, count]): [string, number] => [name, count]),
       ]);
   });
+}
+
+/** When old memories were last removed, and when a host that runs does it next; null: never. */
+async function cleaningTimes(
+  { paths, environment }: CommandContext,
+  last: number | null,
+): Promise<{ readonly last: number | null; readonly next: number | null }> {
+  const { enabled, hygiene } = (await loadConfig(paths.config, environment.variables)).config.memory;
+  const now = Date.now();
+  const next = enabled ? nextCleaning(last ?? 0, hygiene, now) : undefined;
+  return { last, next: next === undefined ? null : Math.max(next, now) };
+}
+
+function toIso(time: number | null): string | null {
+  return time === null ? null : new Date(time).toISOString();
 }
 
 function addChangingCommands(memory: Command, context: CommandContext): void {
@@ -155,14 +187,16 @@ function addChangingCommands(memory: Command, context: CommandContext): void {
     },
   );
 
-  ofGroup(memory, "reindex", "make the index of words, and all vectors, anew").action(
+  ofGroup(memory, "reindex", "make the index of words, and all vectors, anew; repairs a damaged file").action(
     async ({ group }: OfGroup, command: Command) => {
+      const repaired = await repairIfDamaged(context, group);
       const stats = await withExistingMemory(context, group, async (opened) => {
         await opened.reindex();
         return opened.stats();
       });
       const output = context.outputOf(command);
-      if (output.json) output.object({ group, items: stats?.items ?? 0, embedded: stats?.embedded ?? 0 });
+      if (output.json) output.object({ group, items: stats?.items ?? 0, embedded: stats?.embedded ?? 0, ...repaired });
+      if (repaired) output.line(describeRepair(repaired));
       output.line(`Indexed ${stats?.items ?? 0} memories, ${stats?.embedded ?? 0} of them with their meaning.`);
     },
   );

@@ -1,5 +1,7 @@
 import * as z from "zod";
 
+import { isGroupName } from "../../domain/group.ts";
+
 const weight = z.number().min(0).max(10);
 const days = z.number().int().min(1).max(36_500);
 
@@ -48,13 +50,25 @@ export const memory = z
       })
       .prefault({})
       .describe("How facts are drawn from what is said."),
+    global: z
+      .strictObject({
+        read: z
+          .union([z.enum(["main", "all"]), z.array(z.string().refine(isGroupName, "no name of a group")).max(1_000)])
+          .default("main")
+          .describe("main: main groups only; all: every group; or names of groups, besides main ones."),
+      })
+      .prefault({})
+      .describe("Who reads the notes of category global, which main groups write."),
     hygiene: z
       .strictObject({
         everyHours: z.number().min(0).max(8760).default(12).describe("0: never."),
-        keepDays: z.record(z.string().regex(/^[a-z][a-z0-9_-]{0,31}$/), days).default({ conversation: 365, daily: 90 }),
+        keepDays: z
+          .record(z.string().regex(/^[a-z][a-z0-9_-]{0,31}$/), days)
+          .default({ conversation: 365, daily: 90 })
+          .describe("By category; one that is not named is kept for good."),
       })
       .prefault({})
-      .describe("How long memories are kept, by category. Not used yet."),
+      .describe("How long memories are kept, by category, and how often old ones are removed for good."),
   })
   .prefault({})
   .describe("What groups remember.");

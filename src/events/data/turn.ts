@@ -19,6 +19,15 @@ export interface TurnEventData {
   "memory.extracted": { readonly messages: number; readonly facts: number; readonly refused: number };
   "memory.stored": { readonly id: string; readonly category: string; readonly chars: number };
   "memory.forgotten": { readonly ids: readonly string[]; readonly why: string };
+  "memory.failed": { readonly reason: string };
+  /** `day`: such as `2026-01-15`. */
+  "memory.noted": { readonly day: string; readonly messages: number; readonly isKept: boolean };
+  /** `run`: when it began, which names it. How many memories go, by category, and as superseded ones. */
+  "memory.cleaned": {
+    readonly run: string;
+    readonly categories: Readonly<Record<string, number>>;
+    readonly superseded: number;
+  };
   /** `of`: id of the session that was read. */
   "session.read": { readonly of: string; readonly entries: number };
   /** `to`: id of the session that gets the work. */

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 
+import { AppError } from "../../lib/app-error.ts";
 import type { Embedder } from "./embedder.ts";
 
 const mostVectors = 10_000;
@@ -23,6 +24,7 @@ export class VectorCache {
     const known = keys.map((key) => this.#vectors.get(key));
     const missing = texts.filter((_text, place) => known[place] === undefined);
     const made = missing.length === 0 ? [] : [...(await embedder.embed(missing, signal))];
+    if (made.length !== missing.length || !made.every((vector) => isVector(vector, embedder))) throw spoilt(embedder);
     return keys.map((key, place) => {
       const vector = known[place] ?? made.shift() ?? new Float32Array(embedder.dimensions);
       this.#keep(key, vector);
@@ -36,6 +38,15 @@ export class VectorCache {
     const [oldest] = this.#vectors.keys();
     if (this.#vectors.size > this.#most && oldest !== undefined) this.#vectors.delete(oldest);
   }
+}
+
+/** One number that is none would spoil every score that it is compared with. */
+function isVector(vector: Float32Array, { dimensions }: Embedder): boolean {
+  return vector.length === dimensions && vector.every(Number.isFinite);
+}
+
+function spoilt({ model }: Embedder): AppError {
+  return new AppError("model_unavailable", `${model} answered with something that is no vector for each text.`);
 }
 
 function keyOf({ model, dimensions }: Embedder, text: string): string {

@@ -1,10 +1,14 @@
 import type { Memory } from "../item.ts";
 
-/** How far has been read: what members said, what the agent said, and what was looked at for facts. */
+/** How far has been read: what members said, what the agent said, and what was looked at for facts; and two moments. */
 export interface Progress {
   readonly messages: number;
   readonly replies: number;
   readonly extracted: number;
+  /** Days before this time have their notes. */
+  readonly noted: number;
+  /** When old memories were last removed; 0: never yet. */
+  readonly cleaned: number;
 }
 
 /** Something that was said, by its place in the file. */

@@ -5,7 +5,7 @@ import SQLite from "better-sqlite3";
 
 import { AppError, toError } from "../../lib/app-error.ts";
 import type { Memory, NewMemory } from "../item.ts";
-import type { Advance, ListQuery, Progress, Said } from "./file-orders.ts";
+import type { Advance, ListQuery, Progress } from "./file-orders.ts";
 import { migrate } from "./migrations.ts";
 import { type ItemRow, itemColumns, toBlob, toColumns, toMemory } from "./rows.ts";
 
@@ -30,7 +30,14 @@ export interface StoredIndexRow {
   readonly vector: Buffer | null;
 }
 
-const isUnextracted = "seq > (select value from facts where name = 'extracted') and id glob ? || '*'";
+/** What a change may do with the rows of a file, within its transaction. */
+export interface OpenRows {
+  readonly prepare: (text: string) => SQLite.Statement;
+  readonly remove: (id: string) => boolean;
+  /** To be called where something was removed or replaced. */
+  readonly countErasure: () => void;
+}
+
 const indexColumns = "seq, id, time, sender, terms, han, superseded_by, model, vector";
 
 /**
@@ -91,7 +98,8 @@ export class MemoryFile implements Disposable {
   progress(): Progress {
     const rows = this.#prepare("select name, value from facts").all() as { name: string; value: number }[];
     const valueOf = (name: string): number => rows.find((row) => row.name === name)?.value ?? 0;
-    return { messages: valueOf("messages"), replies: valueOf("replies"), extracted: valueOf("extracted") };
+    const [messages, replies, extracted] = [valueOf("messages"), valueOf("replies"), valueOf("extracted")];
+    return { messages, replies, extracted, noted: valueOf("noted"), cleaned: valueOf("cleaned") };
   }
 
   /** Adds new memories, lets some take the place of others, and notes how far that brings a reader: all at once. */
@@ -106,20 +114,6 @@ export class MemoryFile implements Disposable {
     });
   }
 
-  /** What was not looked at for facts yet, of memories whose ids begin so: the newest, in order. */
-  unextracted(prefix: string, limit: number): Said[] {
-    const rows = this.#prepare(`select ${itemColumns} from items where ${isUnextracted} order by seq desc limit ?`);
-    return (rows.all(prefix, limit) as ItemRow[]).toReversed().map((row) => ({ ...toMemory(row), seq: row.seq }));
-  }
-
-  /** How many there are that the agent did not say itself, counted up to 10,000. */
-  countUnextracted(prefix: string): number {
-    const where = `${isUnextracted} and origin <> 'agent'`;
-    return this.#prepare(`select count(*) from (select 1 from items where ${where} limit 10000)`)
-      .pluck()
-      .get(prefix) as number;
-  }
-
   /** Ids of memories that hold words of this person, `channel:id`; at most `limit`. */
   ofPerson(person: string, limit: number): string[] {
     const where = "exists (select 1 from json_each(items.people) where json_each.value = ?)";
@@ -128,11 +122,22 @@ export class MemoryFile implements Disposable {
       .all(person, limit) as string[];
   }
 
-  /** Ids of memories of a category from before this time, oldest first; at most `limit`. */
-  before(category: string, time: number, limit: number): string[] {
-    return this.#prepare("select id from items where category = ? and time < ? order by time limit ?")
-      .pluck()
-      .all(category, time, limit) as string[];
+  /** For what has a file of its own in this folder, to read. */
+  read<T>(work: (prepare: OpenRows["prepare"]) => T): T {
+    return work((text) => this.#prepare(text));
+  }
+
+  /** One change of what has a file of its own in this folder; all of it or nothing. What it removed is overwritten then. */
+  change<T>(work: (rows: OpenRows) => T): T {
+    const result = this.#write(() =>
+      work({
+        prepare: (text) => this.#prepare(text),
+        remove: (id) => this.#removeOne(id),
+        countErasure: () => this.#countErasure(),
+      }),
+    );
+    this.#finishErasing();
+    return result;
   }
 
   /** Adds memories, or replaces those whose ids are known. All of them or none. Gives how many were replaced. */

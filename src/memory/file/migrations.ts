@@ -39,8 +39,14 @@ const keeping = `
   insert into facts (name, value) values ('messages', 0), ('replies', 0), ('extracted', 0);
 `;
 
+/** When old memories were removed, and how far that has come; and up to when days have their notes. */
+const hygiene = `
+  create index items_by_superseded on items (time, seq) where superseded_by is not null;
+  insert into facts (name, value) values ('cleaned', 0), ('cleaning', 0), ('announced', 0), ('noted', 0);
+`;
+
 /** In their order; one that was released is never changed. */
-const migrations: readonly string[] = [initial, keeping];
+const migrations: readonly string[] = [initial, keeping, hygiene];
 
 /** What says of a SQLite file that it is a group's memory. */
 const applicationId = 0x63726d65;

@@ -2,15 +2,13 @@ import type { Logger } from "pino";
 
 import type { Group } from "../../domain/group.ts";
 import type { Publish } from "../../events/event.ts";
-import { toError } from "../../lib/app-error.ts";
-import { PendingWork } from "../../lib/pending-work.ts";
-import { Timers } from "../../lib/time/timers.ts";
-import type { Said } from "../file/file-orders.ts";
-import type { Memory } from "../item.ts";
+import { dayNotePrefix, type Memory } from "../item.ts";
 import type { MemoryAt } from "../thread/memory-desk.ts";
 import type { Standing } from "../thread/orders.ts";
 import { extractionPrompt, parseExtraction } from "./extraction-prompt.ts";
 import { checkFacts } from "./facts.ts";
+import { newestOf } from "./newest.ts";
+import { WhenQuiet } from "./when-quiet.ts";
 
 export interface ExtractionOptions {
   /** After how many messages of members; 0: never. */
@@ -31,11 +29,7 @@ export interface ExtractionOptions {
   readonly quietMs?: number | undefined;
 }
 
-const usualQuietMs = 5_000;
-/** After a failure, such as a budget that is used up. */
-const retryMs = 5 * 60_000;
 const mostMessages = 200;
-const mostChars = 60_000;
 const mostFacts = 60;
 
 /**
@@ -44,65 +38,40 @@ const mostFacts = 60;
  */
 export class Extraction implements AsyncDisposable {
   readonly #options: ExtractionOptions;
-  readonly #timers = new Timers();
-  /** By group. */
-  readonly #waiting = new Map<string, Disposable>();
-  readonly #working = new Set<string>();
-  readonly #ended = new AbortController();
-  readonly #pending: PendingWork;
+  readonly #quiet: WhenQuiet;
 
   constructor(options: ExtractionOptions) {
     this.#options = options;
-    this.#pending = new PendingWork((error) =>
-      options.logger.error({ err: toError(error) }, "facts could not be drawn from what was said"),
-    );
+    this.#quiet = new WhenQuiet({
+      ...options,
+      work: (group, signal) => this.#extract(group, signal),
+      failed: (err, group) =>
+        options.logger.warn(
+          { err, group: group.name },
+          "no facts could be drawn from what was said; it is tried again later",
+        ),
+    });
   }
 
   /** Something was kept, or a turn has ended: looks again when the group has been quiet for a while. */
   stirred(group: Group, standing: Pick<Standing, "unextracted">): void {
     const every = this.#options.everyMessages();
-    if (every > 0 && standing.unextracted >= every) this.#wait(group, this.#options.quietMs ?? usualQuietMs);
+    if (every > 0 && standing.unextracted >= every) this.#quiet.wait(group);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#ended.abort();
-    this.#timers[Symbol.dispose]();
-    await this.#pending.done();
+    await this.#quiet[Symbol.asyncDispose]();
   }
 
-  #wait(group: Group, ms: number): void {
-    this.#waiting.get(group.name)?.[Symbol.dispose]();
-    const timer = this.#timers.after(ms, () => {
-      this.#waiting.delete(group.name);
-      if (!this.#working.has(group.name)) this.#pending.add(this.#look(group));
-    });
-    this.#waiting.set(group.name, timer);
-  }
-
-  async #look(group: Group): Promise<void> {
-    if (!(await this.#options.isIdle(group))) return this.#wait(group, this.#options.quietMs ?? usualQuietMs);
-    this.#working.add(group.name);
-    try {
-      await this.#extract(group);
-    } catch (error) {
-      if (this.#ended.signal.aborted) return;
-      const about = { err: toError(error), group: group.name };
-      this.#options.logger.warn(about, "no facts could be drawn from what was said; it is tried again later");
-      this.#wait(group, retryMs);
-    } finally {
-      this.#working.delete(group.name);
-    }
-  }
-
-  async #extract(group: Group): Promise<void> {
+  async #extract(group: Group, signal: AbortSignal): Promise<undefined> {
     const { memoryOf, ask, at, publish, logger, everyMessages } = this.#options;
     const memory = memoryOf(group.name);
     if ((await memory.standing()).unextracted < everyMessages()) return;
-    const said = newest(await memory.unextracted(mostMessages));
+    const said = newestOf(await memory.unextracted(mostMessages));
     const last = said.at(-1);
     if (!last) return;
     const prompt = extractionPrompt(said, await this.#knownFacts(memory), at);
-    const answer = await ask(group, prompt, this.#ended.signal);
+    const answer = await ask(group, prompt, signal);
     const drawn = parseExtraction(answer);
     if (!drawn)
       logger.warn(
@@ -118,13 +87,6 @@ export class Extraction implements AsyncDisposable {
 
   async #knownFacts(memory: MemoryAt): Promise<Memory[]> {
     const facts = await memory.list({ except: "conversation", isCurrent: true, limit: mostFacts });
-    return facts.toReversed();
+    return facts.filter(({ id }) => !id.startsWith(dayNotePrefix)).toReversed();
   }
-}
-
-/** As much as there is room for, in order. */
-function newest(said: readonly Said[]): Said[] {
-  let left = mostChars;
-  const from = said.findLastIndex(({ text }) => (left -= Math.min(text.length, 2_000)) < 0);
-  return said.slice(from + 1);
 }

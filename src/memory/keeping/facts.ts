@@ -2,8 +2,7 @@ import { randomBytes } from "node:crypto";
 
 import { type Origin, sortOrigins } from "../../domain/origin.ts";
 import { isAtLeast, type Role, roles } from "../../domain/role.ts";
-import type { Memory, NewMemory } from "../item.ts";
-import { originsOf } from "../item.ts";
+import { globalNotes, type Memory, type NewMemory, originsOf } from "../item.ts";
 import { ownIds } from "../thread/orders.ts";
 import type { DrawnFact, ExtractionPrompt } from "./extraction-prompt.ts";
 import { unfit } from "./unfit.ts";
@@ -45,6 +44,7 @@ function toMemory(fact: DrawnFact, { messages }: ExtractionPrompt, all: readonly
   const [first] = byPeople;
   if (!first) return "said by the assistant only";
   if (fact.category === "conversation") return "the category is for what is said";
+  if (fact.category === globalNotes) return "the category is for what main groups write";
   const reason = unfit(fact.text);
   if (reason !== undefined) return reason === "secret" ? "it looks like a secret" : "it tells the agent what to do";
   return {
@@ -61,7 +61,7 @@ function toMemory(fact: DrawnFact, { messages }: ExtractionPrompt, all: readonly
 }
 
 /** The origin of what is trusted least. */
-function lowest(memories: readonly Pick<Memory, "origin">[]): Origin {
+export function lowest(memories: readonly Pick<Memory, "origin">[]): Origin {
   const others = memories.find(({ origin }) => !isRole(origin));
   if (others) return others.origin;
   return roles.find((role) => memories.some(({ origin }) => origin === role)) ?? "guest";

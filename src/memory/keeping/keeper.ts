@@ -13,7 +13,8 @@ import type { Store } from "../../stores/store.ts";
 import type { NewMemory } from "../item.ts";
 import type { MemoryAt } from "../thread/memory-desk.ts";
 import { ownIds, type Standing } from "../thread/orders.ts";
-import { isSecret } from "./unfit.ts";
+import type { MemoryFaults } from "./faults.ts";
+import { isSecret } from "./secrets.ts";
 
 export interface KeeperOptions {
   readonly store: {
@@ -30,6 +31,8 @@ export interface KeeperOptions {
   readonly idOf: (row: string) => string;
   /** Everything that was said so far is kept; how it stands now. */
   readonly kept: (group: Group, standing: Standing) => void;
+  /** Is told what a memory could not do. */
+  readonly faults: Pick<MemoryFaults, "failed" | "worked">;
   readonly publish: Publish<"memory.kept">;
   readonly logger: Logger;
 }
@@ -98,9 +101,12 @@ export class MemoryKeeper implements AsyncDisposable {
       if (!group) return;
       try {
         const standing = await this.#keepAll(group);
+        this.#options.faults.worked(name);
         if (!this.#isOver) this.#options.kept(group, standing);
       } catch (error) {
-        if (!isPassing(error) || this.#isOver) throw error;
+        if (this.#isOver) throw error;
+        // What is missing by then is taken in with the first message after it was repaired.
+        if (!isPassing(error)) return this.#options.faults.failed(name, toError(error));
         const about = { err: toError(error), group: name, retryInMs: retryMs };
         this.#options.logger.warn(about, "what was said cannot be remembered at the moment");
         this.#timers.after(retryMs, () => this.said(name));

@@ -1,23 +1,28 @@
 import type { Logger } from "pino";
 
+import type { Group } from "../../domain/group.ts";
 import type { StoredMessage } from "../../domain/message.ts";
 import { type Origin, sortOrigins } from "../../domain/origin.ts";
 import type { Session } from "../../domain/session.ts";
-import { toError } from "../../lib/app-error.ts";
+import { AppError, toError } from "../../lib/app-error.ts";
 import { sleep } from "../../lib/time/sleep.ts";
 import type { TurnStore } from "../../stores/store.ts";
 import { originsOf } from "../item.ts";
 import type { MemoryAt } from "../thread/memory-desk.ts";
+import type { InSight } from "../thread/orders.ts";
 import { type KeeperOptions, saidId } from "./keeper.ts";
-import { showMemories } from "./show-memories.ts";
+import { showMemories, type ShownMemory } from "./show-memories.ts";
 
 export interface RecallOptions {
   readonly turns: Pick<TurnStore, "history">;
   /** Undefined: nothing is recalled. */
   readonly memoryOf: (group: string) => MemoryAt | undefined;
+  /** Global notes, where this group may read them and there are some. */
+  readonly globalOf: (group: Place["group"]) => MemoryAt | undefined;
   /** What it may cost a turn; 0: nothing is recalled. */
   readonly tokens: () => number;
   readonly idOf: KeeperOptions["idOf"];
+  readonly faults: KeeperOptions["faults"];
   readonly logger: Logger;
 }
 
@@ -34,7 +39,16 @@ const mostQueryChars = 2_000;
 /** Sessions of which it is known what their model sees. */
 const mostKnown = 256;
 
-type Place = { readonly group: { readonly name: string }; readonly session: Session };
+/** Of what memories may cost a turn, and at most so many. */
+const globalShare = 0.25;
+const mostGlobal = 3;
+
+type Place = {
+  readonly group: Pick<Group, "name" | "main">;
+  /** Whose memory it is: the group's, or that of one of its agents. */
+  readonly memoryName: string;
+  readonly session: Session;
+};
 
 /** Looks up what a group remembers that fits what is said. What the model sees in the conversation anyway is left out. */
 export class Recall {
@@ -56,30 +70,48 @@ export class Recall {
 
   /** Never rejects: without what is remembered a turn is poorer, but it is one. */
   async of(
-    { group, session }: Place,
+    { group, memoryName, session }: Place,
     messages: readonly StoredMessage[],
     at: (time: number) => string,
   ): Promise<Recollection | undefined> {
     const tokens = this.#options.tokens();
-    const memory = tokens === 0 ? undefined : this.#options.memoryOf(group.name);
+    const memory = tokens === 0 ? undefined : this.#options.memoryOf(memoryName);
     if (!memory) return undefined;
     const isOver = new AbortController();
     const late = sleep(longestMs, isOver.signal).then(() => "late" as const);
     try {
       const ids = messages.map(({ seq }) => saidId(this.#options.idOf, "message", seq));
       const inSight = { since: await this.#since(session, messages), ids };
-      const looking = memory.recall(queryOf(saidTo(messages)), { limit: mostFound, tokens }, inSight);
-      const found = await Promise.race([looking, late]);
-      if (found === "late") throw new Error(`it took longer than ${longestMs} ms`);
-      if (found.length === 0) return undefined;
-      const memories = found.map((one) => one.memory);
+      const sources = { memory, global: this.#options.globalOf(group), tokens };
+      const looking = this.#look(sources, queryOf(saidTo(messages)), inSight);
+      const memories = await Promise.race([looking, late]);
+      if (memories === "late") throw new Error(`it took longer than ${longestMs} ms`);
+      this.#options.faults.worked(memoryName);
+      if (memories.length === 0) return undefined;
       return { text: showMemories(memories, at), origins: sortOrigins(memories.flatMap(originsOf)) };
     } catch (error) {
-      this.#options.logger.warn({ err: toError(error), group: group.name }, "a turn begins without its memories");
+      if (error instanceof AppError && !error.passing) this.#options.faults.failed(memoryName, error);
+      else this.#options.logger.warn({ err: toError(error), group: group.name }, "a turn begins without its memories");
       return undefined;
     } finally {
       isOver.abort();
     }
+  }
+
+  /** Global notes come first, so that the group's own words are the last ones. */
+  async #look({ memory, global, tokens }: Sources, query: string, inSight: InSight): Promise<ShownMemory[]> {
+    if (!global) return (await memory.recall(query, { limit: mostFound, tokens }, inSight)).map((one) => one.memory);
+    const part = Math.floor(tokens * globalShare);
+    const [notes, own] = await Promise.all([
+      global
+        .recall(query, { limit: mostGlobal, tokens: part }, { since: Infinity, ids: [] })
+        .catch((error: unknown) => {
+          this.#options.logger.warn({ err: toError(error) }, "a turn begins without global notes");
+          return [];
+        }),
+      memory.recall(query, { limit: mostFound, tokens: tokens - part }, inSight),
+    ]);
+    return [...notes.map((one) => ({ ...one.memory, isGlobal: true })), ...own.map((one) => one.memory)];
   }
 
   /** Of a conversation that this process has not seen begin, since its first step. */
@@ -101,6 +133,12 @@ export class Recall {
     const [first] = await this.#options.turns.history(id, conversation, windowStart);
     return first?.at ?? Math.min(...shown.map(({ sentAt, receivedAt }) => sentAt ?? receivedAt));
   }
+}
+
+interface Sources {
+  readonly memory: MemoryAt;
+  readonly global: MemoryAt | undefined;
+  readonly tokens: number;
 }
 
 /** The newest of what is said to the agent, as far as it can be looked up. */

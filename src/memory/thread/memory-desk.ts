@@ -25,13 +25,18 @@ const orderNames: readonly (keyof MemoryOrders)[] = [
   "advance",
   "unextracted",
   "foresee",
+  "saidBetween",
   "search",
   "recall",
   "get",
   "list",
   "forget",
   "forgetPerson",
-  "forgetBefore",
+  "planCleaning",
+  "noteAnnounced",
+  "cleanSome",
+  "checkIndex",
+  "endCleaning",
 ];
 
 /** Orders that wait at once; more are refused. */

@@ -1,6 +1,15 @@
+import {
+  checkIndex,
+  type CleaningPlan,
+  cleanSome,
+  type Cutoffs,
+  endCleaning,
+  noteAnnounced,
+  planCleaning,
+} from "../file/cleaning.ts";
 import type { Advance, ListQuery, Progress, Said } from "../file/file-orders.ts";
 import { GroupMemory, type GroupMemoryOptions, type SearchOptions } from "../group-memory.ts";
-import type { Found, Memory, NewMemory } from "../item.ts";
+import { dayNotePrefix, type Found, type Memory, type NewMemory } from "../item.ts";
 import { showMemory } from "../keeping/show-memories.ts";
 import type { Recalled } from "../search/recall.ts";
 
@@ -26,17 +35,24 @@ export interface MemoryOrders {
   unextracted(limit: number): Said[];
   /** Makes the vector of what will be asked for. */
   foresee(query: string): Promise<void>;
+  /** What was said from one moment on and before another one: the newest, in order. */
+  saidBetween(from: number, to: number, limit: number): Said[];
   search(query: string, options: SearchOptions): Promise<Found[]>;
   recall(query: string, options: SearchOptions & { readonly tokens: number }, inSight: InSight): Promise<Recalled[]>;
   get(id: string): Memory | undefined;
   list(query: ListQuery): Memory[];
   forget(ids: readonly string[]): number;
   forgetPerson(person: string): number;
-  forgetBefore(category: string, time: number): number;
+  /** The steps of a cleaning, in this order: see `src/memory/file/cleaning.ts`. */
+  planCleaning(now: number, cutoffs: Cutoffs): CleaningPlan;
+  noteAnnounced(): void;
+  cleanSome(cutoffs: Cutoffs): number;
+  checkIndex(after: number): ReturnType<typeof checkIndex>;
+  endCleaning(now: number): void;
 }
 
 /** What the host makes of what is said, as told from what people and programs add. */
-export const ownIds = { said: "said-", fact: "fact-", note: "note-" } as const;
+export const ownIds = { said: "said-", fact: "fact-", note: "note-", day: dayNotePrefix } as const;
 
 const ownPrefixes = Object.values(ownIds);
 
@@ -96,13 +112,21 @@ function ordersFor(memory: GroupMemory): MemoryOrders {
     },
     unextracted: (limit) => memory.unextracted(ownIds.said, limit),
     foresee: (query) => memory.foresee(query),
+    saidBetween: (from, to, limit) => memory.saidBetween(from, to, limit),
     search: (query, options) => memory.search(query, options),
     recall: (query, options, inSight) => memory.recall(query, { ...options, textOf, isInSight: inSightBy(inSight) }),
     get: (id) => memory.get(id),
     list: (query) => memory.list(query),
     forget: (ids) => memory.forget(ids),
     forgetPerson: (person) => memory.forgetPerson(person),
-    forgetBefore: (category, time) => memory.forgetBefore(category, time),
+    planCleaning: (now, cutoffs) => memory.clean((file) => planCleaning(file, now, cutoffs)),
+    noteAnnounced: () => memory.clean(noteAnnounced),
+    cleanSome: (cutoffs) => memory.clean((file) => cleanSome(file, cutoffs)),
+    checkIndex: (after) => memory.clean((file) => checkIndex(file, after)),
+    endCleaning: (now) => {
+      memory.clean((file) => endCleaning(file, now));
+      memory.warm();
+    },
   };
 }
 

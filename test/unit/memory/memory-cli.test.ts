@@ -7,6 +7,8 @@ import { json } from "node:stream/consumers";
 
 import { expect, test } from "vitest";
 
+import { endCleaning } from "../../../src/memory/file/cleaning.ts";
+import { MemoryFile } from "../../../src/memory/file/memory-file.ts";
 import { converse, crabpot, newHome, startCrabpot } from "../../support/crabpot.ts";
 
 interface Answer {
@@ -180,4 +182,25 @@ test("a provider for embeddings has to be there and to have them", async () => {
   await writeFile(join(home.home, "config.yaml"), "memory: { embeddings: { provider: offline, model: small } }\n");
   const unable = await crabpot(home, "config", "check");
   expect(unable.stdout + unable.stderr).toContain("has no embeddings");
+});
+
+test("stats tell when old memories were last removed, and when that is next", async () => {
+  const memory = "memory: { enabled: true, embeddings: none";
+  await using home = await newHome({ "config.yaml": `${memory} }\n` });
+  const stats = async () => lines((await crabpot(home, "memory", "stats", "--group", "work", "--json")).stdout)[0];
+  expect(await stats()).toMatchObject({ cleaned: null });
+
+  const last = Date.now() - 3_600_000;
+  {
+    using file = MemoryFile.open(join(home.home, "memory", "work.sqlite"));
+    endCleaning(file, last);
+  }
+  expect(await stats()).toMatchObject({
+    cleaned: new Date(last).toISOString(),
+    nextCleaning: new Date(last + 12 * 3_600_000).toISOString(),
+  });
+  const shown = (await crabpot(home, "memory", "stats", "--group", "work")).stdout;
+  expect(shown).toMatch(/next cleaning \(UTC\) +\d{4}-\d\d-\d\d .* or later, when the group is quiet/);
+  await writeFile(join(home.home, "config.yaml"), `${memory}, hygiene: { everyHours: 0 } }\n`);
+  expect(await stats()).toMatchObject({ nextCleaning: null });
 });

@@ -21,7 +21,7 @@ test("a thread keeps, finds and forgets, and how far readers are moves with what
   const ids = async (inSight: { since: number; ids: string[] }) =>
     (await memory.recall("dog", how, inSight)).map((one) => one.memory.id);
 
-  expect(standing).toEqual({ messages: 7, replies: 3, extracted: 0, unextracted: 2 });
+  expect(standing).toEqual({ messages: 7, replies: 3, extracted: 0, noted: 0, cleaned: 0, unextracted: 2 });
   expect(await ids({ since: Infinity, ids: [] })).toEqual(["said-1", "said-2"]);
   expect(await ids({ since: time + 1_000, ids: [] })).toEqual(["said-1"]);
   expect(await ids({ since: Infinity, ids: ["said-1"] })).toEqual(["said-2"]);

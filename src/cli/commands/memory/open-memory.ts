@@ -8,12 +8,13 @@ import type { Embedder } from "../../../memory/embedding/embedder.ts";
 import { modelFolder } from "../../../memory/embedding/model-files.ts";
 import { openEmbedder } from "../../../memory/embedding/open-embedder.ts";
 import { MemoryFile } from "../../../memory/file/memory-file.ts";
+import { globalNotes } from "../../../memory/item.ts";
 import { GroupMemory } from "../../../memory/group-memory.ts";
 import type { CommandContext } from "../../context.ts";
 
-/** Where the memory of a group is. Throws AppError `bad_input` for what is no name of a group. */
+/** Where the memory of a group is, or the global notes. Throws AppError `bad_input` for what is no name of a group. */
 export function memoryPath(context: CommandContext, group: string): string {
-  const fault = groupNameFault(group);
+  const fault = group === globalNotes ? undefined : groupNameFault(group);
   if (fault !== undefined) throw new AppError("bad_input", `"${group}" ${fault}.`);
   return join(context.paths.memory, `${group}.sqlite`);
 }

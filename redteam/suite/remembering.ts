@@ -1,0 +1,126 @@
+import { randomUUID } from "node:crypto";
+
+import { AppError } from "../../src/lib/app-error.ts";
+import type { AuditRecord } from "../../src/audit/record.ts";
+import type { AttackedHost, CommandEnd } from "./host.ts";
+import { type AttackCall, AttackModel, type ShownToModel } from "./model.ts";
+import { OwnHome } from "./own-host.ts";
+import type { Stage } from "./stage.ts";
+
+/** Who says something in a chat. */
+export interface Speaker {
+  readonly id: string;
+  readonly name: string;
+}
+
+export const boss: Speaker = { id: "boss", name: "Boss" };
+export const mallory: Speaker = { id: "mallory", name: "Mallory" };
+
+/** What came of a turn. */
+export interface RememberingTurn {
+  readonly outputs: readonly string[];
+  readonly shown: ShownToModel | undefined;
+}
+
+const replyMs = 90_000;
+
+/** A host of an attack's own whose groups remember: `red` is the attacker's, `blue` a bystander's, `office` a main group. */
+export class Remembering {
+  readonly #home: OwnHome;
+  readonly #host: AttackedHost;
+  readonly #model: AttackModel;
+  readonly #token: string;
+
+  private constructor(home: OwnHome, host: AttackedHost, options: { model: AttackModel; token: string }) {
+    this.#home = home;
+    this.#host = host;
+    this.#model = options.model;
+    this.#token = options.token;
+  }
+
+  /** Lives as long as `use`. */
+  static async during<T>(stage: Stage, use: (remembering: Remembering) => Promise<T>): Promise<T> {
+    await using home = await OwnHome.open(stage);
+    await using model = await AttackModel.start();
+    await home.configure(configOf(model.url));
+    const results: T[] = [];
+    await home.live(async (host) => {
+      results.push(await use(new Remembering(home, host, { model, token: stage.canaries.token })));
+    });
+    const [result] = results;
+    if (result === undefined) throw new AppError("not_found", "The attack has no result.");
+    return result;
+  }
+
+  /** Says something and waits for the answer. */
+  async ask(group: string, text: string, sender: Speaker = mallory): Promise<void> {
+    const id = randomUUID();
+    const status = await this.#home.say(this.#host, group, { id, sender, text });
+    if (status !== 202) throw new AppError("bad_input", `The message was refused with ${status}.`);
+    const end = AbortSignal.timeout(replyMs);
+    for (let after = 0; !end.aborted;) {
+      const replies = await this.#replies(after);
+      if (replies.some(({ inReplyTo }) => inReplyTo.includes(id))) return;
+      after = replies.at(-1)?.seq ?? after;
+    }
+    throw new AppError("not_found", `There was no answer within ${replyMs / 1000} seconds.`);
+  }
+
+  /** Has the group's agent make tool calls, one after another. `text` is said with it. */
+  async calls(
+    group: string,
+    calls: readonly AttackCall[],
+    sender: Speaker = mallory,
+    text = "",
+  ): Promise<RememberingTurn> {
+    const name = this.#model.prepare({ rounds: calls.map((call) => [call]), say: "done" });
+    await this.ask(group, `${text} ${name}`, sender);
+    const shown = this.#model.shown(name);
+    return { outputs: shown?.toolOutputs ?? [], shown };
+  }
+
+  /** Waits until the group remembers something with these words. */
+  async remembered(group: string, words: string): Promise<void> {
+    const end = AbortSignal.timeout(replyMs);
+    while (!end.aborted) if ((await this.list(group)).includes(words)) return;
+    throw new AppError("not_found", `The group ${group} does not remember "${words}".`);
+  }
+
+  /** All that a group remembers, as JSON lines. */
+  async list(group: string): Promise<string> {
+    return (await this.command("memory", "list", "--group", group, "--json")).output;
+  }
+
+  async command(...args: readonly string[]): Promise<CommandEnd> {
+    return this.#home.command(...args);
+  }
+
+  async records(type: AuditRecord["type"]): Promise<AuditRecord[]> {
+    return this.#home.records(type);
+  }
+
+  async #replies(after: number): Promise<{ readonly seq: number; readonly inReplyTo: readonly string[] }[]> {
+    const url = `${this.#host.url}/v1/channels/http/replies?after=${after}&wait=5`;
+    const answer = await fetch(url, { headers: { authorization: `Bearer ${this.#token}` } });
+    return ((await answer.json()) as { replies: { seq: number; inReplyTo: string[] }[] }).replies;
+  }
+}
+
+function configOf(modelUrl: string): object {
+  const members = { default: "guest", "http:boss": "admin" };
+  const group = (chat: string, more: object = {}) => ({ channel: "http", chat, trigger: "always", members, ...more });
+  return {
+    groups: {
+      red: group("red", { policy: { rules: [{ tool: "send_message", origin: "guest", action: "deny" }] } }),
+      blue: group("blue"),
+      office: group("office", { main: true }),
+    },
+    models: {
+      routes: { main: ["attacker/model"] },
+      providers: { attacker: { kind: "openai", apiKey: "attacker-key", baseUrl: modelUrl } },
+    },
+    memory: { enabled: true, embeddings: "none", extract: { everyMessages: 0 }, global: { read: "all" } },
+    limits: { turnsPerHour: 0, loopTurns: 0 },
+    intake: { perSenderPerMinute: 10_000 },
+  };
+}

@@ -1,0 +1,29 @@
+import type { Said } from "./file-orders.ts";
+import type { MemoryFile } from "./memory-file.ts";
+import { type ItemRow, itemColumns, toMemory } from "./rows.ts";
+
+const isUnextracted = "seq > (select value from facts where name = 'extracted') and id glob ? || '*'";
+
+/** What was not looked at for facts yet, of memories whose ids begin so: the newest, in order. */
+export function unextracted(file: MemoryFile, prefix: string, limit: number): Said[] {
+  const text = `select ${itemColumns} from items where ${isUnextracted} order by seq desc limit ?`;
+  return inOrder(file.read((prepare) => prepare(text).all(prefix, limit)));
+}
+
+/** How many there are that the agent did not say itself, counted up to 10,000. */
+export function countUnextracted(file: MemoryFile, prefix: string): number {
+  const where = `${isUnextracted} and origin <> 'agent'`;
+  const text = `select count(*) from (select 1 from items where ${where} limit 10000)`;
+  return file.read((prepare) => prepare(text).pluck().get(prefix)) as number;
+}
+
+/** What was said from one moment on and before another one: the newest, in order. */
+export function saidBetween(file: MemoryFile, from: number, to: number, limit: number): Said[] {
+  const where = "category = 'conversation' and time >= ? and time < ? and superseded_by is null";
+  const text = `select ${itemColumns} from items where ${where} order by time desc, seq desc limit ?`;
+  return inOrder(file.read((prepare) => prepare(text).all(from, to, limit)));
+}
+
+function inOrder(newestFirst: unknown[]): Said[] {
+  return (newestFirst as ItemRow[]).toReversed().map((row) => ({ ...toMemory(row), seq: row.seq }));
+}
