@@ -104,6 +104,7 @@ const allowed: Record<string, readonly string[]> = {
   "src/memory": ["src/domain", ...interfaces],
   "src/delivery": ["src/domain", "src/protocol/paths.ts", ...interfaces],
   "src/people": ["src/domain", ...interfaces],
+  "src/erasure": ["src/domain", "src/stores/erasure-store.ts", "src/stores/event-store.ts", ...interfaces],
   "src/intake": ["src/domain", "src/people", "src/protocol/paths.ts", ...interfaces],
   "src/http": [],
   "src/metrics": ["src/domain", ...interfaces],

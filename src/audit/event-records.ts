@@ -49,6 +49,8 @@ export const auditRecords: { readonly [Type in EventType]: Audited<Type> } = {
   "admission.requested": "chat-request",
   "pairing.requested": "pairing-request",
   "person.paired": "person-paired",
+  "person.erasing": "person-erased",
+  "person.erased": "person-erased",
   "chat.left": "chat-left",
   "group.added": "group-added",
   "group.removed": "group-removed",

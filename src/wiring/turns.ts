@@ -184,6 +184,7 @@ function createPrompts(
     },
     estimateTokens: estimateStepTokens,
     now: () => clock.now(),
+    rewrites: () => store.erasure.rewrites(),
   });
 }
 

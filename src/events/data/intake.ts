@@ -40,6 +40,15 @@ export interface IntakeEventData {
   "pairing.requested": { readonly channel: string; readonly chat: string };
   /** The direct chat of this person is let in; `id` as the channel has it. */
   "person.paired": { readonly channel: string; readonly chat: string; readonly id: string };
+  /** Somebody's words are going to be erased: `digest` says who it is to whoever knows their id. */
+  "person.erasing": { readonly digest: string; readonly ids: number; readonly groups: number };
+  /** They are: how many of what; `files` in groups' folders and `left` elsewhere may hold some still. */
+  "person.erased": {
+    readonly digest: string;
+    readonly erased: Readonly<Record<string, number>>;
+    readonly files: number;
+    readonly left: number;
+  };
   "chat.left": { readonly channel: string; readonly chat: string };
   "group.added": {
     readonly name: string;
