@@ -26,9 +26,22 @@ export interface ErasableMemories {
 }
 
 export interface ErasureOptions {
-  readonly store: { readonly erasure: ErasureStore; readonly events: Pick<EventStore, "rewrite">; readonly outbox: { withFiles(since: number): Promise<readonly { readonly file?: { readonly path: string } | undefined }[]> } };
+  readonly store: {
+    readonly erasure: ErasureStore;
+    readonly events: Pick<EventStore, "rewrite">;
+    readonly outbox: {
+      withFiles(since: number): Promise<readonly { readonly file?: { readonly path: string } | undefined }[]>;
+    };
+  };
   readonly memories: ErasableMemories;
-  readonly paths: { readonly root: string; readonly groups: string; readonly sessions: string; readonly logs: string; readonly blobs: string; readonly outgoing: string };
+  readonly paths: {
+    readonly root: string;
+    readonly groups: string;
+    readonly sessions: string;
+    readonly logs: string;
+    readonly blobs: string;
+    readonly outgoing: string;
+  };
   /** All ids of the person who has this one. */
   readonly idsOf: (who: MemberId) => readonly MemberId[];
   /** Says who it is to whoever knows it, and to nobody else. */
@@ -63,7 +76,10 @@ export class PersonEraser {
 
   /** All of it, from the beginning also where an earlier one was cut off. Rejects with `conflict` while turns of theirs have not ended. */
   async erase(who: MemberId, actor: Actor): Promise<ErasureView> {
-    if (this.#isErasing) throw new AppError("conflict", "Somebody else is being forgotten at this moment.", { fix: "try again when that is done" });
+    if (this.#isErasing)
+      throw new AppError("conflict", "Somebody else is being forgotten at this moment.", {
+        fix: "try again when that is done",
+      });
     this.#isErasing = true;
     try {
       return await this.#erase(who, actor);
@@ -97,11 +113,19 @@ export class PersonEraser {
       groups,
       erased: addCounts(...made),
       files: await this.#groupFiles(places),
-      left: await searchBytes(this.#options.paths.root, [this.#options.paths.groups], places.flatMap(({ words }) => words.samples)),
+      left: await searchBytes(
+        this.#options.paths.root,
+        [this.#options.paths.groups],
+        places.flatMap(({ words }) => words.samples),
+      ),
     };
     await store.erasure.ended(name, now());
     const { erased, files, left } = view;
-    await publish({ type: "person.erased", actor, data: { digest: name, erased, files: files.length, left: left.length } });
+    await publish({
+      type: "person.erased",
+      actor,
+      data: { digest: name, erased, files: files.length, left: left.length },
+    });
     return view;
   }
 
@@ -138,7 +162,11 @@ export class PersonEraser {
 
   async #eraseMade({ group, words, erasing }: Place): Promise<ErasedCounts> {
     const { store } = this.#options;
-    const made = await store.erasure.made({ ...erasing, group, rewrite: (body, of) => rewriteStep(body, { ...erasing, ...of }) });
+    const made = await store.erasure.made({
+      ...erasing,
+      group,
+      rewrite: (body, of) => rewriteStep(body, { ...erasing, ...of }),
+    });
     const copies = (await this.#blobs(made.blobs)) + (await this.#outgoing(made.outgoing));
     return addCounts(made.counts, { files: copies + (await this.#files(group, words)) });
   }
@@ -161,7 +189,8 @@ export class PersonEraser {
 
   async #blobs(sha256s: readonly string[]): Promise<number> {
     const forgotten = await this.#options.store.erasure.forgetBlobs(sha256s);
-    for (const sha256 of forgotten) await rm(join(this.#options.paths.blobs, sha256.slice(0, 2), sha256), { force: true });
+    for (const sha256 of forgotten)
+      await rm(join(this.#options.paths.blobs, sha256.slice(0, 2), sha256), { force: true });
     return forgotten.length;
   }
 
@@ -180,8 +209,9 @@ export class PersonEraser {
     const actors = new Set(people.map(({ id }) => `member:${id}`));
     let changed = 0;
     for (let after: number | undefined = 0; after !== undefined;) {
-      const window: { changed: number; next: number | undefined } = await this.#options.store.events.rewrite(after, (event) =>
-        withoutWords(event, byGroup.get(event.group ?? ""), actors),
+      const window: { changed: number; next: number | undefined } = await this.#options.store.events.rewrite(
+        after,
+        (event) => withoutWords(event, byGroup.get(event.group ?? ""), actors),
       );
       changed += window.changed;
       after = window.next;
@@ -195,7 +225,8 @@ export class PersonEraser {
     const names = new Set(places.flatMap(({ erasing }) => erasing.names));
     const isSaid = (text: string): boolean => places.some(({ erasing }) => erasing.holds(text));
     const isRepeated = (text: string): boolean => places.some(({ words }) => words.traces.isRepeatedIn(text));
-    const ofHost: IsGone = (text, key) => (key === "msg" || key === "time" || key === "level" ? isRepeated(text) : isSaid(text)) && key !== "group";
+    const ofHost: IsGone = (text, key) =>
+      (key === "msg" || key === "time" || key === "level" ? isRepeated(text) : isSaid(text)) && key !== "group";
     const ofSession: IsGone = (text, key, line) =>
       key === "text" && (line["source"] === "host" ? isRepeated(text) || hasName(text, names) : isSaid(text));
     let changed = 0;
@@ -205,7 +236,10 @@ export class PersonEraser {
     return changed;
   }
 
-  async #sessionLogs({ session, actor }: { readonly session: string; readonly actor: Actor }, isGone: IsGone): Promise<number> {
+  async #sessionLogs(
+    { session, actor }: { readonly session: string; readonly actor: Actor },
+    isGone: IsGone,
+  ): Promise<number> {
     const folder = join(this.#options.paths.sessions, session);
     const names = await readdir(folder).catch(() => []);
     let changed = 0;
@@ -213,7 +247,12 @@ export class PersonEraser {
       const path = join(folder, name);
       if (name === "log.jsonl") changed += await overwriteLines(path, isGone);
       else if (await hasGoneLine(path, isGone)) {
-        await this.#options.publish({ type: "container-output.pruned", session, actor, data: { file: name, bytes: 0 } });
+        await this.#options.publish({
+          type: "container-output.pruned",
+          session,
+          actor,
+          data: { file: name, bytes: 0 },
+        });
         await rm(path, { force: true });
         changed += 1;
       }
@@ -226,7 +265,7 @@ export class PersonEraser {
     for (const { group, words, erasing } of places) {
       const names = new Set(erasing.names);
       const isSuspicious = (text: string): boolean =>
-        words.traces.isRepeatedIn(text) || hasName(text, names) || words.samples.some((sample) => text.includes(sample));
+        words.traces.isIn(text) || hasName(text, names) || words.samples.some((sample) => text.includes(sample));
       const files = await searchGroupFolder(join(this.#options.paths.groups, group), isSuspicious);
       found.push(...files.map((file) => join("groups", group, file)));
     }
@@ -236,16 +275,24 @@ export class PersonEraser {
 
 function withoutWords(event: HostEvent, place: Place | undefined, actors: ReadonlySet<string>): object | undefined {
   const { data, actor } = event;
-  if (event.type === "command.given" && actors.has(actor) && event.data.argument !== undefined && event.data.argument !== erasedText)
+  if (
+    event.type === "command.given" &&
+    actors.has(actor) &&
+    event.data.argument !== undefined &&
+    event.data.argument !== erasedText
+  )
     return { ...data, argument: erasedText };
   if (!place) return undefined;
   const { holds, names } = place.erasing;
   if (event.type === "agent.failed" && holds(event.data.claim)) return { claim: erasedText };
   if (event.type === "agent.overstepped" && holds(event.data.reason)) return { reason: erasedText };
-  if (event.type === "turn.ended" && hasName(event.data.reason ?? "", new Set(names))) return { ...data, reason: erasedText };
+  if (event.type === "turn.ended" && hasName(event.data.reason ?? "", new Set(names)))
+    return { ...data, reason: erasedText };
   return undefined;
 }
 
 function hasName(text: string, names: ReadonlySet<string>): boolean {
-  return [...names].some((name) => new RegExp(`(?<![\\p{L}\\p{N}])${RegExp.escape(name)}(?![\\p{L}\\p{N}])`, "u").test(text));
+  return [...names].some((name) =>
+    new RegExp(`(?<![\\p{L}\\p{N}])${RegExp.escape(name)}(?![\\p{L}\\p{N}])`, "u").test(text),
+  );
 }

@@ -45,5 +45,10 @@ export async function collectOwnWords(
   await noteMore(traces);
   if (!traces.isEmpty) await windows(({ others }) => others.forEach((text) => traces.discount(text)));
   const telling = [...samples].filter((line) => traces.isIn(line));
-  return { traces, messageIds, files, samples: telling.toSorted((one, other) => other.length - one.length).slice(0, mostSamples) };
+  return {
+    traces,
+    messageIds,
+    files,
+    samples: telling.toSorted((one, other) => other.length - one.length).slice(0, mostSamples),
+  };
 }

@@ -28,7 +28,8 @@ export function rewriteStep(body: StepBody, erasing: StepErasing): StepBody | un
 
 function rewritten(body: StepBody, erasing: StepErasing): StepBody {
   if (body.kind === "user") return { kind: "user", ...toUserContent(rewriteShown(partsOf(body), erasing)) };
-  if (body.kind === "tools") return { kind: "tools", results: body.results.map((each) => rewriteResult(each, erasing)) };
+  if (body.kind === "tools")
+    return { kind: "tools", results: body.results.map((each) => rewriteResult(each, erasing)) };
   const { answer, denied } = body;
   return {
     ...body,
@@ -63,7 +64,9 @@ function rewriteResult(result: ToolResult, erasing: StepErasing): ToolResult {
 function rewriteShown(parts: readonly Part[], erasing: StepErasing): readonly Part[] {
   const joined = parts.map((part, index) => (part.kind === "text" ? part.text : placeholder(index))).join("");
   const text = joined
-    .replaceAll(message, (whole, attributes: string, inner: string) => shownMessage(whole, [attributes, inner], erasing))
+    .replaceAll(message, (whole, attributes: string, inner: string) =>
+      shownMessage(whole, [attributes, inner], erasing),
+    )
     .replaceAll(memory, (whole, attributes: string, inner: string) => shownMemory(whole, [attributes, inner], erasing))
     .replaceAll(work, (whole, attributes: string, inner: string) => shownWork(whole, [attributes, inner], erasing));
   if (text === joined && isOfAgentOnly(joined) && rewriteText(unescapeText(joined), erasing) === erasedText)
@@ -82,10 +85,13 @@ function isOfAgentOnly(text: string): boolean {
 
 function shownMessage(whole: string, [attributes, inner]: readonly [string, string], erasing: StepErasing): string {
   const sender = valueOf(attributes, "sender");
-  if (sender !== undefined && erasing.people.some(({ id }) => id === sender)) return `<message${kept(attributes)}>${erasedText}</message>`;
+  if (sender !== undefined && erasing.people.some(({ id }) => id === sender))
+    return `<message${kept(attributes)}>${erasedText}</message>`;
   const repliesToThem = erasing.messageIds.has(valueOf(attributes, "reply-to") ?? "");
   const holds = (text: string): boolean => erasing.holds(unescapeText(text.replaceAll(/<[^>]*>/g, "")));
-  const without = inner.replaceAll(quote, (quoted) => (repliesToThem || holds(quoted) ? `<quote>${erasedText}</quote>` : quoted));
+  const without = inner.replaceAll(quote, (quoted) =>
+    repliesToThem || holds(quoted) ? `<quote>${erasedText}</quote>` : quoted,
+  );
   return without === inner ? whole : `<message${attributes}>${without}</message>`;
 }
 

@@ -35,7 +35,11 @@ export async function searchGroupFolder(path: string, isSuspicious: (text: strin
 }
 
 /** Files below `root`, but for those in `except`, that hold one of these texts as bytes. */
-export async function searchBytes(root: string, except: readonly string[], texts: readonly string[]): Promise<string[]> {
+export async function searchBytes(
+  root: string,
+  except: readonly string[],
+  texts: readonly string[],
+): Promise<string[]> {
   if (texts.length === 0) return [];
   const needles = [...new Set(texts.flatMap(formsOf))].map((text) => Buffer.from(text));
   const found: string[] = [];
@@ -65,6 +69,9 @@ async function holdsOne(path: string, needles: readonly Buffer[]): Promise<boole
 /** A text as it stands in a file, in JSON, and in JSON that is all ASCII. */
 function formsOf(text: string): string[] {
   const json = JSON.stringify(text).slice(1, -1);
-  const ascii = json.replaceAll(/[^\x20-\x7e]/g, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);
+  const ascii = json.replaceAll(
+    /[^\x20-\x7e]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
   return [text, json, ascii];
 }

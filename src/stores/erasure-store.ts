@@ -48,7 +48,11 @@ export interface Erased {
  */
 export interface ErasureStore {
   outline(people: readonly MemberId[]): Promise<ErasureOutline>;
-  said(of: { readonly group: string; readonly people: readonly MemberId[]; readonly after: number }): Promise<SaidWindow>;
+  said(of: {
+    readonly group: string;
+    readonly people: readonly MemberId[];
+    readonly after: number;
+  }): Promise<SaidWindow>;
   /** Turns of these groups that have not ended, oldest first. */
   unfinished(groups: readonly string[]): Promise<readonly { readonly turn: string; readonly group: string }[]>;
   /** Sessions of these groups. */

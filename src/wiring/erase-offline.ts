@@ -2,7 +2,7 @@ import pino from "pino";
 
 import type { Environment } from "../config/environment.ts";
 import { prepareHome } from "../config/home/home.ts";
-import { loadConfig } from "../config/loading/load.ts";
+import { loadPartOfConfig } from "../config/loading/part-of-config.ts";
 import type { ErasureView } from "../domain/erasure.ts";
 import { Redaction } from "../lib/secrets/redaction.ts";
 import { systemClock } from "../lib/time/clock.ts";
@@ -17,12 +17,15 @@ import { openFoundation } from "./foundation.ts";
 export async function openOfflineErasure(environment: Environment): Promise<ErasureOperations & AsyncDisposable> {
   await using opening = new AsyncDisposableStack();
   const home = await prepareHome(environment.crabpotHome);
-  const loaded = await loadConfig(home.paths.config, environment.variables);
+  const { loaded } = await loadPartOfConfig(home.paths.config, environment.variables, ["people", "log"]);
   opening.use(await lockHome(home.paths.root, { pid: process.pid, startedAt: systemClock.now() }));
   const redaction = new Redaction(loaded.secrets);
   const logger = pino({ level: "silent" });
   const version = await readVersion(environment.checkout);
-  const foundation = await openFoundation({ environment, home, loaded, version, clock: systemClock, logger, redaction }, opening);
+  const foundation = await openFoundation(
+    { environment, home, loaded, version, clock: systemClock, logger, redaction },
+    opening,
+  );
   opening.defer(() => foundation.publish({ type: "host.stopped", actor: "host", data: {} }));
   const eraser = createEraser(foundation);
   const owned = opening.move();

@@ -44,14 +44,19 @@ export function quietGroups(
   { queue, pool }: { readonly queue: SessionQueue; readonly pool: Pick<SessionPool, "stop"> },
 ): (groups: readonly string[]) => Promise<AsyncDisposable> {
   return async (groups) => {
-    const late = new AppError("conflict", `A turn in one of these groups has not ended within ${turnsMs / 1_000} s: ${groups.join(", ")}.`, {
-      fix: "try again later, or /stop it in the chat",
-    });
+    const late = new AppError(
+      "conflict",
+      `A turn in one of these groups has not ended within ${turnsMs / 1_000} s: ${groups.join(", ")}.`,
+      {
+        fix: "try again later, or /stop it in the chat",
+      },
+    );
     const limit = new AbortController();
     const timer = setTimeout(() => limit.abort(late), turnsMs);
     try {
       const held = await queue.hold(groups, limit.signal);
-      for (const session of await store.erasure.sessions(groups)) await pool.stop(session, "somebody's words are erased");
+      for (const session of await store.erasure.sessions(groups))
+        await pool.stop(session, "somebody's words are erased");
       return { [Symbol.asyncDispose]: async () => held[Symbol.dispose]() };
     } finally {
       clearTimeout(timer);

@@ -75,7 +75,7 @@ export async function createIntake(
     wake: createWake(options, timers),
     received: (group, message) => options.progress.received(group, message),
     lateMs: (group) => catchUpMinutes(config, group) * 60_000,
-    commandsOf,
+    commandsOf: (group) => commandsOf(group, config.memory.enabled),
     answerInReply: (message) => {
       const agent = groups.find(message.channel, message.chat)?.agent;
       return answerInReply({ store, assistantName: agentNameOf(config, agent) }, message);

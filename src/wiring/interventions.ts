@@ -26,7 +26,9 @@ import type { SideSessions } from "../sessions/side-sessions.ts";
 import type { TurnRunner } from "../turns/turn-runner.ts";
 import type { Approvals } from "./approvals.ts";
 import { chatSettings, type GroupSettings } from "./chat-settings.ts";
+import { memoryServices } from "./memory-desks.ts";
 import type { AppContext } from "./context.ts";
+import type { Memories } from "./memory.ts";
 import { taskServices, type Tasks } from "./tasks.ts";
 import type { SubAgents } from "./sub-agents.ts";
 import { createTurnEnded } from "./turn-ended.ts";
@@ -47,6 +49,7 @@ export interface InterventionOptions {
   readonly launcher: Pick<ContainerLauncher, "judgeWanted">;
   readonly sideSessions: Pick<SideSessions, "settled">;
   readonly tasks: Tasks;
+  readonly memories: Pick<Memories, "memoryOf">;
   readonly subAgents: Pick<SubAgents, "desk">;
   /** Undefined until they can be changed. */
   readonly settings: () => GroupSettings | undefined;
@@ -146,6 +149,7 @@ function commandServices(context: AppContext, options: InterventionOptions): Com
   const { config, store, roles } = context;
   return {
     agentNameOf: ({ agent }) => agentNameOf(config, agent),
+    memories: memoryServices(context, options.memories),
     roles,
     sessionOf: (group) => store.sessions.open(mainSessionKey(group), group.name),
     describe: (group) => describe(context, options, group),

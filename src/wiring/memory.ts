@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 
 import { agentNameOf } from "../config/agents.ts";
@@ -30,6 +31,8 @@ import { createTurnSettings } from "./turn-settings.ts";
 export interface Memories {
   /** Of this group; undefined where nothing is remembered. */
   readonly memoryOf: (group: string) => MemoryAt | undefined;
+  /** Of this group, whether groups remember things or not; undefined where it has no memory yet. */
+  readonly existing: (group: string) => MemoryAt | undefined;
   readonly recall: TurnOptions["recall"];
   readonly port: (scope: TurnScope) => MemoryPort | undefined;
   /** Takes in what was said while nobody listened. */
@@ -77,6 +80,7 @@ export function createMemories(context: AppContext, stack: AsyncDisposableStack,
   });
   return {
     memoryOf,
+    existing: (group) => (existsSync(join(context.home.paths.memory, `${group}.sqlite`)) ? always(group) : undefined),
     recall: (place, messages, at) => recall.of(place, messages, at),
     port: (scope) => {
       const memory = memoryOf(scope.group.name);

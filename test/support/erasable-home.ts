@@ -10,6 +10,7 @@ import { systemClock } from "../../src/lib/time/clock.ts";
 import { openStore } from "../../src/stores/catalog.ts";
 import type { Store } from "../../src/stores/store.ts";
 import { createEraser } from "../../src/wiring/erasure.ts";
+import { createCrashPoints } from "./crash-points.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
 /** A home with a real store, in which tests let people and an agent say things, without a host. */
@@ -21,7 +22,10 @@ export interface ErasableHome extends AsyncDisposable {
   /** Somebody says something; it is not answered. */
   hear(said: SaidInTest): Promise<number>;
   /** A turn that answers these messages, whose agent runs a tool and says something. */
-  answer(seqs: readonly number[], agent: { readonly text: string; readonly input?: string; readonly result?: string }): Promise<string>;
+  answer(
+    seqs: readonly number[],
+    agent: { readonly text: string; readonly input?: string; readonly result?: string },
+  ): Promise<string>;
   /** Files of the home that hold this as bytes. */
   find(text: string): Promise<string[]>;
 }
@@ -36,12 +40,13 @@ export interface SaidInTest {
 
 const people = { ann: { ids: ["fake:ann", "fake:ann-work"] } };
 
-export async function openErasableHome(): Promise<ErasableHome> {
+/** `root`: a home that is there; left out: a new one, which is gone at the end. `crashAt`: where this process dies. */
+export async function openErasableHome(root?: string, crashAt?: string): Promise<ErasableHome> {
   await using stack = new AsyncDisposableStack();
-  const folder = stack.use(await temporaryFolder());
-  const home = await prepareHome(join(folder.path, "home"));
+  const home = await prepareHome(root ?? join(stack.use(await temporaryFolder()).path, "home"));
   const paths = homePaths(home.paths.root);
-  const store = stack.use(await openStore({ kind: "sqlite", path: paths.database }));
+  const opened = stack.use(await openStore({ kind: "sqlite", path: paths.database }));
+  const store = createCrashPoints(crashAt).store(opened);
   const published: NewEvent[] = [];
   const eraser = createEraser({
     store,
@@ -57,7 +62,10 @@ export async function openErasableHome(): Promise<ErasableHome> {
     const sender = { id: who, name: nameOf(who) };
     const message = { channel: "fake", chat: group, id: `id-${count}`, sender, text, mention: false, quote };
     const path = `/workspace/group/inbox/${file}`;
-    const attachments = file === undefined ? [] : [{ kind: "document", name: file, file: { path, mimeType: "text/plain", bytes: 1 } } as const];
+    const attachments =
+      file === undefined
+        ? []
+        : [{ kind: "document", name: file, file: { path, mimeType: "text/plain", bytes: 1 } } as const];
     if (file !== undefined) await putFile(paths, group, { name: join("inbox", file), text });
     const { seq } = await store.messages.insert(message, { group, state: "waiting", at: count, attachments });
     return seq;
@@ -80,7 +88,11 @@ export function nameOf(who: string): string {
 }
 
 /** Puts a file where the agent of a group could. */
-export async function putFile(paths: HomePaths, group: string, file: { readonly name: string; readonly text: string }): Promise<void> {
+export async function putFile(
+  paths: HomePaths,
+  group: string,
+  file: { readonly name: string; readonly text: string },
+): Promise<void> {
   await mkdir(join(paths.groups, group, "inbox"), { recursive: true });
   await writeFile(join(paths.groups, group, file.name), file.text);
 }
@@ -94,13 +106,33 @@ async function answer(
   if (!first) throw new Error("no messages");
   const { group, channel, chat } = first;
   const { id: session } = await store.sessions.open(`agent:${channel}:${chat}`, group);
-  const parts = renderMessages({ messages, omitted: 0, agentName: "crab", timeZone: new LocalTime("UTC"), idOf: String });
+  const parts = renderMessages({
+    messages,
+    omitted: 0,
+    agentName: "crab",
+    timeZone: new LocalTime("UTC"),
+    idOf: String,
+  });
   const text = parts.map((part) => (part.kind === "text" ? part.text : "")).join("");
   const takes = { messages: [...seqs], cursor: Math.max(...seqs) };
-  const begins = { id: turn, session, group, conversation: 1, cause: "message", replyTo: { kind: "chat", channel, chat }, at: 20 } as const;
+  const begins = {
+    id: turn,
+    session,
+    group,
+    conversation: 1,
+    cause: "message",
+    replyTo: { kind: "chat", channel, chat },
+    at: 20,
+  } as const;
   await store.turns.begin(begins, { body: { kind: "user", text }, tokens: 7, at: 20, takes });
   const usage = { inputTokens: 1, cachedInputTokens: 0, outputTokens: 1 };
-  const called = { text: "", toolCalls: [{ id: "c", name: "shell", input: { command: agent.input ?? "ls" } }], stop: "tool-calls", usage, model: "m" } as const;
+  const called = {
+    text: "",
+    toolCalls: [{ id: "c", name: "shell", input: { command: agent.input ?? "ls" } }],
+    stop: "tool-calls",
+    usage,
+    model: "m",
+  } as const;
   await store.turns.addStep(turn, { body: { kind: "model", answer: called, denied: [] }, tokens: 1, at: 21 });
   const results = [{ callId: "c", output: agent.result ?? "done", isError: false }];
   await store.turns.addStep(turn, { body: { kind: "tools", results }, tokens: 1, at: 22 });
@@ -109,7 +141,9 @@ async function answer(
     state: "done",
     at: 23,
     steps: [{ body: { kind: "model", answer: said, denied: [] }, tokens: 1, at: 23 }],
-    outgoing: [{ group, channel, chat, kind: "reply", text: agent.text, inReplyTo: messages.map(({ id }) => id), turn }],
+    outgoing: [
+      { group, channel, chat, kind: "reply", text: agent.text, inReplyTo: messages.map(({ id }) => id), turn },
+    ],
   });
   return turn;
 }

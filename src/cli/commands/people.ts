@@ -34,7 +34,11 @@ export function addPeopleCommand(program: Command, context: CommandContext): voi
       );
     });
 
-  addLeaf(people, "forget <id>", "erase what somebody (`channel:id`) said, and what was made of it, everywhere in the home")
+  addLeaf(
+    people,
+    "forget <id>",
+    "erase what somebody (`channel:id`) said, and what was made of it, everywhere in the home",
+  )
     .option("--yes", "without being asked")
     .action(async (id: string, { yes = false }: { yes?: boolean }, command: Command) => {
       const output = context.outputOf(command);
@@ -81,12 +85,17 @@ async function isConfirmed({ streams }: CommandContext, output: Output): Promise
   }
 }
 
-function show(output: Output, { ids, groups, erased, files, left }: ErasureView, state: "would be erased" | "erased"): void {
+function show(
+  output: Output,
+  { ids, groups, erased, files, left }: ErasureView,
+  state: "would be erased" | "erased",
+): void {
   if (output.json) return output.object({ state, ids, groups, erased, files, left });
   output.line(`Of ${ids.map(visible).join(", ")} in ${groups.join(", ")}:`);
   const counts = erasedKinds.flatMap((kind) => (erased[kind] === undefined ? [] : [`${erased[kind]} ${kind}`]));
   output.line(`  ${counts.length === 0 ? "nothing" : counts.join(", ")} ${state}`);
-  if (files.length > 0) output.line("These files belong to agents and hold words or the name of the person; look at them yourself:");
+  if (files.length > 0)
+    output.line("These files belong to agents and hold words or the name of the person; look at them yourself:");
   for (const file of files) output.line(`  ${visible(file)}`);
   if (left.length > 0) output.line("These hold some of the words still:");
   for (const file of left) output.line(`  ${visible(file)}`);

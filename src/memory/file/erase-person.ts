@@ -16,7 +16,11 @@ export interface MemoryErasing extends Erasing {
 }
 
 /** What a group's memory knows that they and others have said: it goes back further than the store. */
-export async function noteSaid(path: string, { people }: Pick<Erasing, "people">, traces: WordTraces): Promise<boolean> {
+export async function noteSaid(
+  path: string,
+  { people }: Pick<Erasing, "people">,
+  traces: WordTraces,
+): Promise<boolean> {
   using file = MemoryFile.open(path);
   const keys = new Set(people.map(memberKey));
   let isKnown = false;
@@ -45,7 +49,8 @@ export async function erasePerson(path: string, erasing: MemoryErasing): Promise
   const shared: Memory[] = [];
   for await (const memory of slowly(file)) {
     const verdict = judge(memory, erasing, keys);
-    if (verdict === "remove") (memory.origin === "agent" || memory.category !== "conversation" ? made : own).push(memory.id);
+    if (verdict === "remove")
+      (memory.origin === "agent" || memory.category !== "conversation" ? made : own).push(memory.id);
     if (verdict === "detach") shared.push(memory);
   }
   for (const { id, people = [], sources } of shared)

@@ -156,7 +156,10 @@ export class MemoryFile implements Disposable {
   }
 
   /** From now on it has these people and sources; nothing else of it changes. */
-  detach(id: string, { people, sources }: { readonly people: readonly string[]; readonly sources: readonly string[] }): void {
+  detach(
+    id: string,
+    { people, sources }: { readonly people: readonly string[]; readonly sources: readonly string[] },
+  ): void {
     this.#write(() => {
       const statement = this.#prepare("update items set people = ?, sources = ? where id = ?");
       statement.run(JSON.stringify(people), JSON.stringify(sources), id);

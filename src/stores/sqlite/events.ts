@@ -104,7 +104,11 @@ export class SqliteEvents implements EventStore, AsyncDisposable {
 
   async rewrite(after: number, change: RewriteEvent): Promise<RewrittenEvents> {
     return this.#run(() => {
-      const rows = this.#select(`select ${columns} from events where seq > :from and seq <= :to and ${matching} order by seq limit :limit`, { from: after, to: Number.MAX_SAFE_INTEGER, limit: window }, {});
+      const rows = this.#select(
+        `select ${columns} from events where seq > :from and seq <= :to and ${matching} order by seq limit :limit`,
+        { from: after, to: Number.MAX_SAFE_INTEGER, limit: window },
+        {},
+      );
       const update = this.#connection.prepare("update events set data = ? where seq = ?");
       const changed = rows.filter((event) => {
         const data = change(event);

@@ -47,8 +47,17 @@ test("what somebody said is gone as bytes, and what others said is there", async
   expect(home.published.map(({ type }) => type)).toEqual(["person.erasing", "person.erased"]);
   expect(JSON.stringify(home.published)).not.toContain("ann");
   // It is known still: one that comes again is no new message.
-  const again = { channel: "fake", chat: "family", id: "id-1", sender: { id: "ann", name: "Ann" }, text: "again", mention: false };
-  expect(await store.messages.insert(again, { group: "family", state: "waiting", at: 99 })).toMatchObject({ duplicate: true });
+  const again = {
+    channel: "fake",
+    chat: "family",
+    id: "id-1",
+    sender: { id: "ann", name: "Ann" },
+    text: "again",
+    mention: false,
+  };
+  expect(await store.messages.insert(again, { group: "family", state: "waiting", at: 99 })).toMatchObject({
+    duplicate: true,
+  });
 });
 
 test("memories of theirs go, and a fact stays that somebody else has said too", async () => {
@@ -73,7 +82,12 @@ test("memories of theirs go, and a fact stays that somebody else has said too", 
   const { erased } = await home.eraser.erase(ann, "operator");
 
   using file = MemoryFile.open(path);
-  expect(file.list({ limit: 10 }).map(({ id }) => id).toSorted()).toEqual(["fact-2", "said-2", "said-5"]);
+  expect(
+    file
+      .list({ limit: 10 })
+      .map(({ id }) => id)
+      .toSorted(),
+  ).toEqual(["fact-2", "said-2", "said-5"]);
   expect(file.get("fact-2")).toMatchObject({ people: ["fake:bob"], sources: ["id-2"] });
   expect(erased.memories).toBe(5);
   for (const word of ["alpacas", "quagmire", "fake:ann"]) expect(await home.find(word)).toEqual([]);

@@ -116,7 +116,9 @@ export class SqliteErasure implements ErasureStore {
 
   async forgetBlobs(sha256s: readonly string[]): Promise<string[]> {
     const { rows } = await this.#database.write((transaction) =>
-      sql<{ sha256: string }>`delete from blobs where sha256 in (select value from json_each(${JSON.stringify(sha256s)}))
+      sql<{
+        sha256: string;
+      }>`delete from blobs where sha256 in (select value from json_each(${JSON.stringify(sha256s)}))
         and not exists (select 1 from blob_references where blob_references.sha256 = blobs.sha256)
         returning sha256`.execute(transaction),
     );
@@ -189,12 +191,18 @@ export class SqliteErasure implements ErasureStore {
       await run(sql`update chat_requests set sender_name = '', title = null
         where (channel, sender_id) in ${listed(people)} and (sender_name <> '' or title is not null)`);
       await run(sql`update chats set title = null where (channel, chat) in ${listed(people)} and title is not null`);
-      const rosters = await transaction.selectFrom("chats").select(["channel", "chat", "members"]).where("members", "is not", null).execute();
+      const rosters = await transaction
+        .selectFrom("chats")
+        .select(["channel", "chat", "members"])
+        .where("members", "is not", null)
+        .execute();
       for (const { channel, chat, members } of rosters) {
         const known = parseMembers(members ?? "[]");
         const left = known.filter(({ id }) => !people.some((one) => one.channel === channel && one.id === id));
         if (left.length === known.length) continue;
-        await run(sql`update chats set members = ${JSON.stringify(left)} where channel = ${channel} and chat = ${chat}`);
+        await run(
+          sql`update chats set members = ${JSON.stringify(left)} where channel = ${channel} and chat = ${chat}`,
+        );
       }
       return count;
     });
@@ -209,7 +217,9 @@ async function outlineCounts(kysely: Kysely<Tables>, people: readonly MemberId[]
   const { rows } = await sql<{ messages: number; tasks: number; work: number }>`select
     (select count(*) from messages where (channel, sender_id) in ${listed(people)} and pruned = 0) as messages,
     (select count(*) from tasks where requester in (select value from json_each(${keys}))) as tasks,
-    (select count(*) from work where requester in (select value from json_each(${keys})) and text <> '') as work`.execute(kysely);
+    (select count(*) from work where requester in (select value from json_each(${keys})) and text <> '') as work`.execute(
+    kysely,
+  );
   const [{ messages = 0, tasks = 0, work = 0 } = {}] = rows;
   return addCounts({ messages }, { tasks }, { work });
 }

@@ -72,7 +72,9 @@ async function steps(database: Database, known: Known, blobs: Set<string>): Prom
     const window = await database.write(async (transaction) => {
       const { rows } = await sql<{ seq: number; turn: string; body: string }>`
         select steps.seq, steps.turn, steps.body from steps join turns on turns.id = steps.turn
-        where steps.seq > ${from} and turns.group_name = ${known.group} order by steps.seq limit 100`.execute(transaction);
+        where steps.seq > ${from} and turns.group_name = ${known.group} order by steps.seq limit 100`.execute(
+        transaction,
+      );
       let count = 0;
       for (const { seq, turn, body } of rows) {
         const before = parseStepBody(body);
@@ -83,7 +85,11 @@ async function steps(database: Database, known: Known, blobs: Set<string>): Prom
         const kept = new Set(blobsOf(rewritten).map(({ blob }) => blob));
         const gone = blobsOf(before).flatMap(({ blob }) => (kept.has(blob) ? [] : [blob]));
         for (const blob of gone) blobs.add(blob);
-        await transaction.updateTable("steps").set({ body: JSON.stringify(rewritten) }).where("seq", "=", seq).execute();
+        await transaction
+          .updateTable("steps")
+          .set({ body: JSON.stringify(rewritten) })
+          .where("seq", "=", seq)
+          .execute();
         if (gone.length > 0)
           await sql`delete from blob_references where step = ${seq}
             and sha256 in (select value from json_each(${JSON.stringify(gone)}))`.execute(transaction);
