@@ -149,6 +149,7 @@ const allowed: Record<string, readonly string[]> = {
     "src/memory",
     "src/operations/operations.ts",
     "src/wiring/stopped-host.ts",
+    "src/wiring/erase-offline.ts",
     "src/host.ts",
     "redteam/suite",
     "redteam/residual-risks.ts",

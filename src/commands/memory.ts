@@ -15,14 +15,14 @@ export const memory: ChatCommand = {
   needsMemory: true,
   run: async (given, services) => {
     const words = (given.pending.argument ?? "").trim();
-    if (words === "") return { text: await list(given, services) };
+    if (words === "") return { text: await listFacts(given, services) };
     const [, number] = /^forget\s+(\d{1,3})$/i.exec(words) ?? [];
     if (number === undefined) return { text: "Write: /memory, or /memory forget N with a number of that list." };
-    return { text: await forget(given, Number(number), services) };
+    return { text: await forgetFact(given, Number(number), services) };
   },
 };
 
-async function list(
+async function listFacts(
   { group, pending: { message } }: GivenCommand,
   { memories, showTime }: CommandServices,
 ): Promise<string> {
@@ -38,7 +38,7 @@ async function list(
   return [...lines, ...more, "To have one forgotten: /memory forget N."].join("\n");
 }
 
-async function forget(given: GivenCommand, number: number, { memories, roles }: CommandServices): Promise<string> {
+async function forgetFact(given: GivenCommand, number: number, { memories, roles }: CommandServices): Promise<string> {
   const { group, pending, asker } = given;
   const { channel, sender } = pending.message;
   const who = { channel, id: sender.id };

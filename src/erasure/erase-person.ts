@@ -2,14 +2,15 @@ import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 
 import type { Actor } from "../domain/actor.ts";
-import { addCounts, type ErasedCounts, erasedText, type ErasureView, type Erasing } from "../domain/erasure.ts";
+import { addCounts, type ErasedCounts, type ErasureView, type Erasing } from "../domain/erasure.ts";
 import { type MemberId, memberKey } from "../domain/person.ts";
-import type { HostEvent, Publish } from "../events/event.ts";
+import type { Publish } from "../events/event.ts";
 import { AppError } from "../lib/app-error.ts";
 import { HostileFolder } from "../lib/files/open-hostile-file.ts";
 import { WordTraces } from "../lib/text/word-traces.ts";
 import type { ErasureStore } from "../stores/erasure-store.ts";
 import type { EventStore } from "../stores/event-store.ts";
+import { hasName, withoutWords } from "./event-words.ts";
 import { type IsGone, hasGoneLine, overwriteLines } from "./log-lines.ts";
 import { collectOwnWords, type OwnWords } from "./own-words.ts";
 import { rewriteStep } from "./rewrite-step.ts";
@@ -93,7 +94,8 @@ export class PersonEraser {
     const people = this.#options.idsOf(who);
     const outline = await this.#outline(people);
     const { groups } = outline;
-    await using _quiet = await this.#options.quiet?.(groups);
+    await using stack = new AsyncDisposableStack();
+    stack.use((await this.#options.quiet?.(groups)) ?? null);
     await this.#requireEndedTurns(groups);
     const name = digest(memberKey(who));
     await publish({ type: "person.erasing", actor, data: { digest: name, ids: people.length, groups: groups.length } });
@@ -101,7 +103,7 @@ export class PersonEraser {
     const places = await Promise.all(groups.map((group) => this.#placeOf(group, people, outline.names)));
     const made: ErasedCounts[] = [];
     for (const place of places) made.push(await this.#eraseMade(place));
-    made.push({ events: await this.#events(places, people) }, { logs: await this.#logs(places, actor) });
+    made.push({ events: await this.#events(places) }, { logs: await this.#logs(places, actor) });
     // What they said themselves is last, because all else is told by it.
     const known = await this.#options.memories.groups();
     for (const { group, erasing } of places)
@@ -204,14 +206,16 @@ export class PersonEraser {
   }
 
   /** What people wrote stands in few events: behind a command, and where an agent says what went wrong. */
-  async #events(places: readonly Place[], people: readonly MemberId[]): Promise<number> {
+  async #events(places: readonly Place[]): Promise<number> {
     const byGroup = new Map(places.map((place) => [place.group, place]));
-    const actors = new Set(people.map(({ id }) => `member:${id}`));
     let changed = 0;
     for (let after: number | undefined = 0; after !== undefined;) {
       const window: { changed: number; next: number | undefined } = await this.#options.store.events.rewrite(
         after,
-        (event) => withoutWords(event, byGroup.get(event.group ?? ""), actors),
+        (event) => {
+          const place = byGroup.get(event.group ?? "");
+          return place && withoutWords(event, place.erasing);
+        },
       );
       changed += window.changed;
       after = window.next;
@@ -222,7 +226,7 @@ export class PersonEraser {
   /** The host's log, and those of the groups' sessions. A full one is known by its digest: it goes as a whole. */
   async #logs(places: readonly Place[], actor: Actor): Promise<number> {
     const { paths, store } = this.#options;
-    const names = new Set(places.flatMap(({ erasing }) => erasing.names));
+    const names = places.flatMap(({ erasing }) => erasing.names);
     const isSaid = (text: string): boolean => places.some(({ erasing }) => erasing.holds(text));
     const isRepeated = (text: string): boolean => places.some(({ words }) => words.traces.isRepeatedIn(text));
     const ofHost: IsGone = (text, key) =>
@@ -263,36 +267,13 @@ export class PersonEraser {
   async #groupFiles(places: readonly Place[]): Promise<string[]> {
     const found: string[] = [];
     for (const { group, words, erasing } of places) {
-      const names = new Set(erasing.names);
       const isSuspicious = (text: string): boolean =>
-        words.traces.isIn(text) || hasName(text, names) || words.samples.some((sample) => text.includes(sample));
+        words.traces.isIn(text) ||
+        hasName(text, erasing.names) ||
+        words.samples.some((sample) => text.includes(sample));
       const files = await searchGroupFolder(join(this.#options.paths.groups, group), isSuspicious);
       found.push(...files.map((file) => join("groups", group, file)));
     }
     return found;
   }
-}
-
-function withoutWords(event: HostEvent, place: Place | undefined, actors: ReadonlySet<string>): object | undefined {
-  const { data, actor } = event;
-  if (
-    event.type === "command.given" &&
-    actors.has(actor) &&
-    event.data.argument !== undefined &&
-    event.data.argument !== erasedText
-  )
-    return { ...data, argument: erasedText };
-  if (!place) return undefined;
-  const { holds, names } = place.erasing;
-  if (event.type === "agent.failed" && holds(event.data.claim)) return { claim: erasedText };
-  if (event.type === "agent.overstepped" && holds(event.data.reason)) return { reason: erasedText };
-  if (event.type === "turn.ended" && hasName(event.data.reason ?? "", new Set(names)))
-    return { ...data, reason: erasedText };
-  return undefined;
-}
-
-function hasName(text: string, names: ReadonlySet<string>): boolean {
-  return [...names].some((name) =>
-    new RegExp(`(?<![\\p{L}\\p{N}])${RegExp.escape(name)}(?![\\p{L}\\p{N}])`, "u").test(text),
-  );
 }

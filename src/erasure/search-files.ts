@@ -17,14 +17,9 @@ export async function searchGroupFolder(path: string, isSuspicious: (text: strin
     for (const name of names) {
       if ((left -= 1) < 0 || found.length >= limits.named) return;
       const shown = join(prefix, name.toString("utf8"));
-      const stats = await folder.stat(name);
-      if (stats?.isDirectory() === true && depth < limits.depth) {
-        await using below = await folder.openFolder(name);
-        if (below) await visit(below, shown, depth + 1);
-      } else if (stats?.isFile() === true) {
-        const read = await folder.readFile(name, { maxBytes: limits.groupFileBytes, cut: true });
-        if (isSuspicious(shown) || (read.ok && isSuspicious(read.bytes.toString("utf8")))) found.push(shown);
-      }
+      await using below = depth < limits.depth ? await folder.openFolder(name) : undefined;
+      if (below) await visit(below, shown, depth + 1);
+      else if (isSuspicious(shown) || isSuspicious(await textOf(folder, name))) found.push(shown);
     }
   };
   const folder = await HostileFolder.open(path).catch(() => undefined);
@@ -32,6 +27,11 @@ export async function searchGroupFolder(path: string, isSuspicious: (text: strin
   await using opened = folder;
   await visit(opened, "", 0);
   return found;
+}
+
+async function textOf(folder: HostileFolder, name: Buffer): Promise<string> {
+  const read = await folder.readFile(name, { maxBytes: limits.groupFileBytes, cut: true });
+  return read.ok ? read.bytes.toString("utf8") : "";
 }
 
 /** Files below `root`, but for those in `except`, that hold one of these texts as bytes. */

@@ -19,7 +19,7 @@ import { type JobOperationOptions, stopJob } from "./jobs.ts";
 import { retryOutbox, send } from "./outbox.ts";
 import { createReadings, findTurn, type ReadingOptions } from "./readings.ts";
 import { requireGroup } from "./require-group.ts";
-import { requireMember } from "./people.ts";
+import { parsePerson } from "./people.ts";
 import { parkedTurns } from "./parked-turns.ts";
 import {
   type RequestAnswers,
@@ -140,8 +140,8 @@ export function createOperations(options: OperationOptions): Operations {
     approveRequest: (code, name) => approveRequest(options, code, name),
     approvePairing: (code, name) => approvePairing(options, code, name),
     listPairings: () => listPairings(options),
-    lookAtPerson: async (id) => options.eraser.look(requireMember(id)),
-    erasePerson: async (id) => options.eraser.erase(requireMember(id), "operator"),
+    lookAtPerson: async (id) => options.eraser.look(parsePerson(id)),
+    erasePerson: async (id) => options.eraser.erase(parsePerson(id), "operator"),
     denyRequest: (code) => denyRequest(options, code),
     forgetRequest: (code) => forgetRequest(options, code),
     stopSession: (target) => stopSession(options, target),

@@ -22,6 +22,7 @@ import type { SubAgentOperations, SubAgentView } from "./sub-agent-view.ts";
 import type { TaskOperations } from "./task-view.ts";
 import type { WebhookOperations, WebhookTest, WebhookView } from "./webhook-view.ts";
 
+export type { ErasureOperations };
 export type { ApprovalView, GrantView, JobView, SubAgentView, WebhookTest, WebhookView };
 export {
   missedRules,

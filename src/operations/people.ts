@@ -32,7 +32,7 @@ export async function listPeople(options: PeopleOptions, wanted: string | undefi
 }
 
 /** Who this is. Throws `bad_input` for what is no id of a member. */
-export function requireMember(id: string): MemberId {
+export function parsePerson(id: string): MemberId {
   const who = parseMemberKey(id);
   if (who) return who;
   throw new AppError("bad_input", `"${id}" is no id of a person.`, {

@@ -8,7 +8,7 @@ import { Redaction } from "../lib/secrets/redaction.ts";
 import { systemClock } from "../lib/time/clock.ts";
 import { readVersion } from "../lib/process/version.ts";
 import type { ErasureOperations } from "../operations/erasure-operations.ts";
-import { requireMember } from "../operations/people.ts";
+import { parsePerson } from "../operations/people.ts";
 import { lockHome } from "../stores/catalog.ts";
 import { createEraser } from "./erasure.ts";
 import { openFoundation } from "./foundation.ts";
@@ -30,8 +30,8 @@ export async function openOfflineErasure(environment: Environment): Promise<Eras
   const eraser = createEraser(foundation);
   const owned = opening.move();
   return {
-    lookAtPerson: async (id): Promise<ErasureView> => eraser.look(requireMember(id)),
-    erasePerson: async (id): Promise<ErasureView> => eraser.erase(requireMember(id), "operator"),
+    lookAtPerson: async (id): Promise<ErasureView> => eraser.look(parsePerson(id)),
+    erasePerson: async (id): Promise<ErasureView> => eraser.erase(parsePerson(id), "operator"),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }

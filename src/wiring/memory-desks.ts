@@ -50,7 +50,7 @@ export function createMemoryDesk(
     forget: async (group, id, actor) => {
       const memory = existing(group);
       if (!(await memory?.get(id))) return false;
-      await publish({ type: "memory.forgotten", group, actor, data: { ids: [id], why: "http" } });
+      await publish({ type: "memory.forgotten", group, actor, data: { ids: [id], why: "gateway" } });
       return ((await memory?.forget([id])) ?? 0) > 0;
     },
   };

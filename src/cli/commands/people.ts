@@ -5,7 +5,7 @@ import type { Command } from "commander";
 
 import { erasedKinds, type ErasureView } from "../../domain/erasure.ts";
 import { visible } from "../../lib/text/visible.ts";
-import type { ErasureOperations } from "../../operations/erasure-operations.ts";
+import type { ErasureOperations } from "../../operations/operations.ts";
 import type { CommandContext } from "../context.ts";
 import { addLeaf } from "../context.ts";
 import { isWithoutHost } from "../control-client.ts";

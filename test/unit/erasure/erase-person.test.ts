@@ -17,15 +17,19 @@ function remembered(id: string, text: string, who: readonly string[], more: Part
 
 test("what somebody said is gone as bytes, and what others said is there", async () => {
   await using home = await openErasableHome();
-  const { store, eraser, hear, answer, find } = home;
-  const one = await hear({ who: "ann", text: "my locker code is kumquat-8271", file: "letter.txt" });
-  await answer([one], { text: "The code kumquat-8271 is noted.", input: "echo kumquat-8271", result: "kumquat-8271" });
+  const { store, eraser } = home;
+  const one = await home.hear({ who: "ann", text: "my locker code is kumquat-8271", file: "letter.txt" });
+  await home.answer([one], {
+    text: "The code kumquat-8271 is noted.",
+    input: "echo kumquat-8271",
+    result: "kumquat-8271",
+  });
   const quote = { id: "id-1", author: "NameANN", text: "my locker code is kumquat-8271" };
-  const two = await hear({ who: "bob", text: "parsnips for me", quote });
-  await answer([two], { text: "Parsnips, and kumquat-8271 for the locker.", result: "a list with turnips" });
-  const three = await hear({ who: "ann-work", text: "zucchini from my other phone" });
-  const four = await hear({ who: "bob", text: "and rhubarb" });
-  await answer([three, four], { text: "Rhubarb it is." });
+  const two = await home.hear({ who: "bob", text: "parsnips for me", quote });
+  await home.answer([two], { text: "Parsnips, and kumquat-8271 for the locker.", result: "a list with turnips" });
+  const three = await home.hear({ who: "ann-work", text: "zucchini from my other phone" });
+  const four = await home.hear({ who: "bob", text: "and rhubarb" });
+  await home.answer([three, four], { text: "Rhubarb it is." });
   await putFile(home.paths, "family", { name: "notes.md", text: "NameANN: kumquat-8271" });
 
   const looked = await eraser.look(ann);
@@ -36,11 +40,11 @@ test("what somebody said is gone as bytes, and what others said is there", async
   expect(done.erased).toEqual({ messages: 2, files: 1, steps: 7, replies: 2, quotes: 1 });
   // The agent's own notes are its own; they are named.
   expect(done.files).toEqual([join("groups", "family", "notes.md")]);
-  expect(await find("kumquat")).toEqual([join(home.paths.groups, "family", "notes.md")]);
-  expect(await find("zucchini")).toEqual([]);
-  expect(await find("NameANN")).toEqual([join(home.paths.groups, "family", "notes.md")]);
+  expect(await home.find("kumquat")).toEqual([join(home.paths.groups, "family", "notes.md")]);
+  expect(await home.find("zucchini")).toEqual([]);
+  expect(await home.find("NameANN")).toEqual([join(home.paths.groups, "family", "notes.md")]);
   for (const word of ["parsnips for me", "and rhubarb", "Rhubarb it is.", "a list with turnips"])
-    expect(await find(word)).toEqual([home.paths.database]);
+    expect(await home.find(word)).toEqual([home.paths.database]);
   const steps = JSON.stringify(await store.turns.steps((await store.turns.list({ limit: 10 }))[0]?.id ?? ""));
   expect(steps).toContain("[erased]</message>");
   expect(steps).toContain("and rhubarb</message>");
@@ -96,9 +100,9 @@ test("memories of theirs go, and a fact stays that somebody else has said too", 
 
 test("somebody who is not known, and a turn that has not ended, are said before anything is erased", async () => {
   await using home = await openErasableHome();
-  const { store, eraser, hear } = home;
+  const { store, eraser } = home;
   await expect(eraser.erase({ channel: "fake", id: "zed" }, "operator")).rejects.toMatchObject({ code: "not_found" });
-  const seq = await hear({ who: "ann", text: "marmalade please" });
+  const seq = await home.hear({ who: "ann", text: "marmalade please" });
   const { id: session } = await store.sessions.open("agent:fake:family", "family");
   const replyTo = { kind: "chat", channel: "fake", chat: "family" } as const;
   const begins = { id: "t", session, group: "family", conversation: 1, cause: "message", replyTo, at: 1 } as const;

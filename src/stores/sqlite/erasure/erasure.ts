@@ -220,6 +220,5 @@ async function outlineCounts(kysely: Kysely<Tables>, people: readonly MemberId[]
     (select count(*) from work where requester in (select value from json_each(${keys})) and text <> '') as work`.execute(
     kysely,
   );
-  const [{ messages = 0, tasks = 0, work = 0 } = {}] = rows;
-  return addCounts({ messages }, { tasks }, { work });
+  return addCounts(...rows);
 }
