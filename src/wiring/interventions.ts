@@ -180,11 +180,17 @@ function commandServices(context: AppContext, options: InterventionOptions): Com
 }
 
 function announce(
-  { publish }: AppContext,
+  { publish, fingerprint }: AppContext,
   { name: group }: Group,
   { command, argument, message: { id, sender } }: PendingCommand,
 ): Promise<void> {
-  return publish({ type: "command.given", group, actor: memberActor(sender.id), data: { command, argument, id } });
+  const said = argument === undefined ? undefined : fingerprint(argument);
+  return publish({
+    type: "command.given",
+    group,
+    actor: memberActor(sender.id),
+    data: { command, argument, said, id },
+  });
 }
 
 function refused(
