@@ -17,7 +17,7 @@ import { openFoundation } from "./foundation.ts";
 export async function openOfflineErasure(environment: Environment): Promise<ErasureOperations & AsyncDisposable> {
   await using opening = new AsyncDisposableStack();
   const home = await prepareHome(environment.crabpotHome);
-  const { loaded } = await loadPartOfConfig(home.paths.config, environment.variables, ["people", "log"]);
+  const loaded = await loadPartOfConfig(home.paths.config, environment.variables, ["log"]);
   opening.use(await lockHome(home.paths.root, { pid: process.pid, startedAt: systemClock.now() }));
   const redaction = new Redaction(loaded.secrets);
   const logger = pino({ level: "silent" });

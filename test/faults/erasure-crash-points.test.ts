@@ -5,6 +5,7 @@ import { promisify } from "node:util";
 import { expect, test } from "vitest";
 
 import { MemoryFile } from "../../src/memory/file/memory-file.ts";
+import { crabpot, jsonLines } from "../support/crabpot.ts";
 import { crashAtVariable } from "../support/crash-points.ts";
 import { openErasableHome } from "../support/erasable-home.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
@@ -62,6 +63,8 @@ test.each(points)("killed at %s, it is known as not done, and done when it is do
     await using left = await openErasableHome(root);
     expect(await left.store.erasure.open()).toHaveLength(1);
   }
+  const doctor = jsonLines((await crabpot({ home: root }, "doctor", "--json")).stdout);
+  expect(doctor.find(({ check }) => check === "database")?.["detail"]).toContain("cut off");
   expect(await eraseIn(root)).toBe("done");
 
   await using home = await openErasableHome(root);

@@ -92,8 +92,8 @@ function show(
 ): void {
   if (output.json) return output.object({ state, ids, groups, erased, files, left });
   output.line(`Of ${ids.map(visible).join(", ")} in ${groups.join(", ")}:`);
-  const counts = erasedKinds.flatMap((kind) => (erased[kind] === undefined ? [] : [`${erased[kind]} ${kind}`]));
-  output.line(`  ${counts.length === 0 ? "nothing" : counts.join(", ")} ${state}`);
+  const counts = erasedKinds.flatMap((kind) => (erased[kind] === undefined ? [] : [`${kind} ${erased[kind]}`]));
+  output.line(`  ${state}: ${counts.length === 0 ? "nothing" : counts.join(", ")}`);
   if (files.length > 0)
     output.line("These files belong to agents and hold words or the name of the person; look at them yourself:");
   for (const file of files) output.line(`  ${visible(file)}`);

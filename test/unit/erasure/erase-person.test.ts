@@ -32,12 +32,20 @@ test("what somebody said is gone as bytes, and what others said is there", async
   await home.answer([three, four], { text: "Rhubarb it is." });
   await putFile(home.paths, "family", { name: "notes.md", text: "NameANN: kumquat-8271" });
 
+  const state = {
+    names: new Map([["ann", Buffer.from("NameANN")]]),
+    sent: new Map([["1", Buffer.from("\u0001\u0012kumquat-8271.")]]),
+  };
+  const others = new Map([["2", Buffer.from("Rhubarb it is.")]]);
+  await store.channelState.apply("fake/1/names", state.names);
+  await store.channelState.apply("fake/1/sent", new Map([...state.sent, ...others]));
   const looked = await eraser.look(ann);
   const done = await eraser.erase(ann, "operator");
 
   expect(looked.erased).toEqual({ messages: 2 });
   expect(done).toMatchObject({ ids: ["fake:ann", "fake:ann-work"], groups: ["family"], left: [] });
-  expect(done.erased).toEqual({ messages: 2, files: 1, steps: 7, replies: 2, quotes: 1 });
+  expect(done.erased).toEqual({ messages: 2, files: 1, steps: 7, replies: 3, quotes: 1, names: 1 });
+  expect([...(await store.channelState.list("fake/1/sent")).keys()]).toEqual(["2"]);
   // The agent's own notes are its own; they are named.
   expect(done.files).toEqual([join("groups", "family", "notes.md")]);
   expect(await home.find("kumquat")).toEqual([join(home.paths.groups, "family", "notes.md")]);

@@ -29,7 +29,7 @@ export async function withMemory<T>(
   use: (memory: GroupMemory) => Promise<T>,
 ): Promise<T> {
   const path = memoryPath(context, group);
-  const { loaded } = await loadPartOfConfig(context.paths.config, context.environment.variables, ["memory", "models"]);
+  const loaded = await loadPartOfConfig(context.paths.config, context.environment.variables, ["memory", "models"]);
   await using owned = new AsyncDisposableStack();
   const embedder = await embedderOf(context, loaded);
   if (embedder !== undefined) owned.use(embedder);

@@ -191,6 +191,10 @@ export class SqliteErasure implements ErasureStore {
       await run(sql`update chat_requests set sender_name = '', title = null
         where (channel, sender_id) in ${listed(people)} and (sender_name <> '' or title is not null)`);
       await run(sql`update chats set title = null where (channel, chat) in ${listed(people)} and title is not null`);
+      // A channel knows people by the user in their id.
+      const users = JSON.stringify(people.flatMap(({ id }) => [id, id.split("@")[0]]));
+      await run(sql`delete from channel_state where space like '%/names'
+        and key in (select value from json_each(${users}))`);
       const rosters = await transaction
         .selectFrom("chats")
         .select(["channel", "chat", "members"])

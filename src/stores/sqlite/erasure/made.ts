@@ -34,6 +34,7 @@ export async function eraseMade(database: Database, erasing: GroupErasing): Prom
     { agents: await subAgents(database, known) },
     { prompts: await prompts(database, known) },
     { names: await reasons(database, known) },
+    { replies: await sentCopies(database, known) },
   );
   return { counts, outgoing, blobs: [...blobs] };
 }
@@ -248,4 +249,16 @@ function reasons(database: Database, known: Known): Promise<number> {
 
 function wholeName(name: string): RegExp {
   return new RegExp(`(?<![\\p{L}\\p{N}])${RegExp.escape(name)}(?![\\p{L}\\p{N}])`, "gu");
+}
+
+/** What a channel keeps of what it sent, to send it again; it counts as the reply that it is. */
+async function sentCopies(database: Database, { holds }: Known): Promise<number> {
+  return database.write(async (transaction) => {
+    const { rows } = await sql<{ space: string; key: string; value: Uint8Array }>`
+      select space, key, value from channel_state where space like '%/sent'`.execute(transaction);
+    const gone = rows.filter(({ value }) => holds(Buffer.from(value).toString("utf8")));
+    for (const { space, key } of gone)
+      await transaction.deleteFrom("channel_state").where("space", "=", space).where("key", "=", key).execute();
+    return gone.length;
+  });
 }
