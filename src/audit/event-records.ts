@@ -16,6 +16,11 @@ function without<Data extends object, Key extends keyof Data>(data: Data, key: K
 const delivery = ({ data }: NewEvent<"delivery.accepted" | "delivery.confirmed" | "delivery.failed">) =>
   ({ type: "delivery", data: without(data, "sinceMs") }) as const;
 
+/** Such as `K7XQ2M always`: what words behind a command are stays out, so that they can be erased. */
+function isCode(argument: string): boolean {
+  return /^[A-Z0-9]{4,16}(?: (?:once|session|day|always))?$/.test(argument);
+}
+
 /** What was done about a task. */
 const schedule =
   (action: string) =>
@@ -43,12 +48,17 @@ export const auditRecords: { readonly [Type in EventType]: Audited<Type> } = {
   "heartbeat.begun": "heartbeat",
   "heartbeat.skipped": "heartbeat",
   "access.refused": "access-refused",
-  "command.given": "command",
+  "command.given": ({ data: { argument, ...rest } }) => ({
+    type: "command",
+    data: { ...rest, ...(argument !== undefined && isCode(argument) && { argument }) },
+  }),
   "intake.stopped": "intake-stopped",
   "intake.resumed": "intake-resumed",
   "admission.requested": "chat-request",
   "pairing.requested": "pairing-request",
   "person.paired": "person-paired",
+  "person.erasing": "person-erased",
+  "person.erased": "person-erased",
   "chat.left": "chat-left",
   "group.added": "group-added",
   "group.removed": "group-removed",

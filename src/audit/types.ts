@@ -21,6 +21,7 @@ export type AuditType =
   | "access-refused"
   | "pairing-request"
   | "person-paired"
+  | "person-erased"
   | "turn-start"
   | "turn-end"
   | "delivery"

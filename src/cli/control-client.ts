@@ -7,6 +7,7 @@ import type { EventQuery } from "../events/read-events.ts";
 import type { LoginEvent } from "../channels/channel.ts";
 import type { ConfigDifferences, ReloadReport } from "../domain/config-state.ts";
 import type { SettingEdit, SettingRecord } from "../domain/setting.ts";
+import type { ErasureView } from "../domain/erasure.ts";
 import type { Chat, Group } from "../domain/group.ts";
 import type { FolderOrigin, Origin } from "../domain/origin.ts";
 import type { UsageBy, UsageSum } from "../domain/usage.ts";
@@ -134,6 +135,16 @@ export class ControlClient implements Readings {
 
   listPeople(group: string | undefined): Promise<PersonView[]> {
     return this.#ask("GET", `/people${group === undefined ? "" : `?group=${encodeURIComponent(group)}`}`);
+  }
+
+  lookAtPerson(id: string): Promise<ErasureView> {
+    return this.#ask("GET", `/people/${encodeURIComponent(id)}/words`);
+  }
+
+  /** Takes as long as it takes: turns are waited for, and all files are written anew. */
+  async erasePerson(id: string): Promise<ErasureView> {
+    const answer = await this.#send("DELETE", `/people/${encodeURIComponent(id)}/words`, { silenceMs: 0 });
+    return JSON.parse(await readText(answer)) as ErasureView;
   }
 
   listPairings(): Promise<PairingView[]> {

@@ -5,6 +5,7 @@ import type { ChatCommand } from "./command.ts";
 import { deny } from "./deny.ts";
 import { help } from "./help.ts";
 import { jobs } from "./jobs.ts";
+import { memory } from "./memory.ts";
 import { mounts } from "./mounts.ts";
 import { newConversation } from "./new.ts";
 import { set } from "./set.ts";
@@ -25,6 +26,7 @@ const chatCommands: readonly ChatCommand[] = [
   tasks,
   jobs,
   agents,
+  memory,
   mounts,
   whoami,
   help,
@@ -34,9 +36,11 @@ const chatCommands: readonly ChatCommand[] = [
   settings,
 ];
 
-/** What can be given in this group by somebody; each needs its role. */
-export function commandsOf(group: Pick<Group, "main" | "agents">): readonly ChatCommand[] {
-  const all = chatCommands.filter((command) => group.main || !command.inMainGroups);
+/** What can be given in this group by somebody; each needs its role. `remembers`: groups remember things. */
+export function commandsOf(group: Pick<Group, "main" | "agents">, remembers = false): readonly ChatCommand[] {
+  const all = chatCommands.filter(
+    (command) => (group.main || !command.inMainGroups) && (remembers || !command.needsMemory),
+  );
   if (!group.agents) return all;
   return all.map((command) => (command.perAgent ? { ...command, takes: agentTaken } : command));
 }

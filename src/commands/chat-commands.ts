@@ -83,7 +83,7 @@ async function outcomeOf(
   group: Group,
   pending: PendingCommand,
 ): Promise<CommandOutcome> {
-  const all = commandsOf(group);
+  const all = commandsOf(group, services.memories.isEnabled());
   const command = all.find(({ name }) => name === pending.command);
   if (!command) return { text: `There is no command /${pending.command} here. /help lists all of them.` };
   const { channel, sender } = pending.message;

@@ -10,6 +10,7 @@ import type { SettingChange } from "../domain/setting.ts";
 import type { SubAgent } from "../domain/sub-agent.ts";
 import type { PendingCommand, SetAside } from "../stores/store.ts";
 import type { UsageStore } from "../stores/usage-store.ts";
+import type { ShownLists } from "./shown-lists.ts";
 
 /** What members can ask of the host in the chat, without the model. */
 export interface ChatCommand {
@@ -25,6 +26,8 @@ export interface ChatCommand {
   readonly perAgent?: boolean | undefined;
   /** It can be given in main groups only. */
   readonly inMainGroups?: boolean | undefined;
+  /** It is there only while groups remember things. */
+  readonly needsMemory?: boolean | undefined;
   /** What comes of it. Called again for the same message as long as that was not written, so it must not do anything twice. */
   run(given: GivenCommand, services: CommandServices): Promise<CommandOutcome>;
 }
@@ -83,6 +86,27 @@ export interface ChatMount {
   readonly reason: string;
 }
 
+/** One thing that a group remembers, as a chat is shown it. */
+export interface ChatMemory {
+  readonly id: string;
+  readonly category: string;
+  readonly text: string;
+  readonly time: number;
+  readonly sender: string;
+  /** Whose words it holds, as `channel:id`. */
+  readonly people?: readonly string[] | undefined;
+}
+
+/** What a chat is shown of what its group remembers, and may have forgotten. */
+export interface MemoryServices {
+  readonly isEnabled: () => boolean;
+  /** Facts and notes that hold, newest first. */
+  readonly newest: (group: string, limit: number) => Promise<readonly ChatMemory[]>;
+  readonly get: (group: string, id: string) => Promise<ChatMemory | undefined>;
+  readonly forget: (given: GivenCommand, id: string) => Promise<void>;
+  readonly lists: ShownLists;
+}
+
 /** What is done with tasks in a chat. */
 export interface TaskServices {
   /** In the order of making. */
@@ -101,6 +125,7 @@ export interface TaskServices {
 export interface CommandServices extends TaskServices {
   /** Of the group's first agent, or of the one of this id. */
   agentNameOf(group: Group, agent?: string): string;
+  readonly memories: MemoryServices;
   readonly roles: Pick<Roles, "standingOf" | "keysOf">;
   /** The main session of an agent of the group. */
   readonly sessionOf: (group: Group, agent: string) => Promise<{ readonly id: string }>;

@@ -28,6 +28,23 @@ export const peopleRoutes: readonly Route<never>[] = [
     parameters: z.strictObject({ group: name.optional() }),
     run: (host, { group }) => host.listPeople(group),
   }),
+  route({
+    method: "GET",
+    path: "/people/:id/words",
+    operation: "people.look",
+    parameters: z.strictObject({ id: name }),
+    // Who it is stands as a digest in what is recorded of it.
+    record: () => ({}),
+    run: (host, { id }) => host.lookAtPerson(id),
+  }),
+  route({
+    method: "DELETE",
+    path: "/people/:id/words",
+    operation: "people.forget",
+    parameters: z.strictObject({ id: name }),
+    record: () => ({}),
+    run: (host, { id }) => host.erasePerson(id),
+  }),
   route({ method: "GET", path: "/chats", operation: "chats", parameters: nothing, run: (host) => host.listChats() }),
   route({
     method: "POST",

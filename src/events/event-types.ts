@@ -29,6 +29,8 @@ export const eventTypes = {
   "admission.requested": "a chat asks to become a group",
   "pairing.requested": "somebody who wrote directly has got a code",
   "person.paired": "the direct chat of somebody is about to become a group",
+  "person.erasing": "somebody's words are about to be erased from the home",
+  "person.erased": "they are: how many of what",
   "chat.left": "the account is not in a chat any more",
   "group.added": "a chat became a group",
   "group.removed": "a group was removed",

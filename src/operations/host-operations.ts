@@ -3,6 +3,8 @@ import type { ConfigDifferences, ConfigState, ReloadReport } from "../domain/con
 import type { Group, GroupChat, GroupFolder } from "../domain/group.ts";
 import type { Publish } from "../events/event.ts";
 import { readEvents } from "../events/read-events.ts";
+import type { ErasureView } from "../domain/erasure.ts";
+import type { MemberId } from "../domain/person.ts";
 import type { NextHeartbeat } from "../domain/heartbeat.ts";
 import type { RefusedMount } from "../domain/mount.ts";
 import { type Origin, origins } from "../domain/origin.ts";
@@ -17,6 +19,7 @@ import { type JobOperationOptions, stopJob } from "./jobs.ts";
 import { retryOutbox, send } from "./outbox.ts";
 import { createReadings, findTurn, type ReadingOptions } from "./readings.ts";
 import { requireGroup } from "./require-group.ts";
+import { parsePerson } from "./people.ts";
 import { parkedTurns } from "./parked-turns.ts";
 import {
   type RequestAnswers,
@@ -74,6 +77,10 @@ export interface OperationOptions {
   readonly routes: readonly string[];
   readonly costOf: ReadingOptions["costOf"];
   readonly people: ReadingOptions["people"];
+  readonly eraser: {
+    look(who: MemberId): Promise<ErasureView>;
+    erase(who: MemberId, actor: "operator"): Promise<ErasureView>;
+  };
   /** What all groups together may spend in a day. */
   readonly totalUsdPerDay: number | undefined;
   readonly pool: { list(): HotContainerView[]; stop(session: string, reason: string): Promise<boolean> };
@@ -133,6 +140,8 @@ export function createOperations(options: OperationOptions): Operations {
     approveRequest: (code, name) => approveRequest(options, code, name),
     approvePairing: (code, name) => approvePairing(options, code, name),
     listPairings: () => listPairings(options),
+    lookAtPerson: async (id) => options.eraser.look(parsePerson(id)),
+    erasePerson: async (id) => options.eraser.erase(parsePerson(id), "operator"),
     denyRequest: (code) => denyRequest(options, code),
     forgetRequest: (code) => forgetRequest(options, code),
     stopSession: (target) => stopSession(options, target),

@@ -16,11 +16,13 @@ import type { Turn, TurnState, TurnTimes } from "../domain/turn.ts";
 import type { UsageBy, UsageSum } from "../domain/usage.ts";
 import type { Work, WorkState } from "../domain/work.ts";
 import type { ApprovalOperations, ApprovalView, GrantView } from "./approval-view.ts";
+import type { ErasureOperations } from "./erasure-operations.ts";
 import type { JobOperations, JobView } from "./job-view.ts";
 import type { SubAgentOperations, SubAgentView } from "./sub-agent-view.ts";
 import type { TaskOperations } from "./task-view.ts";
 import type { WebhookOperations, WebhookTest, WebhookView } from "./webhook-view.ts";
 
+export type { ErasureOperations };
 export type { ApprovalView, GrantView, JobView, SubAgentView, WebhookTest, WebhookView };
 export {
   missedRules,
@@ -308,7 +310,7 @@ export type Readings = Pick<
 
 /** What an operator can ask of a running host. Rejects with AppErrors: `not_found`, `conflict`, `bad_input`. */
 export interface Operations
-  extends ApprovalOperations, TaskOperations, JobOperations, SubAgentOperations, WebhookOperations {
+  extends ApprovalOperations, TaskOperations, JobOperations, SubAgentOperations, WebhookOperations, ErasureOperations {
   status(): Promise<HostStatus>;
   /** Reads the files of the configuration again and applies what can hold now. An invalid file is an answer, not an error. */
   applyConfig(): Promise<ReloadReport>;

@@ -2,6 +2,7 @@ import { type Group, unknownGroup } from "../domain/group.ts";
 import type { Sender } from "../domain/message.ts";
 import { type MemberId, memberKey, parseMemberKey } from "../domain/person.ts";
 import type { Role } from "../domain/role.ts";
+import { AppError } from "../lib/app-error.ts";
 import type { PersonView } from "./operations.ts";
 
 export interface PeopleOptions {
@@ -28,6 +29,15 @@ export async function listPeople(options: PeopleOptions, wanted: string | undefi
     );
   }
   return (await Promise.all(groups.map((group) => peopleOf(options, group)))).flat();
+}
+
+/** Who this is. Throws `bad_input` for what is no id of a member. */
+export function parsePerson(id: string): MemberId {
+  const who = parseMemberKey(id);
+  if (who) return who;
+  throw new AppError("bad_input", `"${id}" is no id of a person.`, {
+    fix: "write it as <channel>:<id>, such as http:ann; `crabpot people list` shows them",
+  });
 }
 
 async function peopleOf({ store, people }: PeopleOptions, group: Group): Promise<PersonView[]> {

@@ -40,6 +40,8 @@ interface Known extends QueuedSession {
 const floodingWakes = 3;
 /** What comes meanwhile is answered together; the others have the host's one thread to themselves. */
 const restMs = 50;
+/** How often it is looked whether what runs in groups that are held has ended: this is asked for now and then only. */
+const holdCheckMs = 50;
 
 export interface SessionQueueOptions {
   /** How many sessions may be at work at once. */
@@ -66,6 +68,10 @@ export class SessionQueue implements AsyncDisposable {
   readonly #places: Places;
   readonly #options: SessionQueueOptions;
   readonly #abort = new AbortController();
+  /** By group: how often nothing of it may begin. */
+  readonly #held = new Map<string, number>();
+  /** What would have begun meanwhile. */
+  readonly #heldBack = new Set<Known>();
   #stopped = false;
 
   constructor(options: SessionQueueOptions) {
@@ -96,6 +102,26 @@ export class SessionQueue implements AsyncDisposable {
   /** How many groups have sessions that wait for a place. */
   waitingGroups(): number {
     return new Set(this.snapshot().waiting.map(({ group }) => group)).size;
+  }
+
+  /**
+   * Nothing of these groups begins until the result is disposed, and nothing of them runs when this resolves. Rejects with the
+   * signal's reason when that takes too long.
+   */
+  async hold(groups: readonly string[], signal: AbortSignal): Promise<Disposable> {
+    for (const group of groups) this.#held.set(group, (this.#held.get(group) ?? 0) + 1);
+    const release = (): void => this.#release(groups);
+    try {
+      const isRunning = (known: Known): boolean => known.state !== "waiting" && groups.includes(known.group);
+      while ([...this.#sessions.values()].some(isRunning)) {
+        signal.throwIfAborted();
+        await delay(holdCheckMs, undefined, { signal }).catch(() => signal.throwIfAborted());
+      }
+      return { [Symbol.dispose]: release };
+    } catch (error) {
+      release();
+      throw error;
+    }
   }
 
   /** Resolves when nothing runs or waits. */
@@ -137,7 +163,19 @@ export class SessionQueue implements AsyncDisposable {
     if (!this.#stopped) this.#join(known);
   }
 
+  #release(groups: readonly string[]): void {
+    for (const group of groups) {
+      const count = (this.#held.get(group) ?? 1) - 1;
+      if (count > 0) this.#held.set(group, count);
+      else this.#held.delete(group);
+    }
+    const free = [...this.#heldBack].filter(({ group }) => !this.#held.has(group));
+    for (const known of free) this.#heldBack.delete(known);
+    if (!this.#stopped) for (const known of free) this.#join(known);
+  }
+
   #join(known: Known): void {
+    if (this.#held.has(known.group)) return void this.#heldBack.add(known);
     const run = this.#runInPlace(known);
     this.#runs.add(run);
     void run.then(() => this.#runs.delete(run));
@@ -146,7 +184,9 @@ export class SessionQueue implements AsyncDisposable {
   /** What stands in line when the queue is stopped is kept in the store. */
   async #runInPlace(known: Known): Promise<void> {
     using place = await this.#places.enter(known.group);
-    if (!this.#stopped) await this.#run(known, place);
+    if (this.#stopped) return;
+    if (this.#held.has(known.group)) return void this.#heldBack.add(known);
+    await this.#run(known, place);
   }
 
   async #run(known: Known, place: Place): Promise<void> {

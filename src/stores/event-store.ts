@@ -13,6 +13,15 @@ export interface EventPage {
   readonly next: number | undefined;
 }
 
+/** What an event tells from now on; undefined: what it told. */
+export type RewriteEvent = (event: HostEvent) => object | undefined;
+
+export interface RewrittenEvents {
+  readonly changed: number;
+  /** Behind which event to go on; undefined when there are no more. */
+  readonly next: number | undefined;
+}
+
 /** Everything that happened, numbered 1, 2, 3 … in the order of the calls. No number is left out or used twice. */
 export interface EventStore {
   /** Resolves with its number when a crash of this process cannot undo it; a loss of power may take back the last few. */
@@ -23,4 +32,6 @@ export interface EventStore {
   before(before: number, filter: EventFilter, limit: number): Promise<EventPage>;
   /** Removes the oldest events, at most `limit`, as far as they are from before then; never the newest one. */
   prune(before: number, limit: number): Promise<number>;
+  /** Changes what some of the events behind `after` tell, for words that have to go. */
+  rewrite(after: number, change: RewriteEvent): Promise<RewrittenEvents>;
 }

@@ -21,6 +21,7 @@ import type { NewWork, Work } from "../domain/work.ts";
 import type { ApprovalStore } from "./approval-store.ts";
 import type { BlobStore } from "./blob-store.ts";
 import type { ChatStore, RequestStore } from "./chat-store.ts";
+import type { ErasureStore } from "./erasure-store.ts";
 import type { EventStore } from "./event-store.ts";
 import type { ExecutionPointStore } from "./execution-point-store.ts";
 import type { IntakeCharge, IntakeStore } from "./intake-store.ts";
@@ -361,6 +362,7 @@ export interface Store extends AsyncDisposable {
   readonly audit: AuditIndex;
   readonly events: EventStore;
   readonly settings: SettingsStore;
+  readonly erasure: ErasureStore;
   /** Writes something small to disk. Rejects as any write would while writing does not work. */
   probe(at: number): Promise<void>;
 }

@@ -3,6 +3,7 @@ import type { HostConsole } from "../channels/define-channel.ts";
 import type { Outbox } from "../delivery/outbox.ts";
 import { addApprovalRoutes, type ApprovalRouteOptions } from "../operations/approval-routes.ts";
 import { addSkillRoutes } from "../operations/skill-http.ts";
+import { addMemoryRoutes, type MemoryHttpOptions } from "../operations/memory-http.ts";
 import { addTaskRoutes, type TaskHttpOptions } from "../operations/task-http.ts";
 import { toError } from "../lib/app-error.ts";
 import { type ChannelResources, openChannels, type RunningChannels } from "./channels.ts";
@@ -30,12 +31,14 @@ export async function buildEntrances(
     readonly groups: ChannelResources["groups"];
     readonly desk: ApprovalRouteOptions["desk"];
     readonly taskDesk: TaskHttpOptions["taskDesk"];
+    readonly memoryDesk: MemoryHttpOptions["memoryDesk"];
   },
 ): Promise<Entrances> {
   const http = createHttpEntrance(context, stack, options);
   if (http.routes) addApprovalRoutes(http.routes, { ...context, desk: options.desk });
   if (http.routes) addTaskRoutes(http.routes, { ...context, groups: options.groups, taskDesk: options.taskDesk });
   if (http.routes) addSkillRoutes(http.routes, createSkillList(context, options.groups));
+  if (http.routes) addMemoryRoutes(http.routes, { groups: options.groups, memoryDesk: options.memoryDesk });
   const recordState = createStateRecorder(context, stack);
   const running = await openChannels(context, stack, { ...options, routes: http.routes });
   await http.listen();

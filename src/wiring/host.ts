@@ -45,6 +45,7 @@ import { createIntake } from "./intake.ts";
 import { createInterventions } from "./interventions.ts";
 import { createAnswers } from "./onboarding.ts";
 import { createHostOperations } from "./operations.ts";
+import { createMemoryDesk } from "./memory-desks.ts";
 import { createWork, resume } from "./queue.ts";
 import type { WorkQueue } from "./queue.ts";
 import { openRunner } from "./runner.ts";
@@ -112,6 +113,7 @@ export async function startHost(options: HostOptions, signal?: AbortSignal): Pro
   const capable = { ...containers, ...late, groups, providers, tell, deliver, workAdded };
   const capabilities = createCapabilities(patient, stack, capable);
   served.tasks = capabilities.tasks;
+  served.memoryDesk = createMemoryDesk(context, capabilities.memories);
   const working = { ...containers, approvals, capabilities, pace, progress, deliver, guard, tell, groups, providers };
   const runner: TurnRunner = await openRunner(context, stack, { ...working, patient });
   const chats = stack.use(new ChatBook(context, groups));
@@ -162,6 +164,7 @@ interface Served {
   settings?: Settings | undefined;
   webhooks?: WebhookIntake | undefined;
   tasks?: Tasks | undefined;
+  memoryDesk?: ReturnType<typeof createMemoryDesk> | undefined;
   /** Containers that are taken over may have news of jobs before there is somebody to do the work; all of it is looked for later. */
   work?: WorkQueue | undefined;
 }
@@ -182,7 +185,8 @@ async function openBase(options: HostOptions, stack: AsyncDisposableStack, serve
   const desk = (): ApprovalDesk | undefined => served.desk;
   const taskDesk = (): Tasks["book"] | undefined => served.tasks?.book;
   const webhooks = (): WebhookIntake | undefined => served.webhooks;
-  const asked = { groups, registry, ready, desk, taskDesk, webhooks };
+  const memoryDesk = (): Served["memoryDesk"] => served.memoryDesk;
+  const asked = { groups, registry, ready, desk, taskDesk, memoryDesk, webhooks };
   const entrances = await buildEntrances(context, stack, { console: options.console, ...asked });
   return { context, guard, registry, engine, entrances };
 }

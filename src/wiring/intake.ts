@@ -81,7 +81,7 @@ export async function createIntake(
       options.memories.foresee(group.name, message.text);
     },
     lateMs: (group) => catchUpMinutes(config, group) * 60_000,
-    commandsOf,
+    commandsOf: (group) => commandsOf(group, config.memory.enabled),
     answerInReply: (message) => {
       const agent = groups.find(message.channel, message.chat)?.agent;
       return answerInReply({ store, assistantName: agentNameOf(config, agent) }, message);

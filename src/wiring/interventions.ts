@@ -26,7 +26,9 @@ import type { SideSessions } from "../sessions/side-sessions.ts";
 import type { TurnRunner } from "../turns/turn-runner.ts";
 import type { Approvals } from "./approvals.ts";
 import { chatSettings, type GroupSettings } from "./chat-settings.ts";
+import { memoryServices } from "./memory-desks.ts";
 import type { AppContext } from "./context.ts";
+import type { Memories } from "./memory.ts";
 import { taskServices, type Tasks } from "./tasks.ts";
 import type { SubAgents } from "./sub-agents.ts";
 import { createTurnEnded } from "./turn-ended.ts";
@@ -47,6 +49,7 @@ export interface InterventionOptions {
   readonly launcher: Pick<ContainerLauncher, "judgeWanted">;
   readonly sideSessions: Pick<SideSessions, "settled">;
   readonly tasks: Tasks;
+  readonly memories: Pick<Memories, "memoryOf">;
   readonly subAgents: Pick<SubAgents, "desk">;
   /** Undefined until they can be changed. */
   readonly settings: () => GroupSettings | undefined;
@@ -146,6 +149,7 @@ function commandServices(context: AppContext, options: InterventionOptions): Com
   const { config, store, roles } = context;
   return {
     agentNameOf: (group, agent = group.agent) => agentNameOf(config, agent),
+    memories: memoryServices(context, options.memories),
     roles,
     sessionOf: (group, agent) => store.sessions.open(mainSessionKey({ ...group, agent }), group.name),
     describe: (group) => describe(context, options, group),
@@ -176,11 +180,17 @@ function commandServices(context: AppContext, options: InterventionOptions): Com
 }
 
 function announce(
-  { publish }: AppContext,
+  { publish, fingerprint }: AppContext,
   { name: group }: Group,
   { command, argument, message: { id, sender } }: PendingCommand,
 ): Promise<void> {
-  return publish({ type: "command.given", group, actor: memberActor(sender.id), data: { command, argument, id } });
+  const said = argument === undefined ? undefined : fingerprint(argument);
+  return publish({
+    type: "command.given",
+    group,
+    actor: memberActor(sender.id),
+    data: { command, argument, said, id },
+  });
 }
 
 function refused(

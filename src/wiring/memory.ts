@@ -24,6 +24,8 @@ import { createUpkeep } from "./memory-upkeep.ts";
 export interface Memories {
   /** Of this group; undefined where nothing is remembered. */
   readonly memoryOf: (group: string) => MemoryAt | undefined;
+  /** Of this group, whether groups remember things or not; undefined where it has no memory yet. */
+  readonly existing: (group: string) => MemoryAt | undefined;
   readonly recall: TurnOptions["recall"];
   /** A turn will ask for what fits this text: its vector is made meanwhile. */
   readonly foresee: (group: string, text: string) => void;
@@ -78,6 +80,7 @@ export function createMemories(context: AppContext, stack: AsyncDisposableStack,
   });
   return {
     memoryOf,
+    existing: (group) => (existsSync(join(context.home.paths.memory, `${group}.sqlite`)) ? always(group) : undefined),
     // Each of several agents has a memory of its own, as it has a folder; what people say is in that of the first one.
     recall: ({ group, session }, messages, at) =>
       recall.of({ group, memoryName: workFolder(group), session }, messages, at),

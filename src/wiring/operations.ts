@@ -19,6 +19,7 @@ import type { Approvals } from "./approvals.ts";
 import type { Containers } from "./containers.ts";
 import type { AppContext } from "./context.ts";
 import type { Entrances } from "./entrances.ts";
+import { createEraser, quietGroups } from "./erasure.ts";
 import { webhooksOf } from "./hooks.ts";
 import { createPeopleView } from "./people.ts";
 import type { Settings } from "./settings.ts";
@@ -63,6 +64,7 @@ export function createHostOperations(context: AppContext, options: HostOperation
       return totalUsdPerDay(config.budgets.total);
     },
     people: createPeopleView(context, context.roles),
+    eraser: createEraser(context, quietGroups(context, { queue, pool: containers.pool })),
     pool: containers.pool,
     outbox: options.outbox,
     admissions: options.admissions,

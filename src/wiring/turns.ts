@@ -189,6 +189,7 @@ function createPrompts(
     },
     estimateTokens: estimateStepTokens,
     now: () => clock.now(),
+    rewrites: () => store.erasure.rewrites(),
   });
 }
 

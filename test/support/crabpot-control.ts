@@ -7,7 +7,6 @@ import type { ChannelState } from "../../src/channels/channel.ts";
 import { ControlClient } from "../../src/cli/control-client.ts";
 import { builtInAdapters, chatFault } from "../../src/config/adapters.ts";
 import { configuredGroups } from "../../src/config/groups.ts";
-import { homePaths } from "../../src/config/home/home.ts";
 import { configSchema } from "../../src/config/schema/config.ts";
 import { Outbox } from "../../src/delivery/outbox.ts";
 import type { HotContainerView } from "../../src/domain/session.ts";
@@ -21,6 +20,8 @@ import { systemClock } from "../../src/lib/time/clock.ts";
 import { CodeTries } from "../../src/people/code-tries.ts";
 import { TaskBook } from "../../src/scheduler/task-book.ts";
 import { timeZoneFault } from "../../src/config/checks/time-zone-name.ts";
+import { homePaths } from "../../src/config/home/home.ts";
+import { createEraser } from "../../src/wiring/erasure.ts";
 import { createPeopleView } from "../../src/wiring/people.ts";
 import { createAdmissions } from "../../src/intake/chats/admissions.ts";
 import { openGroupRegistry } from "../../src/intake/chats/group-registry.ts";
@@ -121,6 +122,14 @@ export async function startControlledHost(home: string): Promise<ControlledHost>
     costOf: (_model, usage) => usage.outputTokens / 1_000,
     totalUsdPerDay: 5,
     people: createPeopleView({ config, adapters: builtInAdapters }),
+    eraser: createEraser({
+      store,
+      home: { paths: homePaths(home) },
+      config,
+      publish: (event) => events.publish(event),
+      fingerprint: (text) => ({ sha256: `digest of ${text}`, chars: text.length }),
+      clock: systemClock,
+    }),
     pool,
     channels: [terminal, new LinkedChannel()],
     isConfigured: (name) => Object.hasOwn(config.channels, name),

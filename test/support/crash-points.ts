@@ -30,6 +30,7 @@ const auditTypes = {
   "access-refused": true,
   "pairing-request": true,
   "person-paired": true,
+  "person-erased": true,
   "turn-start": true,
   "turn-end": true,
   delivery: true,

@@ -54,6 +54,7 @@ const places: Readonly<Record<string, Place>> = {
   "group-removed": "changes",
   "folder-adopted": "changes",
   "chat-left": "changes",
+  "person-erased": "changes",
   "home-copied": "changes",
   "store-pruned": "changes",
   "host-start": "host",

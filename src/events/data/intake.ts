@@ -1,3 +1,5 @@
+import type { Fingerprint } from "../../domain/fingerprint.ts";
+
 /** What reaches groups, and what becomes of it: messages, calls of other programs, chats, people, files and limits. */
 export interface IntakeEventData {
   "message.received": {
@@ -32,7 +34,13 @@ export interface IntakeEventData {
     readonly chat: string;
     readonly command?: string | undefined;
   };
-  "command.given": { readonly command: string; readonly argument?: string | undefined; readonly id: string };
+  /** `said` is the digest of `argument`, which may be words of somebody: the audit log keeps codes and digests. */
+  "command.given": {
+    readonly command: string;
+    readonly argument?: string | undefined;
+    readonly said?: Fingerprint | undefined;
+    readonly id: string;
+  };
   "intake.stopped": { readonly code: string; readonly reason: string };
   "intake.resumed": { readonly seconds: number };
   "admission.requested": { readonly channel: string; readonly chat: string; readonly code: string };
@@ -40,6 +48,15 @@ export interface IntakeEventData {
   "pairing.requested": { readonly channel: string; readonly chat: string };
   /** The direct chat of this person is let in; `id` as the channel has it. */
   "person.paired": { readonly channel: string; readonly chat: string; readonly id: string };
+  /** Somebody's words are going to be erased: `digest` says who it is to whoever knows their id. */
+  "person.erasing": { readonly digest: string; readonly ids: number; readonly groups: number };
+  /** They are: how many of what; `files` in groups' folders and `left` elsewhere may hold some still. */
+  "person.erased": {
+    readonly digest: string;
+    readonly erased: Readonly<Record<string, number>>;
+    readonly files: number;
+    readonly left: number;
+  };
   "chat.left": { readonly channel: string; readonly chat: string };
   "group.added": {
     readonly name: string;

@@ -161,6 +161,18 @@ export class MemoryFile implements Disposable {
     return removed;
   }
 
+  /** From now on it has these people and sources; nothing else of it changes. */
+  detach(
+    id: string,
+    { people, sources }: { readonly people: readonly string[]; readonly sources: readonly string[] },
+  ): void {
+    this.#write(() => {
+      const statement = this.#prepare("update items set people = ?, sources = ? where id = ?");
+      statement.run(JSON.stringify(people), JSON.stringify(sources), id);
+      this.#countErasure();
+    });
+  }
+
   /** Everything. Gives how much that was. */
   clear(): number {
     const count = this.#write(() => {

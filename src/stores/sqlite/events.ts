@@ -2,8 +2,8 @@ import type SQLite from "better-sqlite3";
 
 import { AppError } from "../../lib/app-error.ts";
 import type { HostEvent, NewEvent } from "../../events/event.ts";
-import type { EventFilter, EventPage, EventStore } from "../event-store.ts";
-import { storeFailure } from "./database.ts";
+import type { EventFilter, EventPage, EventStore, RewriteEvent, RewrittenEvents } from "../event-store.ts";
+import { rewriteFile, storeFailure } from "./database.ts";
 
 /** Events that one call looks at, so that a rare type does not hold up the host while it is looked for. */
 const window = 5_000;
@@ -100,6 +100,27 @@ export class SqliteEvents implements EventStore, AsyncDisposable {
       const sql = `delete from events where seq in (select seq from (${oldest}) where seq < coalesce((${young}), 9e15))`;
       return this.#connection.prepare(sql).run({ before, limit }).changes;
     });
+  }
+
+  async rewrite(after: number, change: RewriteEvent): Promise<RewrittenEvents> {
+    return this.#run(() => {
+      const rows = this.#select(
+        `select ${columns} from events where seq > :from and seq <= :to and ${matching} order by seq limit :limit`,
+        { from: after, to: Number.MAX_SAFE_INTEGER, limit: window },
+        {},
+      );
+      const update = this.#connection.prepare("update events set data = ? where seq = ?");
+      const changed = rows.filter((event) => {
+        const data = change(event);
+        return data !== undefined && update.run(JSON.stringify(data), event.seq).changes > 0;
+      }).length;
+      return { changed, next: rows.length < window ? undefined : rows.at(-1)?.seq };
+    });
+  }
+
+  /** See `rewriteFile`. */
+  compact(): void {
+    this.#run(() => rewriteFile(this.#connection, this.#path));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -12,6 +12,7 @@ import { SqliteBlobs } from "./blobs.ts";
 import { SqliteChannelState } from "./groups/channel-state.ts";
 import { SqliteChats } from "./groups/chats.ts";
 import { Database, storeFailure } from "./database.ts";
+import { SqliteErasure } from "./erasure/erasure.ts";
 import { SqliteExecutionPoints } from "./groups/execution-points.ts";
 import { SqliteGroups } from "./groups/groups.ts";
 import { SqliteIntake } from "./groups/intake.ts";
@@ -78,6 +79,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
     audit: new SqliteAuditIndex(database),
     events,
     settings: new SqliteSettings(database),
+    erasure: new SqliteErasure(database, events),
     probe: (at) => probe(database, at),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };

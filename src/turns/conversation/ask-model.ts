@@ -6,7 +6,7 @@ import type { ModelAnswer, ToolDefinition } from "../../domain/model.ts";
 import type { Session } from "../../domain/session.ts";
 import type { Step } from "../../domain/turn.ts";
 import type { SessionStore } from "../../stores/session-store.ts";
-import type { TurnStore } from "../../stores/store.ts";
+import type { Store, TurnStore } from "../../stores/store.ts";
 import type { ConversationPrompts } from "./conversation-prompts.ts";
 import { StepMemory } from "./step-memory.ts";
 import type { TurnScope } from "../turn-options.ts";
@@ -15,6 +15,7 @@ export interface AskModelOptions {
   readonly store: {
     readonly turns: Pick<TurnStore, "history">;
     readonly sessions: Pick<SessionStore, "setWindowStart">;
+    readonly erasure: Pick<Store["erasure"], "rewrites">;
   };
   readonly toolsOf: (scope: TurnScope) => Promise<{ readonly definitions: readonly ToolDefinition[] }>;
   readonly prompts: Pick<ConversationPrompts, "systemOf" | "renew">;
@@ -26,7 +27,7 @@ export interface AskModelOptions {
 export function createAskModel(
   options: AskModelOptions,
 ): (scope: TurnScope, signal: AbortSignal) => Promise<ModelAnswer> {
-  const memory = new StepMemory(options.store.turns);
+  const memory = new StepMemory(options.store.turns, () => options.store.erasure.rewrites());
   /** Where the window begins by now, of sessions as they were when their turn began. */
   const windowStarts = new WeakMap<Session, number>();
   const prefixes = new WeakMap<Session, readonly Step[]>();

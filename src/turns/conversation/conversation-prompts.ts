@@ -46,15 +46,20 @@ export class ConversationPrompts {
   readonly #sources: PromptSources;
   readonly #estimateTokens: (step: StepBody) => number;
   readonly #now: () => number;
-  /** By session; nobody else writes them. */
+  /** By session; nobody else writes them, but that erasing somebody's words removes them. */
   readonly #known = new Map<string, ConversationPrompt>();
+  readonly #rewrites: () => number;
+  #lastRewrites = 0;
 
   constructor(options: {
     readonly sessions: Pick<SessionStore, "prompt" | "setPrompt">;
     readonly sources: PromptSources;
     readonly estimateTokens: (step: StepBody) => number;
     readonly now: () => number;
+    /** Goes up when prompts are removed. */
+    readonly rewrites?: () => number;
   }) {
+    this.#rewrites = options.rewrites ?? (() => 0);
     this.#sessions = options.sessions;
     this.#sources = options.sources;
     this.#estimateTokens = options.estimateTokens;
@@ -110,6 +115,9 @@ export class ConversationPrompts {
   }
 
   async #promptOf({ turn, session }: Scope): Promise<ConversationPrompt | undefined> {
+    const rewrites = this.#rewrites();
+    if (rewrites !== this.#lastRewrites) this.#known.clear();
+    this.#lastRewrites = rewrites;
     const known = this.#known.get(session.id) ?? (await this.#sessions.prompt(session.id));
     if (known?.conversation !== turn.conversation) return undefined;
     this.#known.set(session.id, known);

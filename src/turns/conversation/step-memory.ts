@@ -3,6 +3,7 @@ import type { TurnStore } from "../../stores/store.ts";
 
 interface Known {
   readonly conversation: number;
+  readonly rewrites: number;
   /** All steps of the conversation from `from` on, up to the last one that is here. */
   readonly from: number;
   readonly steps: readonly Step[];
@@ -18,24 +19,28 @@ const mostTokens = 3_000_000;
  */
 export class StepMemory {
   readonly #turns: Pick<TurnStore, "history">;
+  readonly #rewrites: () => number;
   /** The session used last is the last one. */
   readonly #sessions = new Map<string, Known>();
 
-  constructor(turns: Pick<TurnStore, "history">) {
+  /** `rewrites` goes up when steps were changed after all, because words had to go. */
+  constructor(turns: Pick<TurnStore, "history">, rewrites: () => number = () => 0) {
     this.#turns = turns;
+    this.#rewrites = rewrites;
   }
 
   /** As `TurnStore.history`. */
   async history(session: string, conversation: number, from: number): Promise<readonly Step[]> {
     const known = this.#sessions.get(session);
-    const isUsable = known?.conversation === conversation && known.from <= from;
+    const rewrites = this.#rewrites();
+    const isUsable = known?.conversation === conversation && known.from <= from && known.rewrites === rewrites;
     const old = isUsable ? known.steps.slice(firstFrom(known.steps, from)) : [];
     const last = old.at(-1)?.seq;
     const fresh = await this.#turns.history(session, conversation, last === undefined ? from : last + 1);
     const steps = fresh.length === 0 ? old : [...old, ...fresh];
     this.#sessions.delete(session);
     const tokens = steps.reduce((sum, step) => sum + step.tokens, 0);
-    this.#sessions.set(session, { conversation, from, steps, tokens });
+    this.#sessions.set(session, { conversation, rewrites, from, steps, tokens });
     this.#forget();
     return steps;
   }

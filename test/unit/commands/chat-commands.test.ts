@@ -9,6 +9,7 @@ import { systemClock } from "../../../src/lib/time/clock.ts";
 import { closingStep } from "../../../src/turns/closing-step.ts";
 import { createChatCommands } from "../../../src/commands/chat-commands.ts";
 import { byMessage, insert, say, step } from "../../contracts/store-setup.ts";
+import { ShownLists } from "../../../src/commands/shown-lists.ts";
 import { createRoles } from "../../../src/people/roles.ts";
 import { openTestStore } from "../../support/open-test-store.ts";
 import { someGroup } from "../../support/some-group.ts";
@@ -37,6 +38,13 @@ async function openRig(): Promise<Rig> {
     store,
     services: {
       agentNameOf: () => "crab",
+      memories: {
+        isEnabled: () => false,
+        newest: async () => [],
+        get: async () => undefined,
+        forget: async () => undefined,
+        lists: new ShownLists(),
+      },
       roles: createRoles({ people: () => [], membersOf: () => undefined, isOperatorOnly: () => true }),
       sessionOf: (group) => store.sessions.open(mainSessionKey(group), group.name),
       answer: async () => ({ text: "" }),

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 
+import { ShownLists } from "../../../src/commands/shown-lists.ts";
 import { CodeTries } from "../../../src/people/code-tries.ts";
 import { createChatCommands } from "../../../src/commands/chat-commands.ts";
 import type { Role } from "../../../src/domain/role.ts";
@@ -24,6 +25,13 @@ async function openRig({ main = false } = {}) {
     store,
     services: {
       agentNameOf: () => "crab",
+      memories: {
+        isEnabled: () => false,
+        newest: async () => [],
+        get: async () => undefined,
+        forget: async () => undefined,
+        lists: new ShownLists(),
+      },
       roles: createRoles({
         people: () => people,
         membersOf: () => ({ place: "groups.family.members", default: "member", byKey }),

@@ -192,3 +192,39 @@ test("who is interested learns what each group does, once per change", async () 
 
   expect(changes).toEqual(["a waiting", "a running", "b waiting", "a waiting", "b running", "a idle", "b idle"]);
 });
+
+test("nothing of a held group begins, what runs is waited for, and what was woken meanwhile begins when it is let go", async () => {
+  const { queue, started, finish } = controlledQueue(1);
+  queue.wake(only("family"));
+  await expect.poll(() => started).toEqual(["family"]);
+  queue.wake(only("club"));
+
+  const holding = queue.hold(["family", "club"], AbortSignal.timeout(10_000));
+  await finish("family");
+  const held = await holding;
+  queue.wake(only("family"));
+  queue.wake(only("others"));
+  await expect.poll(() => started).toEqual(["family", "others"]);
+  await finish("others");
+  held[Symbol.dispose]();
+
+  await expect.poll(() => started).toEqual(["family", "others", "club"]);
+  await finish("club");
+  await expect.poll(() => started).toEqual(["family", "others", "club", "family"]);
+  await finish("family");
+  await queue.idle();
+});
+
+test("a group that does not come to rest in time is let go again", async () => {
+  const { queue, started, finish } = controlledQueue(2);
+  queue.wake(only("family"));
+  await expect.poll(() => started).toEqual(["family"]);
+  const reason = new Error("too late");
+
+  await expect(queue.hold(["family"], AbortSignal.abort(reason))).rejects.toThrow("too late");
+
+  queue.wake(only("family"));
+  await finish("family");
+  await expect.poll(() => started).toEqual(["family", "family"]);
+  await finish("family");
+});

@@ -22,15 +22,25 @@ export async function checkDatabase(paths: HomePaths): Promise<CheckResult> {
     const database = new SQLite(file, { readonly: true, timeout: 5_000 });
     try {
       const found: unknown = database.pragma("quick_check(5)", { simple: true });
-      return found === "ok"
-        ? good("database", `${file} passed the integrity check.`)
-        : bad("database", `${file}: ${String(found)}`, fix);
+      if (found !== "ok") return bad("database", `${file}: ${String(found)}`, fix);
+      const cutOff = oldestOpenErasure(database);
+      if (cutOff === undefined) return good("database", `${file} passed the integrity check.`);
+      const detail = `${file} passed the integrity check, but somebody's words are not all erased: that was begun at ${new Date(cutOff).toISOString()} and cut off.`;
+      return warning("database", detail, `Do it again: ${ownCommand("people forget <id>")}`);
     } finally {
       database.close();
     }
   } catch (error) {
     return bad("database", `${file} cannot be read: ${toError(error).message}.`, fix);
   }
+}
+
+/** When the oldest erasure began that has not ended; undefined where there is none, or the store is from before there were any. */
+function oldestOpenErasure(database: SQLite.Database): number | undefined {
+  const hasTable = database.prepare("select 1 from sqlite_schema where name = 'erasures'").get() !== undefined;
+  if (!hasTable) return undefined;
+  const oldest = database.prepare("select min(begun_at) from erasures where ended_at is null").pluck().get();
+  return (oldest as number | null) ?? undefined;
 }
 
 /** Also while a host is running. What it finds is told in full by `crabpot audit verify`. */

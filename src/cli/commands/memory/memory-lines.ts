@@ -2,7 +2,7 @@ import * as z from "zod";
 
 import { origins } from "../../../domain/origin.ts";
 import { AppError } from "../../../lib/app-error.ts";
-import type { Memory, NewMemory } from "../../../memory/item.ts";
+import type { NewMemory } from "../../../memory/item.ts";
 
 const time = z.union([
   z.iso.datetime({ offset: true, local: true, error: "must be ISO 8601, such as 2026-01-31T12:00:00Z" }),
@@ -46,16 +46,4 @@ export function parseLine<Output>(line: string, schema: z.ZodType<Output>): Outp
   const [issue] = parsed.error.issues;
   const where = issue === undefined || issue.path.length === 0 ? "" : `${issue.path.map(String).join(".")}: `;
   throw new AppError("bad_input", `${where}${issue?.message ?? "is not valid"}`);
-}
-
-/** As `memory list --json` prints it. */
-export function toListed({ id, category, text, time: at, sender, origin, supersededBy }: Memory): object {
-  const shown = { id, category, text, time: new Date(at).toISOString(), sender, origin };
-  return supersededBy === undefined ? shown : { ...shown, supersededBy };
-}
-
-/** All of it, as `memory show --json` and `memory export` print it and `memory import` reads it. */
-export function toExported(memory: Memory): object {
-  const { sources, photo } = memory;
-  return { ...toListed(memory), sources, ...(photo !== undefined && { photo }) };
 }

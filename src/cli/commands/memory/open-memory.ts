@@ -1,7 +1,8 @@
 import { join } from "node:path";
 
 import { embedderPlace } from "../../../config/memory.ts";
-import { loadConfig, type LoadedConfig } from "../../../config/loading/load.ts";
+import type { LoadedConfig } from "../../../config/loading/load.ts";
+import { loadPartOfConfig } from "../../../config/loading/part-of-config.ts";
 import { groupNameFault } from "../../../domain/group.ts";
 import { AppError } from "../../../lib/app-error.ts";
 import type { Embedder } from "../../../memory/embedding/embedder.ts";
@@ -21,7 +22,7 @@ export function memoryPath(context: CommandContext, group: string): string {
 
 /**
  * Calls `use` with the memory of a group, also while a host runs; it is made if it is not there yet. Vectors are made as the
- * configuration says.
+ * configuration says, of which nothing else has to be valid.
  */
 export async function withMemory<T>(
   context: CommandContext,
@@ -29,7 +30,7 @@ export async function withMemory<T>(
   use: (memory: GroupMemory) => Promise<T>,
 ): Promise<T> {
   const path = memoryPath(context, group);
-  const loaded = await loadConfig(context.paths.config, context.environment.variables);
+  const loaded = await loadPartOfConfig(context.paths.config, context.environment.variables, ["memory", "models"]);
   await using owned = new AsyncDisposableStack();
   const embedder = await embedderOf(context, loaded);
   if (embedder !== undefined) owned.use(embedder);

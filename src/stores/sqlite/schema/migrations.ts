@@ -16,6 +16,7 @@ import {
   turnTimes,
   work,
 } from "./early-migrations.ts";
+import { erasures } from "./erasure-tables.ts";
 import { initialSchema } from "./initial-schema.ts";
 import { subAgentNumbers, subAgents } from "./sub-agent-tables.ts";
 import type { Tables } from "./tables.ts";
@@ -354,6 +355,7 @@ export const migrations: Readonly<Record<string, Migration>> = {
   "0042-approval-origins": { up: (database: Kysely<Tables>) => run(database, approvalOrigins) },
   "0044-sub-agent-numbers": { up: (database: Kysely<Tables>) => run(database, subAgentNumbers) },
   "0047-several-agents": { up: (database: Kysely<Tables>) => run(database, severalAgents) },
+  "0050-erasures": { up: (database: Kysely<Tables>) => run(database, erasures) },
 };
 
 async function run(database: Kysely<Tables>, statements: readonly string[]): Promise<void> {

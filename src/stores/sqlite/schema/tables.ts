@@ -11,6 +11,7 @@ import type { Cause, NewWork, WorkState } from "../../../domain/work.ts";
 import type { ApprovalTable, ApprovalVoteTable, CardReactionTable, GrantTable } from "./approval-tables.ts";
 import type { Role } from "../../../domain/role.ts";
 import type { TaskRunTable, TaskTable } from "./task-tables.ts";
+import type { ErasureTable } from "./erasure-tables.ts";
 import type { SubAgentNumberTable, SubAgentTable } from "./sub-agent-tables.ts";
 
 interface MessageTable {
@@ -382,6 +383,7 @@ export interface Tables {
   readonly settings_applied: SettingsAppliedTable;
   readonly audit_records: AuditRecordTable;
   readonly audit_signed: AuditSignedTable;
+  readonly erasures: ErasureTable;
 }
 
 export type Row<Name extends keyof Tables> = Selectable<Tables[Name]>;

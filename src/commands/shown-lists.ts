@@ -1,0 +1,33 @@
+/** Lists that are known at once; the one that was shown first is forgotten first. */
+const mostLists = 512;
+
+/** A thing as it was when it was shown. */
+export interface ShownItem {
+  readonly id: string;
+  readonly text: string;
+}
+
+/**
+ * What numbers in a chat mean: those of the list that somebody asked for last, or of the newest one that the chat was shown. A number
+ * never means what has come into its place since. Kept in memory: after a restart the list has to be shown again.
+ */
+export class ShownLists {
+  readonly #lists = new Map<string, readonly ShownItem[]>();
+
+  shown(chat: string, asker: string, items: readonly ShownItem[]): void {
+    for (const key of [keyOf(chat, asker), keyOf(chat)]) {
+      this.#lists.delete(key);
+      this.#lists.set(key, items);
+    }
+    for (const key of this.#lists.keys()) if (this.#lists.size > mostLists) this.#lists.delete(key);
+  }
+
+  /** Undefined: no list was shown. */
+  listFor(chat: string, asker: string): readonly ShownItem[] | undefined {
+    return this.#lists.get(keyOf(chat, asker)) ?? this.#lists.get(keyOf(chat));
+  }
+}
+
+function keyOf(chat: string, asker?: string): string {
+  return JSON.stringify([chat, asker]);
+}

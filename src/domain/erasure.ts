@@ -1,0 +1,54 @@
+import type { MemberId } from "./person.ts";
+
+/** What stands where words were that are gone. */
+export const erasedText = "[erased]";
+
+/** What is erased of somebody, in the order in which people are told. */
+export const erasedKinds = [
+  "messages",
+  "memories",
+  "files",
+  "steps",
+  "replies",
+  "quotes",
+  "work",
+  "tasks",
+  "approvals",
+  "jobs",
+  "agents",
+  "prompts",
+  "names",
+  "events",
+  "logs",
+] as const;
+
+export type ErasedKind = (typeof erasedKinds)[number];
+
+/** How many of each; those of which there is nothing are left out. */
+export type ErasedCounts = Readonly<Partial<Record<ErasedKind, number>>>;
+
+export function addCounts(...all: readonly ErasedCounts[]): ErasedCounts {
+  const sums = erasedKinds.map((kind) => [kind, all.reduce((sum, counts) => sum + (counts[kind] ?? 0), 0)] as const);
+  return Object.fromEntries(sums.filter(([, count]) => count > 0));
+}
+
+/** Whose words, and how to tell them from others' in what an agent made of them. */
+export interface Erasing {
+  readonly people: readonly MemberId[];
+  /** What they call themselves, as far as it is known. */
+  readonly names: readonly string[];
+  /** Are there words of theirs in it? Texts of others are not asked about. */
+  readonly holds: (text: string) => boolean;
+}
+
+/** A person's words that are going to be erased, or were. */
+export interface ErasureView {
+  /** All ids of the person, as `channel:id`. */
+  readonly ids: readonly string[];
+  readonly groups: readonly string[];
+  readonly erased: ErasedCounts;
+  /** In groups' folders, which belong to their agents: files that hold words or the name of the person. */
+  readonly files: readonly string[];
+  /** Other files of the home that still hold words of theirs. */
+  readonly left: readonly string[];
+}

@@ -1,0 +1,93 @@
+import { setImmediate } from "node:timers/promises";
+
+import type { Erasing } from "../../domain/erasure.ts";
+import { memberKey } from "../../domain/person.ts";
+import type { WordTraces } from "../../lib/text/word-traces.ts";
+import type { Memory } from "../item.ts";
+import { MemoryFile } from "./memory-file.ts";
+
+/** Memories that are looked at before anybody else has a turn. */
+const lookedAtOnce = 200;
+const removedAtOnce = 200;
+
+export interface MemoryErasing extends Erasing {
+  /** Ids of their messages, as the channel has them. */
+  readonly messageIds: ReadonlySet<string>;
+}
+
+/** What a group's memory knows that they and others have said: it goes back further than the store. */
+export async function noteSaid(
+  path: string,
+  { people }: Pick<Erasing, "people">,
+  traces: WordTraces,
+): Promise<boolean> {
+  using file = MemoryFile.open(path);
+  const keys = new Set(people.map(memberKey));
+  let isKnown = false;
+  const others: string[] = [];
+  for await (const memory of slowly(file)) {
+    const isTheirs = memory.people?.some((person) => keys.has(person)) === true;
+    isKnown ||= isTheirs;
+    if (memory.category !== "conversation" || memory.origin === "agent") continue;
+    if (isTheirs) traces.note(memory.text);
+    else others.push(memory.text);
+  }
+  if (!isKnown) return false;
+  for (const text of others) traces.discount(text);
+  return true;
+}
+
+/**
+ * Removes what holds words of theirs. What holds words of others too stays without their name, as far as its text has none of theirs:
+ * a fact that somebody else has said as well is that one's.
+ */
+export async function erasePerson(path: string, erasing: MemoryErasing): Promise<number> {
+  using file = MemoryFile.open(path);
+  const keys = new Set(erasing.people.map(memberKey));
+  const made: string[] = [];
+  const own: string[] = [];
+  const shared: Memory[] = [];
+  for await (const memory of slowly(file)) {
+    const verdict = judge(memory, erasing, keys);
+    if (verdict === "remove")
+      (memory.origin === "agent" || memory.category !== "conversation" ? made : own).push(memory.id);
+    if (verdict === "detach") shared.push(memory);
+  }
+  for (const { id, people = [], sources } of shared)
+    file.detach(id, {
+      people: people.filter((person) => !keys.has(person)),
+      sources: sources.filter((source) => !erasing.messageIds.has(source)),
+    });
+  // What they said themselves is last: what was made of it is told by it.
+  const gone = [...made, ...own];
+  for (let from = 0; from < gone.length; from += removedAtOnce) {
+    file.remove(gone.slice(from, from + removedAtOnce));
+    await setImmediate();
+  }
+  return gone.length;
+}
+
+function judge(
+  { id, text, sender, origin, people = [], sources }: Memory,
+  { holds, names, messageIds }: MemoryErasing,
+  keys: ReadonlySet<string>,
+): "remove" | "detach" | "keep" {
+  const others = people.filter((person) => !keys.has(person));
+  if (others.length < people.length) {
+    const isTheirs = others.length === 0 || names.includes(sender) || holds(text);
+    return isTheirs ? "remove" : "detach";
+  }
+  const isMade = origin === "agent" || id.startsWith("fact-");
+  if (isMade && holds(text)) return "remove";
+  const isNamed = people.length === 0 && names.includes(sender) && sources.some((source) => messageIds.has(source));
+  return isNamed ? "remove" : "keep";
+}
+
+async function* slowly(file: MemoryFile): AsyncGenerator<Memory> {
+  let count = 0;
+  for (const memory of file.all()) {
+    yield memory;
+    count += 1;
+    if (count % lookedAtOnce === 0) await setImmediate();
+  }
+}

@@ -1,0 +1,75 @@
+import { execFile } from "node:child_process";
+import { join } from "node:path";
+import { promisify } from "node:util";
+
+import { expect, test } from "vitest";
+
+import { MemoryFile } from "../../src/memory/file/memory-file.ts";
+import { crabpot, jsonLines } from "../support/crabpot.ts";
+import { crashAtVariable } from "../support/crash-points.ts";
+import { openErasableHome } from "../support/erasable-home.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+
+const points = [
+  "after:erasure.begin",
+  "after:erasure.made#1",
+  "after:erasure.made#2",
+  "before:events.rewrite",
+  "after:events.rewrite",
+  "before:erasure.own",
+  "after:erasure.own",
+  "before:erasure.compact",
+  "after:erasure.compact",
+  "before:erasure.ended",
+];
+
+const program = join(import.meta.dirname, "..", "fixtures", "erasing-process.ts");
+
+async function eraseIn(root: string, crashAt?: string): Promise<string> {
+  const env = { ...process.env, ...(crashAt !== undefined && { [crashAtVariable]: crashAt }) };
+  const ended = promisify(execFile)(process.execPath, [program, root], { env });
+  return ended.then(
+    () => "done",
+    (error: { readonly signal: string }) => error.signal,
+  );
+}
+
+async function fill(root: string): Promise<void> {
+  await using home = await openErasableHome(root);
+  for (const group of ["family", "club"]) {
+    const one = await home.hear({ who: "ann", group, text: `secretword-${group} is mine` });
+    await home.answer([one], { text: `noted: secretword-${group}`, result: `secretword-${group}` });
+    const two = await home.hear({ who: "bob", group, text: `otherword-${group} is mine` });
+    await home.answer([two], { text: `and secretword-${group}`, result: "nothing" });
+    using memory = MemoryFile.open(join(home.paths.memory, `${group}.sqlite`));
+    const kept = { category: "conversation", time: 1, sender: "NameANN", origin: "member", sources: [] } as const;
+    memory.put([{ ...kept, id: "said-1", text: `secretword-${group} is mine`, people: ["fake:ann"] }]);
+    memory.put([{ ...kept, id: "said-2", text: `elderword-${group}`, people: ["fake:ann"] }]);
+    memory.put([{ ...kept, id: "said-3", sender: "crab", text: `so elderword-${group}`, origin: "agent" }]);
+  }
+  await home.store.events.append(
+    { type: "agent.failed", group: "family", actor: "agent", data: { claim: "elderword-family" } },
+    1,
+  );
+}
+
+test.each(points)("killed at %s, it is known as not done, and done when it is done again", async (point) => {
+  await using folder = await temporaryFolder();
+  const root = join(folder.path, "home");
+  await fill(root);
+
+  expect(await eraseIn(root, point)).toBe("SIGKILL");
+  {
+    await using left = await openErasableHome(root);
+    expect(await left.store.erasure.open()).toHaveLength(1);
+  }
+  const doctor = jsonLines((await crabpot({ home: root }, "doctor", "--json")).stdout);
+  expect(doctor.find(({ check }) => check === "database")?.["detail"]).toContain("cut off");
+  expect(await eraseIn(root)).toBe("done");
+
+  await using home = await openErasableHome(root);
+  expect(await home.store.erasure.open()).toEqual([]);
+  for (const word of ["secretword", "elderword", "NameANN"]) expect([word, await home.find(word)]).toEqual([word, []]);
+  for (const group of ["family", "club"])
+    expect(await home.find(`otherword-${group} is mine`)).toEqual([home.paths.database]);
+});

@@ -1,0 +1,158 @@
+import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+
+import { renderMessages } from "../../src/context/render-messages.ts";
+import { LocalTime } from "../../src/context/time-zone.ts";
+import { homePaths, type HomePaths, prepareHome } from "../../src/config/home/home.ts";
+import type { PersonEraser } from "../../src/erasure/erase-person.ts";
+import type { NewEvent } from "../../src/events/event.ts";
+import { systemClock } from "../../src/lib/time/clock.ts";
+import { openStore } from "../../src/stores/catalog.ts";
+import type { Store } from "../../src/stores/store.ts";
+import { createEraser } from "../../src/wiring/erasure.ts";
+import { createCrashPoints } from "./crash-points.ts";
+import { temporaryFolder } from "./temporary-folder.ts";
+
+/** A home with a real store, in which tests let people and an agent say things, without a host. */
+export interface ErasableHome extends AsyncDisposable {
+  readonly store: Store;
+  readonly paths: HomePaths;
+  readonly published: NewEvent[];
+  readonly eraser: PersonEraser;
+  /** Somebody says something; it is not answered. */
+  hear(said: SaidInTest): Promise<number>;
+  /** A turn that answers these messages, whose agent runs a tool and says something. */
+  answer(
+    seqs: readonly number[],
+    agent: { readonly text: string; readonly input?: string; readonly result?: string },
+  ): Promise<string>;
+  /** Files of the home that hold this as bytes. */
+  find(text: string): Promise<string[]>;
+}
+
+export interface SaidInTest {
+  readonly who: string;
+  readonly text: string;
+  readonly group?: string;
+  readonly quote?: { readonly id: string; readonly author: string; readonly text: string };
+  readonly file?: string;
+}
+
+const people = { ann: { ids: ["fake:ann", "fake:ann-work"] } };
+
+/** `root`: a home that is there; left out: a new one, which is gone at the end. `crashAt`: where this process dies. */
+export async function openErasableHome(root?: string, crashAt?: string): Promise<ErasableHome> {
+  await using stack = new AsyncDisposableStack();
+  const home = await prepareHome(root ?? join(stack.use(await temporaryFolder()).path, "home"));
+  const paths = homePaths(home.paths.root);
+  const opened = stack.use(await openStore({ kind: "sqlite", path: paths.database }));
+  const store = createCrashPoints(crashAt).store(opened);
+  const published: NewEvent[] = [];
+  const eraser = createEraser({
+    store,
+    home: { paths },
+    config: { people },
+    publish: async (event) => void published.push(event),
+    fingerprint: (text) => ({ sha256: `digest-${text.length}`, chars: text.length }),
+    clock: systemClock,
+  });
+  let count = 0;
+  const hear: ErasableHome["hear"] = async ({ who, text, group = "family", quote, file }) => {
+    count += 1;
+    const sender = { id: who, name: nameOf(who) };
+    const message = { channel: "fake", chat: group, id: `id-${count}`, sender, text, mention: false, quote };
+    const path = `/workspace/group/inbox/${file}`;
+    const attachments =
+      file === undefined
+        ? []
+        : [{ kind: "document", name: file, file: { path, mimeType: "text/plain", bytes: 1 } } as const];
+    if (file !== undefined) await putFile(paths, group, { name: join("inbox", file), text });
+    const { seq } = await store.messages.insert(message, { group, state: "waiting", at: count, attachments });
+    return seq;
+  };
+  const owned = stack.move();
+  return {
+    store,
+    paths,
+    published,
+    eraser,
+    hear,
+    answer: (seqs, agent) => answer(store, { seqs, agent, turn: `turn-${(count += 1)}` }),
+    find: (text) => find(paths.root, Buffer.from(text)),
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}
+
+export function nameOf(who: string): string {
+  return `Name${who.toUpperCase()}`;
+}
+
+/** Puts a file where the agent of a group could. */
+export async function putFile(
+  paths: HomePaths,
+  group: string,
+  file: { readonly name: string; readonly text: string },
+): Promise<void> {
+  await mkdir(join(paths.groups, group, "inbox"), { recursive: true });
+  await writeFile(join(paths.groups, group, file.name), file.text);
+}
+
+async function answer(
+  store: Store,
+  { seqs, agent, turn }: { seqs: readonly number[]; agent: Parameters<ErasableHome["answer"]>[1]; turn: string },
+): Promise<string> {
+  const messages = await store.messages.withSeqs(seqs);
+  const [first] = messages;
+  if (!first) throw new Error("no messages");
+  const { group, channel, chat } = first;
+  const { id: session } = await store.sessions.open(`agent:${channel}:${chat}`, group);
+  const parts = renderMessages({
+    messages,
+    omitted: 0,
+    agentName: "crab",
+    timeZone: new LocalTime("UTC"),
+    idOf: String,
+  });
+  const text = parts.map((part) => (part.kind === "text" ? part.text : "")).join("");
+  const takes = { messages: [...seqs], cursor: Math.max(...seqs) };
+  const begins = {
+    id: turn,
+    session,
+    group,
+    conversation: 1,
+    cause: "message",
+    replyTo: { kind: "chat", channel, chat },
+    at: 20,
+  } as const;
+  await store.turns.begin(begins, { body: { kind: "user", text }, tokens: 7, at: 20, takes });
+  const usage = { inputTokens: 1, cachedInputTokens: 0, outputTokens: 1 };
+  const called = {
+    text: "",
+    toolCalls: [{ id: "c", name: "shell", input: { command: agent.input ?? "ls" } }],
+    stop: "tool-calls",
+    usage,
+    model: "m",
+  } as const;
+  await store.turns.addStep(turn, { body: { kind: "model", answer: called, denied: [] }, tokens: 1, at: 21 });
+  const results = [{ callId: "c", output: agent.result ?? "done", isError: false }];
+  await store.turns.addStep(turn, { body: { kind: "tools", results }, tokens: 1, at: 22 });
+  const said = { text: agent.text, toolCalls: [], stop: "end", usage, model: "m" } as const;
+  await store.turns.finish(turn, {
+    state: "done",
+    at: 23,
+    steps: [{ body: { kind: "model", answer: said, denied: [] }, tokens: 1, at: 23 }],
+    outgoing: [
+      { group, channel, chat, kind: "reply", text: agent.text, inReplyTo: messages.map(({ id }) => id), turn },
+    ],
+  });
+  return turn;
+}
+
+async function find(folder: string, needle: Buffer): Promise<string[]> {
+  const found: string[] = [];
+  for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
+    const path = join(entry.parentPath, entry.name);
+    if (entry.isFile() && (await readFile(path)).includes(needle)) found.push(path);
+  }
+  return found;
+}

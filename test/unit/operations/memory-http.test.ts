@@ -1,0 +1,118 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+
+import pino from "pino";
+import { Registry } from "prom-client";
+import { expect, test } from "vitest";
+
+import type { NewEvent } from "../../../src/events/event.ts";
+import { createGatewayServer } from "../../../src/http/server.ts";
+import { systemClock } from "../../../src/lib/time/clock.ts";
+import { MemoryFile } from "../../../src/memory/file/memory-file.ts";
+import { MemoryDesk } from "../../../src/memory/thread/memory-desk.ts";
+import { addMemoryRoutes } from "../../../src/operations/memory-http.ts";
+import { createMemoryDesk } from "../../../src/wiring/memory-desks.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
+
+const token = "0123456789abcdef0123456789abcdef";
+
+async function openRig() {
+  await using stack = new AsyncDisposableStack();
+  const folder = stack.use(await temporaryFolder());
+  const published: NewEvent[] = [];
+  const desk = stack.use(new MemoryDesk({ place: "none", weights: { vector: 0.5, text: 0.5, neighbour: 0.3 } }));
+  const pathOf = (group: string): string => join(folder.path, `${group}.sqlite`);
+  const publish = async (event: NewEvent): Promise<void> => void published.push(event);
+  const existing = (group: string) => (existsSync(pathOf(group)) ? desk.at(pathOf(group)) : undefined);
+  const server = stack.use(
+    createGatewayServer({
+      host: "127.0.0.1",
+      port: 0,
+      token,
+      ready: async () => ({ ready: true, reasons: [] }),
+      metrics: new Registry(),
+      clock: systemClock,
+      logger: pino({ level: "silent" }),
+    }),
+  );
+  const memoryDesk = createMemoryDesk({ publish }, { existing });
+  addMemoryRoutes(server.routes, {
+    groups: () => [{ name: "family" }, { name: "club" }],
+    memoryDesk: () => memoryDesk,
+  });
+  const { port } = await server.listen();
+  const owned = stack.move();
+  return {
+    published,
+    pathOf,
+    ask: async (method: string, path: string, key = token): Promise<{ status: number; body: unknown }> => {
+      const headers = { authorization: `Bearer ${key}` };
+      const answer = await fetch(`http://127.0.0.1:${port}/v1/memory/${path}`, { method, headers });
+      return { status: answer.status, body: await answer.json() };
+    },
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}
+
+test("memories are listed, searched, shown and forgotten over HTTP as the command line prints them", async () => {
+  await using rig = await openRig();
+  {
+    using file = MemoryFile.open(rig.pathOf("family"));
+    const made = {
+      time: Date.parse("2026-01-15T12:00:00Z"),
+      sender: "Ann",
+      origin: "member",
+      people: ["fake:ann"],
+    } as const;
+    file.put([
+      { ...made, id: "a", category: "core", text: "Ann has a boat", sources: ["m1"] },
+      { ...made, id: "b", category: "conversation", text: "I like tea", sources: ["m2"] },
+    ]);
+  }
+  const boat = {
+    id: "a",
+    category: "core",
+    text: "Ann has a boat",
+    time: "2026-01-15T12:00:00.000Z",
+    sender: "Ann",
+    origin: "member",
+  };
+
+  const list = await rig.ask("GET", "family?category=core");
+  const found = await rig.ask("GET", "family?query=boats&limit=1");
+  const shown = await rig.ask("GET", "family/a");
+  const gone = await rig.ask("DELETE", "family/a");
+  const again = await rig.ask("DELETE", "family/a");
+
+  expect(list).toEqual({ status: 200, body: { memories: [boat] } });
+  expect(found).toEqual({ status: 200, body: { memories: [{ ...boat, score: 1 }] } });
+  expect(shown).toEqual({ status: 200, body: { ...boat, sources: ["m1"] } });
+  expect(gone).toEqual({ status: 200, body: { forgotten: "a" } });
+  expect(again).toEqual({
+    status: 404,
+    body: { error: { code: "not_found", message: 'Group family has no memory "a".' } },
+  });
+  expect(rig.published).toMatchObject([
+    { type: "memory.forgotten", group: "family", actor: "address:127.0.0.1", data: { ids: ["a"], why: "gateway" } },
+  ]);
+  // A group that remembers nothing stays without a file.
+  expect(await rig.ask("GET", "club?query=boats")).toEqual({ status: 200, body: { memories: [] } });
+  expect(existsSync(rig.pathOf("club"))).toBe(false);
+});
+
+test("who asks wrongly is told what is wrong", async () => {
+  await using rig = await openRig();
+  const codeOf = async (path: string, key?: string): Promise<unknown[]> => {
+    const { status, body } = await rig.ask("GET", path, key);
+    const { error } = body as { error: { code: string; path?: string } };
+    return [status, error.code, error.path];
+  };
+
+  expect(await codeOf("nobody")).toEqual([404, "not_found", undefined]);
+  expect(await codeOf("family/..%2Fclub")).toEqual([404, "not_found", undefined]);
+  expect(await codeOf("family?limit=0")).toEqual([400, "bad_input", "limit"]);
+  expect(await codeOf("family?limit=1e9")).toEqual([400, "bad_input", "limit"]);
+  expect(await codeOf("family?colour=red")).toEqual([400, "bad_input", ""]);
+  expect(await codeOf("family?query=x&category=core")).toEqual([400, "bad_input", "category"]);
+  expect(await codeOf("family", "wrong")).toEqual([401, "unauthorized", undefined]);
+});
