@@ -3,7 +3,8 @@ import type { GroupRegistry } from "../intake/chats/group-registry.ts";
 import type { ProviderSet } from "../models/provider-set.ts";
 import type { SideSessions } from "../sessions/side-sessions.ts";
 import type { AppContext } from "./context.ts";
-import { createMemories, type Memories } from "./memory.ts";
+import type { Memories } from "./memory.ts";
+import { createMemoriesWhenEnabled } from "./memory-when-enabled.ts";
 import { createSideSessions } from "./side-sessions.ts";
 import { createTasks, type Tasks } from "./tasks.ts";
 import { createSubAgents } from "./sub-agents.ts";
@@ -14,7 +15,7 @@ import type { createTurns } from "./turns.ts";
 /** What agents can do besides answering messages. */
 export interface Capabilities {
   readonly sideSessions: SideSessions;
-  readonly memories: Memories;
+  readonly memories: Pick<Memories, "resume">;
   readonly subAgents: SubAgents;
   readonly forTurns: Pick<
     Parameters<typeof createTurns>[2],
@@ -40,7 +41,7 @@ export function createCapabilities(
   stack: AsyncDisposableStack,
   options: CapabilityOptions,
 ): Capabilities {
-  const memories = createMemories(context, stack, options);
+  const memories = createMemoriesWhenEnabled(context, stack, options);
   const sideSessions = createSideSessions(context, stack, options);
   const tasks = createTasks(context, stack, options);
   const { scheduler } = tasks;
