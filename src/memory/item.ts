@@ -8,6 +8,9 @@ export const categoryPattern = /^[a-z][a-z0-9_-]{0,31}$/;
 /** With this begin the ids of daily notes, one for each day: `day-2026-01-15`. */
 export const dayNotePrefix = "day-";
 
+/** With this begin the ids of what the host makes of what is said, as told from what people and programs add. */
+export const ownIds = { said: "said-", fact: "fact-", note: "note-", day: dayNotePrefix } as const;
+
 /** Notes that main groups write for others too, and the name of the one file that they are in: no group can have it. */
 export const globalNotes = "global";
 

@@ -4,8 +4,8 @@ import type { ProviderSet } from "../models/provider-set.ts";
 import type { GroupSkills } from "../skills/group-skills.ts";
 import type { SideSessions } from "../sessions/side-sessions.ts";
 import type { AppContext } from "./context.ts";
-import { createMemories, type Memories } from "./memory.ts";
 import { tidySkills, withNamedSkills } from "./skills.ts";
+import { createMemoriesWhenEnabled, type LazyMemories } from "./memory-when-enabled.ts";
 import { createSideSessions } from "./side-sessions.ts";
 import { createTasks, type Tasks } from "./tasks.ts";
 import { createSubAgents } from "./sub-agents.ts";
@@ -16,7 +16,7 @@ import type { createTurns } from "./turns.ts";
 /** What agents can do besides answering messages. */
 export interface Capabilities {
   readonly sideSessions: SideSessions;
-  readonly memories: Memories;
+  readonly memories: LazyMemories;
   readonly subAgents: SubAgents;
   readonly forTurns: Pick<
     Parameters<typeof createTurns>[2],
@@ -43,7 +43,7 @@ export function createCapabilities(
   stack: AsyncDisposableStack,
   options: CapabilityOptions,
 ): Capabilities {
-  const memories = createMemories(context, stack, options);
+  const memories = createMemoriesWhenEnabled(context, stack, options);
   const sideSessions = createSideSessions(context, stack, options);
   const tasks = createTasks(context, stack, options);
   const { scheduler } = tasks;

@@ -19,7 +19,7 @@ import type { TurnPace } from "../intake/limits/turn-pace.ts";
 import type { AppContext } from "./context.ts";
 import type { Entrances } from "./entrances.ts";
 import { openInbox } from "./files.ts";
-import type { Memories } from "./memory.ts";
+import type { LazyMemories } from "./memory-when-enabled.ts";
 import { createAccessOf } from "./people.ts";
 import type { IntakeGuard } from "../intake/limits/intake-guard.ts";
 import type { Interventions } from "./interventions.ts";
@@ -39,7 +39,7 @@ export interface IntakeOptions {
   readonly pace: TurnPace;
   readonly progress: Progress;
   /** Told of what waits for the agent, before its turn begins. */
-  readonly memories: Pick<Memories, "foresee">;
+  readonly memories: Pick<LazyMemories, "foresee">;
 }
 
 /** What channels hand over to. */

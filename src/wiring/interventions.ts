@@ -28,7 +28,7 @@ import type { Approvals } from "./approvals.ts";
 import { chatSettings, type GroupSettings } from "./chat-settings.ts";
 import { memoryServices } from "./memory-desks.ts";
 import type { AppContext } from "./context.ts";
-import type { Memories } from "./memory.ts";
+import type { LazyMemories } from "./memory-when-enabled.ts";
 import { taskServices, type Tasks } from "./tasks.ts";
 import type { SubAgents } from "./sub-agents.ts";
 import { createTurnEnded } from "./turn-ended.ts";
@@ -49,7 +49,7 @@ export interface InterventionOptions {
   readonly launcher: Pick<ContainerLauncher, "judgeWanted">;
   readonly sideSessions: Pick<SideSessions, "settled">;
   readonly tasks: Tasks;
-  readonly memories: Pick<Memories, "memoryOf">;
+  readonly memories: Pick<LazyMemories, "memoryOf">;
   readonly subAgents: Pick<SubAgents, "desk">;
   /** Undefined until they can be changed. */
   readonly settings: () => GroupSettings | undefined;

@@ -2,11 +2,10 @@ import { randomBytes } from "node:crypto";
 
 import { memberKey } from "../domain/person.ts";
 import { isAtLeast } from "../domain/role.ts";
-import { globalNotes, originsOf } from "../memory/item.ts";
+import { globalNotes, originsOf, ownIds } from "../memory/item.ts";
 import { showMemories, type ShownMemory } from "../memory/keeping/show-memories.ts";
 import { unfit } from "../memory/keeping/unfit.ts";
 import type { MemoryAt } from "../memory/thread/memory-desk.ts";
-import { ownIds } from "../memory/thread/orders.ts";
 import { ToolError } from "../protocol/tools.ts";
 import type { MemoryPort, MemoryQuery } from "../tools/memory-port.ts";
 import type { TurnScope } from "../turns/turn-options.ts";

@@ -34,12 +34,12 @@ export interface Memories {
   readonly resume: () => void;
 }
 
-interface MemoriesOptions {
+export interface MemoriesOptions {
   readonly groups: Pick<GroupRegistry, "list">;
   readonly providers: ProviderSet;
 }
 
-/** Nothing of it is loaded or asked while `memory.enabled` is not set. */
+/** Made when `memory.enabled` is first set: see `memory-when-enabled.ts`. Nothing is asked while it is not. */
 export function createMemories(context: AppContext, stack: AsyncDisposableStack, options: MemoriesOptions): Memories {
   const { live, store, events, logger, publish } = context;
   const deskNow = openDesk(context, stack);

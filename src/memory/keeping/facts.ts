@@ -2,8 +2,7 @@ import { randomBytes } from "node:crypto";
 
 import { type Origin, sortOrigins } from "../../domain/origin.ts";
 import { isAtLeast, type Role, roles } from "../../domain/role.ts";
-import { globalNotes, type Memory, type NewMemory, originsOf } from "../item.ts";
-import { ownIds } from "../thread/orders.ts";
+import { globalNotes, type Memory, type NewMemory, originsOf, ownIds } from "../item.ts";
 import type { DrawnFact, ExtractionPrompt } from "./extraction-prompt.ts";
 import { unfit } from "./unfit.ts";
 

@@ -10,9 +10,9 @@ import { AppError, isPassing, toError } from "../../lib/app-error.ts";
 import { PendingWork } from "../../lib/pending-work.ts";
 import { Timers } from "../../lib/time/timers.ts";
 import type { Store } from "../../stores/store.ts";
-import type { NewMemory } from "../item.ts";
+import { type NewMemory, ownIds } from "../item.ts";
 import type { MemoryAt } from "../thread/memory-desk.ts";
-import { ownIds, type Standing } from "../thread/orders.ts";
+import type { Standing } from "../thread/orders.ts";
 import type { MemoryFaults } from "./faults.ts";
 import { isSecret } from "./secrets.ts";
 

@@ -9,7 +9,7 @@ import {
 } from "../file/cleaning.ts";
 import type { Advance, ListQuery, Progress, Said } from "../file/file-orders.ts";
 import { GroupMemory, type GroupMemoryOptions, type SearchOptions } from "../group-memory.ts";
-import { dayNotePrefix, type Found, type Memory, type NewMemory } from "../item.ts";
+import { type Found, type Memory, type NewMemory, ownIds } from "../item.ts";
 import { showMemory } from "../keeping/show-memories.ts";
 import type { Recalled } from "../search/recall.ts";
 
@@ -50,9 +50,6 @@ export interface MemoryOrders {
   checkIndex(after: number): ReturnType<typeof checkIndex>;
   endCleaning(now: number): void;
 }
-
-/** What the host makes of what is said, as told from what people and programs add. */
-export const ownIds = { said: "said-", fact: "fact-", note: "note-", day: dayNotePrefix } as const;
 
 const ownPrefixes = Object.values(ownIds);
 

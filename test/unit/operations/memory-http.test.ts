@@ -35,7 +35,7 @@ async function openRig() {
       logger: pino({ level: "silent" }),
     }),
   );
-  const memoryDesk = createMemoryDesk({ publish }, { existing });
+  const memoryDesk = createMemoryDesk({ publish }, { existing: async (group) => existing(group) });
   addMemoryRoutes(server.routes, {
     groups: () => [{ name: "family" }, { name: "club" }],
     memoryDesk: () => memoryDesk,
