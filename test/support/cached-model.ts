@@ -1,15 +1,22 @@
+import { mkdir, readdir, symlink } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join } from "node:path";
 
+import { installModel } from "../../src/memory/embedding/install-model.ts";
+import { isModelInstalled } from "../../src/memory/embedding/local-embedder.ts";
 import { localModel } from "../../src/memory/embedding/model-files.ts";
 
 /** Where `npm run test:model` puts the local model: once on a machine, for all checkouts. */
 export function cachedModelFolder(): string {
-  const cache = process.env["XDG_CACHE_HOME"];
-  return join(
-    cache === undefined || cache === "" ? join(homedir(), ".cache") : cache,
-    "crabpot",
-    "models",
-    localModel.name,
-  );
+  const set = process.env["XDG_CACHE_HOME"];
+  const cache = set === undefined || set === "" ? join(homedir(), ".cache") : set;
+  return join(cache, "crabpot", "models", localModel.name);
+}
+
+/** Fetches the model where it is not there yet, and links its files into `folder`: what a test replaces there stays its own. */
+export async function linkModel(folder: string): Promise<void> {
+  const cached = cachedModelFolder();
+  if (!(await isModelInstalled(cached))) await installModel({ folder: cached, variables: process.env });
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  for (const name of await readdir(cached)) await symlink(join(cached, name), join(folder, name));
 }

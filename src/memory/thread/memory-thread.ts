@@ -13,10 +13,30 @@ import { OpenMemories } from "./orders.ts";
  */
 
 const { place, weights } = workerData as { readonly place: EmbedderPlace; readonly weights: Weights };
-const embedder = await openEmbedder(place);
-const memories = new OpenMemories({ weights, embedder });
+let embedder = await openEmbedder(place);
+let memories = new OpenMemories({ weights, embedder });
+/** How long a model that is not installed is not looked for again. */
+const lookMs = 5_000;
+let looked = performance.now();
+let looking: Promise<void> | undefined;
+
+/** The local model may be installed while the host runs. Without one no order takes longer than this, so none is under way when it is found. */
+async function lookForModel(): Promise<void> {
+  if (embedder !== undefined || place === "none") return;
+  if (looking === undefined && performance.now() - looked < lookMs) return;
+  await (looking ??= openEmbedder(place).then(async (found) => {
+    looked = performance.now();
+    looking = undefined;
+    if (found === undefined) return;
+    const before = memories;
+    embedder = found;
+    memories = new OpenMemories({ weights, embedder });
+    await before[Symbol.asyncDispose]();
+  }));
+}
 
 async function carryOut({ path, name, parameters }: Order): Promise<unknown> {
+  await lookForModel();
   return memories.use(path, (orders) => (orders[name] as (...given: readonly unknown[]) => unknown)(...parameters));
 }
 

@@ -51,19 +51,53 @@ test("every term that a query has of a text is a term of the text", () => {
   );
 });
 
-test.each([
+const stubborn: readonly (readonly [string, string])[] = [
   ["one letter", "a"],
   ["emoji", "👩‍👩‍👧"],
   ["combining marks", "\u0301\u0300\u0323"],
+  ["a letter with marks", "e\u0301\u0300"],
   ["Chinese", "水"],
+  ["Arabic", "سلام"],
+  ["turns of direction", "\u202Ea\u202C"],
+  ["lone surrogates", "\uD83D"],
+  ["a ligature that becomes eighteen letters", "\uFDFA"],
   ["blanks", " "],
   ["apostrophes", "a'"],
-])("a megabyte of %s takes little time and gives few terms", (_name, piece) => {
-  const text = piece.repeat(Math.ceil(1_000_000 / piece.length));
-  const begun = performance.now();
-  const terms = termsOf(text);
-  queryTermsOf(text);
+  ["different words", "0"],
+];
 
-  expect(performance.now() - begun).toBeLessThan(1_000);
-  expect(terms.size).toBeLessThan(10);
+/** What is looked at of a text. */
+const lookedAt = 20_000;
+
+test.each(stubborn)("of a megabyte of %s only the beginning is looked at, in short terms and few", (name, piece) => {
+  const isDifferent = name === "different words";
+  const text = isDifferent
+    ? Array.from({ length: 150_000 }, (_, at) => `w${at}`).join(" ")
+    : piece.repeat(Math.ceil(1_000_000 / piece.length));
+  const terms = termsOf(text);
+
+  expect(terms).toEqual(termsOf(text.slice(0, lookedAt)));
+  expect(isMostlyHan(text)).toBe(isMostlyHan(text.slice(0, lookedAt)));
+  expect(terms.size).toBeLessThanOrEqual(isDifferent ? 4_000 : 10);
+  expect(Math.max(0, ...[...terms.keys()].map((term) => term.length))).toBeLessThanOrEqual(40);
+  expect(queryTermsOf(text).length).toBeLessThanOrEqual(64);
+});
+
+test("any text with such runs in it gives terms of at most 40 characters, of its beginning only", () => {
+  const run = fc.tuple(fc.constantFrom(...stubborn.map(([, piece]) => piece)), fc.integer({ min: 1, max: 3_000 }));
+  const text = fc.array(
+    fc.oneof(
+      fc.string({ unit: "binary" }),
+      run.map(([piece, times]) => piece.repeat(times)),
+    ),
+  );
+  fc.assert(
+    fc.property(text, (parts) => {
+      const whole = parts.join(" ");
+      const terms = termsOf(whole);
+
+      expect(terms).toEqual(termsOf(whole.slice(0, lookedAt)));
+      for (const term of terms.keys()) expect(term.length).toBeLessThanOrEqual(40);
+    }),
+  );
 });
