@@ -29,7 +29,11 @@ export const residualRisks: readonly { readonly risk: string; readonly why: stri
     risk: "a call of a webhook that somebody has read, sent again under another delivery number",
     why: "only the body is signed, as the platforms do it; who can read the calls has to be kept out by TLS",
   },
-  { risk: "shared memory and skills (G7, L3)", why: "there are none" },
+  { risk: "shared memory (G7)", why: "there is none" },
+  {
+    risk: "what an installed skill tells agents to do",
+    why: "whoever installs it decides; the scan finds only what is clumsy, and policy and container hold as for any other call",
+  },
   {
     risk: "configuration that is reloaded while the host runs (K3)",
     why: "no container can reach the files that it is read from",

@@ -9,6 +9,7 @@ import { mounts } from "./mounts.ts";
 import { newConversation } from "./new.ts";
 import { set } from "./set.ts";
 import { settings } from "./settings.ts";
+import { skills } from "./skills.ts";
 import { status } from "./status.ts";
 import { stop } from "./stop.ts";
 import { tasks } from "./tasks.ts";
@@ -25,6 +26,7 @@ const chatCommands: readonly ChatCommand[] = [
   jobs,
   agents,
   mounts,
+  skills,
   whoami,
   help,
   approve,
