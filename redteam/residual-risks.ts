@@ -29,10 +29,13 @@ export const residualRisks: readonly { readonly risk: string; readonly why: stri
     risk: "a call of a webhook that somebody has read, sent again under another delivery number",
     why: "only the body is signed, as the platforms do it; who can read the calls has to be kept out by TLS",
   },
-  { risk: "shared skills (L3)", why: "there are none" },
   {
     risk: "rules and secrets that are remembered in words which no pattern knows",
     why: "memories are shown as material, with their origins; rules of the policy have to hold against them",
+  },
+  {
+    risk: "what an installed skill tells agents to do",
+    why: "whoever installs it decides; the scan finds only what is clumsy, and policy and container hold as for any other call",
   },
   {
     risk: "configuration that is reloaded while the host runs (K3)",

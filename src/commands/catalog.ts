@@ -10,6 +10,7 @@ import { mounts } from "./mounts.ts";
 import { newConversation } from "./new.ts";
 import { set } from "./set.ts";
 import { settings } from "./settings.ts";
+import { skills } from "./skills.ts";
 import { status } from "./status.ts";
 import { stop } from "./stop.ts";
 import { agentTaken } from "./agents-addressed.ts";
@@ -28,6 +29,7 @@ const chatCommands: readonly ChatCommand[] = [
   agents,
   memory,
   mounts,
+  skills,
   whoami,
   help,
   approve,

@@ -7,6 +7,7 @@ import type { CodeTries } from "../people/code-tries.ts";
 import type { Roles, Standing } from "../people/roles.ts";
 import type { Task } from "../domain/task.ts";
 import type { SettingChange } from "../domain/setting.ts";
+import type { SkillSummary } from "../domain/skill.ts";
 import type { SubAgent } from "../domain/sub-agent.ts";
 import type { PendingCommand, SetAside } from "../stores/store.ts";
 import type { UsageStore } from "../stores/usage-store.ts";
@@ -143,6 +144,8 @@ export interface CommandServices extends TaskServices {
   readonly settingsOf: (group: string) => Promise<readonly ChatSetting[]>;
   /** What each folder that the group asks for would get now. */
   readonly mountsOf: (group: Group) => Promise<readonly ChatMount[]>;
+  /** What its agent can read up on. */
+  readonly skillsOf: (group: Pick<Group, "name">) => Promise<readonly SkillSummary[]>;
   /** Background jobs that run in the group's sessions. */
   readonly jobsOf: (group: Pick<Group, "name">) => readonly Job[];
   /** Who asked in a turn, as `channel:id`. */

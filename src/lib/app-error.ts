@@ -13,6 +13,7 @@ const table = {
   setup_required: { http: 503, exit: 3 },
   no_host: { http: 503, exit: 4 },
   host_running: { http: 409, exit: 1 },
+  skill_refused: { http: 403, exit: 1 },
   mount_denied: { http: 403, exit: 1 },
   engine_unavailable: { http: 503, exit: 3 },
   engine_refused: { http: 500, exit: 1 },

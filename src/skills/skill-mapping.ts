@@ -5,7 +5,6 @@ import * as z from "zod";
 
 import type { SkillSummary } from "../domain/skill.ts";
 import { AppError, nothingIfMissing, toError } from "../lib/app-error.ts";
-import { nearest } from "../lib/text/nearest.ts";
 
 const names = z.array(z.string().min(1).max(64)).max(100);
 
@@ -72,9 +71,4 @@ export function skillsForTask(
     if (skill && !first.has(name)) first.set(name, { skill, why });
   }
   return [...first.values()];
-}
-
-/** What was probably meant by a task type that is not mapped. */
-export function nearestTaskType({ taskTypes }: SkillMapping, taskType: string): string | undefined {
-  return nearest(taskType, Object.keys(taskTypes));
 }

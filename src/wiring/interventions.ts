@@ -22,6 +22,7 @@ import type { CommandServices } from "../commands/command.ts";
 import type { ContainerLauncher } from "../sandbox/launch/launcher.ts";
 import type { SessionPool } from "../sandbox/pool/pool.ts";
 import type { PendingCommand } from "../stores/store.ts";
+import type { GroupSkills } from "../skills/group-skills.ts";
 import type { SideSessions } from "../sessions/side-sessions.ts";
 import type { TurnRunner } from "../turns/turn-runner.ts";
 import type { Approvals } from "./approvals.ts";
@@ -47,6 +48,7 @@ export interface InterventionOptions {
   readonly approvals: Pick<Approvals, "desk">;
   readonly jobs: Pick<JobDesk, "ofGroup" | "stop">;
   readonly launcher: Pick<ContainerLauncher, "judgeWanted">;
+  readonly skills: Pick<GroupSkills, "look">;
   readonly sideSessions: Pick<SideSessions, "settled">;
   readonly tasks: Tasks;
   readonly memories: Pick<LazyMemories, "memoryOf">;
@@ -158,6 +160,7 @@ function commandServices(context: AppContext, options: InterventionOptions): Com
     now: () => context.clock.now(),
     ...taskServices(context, options.tasks),
     ...chatSettings(options.settings, options.launcher),
+    skillsOf: ({ name }) => options.skills.look(name),
     jobsOf: (group) => options.jobs.ofGroup(group.name),
     askersOf: async (turn) =>
       (await store.messages.ofTurn(turn)).map(({ channel, sender }) => memberKey({ channel, id: sender.id })),

@@ -15,7 +15,9 @@ const calls: ModelScript = ({ messages }) => {
   const text = (messages[asked]?.text ?? "")
     .replaceAll("&quot;", '"')
     .replaceAll("&apos;", "'")
-    .replaceAll("&gt;", ">");
+    .replaceAll("&gt;", ">")
+    .replaceAll("&lt;", "<")
+    .replaceAll("&amp;", "&");
   const wanted = JSON.parse(/\[\[(.*)\]\]/s.exec(text)?.[1] ?? "[]") as { name: string; input: object }[];
   const next = wanted[told.length];
   return next ? { toolCalls: [next] } : { text: told.map((result) => result.text).join("\n---\n") || "ok" };
@@ -224,4 +226,27 @@ test("what the operator puts into a group's own folder is that group's, nearer t
       data: { name: "git", source: "group", reason: expect.stringContaining("must begin with front matter") as string },
     },
   ]);
+});
+
+test("the programs of the skills that come with crabpot work with what the agent's image has", async () => {
+  await using running = await startModelHost(calls, { groups: { family: { skills: "all" } } });
+  const { host } = running;
+  const commands = [
+    "printf '# Report\\n\\nTwo **big** words\\n\\n- one\\n\\n| a | b |\\n| - | - |\\n| 1 | 2 |\\n' > r.md",
+    "python3 /workspace/skills/docx-pdf/scripts/make_docx.py r.md r.docx && python3 /workspace/skills/docx-pdf/scripts/docx_text.py r.docx",
+    "python3 /workspace/skills/docx-pdf/scripts/make_pdf.py r.md r.pdf && pdftotext -layout r.pdf - && pdfinfo r.pdf | grep Pages && pdftoppm -r 20 -png r.pdf look && ls look*",
+    "printf 'Kind,Amount\\na,10.50\\nb,2\\na,1\\n' > d.csv; python3 /workspace/skills/data-analysis/scripts/summary.py d.csv",
+    "python3 /workspace/skills/data-analysis/scripts/query.py d.csv 'select kind, sum(amount) from data group by 1 order by 2' --csv",
+    "printf '<head><title>T</title></head><p>Hello<script>x</script></p>' > p.html; python3 /workspace/skills/web-research/scripts/page_text.py p.html",
+  ];
+
+  const { text } = await host.ask("family", say(...commands.map((command) => call("shell", { command }))));
+  const outputs = text.split("\n---\n");
+
+  expect(outputs[1]).toContain("# Report\n\nTwo big words\n\n- one\n\n| a | b |");
+  expect(outputs[2]).toMatch(/Report\n+Two big words[\s\S]*Pages:\s+1\nlook-1\.png/);
+  expect(outputs[3]).toContain("amount: numbers, missing 0, different 3");
+  expect(outputs[4]).toContain("kind,sum(amount)\nb,2\na,11.5");
+  expect(outputs[5]).toContain("# T\n\nHello");
+  expect(text).not.toContain("Traceback");
 });

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Prints a Word file as Markdown: docx_text.py FILE"""
+import re
 import sys
 import xml.etree.ElementTree as xml
 import zipfile
@@ -34,7 +35,7 @@ def paragraph(node):
     if name.lower() == "title":
         return "# " + text
     if properties.find(W + "numPr") is not None or name.lower().startswith("list"):
-        return "- " + text
+        return text if re.match(r"\d+[.)]\s", text) else "- " + text.lstrip("•").strip()
     return text
 
 

@@ -170,7 +170,7 @@ async function skillsIn({ kind, folder, from }: FetchedSource): Promise<FoundInS
       const folders = names.filter((entry) => !entry.isFile() && existsSync(join(inner, entry.name, skillFile)));
       if (folders.length > mostSkills)
         throw new AppError(
-          "too_large",
+          "skill_refused",
           `${from} holds ${folders.length} skills; at most ${mostSkills} are installed at once.`,
         );
       if (folders.length === 0) continue;
@@ -192,7 +192,7 @@ async function topsOf(kind: FetchedSource["kind"], folder: string): Promise<stri
 async function readSkill(folder: string, subfolder: string | undefined, from: string): Promise<FoundInSource> {
   const refused = (why: string): AppError =>
     new AppError(
-      "bad_input",
+      "skill_refused",
       `The skill ${subfolder ?? ""} of ${from} is refused: ${why}.`.replace("skill  of", "skill of"),
     );
   const reading: TreeReading = await readTree(folder, { leaveOut });
@@ -203,7 +203,8 @@ async function readSkill(folder: string, subfolder: string | undefined, from: st
 }
 
 function noSkill(wanted: string, only: string | undefined, found: readonly FoundInSource[]): AppError {
-  if (only === undefined) return new AppError("bad_input", `${wanted} holds no skill: there is no ${skillFile} in it.`);
+  if (only === undefined)
+    return new AppError("skill_refused", `${wanted} holds no skill: there is no ${skillFile} in it.`);
   const names = found.map(({ facts }) => facts.name).join(", ");
   return new AppError("not_found", `${wanted} holds no skill "${only}". It holds: ${names || "none"}.`);
 }

@@ -21,7 +21,7 @@ interface Entry {
 }
 
 /**
- * Unpacks a `.tar.gz` into a folder. Throws `bad_input` for one that holds anything but files and folders inside it, or more than a
+ * Unpacks a `.tar.gz` into a folder. Throws `skill_refused` for one that holds anything but files and folders inside it, or more than a
  * skill may: what was written by then lies in that folder.
  */
 export async function unpack(archive: string, folder: string): Promise<void> {
@@ -49,7 +49,7 @@ export async function unpack(archive: string, folder: string): Promise<void> {
   } catch (error) {
     fault ??= toError(error).message;
   }
-  if (fault !== undefined) throw new AppError("bad_input", `${archive} is refused: ${fault}.`);
+  if (fault !== undefined) throw new AppError("skill_refused", `${archive} is refused: ${fault}.`);
 }
 
 /** Heads of the archive itself, which name no file. */
@@ -74,7 +74,7 @@ function pathFault(path: string): string | undefined {
 async function inflate(archive: string): Promise<Buffer> {
   const { size } = await stat(archive);
   if (size > skillLimits.bytes)
-    throw new AppError("too_large", `${archive} has ${size} bytes; at most ${skillLimits.bytes} are unpacked.`);
+    throw new AppError("skill_refused", `${archive} has ${size} bytes; at most ${skillLimits.bytes} are unpacked.`);
   try {
     return await promisify(gunzip)(await readFile(archive), { maxOutputLength: mostUnpacked });
   } catch (cause) {
@@ -82,6 +82,6 @@ async function inflate(archive: string): Promise<Buffer> {
     const why = isBomb
       ? `it unpacks to more than ${mostUnpacked} bytes`
       : `it is no .tar.gz (${toError(cause).message})`;
-    throw new AppError(isBomb ? "too_large" : "bad_input", `${archive} is refused: ${why}.`, { cause });
+    throw new AppError("skill_refused", `${archive} is refused: ${why}.`, { cause });
   }
 }

@@ -56,6 +56,7 @@ async function openRig({ main = false } = {}) {
       actOnTask: () => Promise.reject(new Error("not in this test")),
       showTime: (time) => new Date(time).toISOString(),
       mountsOf: async () => [],
+      skillsOf: async () => [],
     },
     announce: async () => undefined,
     announceAnswer: async () => undefined,
@@ -169,6 +170,7 @@ test("/help and /whoami list what the asker may give", async () => {
     "jobs",
     "agents",
     "mounts",
+    "skills",
     "whoami",
     "help",
     "approve",
@@ -180,7 +182,7 @@ test("/help and /whoami list what the asker may give", async () => {
     [
       'You are terminal:ann, called "Ann".',
       'Here you are an admin: groups.family.members["terminal:ann"].',
-      "You may ask me, and write /stop, /new, /status, /usage, /tasks, /jobs, /agents, /mounts, /whoami, /help, /approve, /deny, /set, /settings.",
+      "You may ask me, and write /stop, /new, /status, /usage, /tasks, /jobs, /agents, /mounts, /skills, /whoami, /help, /approve, /deny, /set, /settings.",
     ].join("\n"),
   );
   expect(await rig.give("ben-too", "whoami")).toContain(
