@@ -5,6 +5,7 @@ import type { ChannelDefinition, ChannelPorts, HostConsole, OutgoingMessages } f
 import { SupervisedChannel } from "../channels/supervisor.ts";
 import { unconnected } from "../channels/unconnected.ts";
 import type { Group } from "../domain/group.ts";
+import { namedIds } from "../config/people.ts";
 import { AppError } from "../lib/app-error.ts";
 import { sleep } from "../lib/time/sleep.ts";
 import type { ChannelStateStore, Store } from "../stores/store.ts";
@@ -29,7 +30,7 @@ export interface RunningChannels {
 
 type ChannelContext = Pick<
   AppContext,
-  "config" | "adapters" | "home" | "environment" | "store" | "clock" | "logger" | "interception"
+  "config" | "adapters" | "home" | "environment" | "store" | "clock" | "logger" | "interception" | "aliases"
 >;
 
 /** Opens every configured channel, each under a supervisor; nothing comes in before they are started. */
@@ -65,7 +66,7 @@ function isChannel(opened: Channel | Connector): opened is Channel {
 }
 
 function portsFor(
-  { config, home, environment, store, clock, logger }: ChannelContext,
+  { config, home, environment, store, clock, logger, aliases }: ChannelContext,
   definition: ChannelDefinition,
   { routes, console, groups }: ChannelResources,
 ): ChannelPorts {
@@ -77,6 +78,7 @@ function portsFor(
     instance: home.instance,
     state: stateOf(store.channelState, name),
     outgoing: outgoingOf(store.outbox, name),
+    ids: aliases.of(name, store.channelState, () => namedIds(config, name)),
     chats: () =>
       groups()
         .filter(({ channel }) => channel === name)

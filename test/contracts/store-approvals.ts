@@ -193,16 +193,15 @@ export function testApprovals(open: OpenStore): void {
 
     const first = await approvals.decide(answer("AAA", { by: by("ann"), scope: "always" }), silent);
     const again = await approvals.decide(answer("AAA", { by: by("ann"), scope: "always" }), silent);
+    const byOtherId = { ...by("ann-2"), alsoAs: ["x", by("ann").person] };
+    const asOther = await approvals.decide(answer("AAA", { by: byOtherId }), silent);
     const second = await approvals.decide(answer("AAA", { by: by("bob"), scope: "session" }), silent);
     await approvals.decide(answer("BBB", { by: by("ann") }), silent);
     const denied = await approvals.decide(answer("BBB", { by: by("bob"), allow: false }), silent);
 
-    expect([first, again, second, denied].map(({ outcome, approval }) => `${outcome} ${approval.votes}`)).toEqual([
-      "counted 1",
-      "counted 1",
-      "allowed 2",
-      "denied 1",
-    ]);
+    expect(
+      [first, again, asOther, second, denied].map(({ outcome, approval }) => `${outcome} ${approval.votes}`),
+    ).toEqual(["counted 1", "counted 1", "counted 1", "allowed 2", "denied 1"]);
     expect(second.approval.scope).toBe("session");
   });
 

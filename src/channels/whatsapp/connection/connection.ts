@@ -6,6 +6,7 @@ import type { EndReport, HostCalls, StartOrder } from "../process/calls.ts";
 import type { AccountState } from "./account-state.ts";
 import { connectionEnd } from "./disconnects.ts";
 import { Intake } from "../incoming/intake.ts";
+import { Numbers, pairsAmong } from "../incoming/numbers.ts";
 import { fetchMedia } from "../incoming/media.ts";
 import { WhatsAppOutlet } from "../outgoing/outlet.ts";
 import type { Pacing } from "../outgoing/pacing.ts";
@@ -20,7 +21,7 @@ const groupMs = 5_000;
 /** What the connector is made with. */
 export interface WhatsAppOptions extends Pick<
   ChannelPorts,
-  "instance" | "state" | "variables" | "clock" | "wait" | "random" | "logger"
+  "instance" | "state" | "ids" | "variables" | "clock" | "wait" | "random" | "logger"
 > {
   readonly assistantName: () => string;
   readonly settings: WhatsAppSettings;
@@ -41,6 +42,7 @@ export class WhatsAppConnection implements Connection {
   readonly #options: WhatsAppConnectionOptions;
   readonly #state: AccountState;
   readonly #worker: WorkerProcess;
+  readonly #numbers: Numbers;
   readonly #intake: Intake;
   readonly #outlet: WhatsAppOutlet;
   readonly #opened = Promise.withResolvers<void>();
@@ -56,6 +58,8 @@ export class WhatsAppConnection implements Connection {
     this.ended = this.#end.promise;
     const { variables, logger, limits } = options;
     this.#worker = new WorkerProcess({ calls: this.#calls(), variables, logger, limits });
+    const lookUp = (pns: readonly string[]) => this.#worker.peer.call("lidsOf", pns);
+    this.#numbers = new Numbers({ ...options, lookUp });
     this.#intake = this.#createIntake();
     this.#outlet = new WhatsAppOutlet({
       ...options,
@@ -129,6 +133,8 @@ export class WhatsAppConnection implements Connection {
       seqOf: (id) => this.#state.sent.seqOf(id),
       account: () => this.#account,
       directory: this.#state.directory,
+      learn: (pairs) => this.#options.ids.same(pairs),
+      settle: (sender) => this.#numbers.settle(sender),
       journal: this.#state.journal,
       group: (chat) => this.#group(chat),
       fetchMedia: (media, path, limitBytes, signal) => this.#fetch(media, { path, limitBytes }, signal),
@@ -149,10 +155,13 @@ export class WhatsAppConnection implements Connection {
         for (const seq of ids.map((id) => recent.takeSeq(id)))
           if (seq !== undefined && !this.#isOver) this.#host.delivered(seq);
       },
-      groupChanged: async (facts) => this.#learnGroup(facts),
+      groupChanged: (facts) => this.#learnGroup(facts),
       named: (names) => directory.learnNames(names),
       readKeys: (names) => keys.read(names),
-      applyKeys: (changes) => keys.apply(changes),
+      applyKeys: async (changes) => {
+        await this.#options.ids.same(pairsAmong(changes));
+        await keys.apply(changes);
+      },
       sentBody: (id) => sent.body(id),
       keepSent: (kept) => sent.keep(kept),
       log: async ({ level, text }) => this.#options.logger[level]({ channel: this.#options.channel }, text),
@@ -171,6 +180,8 @@ export class WhatsAppConnection implements Connection {
     this.#state.refusedVersions = 0;
     this.#intake.open();
     this.#opened.resolve();
+    // Whoever writes first waits for it, and is told of what fails.
+    this.#numbers.settle().catch(() => undefined);
   }
 
   #ended(report: EndReport): void {
@@ -180,9 +191,12 @@ export class WhatsAppConnection implements Connection {
     this.#end.resolve(end);
   }
 
-  #learnGroup(facts: GroupFacts): void {
+  async #learnGroup(facts: GroupFacts): Promise<void> {
     const learned = this.#state.directory.learnGroup(facts, this.#account);
     if (!this.#isOver) this.#host.chatChanged?.(learned);
+    await this.#options.ids.same(
+      facts.members.flatMap(({ lid: id, pn: alias }) => (id && alias ? [{ id, alias }] : [])),
+    );
   }
 
   async #group(chat: string): Promise<GroupFacts | undefined> {

@@ -5,6 +5,7 @@ import { toError } from "../../../lib/app-error.ts";
 import { backoffMs } from "../../../lib/time/backoff.ts";
 import type { Sleep } from "../../../lib/time/sleep.ts";
 import type { ChannelStateStore } from "../../../stores/store.ts";
+import type { SamePerson } from "../../define-channel.ts";
 import type { AcceptMessage, Receipt, TakeReaction } from "../../channel.ts";
 import {
   type Account,
@@ -26,6 +27,10 @@ export interface IntakeOptions {
   readonly seqOf: (id: string) => number | undefined;
   readonly account: () => Account | undefined;
   readonly directory: Directory;
+  /** These are ids of one person each. */
+  readonly learn: (pairs: readonly SamePerson[]) => Promise<void>;
+  /** Resolves when it is known who somebody is, as far as it can be. */
+  readonly settle: (sender: string) => Promise<void>;
   readonly journal: { readonly store: ChannelStateStore; readonly space: string };
   /** Asks the platform about a group. */
   readonly group: (chat: string) => Promise<GroupFacts | undefined>;
@@ -125,9 +130,11 @@ export class Intake implements AsyncDisposable {
 
   /** When to offer it again; undefined when the host has decided about it. */
   async #offer(arrival: Arrival): Promise<number | undefined> {
-    const { directory, accept, taken } = this.#options;
-    const { reaction } = arrival;
+    const { directory, accept, taken, learn, settle } = this.#options;
+    const { reaction, sender, senderAlias } = arrival;
     await directory.learnFrom(arrival);
+    if (senderAlias !== undefined) await learn([{ id: sender, alias: senderAlias }]);
+    await settle(sender);
     const receipt = reaction ? await this.#react(arrival, reaction) : await accept(await this.#toMessage(arrival));
     if (receipt.outcome === "stored" && !reaction) taken(arrival);
     if (receipt.outcome !== "refused" || receipt.retryAfterS === 0 || receipt.lasting === true) return undefined;

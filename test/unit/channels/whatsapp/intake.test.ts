@@ -35,6 +35,8 @@ test("a message that is kept out for hours is given up: neither its chat nor its
     seqOf: () => undefined,
     account: () => undefined,
     directory: await Directory.load(opened.store.channelState, "directory"),
+    learn: async () => undefined,
+    settle: async () => undefined,
     journal,
     group: async () => undefined,
     fetchMedia: async () => undefined,
