@@ -60,6 +60,8 @@ export interface OutgoingMessages {
   /** Messages with a higher `seq`, in order, whether sent or not. */
   after(seq: number, limit: number): Promise<readonly OutgoingMessage[]>;
   get(seq: number): Promise<OutgoingMessage | undefined>;
+  /** The `seq` of those that ask people something which nobody has answered yet, the newest thousand, newest first. */
+  awaited(): Promise<readonly number[]>;
 }
 
 /** Two ids of the same person on one channel. */

@@ -61,6 +61,8 @@ function channelsToOpen({ config, adapters }: ChannelContext, { console }: Chann
   return console ? [...others, ...configured.filter(({ traits }) => traits?.console)] : others;
 }
 
+const mostAwaited = 1_000;
+
 function isChannel(opened: Channel | Connector): opened is Channel {
   return "start" in opened;
 }
@@ -77,7 +79,7 @@ function portsFor(
     },
     instance: home.instance,
     state: stateOf(store.channelState, name),
-    outgoing: outgoingOf(store.outbox, name),
+    outgoing: outgoingOf(store, name),
     ids: aliases.of(name, store.channelState, () => namedIds(config, name)),
     chats: () =>
       groups()
@@ -99,8 +101,9 @@ function portsFor(
   };
 }
 
-function outgoingOf(outbox: Store["outbox"], channel: string): OutgoingMessages {
+function outgoingOf({ outbox, approvals }: Pick<Store, "outbox" | "approvals">, channel: string): OutgoingMessages {
   return {
+    awaited: () => approvals.openCards(channel, mostAwaited),
     after: (seq, limit) => outbox.ofChannel(channel, seq, limit),
     get: async (seq) => {
       const row = await outbox.get(seq);

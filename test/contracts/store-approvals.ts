@@ -120,6 +120,11 @@ export function testApprovals(open: OpenStore): void {
     expect(cards.map(({ text }) => text)).toEqual(["May I? AAA", "May I? BBB"]);
     expect(await store.approvals.ofCard(cards[1]?.seq ?? 0)).toMatchObject({ code: "BBB" });
     expect(await store.approvals.get("CCC")).toBeUndefined();
+    const seqs = cards.map(({ seq }) => seq).toReversed();
+    expect(await store.approvals.openCards("terminal", 9)).toEqual(seqs);
+    await store.approvals.decide(answer("AAA", { allow: false }), silent);
+    const newest = await store.approvals.openCards("terminal", 1);
+    expect([newest, await store.approvals.openCards("http", 9)]).toEqual([seqs.slice(0, 1), []]);
   });
 
   test("a proposed change and what becomes of it survive a restart; whatever scope is given, it is allowed once", async () => {

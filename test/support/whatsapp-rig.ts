@@ -48,6 +48,8 @@ export class WhatsAppRig implements AsyncDisposable {
   readonly alarms: string[] = [];
   readonly delivered: number[] = [];
   readonly chats: ChatFacts[] = [];
+  /** Messages of ours that people may still answer. */
+  awaited: readonly number[] = [];
   /** Ids that the configuration names. */
   named: readonly string[] = [];
   /** What the host knows of ids of the same person. */
@@ -141,6 +143,11 @@ export class WhatsAppRig implements AsyncDisposable {
       assistantName: () => "crab",
       instance: "test",
       state: around(this.store.channelState),
+      outgoing: {
+        after: async () => [],
+        get: async () => undefined,
+        awaited: async () => this.awaited,
+      },
       ids: this.aliases.of("whatsapp", this.store.channelState, () => this.named),
       variables: { NODE_EXTRA_CA_CERTS: this.whatsapp.caFile, ANTHROPIC_API_KEY: "sk-canary" },
       limits: worker,

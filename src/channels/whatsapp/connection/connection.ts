@@ -9,6 +9,7 @@ import { Intake } from "../incoming/intake.ts";
 import { Numbers, pairsAmong } from "../incoming/numbers.ts";
 import { fetchMedia } from "../incoming/media.ts";
 import { WhatsAppOutlet } from "../outgoing/outlet.ts";
+import { createSeqOf, type SeqOf } from "../outgoing/message-id.ts";
 import type { Pacing } from "../outgoing/pacing.ts";
 import type { WhatsAppSettings } from "../settings.ts";
 import { type WorkerLimits, WorkerProcess } from "../process/worker-process.ts";
@@ -21,7 +22,7 @@ const groupMs = 5_000;
 /** What the connector is made with. */
 export interface WhatsAppOptions extends Pick<
   ChannelPorts,
-  "instance" | "state" | "ids" | "variables" | "clock" | "wait" | "random" | "logger"
+  "instance" | "state" | "ids" | "outgoing" | "variables" | "clock" | "wait" | "random" | "logger"
 > {
   readonly assistantName: () => string;
   readonly settings: WhatsAppSettings;
@@ -42,6 +43,7 @@ export class WhatsAppConnection implements Connection {
   readonly #options: WhatsAppConnectionOptions;
   readonly #state: AccountState;
   readonly #worker: WorkerProcess;
+  readonly #seqOf: SeqOf;
   readonly #numbers: Numbers;
   readonly #intake: Intake;
   readonly #outlet: WhatsAppOutlet;
@@ -58,6 +60,7 @@ export class WhatsAppConnection implements Connection {
     this.ended = this.#end.promise;
     const { variables, logger, limits } = options;
     this.#worker = new WorkerProcess({ calls: this.#calls(), variables, logger, limits });
+    this.#seqOf = createSeqOf({ ...options, sent: state.sent });
     const lookUp = (pns: readonly string[]) => this.#worker.peer.call("lidsOf", pns);
     this.#numbers = new Numbers({ ...options, lookUp });
     this.#intake = this.#createIntake();
@@ -130,7 +133,7 @@ export class WhatsAppConnection implements Connection {
       logger,
       accept: this.#host.accept,
       reacted: this.#host.reacted,
-      seqOf: (id) => this.#state.sent.seqOf(id),
+      seqOf: this.#seqOf,
       account: () => this.#account,
       directory: this.#state.directory,
       learn: (pairs) => this.#options.ids.same(pairs),
@@ -171,7 +174,7 @@ export class WhatsAppConnection implements Connection {
   /** Most reactions are to nothing that matters: they cost no more than this look. */
   async #arrived(arrival: Arrival): Promise<void> {
     const { reaction } = arrival;
-    if (reaction && this.#state.sent.seqOf(reaction.message) === undefined) return;
+    if (reaction && (await this.#seqOf(reaction.message)) === undefined) return;
     await this.#intake.keep(arrival);
   }
 

@@ -24,7 +24,7 @@ export interface IntakeOptions {
   readonly accept: AcceptMessage;
   readonly reacted?: TakeReaction | undefined;
   /** The number in the outbox of a message of ours. */
-  readonly seqOf: (id: string) => number | undefined;
+  readonly seqOf: (id: string) => Promise<number | undefined>;
   readonly account: () => Account | undefined;
   readonly directory: Directory;
   /** These are ids of one person each. */
@@ -144,7 +144,7 @@ export class Intake implements AsyncDisposable {
   async #react(arrival: Arrival, { message, emoji }: NonNullable<Arrival["reaction"]>): Promise<Receipt> {
     const { channel, seqOf, reacted } = this.#options;
     const { chat, id } = arrival;
-    const seq = seqOf(message);
+    const seq = await seqOf(message);
     if (seq === undefined || !reacted) return { outcome: "unknown-chat" };
     return reacted({ channel, chat, id, sender: this.#senderOf(arrival), seq, emoji });
   }
@@ -157,9 +157,9 @@ export class Intake implements AsyncDisposable {
   }
 
   /** Only of our own message: somebody else may have given theirs the same id. */
-  #quoteOf(quote: NonNullable<Arrival["quote"]>): Quote {
+  async #quoteOf(quote: NonNullable<Arrival["quote"]>): Promise<Quote> {
     const { id, author, toAgent } = quote;
-    const seq = toAgent ? this.#options.seqOf(id) : undefined;
+    const seq = toAgent ? await this.#options.seqOf(id) : undefined;
     return {
       ...quote,
       author: author === undefined ? undefined : this.#nameOf(author),
@@ -180,7 +180,7 @@ export class Intake implements AsyncDisposable {
       text: this.#withNames(arrival.text, arrival.mentions),
       mention: arrival.toAgent,
       direct: !isGroupChat(chat),
-      quote: quote && this.#quoteOf(quote),
+      quote: quote && (await this.#quoteOf(quote)),
       attachments: arrival.media.map((media) => this.#toAttachment(media)),
       chatTitle: isGroupChat(chat) ? group?.title : sender.name,
       sentAt: arrival.sentAt,
