@@ -61,16 +61,21 @@ export const attacks: readonly Attack[] = [
   },
   {
     id: "P2",
-    title:
-      "an approval for one command, used for the same one with one more word, with other blanks, and a second time",
+    title: "an approval of git push, used for git push --force and its like, with other blanks, and a second time",
     from: "container",
     expected: "each is asked anew",
     audit: asked,
     attempt: async (stage) => {
-      const first = await ask(stage, "echo p2 push");
+      const first = await ask(stage, "git push origin p2");
       await stage.ask("asking", `/approve ${first.code} session`, boss);
       const states: string[] = [];
-      for (const command of ["echo p2 push --force", "echo p2  push", "echo p2 push;"]) {
+      for (const command of [
+        "git push origin p2 --force",
+        "git push --force origin p2",
+        "git push origin +p2",
+        "git push  origin p2",
+        "git push origin p2;",
+      ]) {
         const { code } = await ask(stage, command);
         states.push(await stateOf(stage, code));
         await stage.ask("asking", "/stop", boss);

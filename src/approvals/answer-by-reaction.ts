@@ -19,7 +19,7 @@ const mostRefused = 20;
 export interface AnswerByReactionOptions {
   readonly store: Pick<Store["approvals"], "ofCard" | "get" | "reactionOf" | "refuseReaction">;
   readonly desk: Pick<ApprovalDesk, "answer" | "endIfOver">;
-  readonly standingOf: (group: Group, who: MemberId) => Pick<Answering, "role" | "person">;
+  readonly standingOf: (group: Group, who: MemberId) => Pick<Answering, "role" | "person" | "keys">;
   readonly publish: Publish<"access.refused">;
   readonly deliver: () => void;
   readonly clock: Pick<Clock, "now">;

@@ -14,12 +14,15 @@ export interface Answering {
   readonly role: Role;
   /** The name that the configuration has for whoever it is. */
   readonly person: string | undefined;
+  /** All keys of theirs. */
+  readonly keys: readonly string[];
 }
 
 /** Who it is that answers, as it is counted, recorded and told. */
-export function deciderOf({ channel, sender, role, person }: Answering): Decider {
+export function deciderOf({ channel, sender, role, person, keys }: Answering): Decider {
   return {
     person: person === undefined ? memberKey({ channel, id: sender.id }) : `person:${person}`,
+    alsoAs: keys,
     actor: memberActor(sender.id),
     name: quotedName(sender.name),
     role,

@@ -4,12 +4,9 @@ import type { AnswerWay, Answered, Approval, ApprovalAnswer } from "../domain/ap
 import type { Publish } from "../events/event.ts";
 import { AppError, toError } from "../lib/app-error.ts";
 import { type Clock, clockSlackMs } from "../lib/time/clock.ts";
+import { Lookout } from "../lib/time/lookout.ts";
 import type { Store } from "../stores/store.ts";
 import { describeDecision, describeOutcome, noticeIn, onceOnly } from "./words.ts";
-
-/** The wall clock may be set, or the machine sleep: nobody waits longer than this for a timer that was set before. */
-const longestMs = 30_000;
-const retryMs = 5_000;
 
 export interface ApprovalDeskOptions {
   readonly store: Pick<Store["approvals"], "get" | "open" | "decide" | "expire" | "unrecorded" | "recorded">;
@@ -33,18 +30,19 @@ export interface ApprovalDeskOptions {
  */
 export class ApprovalDesk implements Disposable {
   readonly #options: ApprovalDeskOptions;
-  #timer: NodeJS.Timeout | undefined;
-  #looking: Promise<void> | undefined;
-  #isStale = false;
-  #isOver = false;
+  readonly #lookout: Lookout;
 
   constructor(options: ApprovalDeskOptions) {
     this.#options = options;
+    this.#lookout = new Lookout({
+      look: () => this.#look(),
+      onError: (error) => options.logger.error({ err: toError(error) }, "could not look for approvals; retrying"),
+    });
   }
 
   /** Something was asked or answered. */
   changed(): void {
-    void this.#look();
+    void this.#lookout.changed();
   }
 
   /**
@@ -60,7 +58,7 @@ export class ApprovalDesk implements Disposable {
     const { outcome, approval } = await this.#options.store.decide({ ...answer, at }, (answered) => tell(answered));
     if (outcome === "settled") throw settledError(approval);
     this.#options.deliver();
-    await this.#look();
+    await this.#lookout.changed();
     const after = approval.change ? await this.#options.store.get(approval.code) : undefined;
     if (after?.outcome === "changed" || after?.outcome === "failed")
       throw new AppError("conflict", describeOutcome(after, after.outcome));
@@ -96,36 +94,16 @@ export class ApprovalDesk implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    this.#isOver = true;
-    clearTimeout(this.#timer);
+    this.#lookout[Symbol.dispose]();
   }
 
-  /** Resolves when what there was to see has been seen. Never rejects. */
-  async #look(): Promise<void> {
-    this.#isStale = true;
-    this.#looking ??= this.#lookUntilFresh().finally(() => (this.#looking = undefined));
-    await this.#looking;
-  }
-
-  async #lookUntilFresh(): Promise<void> {
-    while (this.#isStale && !this.#isOver) {
-      this.#isStale = false;
-      clearTimeout(this.#timer);
-      try {
-        await this.#endAll();
-        await this.#recordAll();
-      } catch (error) {
-        this.#options.logger.error({ err: toError(error) }, "could not look for approvals; retrying");
-        this.#lookIn(retryMs);
-      }
-    }
-  }
-
-  async #endAll(): Promise<void> {
-    const open = await this.#options.store.open();
+  /** Until the first of them is over. */
+  async #look(): Promise<number | undefined> {
     const waiting: number[] = [];
-    for (const approval of open) if ((await this.#endIfOver(approval)) === "open") waiting.push(this.#leftMs(approval));
-    if (waiting.length > 0) this.#lookIn(Math.min(longestMs, ...waiting));
+    for (const approval of await this.#options.store.open())
+      if ((await this.#endIfOver(approval)) === "open") waiting.push(this.#leftMs(approval));
+    await this.#recordAll();
+    return waiting.length > 0 ? Math.min(...waiting) : undefined;
   }
 
   async #recordAll(): Promise<void> {
@@ -145,7 +123,7 @@ export class ApprovalDesk implements Disposable {
     const { store, clock, deliver } = this.#options;
     const text = describeDecision({ ...approval, state: "expired" });
     if (await store.expire(approval.code, clock.now(), [noticeIn(approval, text)])) deliver();
-    this.#isStale = true;
+    this.changed();
     return "over";
   }
 
@@ -157,7 +135,7 @@ export class ApprovalDesk implements Disposable {
     const answer = { code, allow: false, scope: "once", reason, by, at: clock.now() } as const;
     const { outcome } = await store.decide(answer, (answered) => tell(answered));
     if (outcome === "denied") deliver();
-    this.#isStale = true;
+    this.changed();
     return "over";
   }
 
@@ -165,12 +143,6 @@ export class ApprovalDesk implements Disposable {
   #leftMs({ askedAt, expiresAt }: Approval): number {
     const now = this.#options.forwardClock.now();
     return askedAt > now + clockSlackMs ? 0 : expiresAt - now;
-  }
-
-  #lookIn(delayMs: number): void {
-    if (this.#isOver) return;
-    clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.changed(), delayMs).unref();
   }
 }
 

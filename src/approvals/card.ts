@@ -65,10 +65,17 @@ export function cardText(approval: NewApproval, { minutes, ...where }: CardOptio
     text,
     "```",
     ...(change ? whyChange(approval) : []),
-    `Risk: ${risk}, asked because of ${plainSentence(rule)}.${many} Nobody's answer within ${inMinutes(minutes)} is a no.`,
+    `Risk: ${risk}, asked because ${reasonIn(rule)}.${many} Nobody's answer within ${inMinutes(minutes)} is a no.`,
     howToAnswer({ code, approvers, change, isWhole, ...where }),
   ].join("\n");
 }
+
+/** A rule has a place, such as `tools.shell`, or is a sentence. */
+function reasonIn(rule: string): string {
+  return alwaysAsked.test(rule) ? plainSentence(rule) : `of ${plainSentence(rule)}`;
+}
+
+const alwaysAsked = /^\w+ is always asked$/;
 
 function howToAnswer({
   code,

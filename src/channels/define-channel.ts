@@ -34,6 +34,8 @@ export interface ChannelTraits {
   readonly gateway?: boolean | undefined;
   /** It talks through the streams of the host's process: it runs only where somebody started the host for that. */
   readonly console?: boolean | undefined;
+  /** Somebody may have several ids there, which the channel learns: see `ChannelPorts.ids`. */
+  readonly aliases?: boolean | undefined;
   /** Every home has it, with the settings that `{}` gives where none are configured; its chat `main` is the first group. */
   readonly inEveryHome?: boolean | undefined;
 }
@@ -60,6 +62,24 @@ export interface OutgoingMessages {
   /** Messages with a higher `seq`, in order, whether sent or not. */
   after(seq: number, limit: number): Promise<readonly OutgoingMessage[]>;
   get(seq: number): Promise<OutgoingMessage | undefined>;
+  /** The `seq` of those that ask people something which nobody has answered yet, the newest thousand, newest first. */
+  awaited(): Promise<readonly number[]>;
+}
+
+/** Two ids of the same person on one channel. */
+export interface SamePerson {
+  readonly id: string;
+  readonly alias: string;
+}
+
+/** What a channel tells, and may ask, about ids of the same person, in the form that messages carry. */
+export interface KnownIds {
+  /** These are one person's, as the platform itself says: on disk when it resolves. What either was said to belong to before is forgotten. */
+  same(pairs: readonly SamePerson[]): Promise<void>;
+  /** Ids that the configuration names and of which no other id is known. It is made anew each time. */
+  open(): readonly string[];
+  /** The platform says that nobody has another id for these. */
+  none(ids: readonly string[]): void;
 }
 
 /** What a channel is opened with besides its settings. */
@@ -71,6 +91,7 @@ export interface ChannelPorts {
   /** What the channel keeps over restarts. Spaces begin with the channel's name, alone or with `/` and more behind it. */
   readonly state: ChannelStateStore;
   readonly outgoing: OutgoingMessages;
+  readonly ids: KnownIds;
   /** Its chats that are groups at this moment, where chats are typed by the groups' names too; none before it is started. */
   readonly chats: () => readonly string[];
   /** Those variables of the environment that the definition names. */
@@ -102,6 +123,10 @@ export interface ChannelDefinition<Settings = unknown> {
   judgeChat?(id: string): string | undefined;
   /** The same for the id of somebody who writes. */
   judgeSender?(id: string): string | undefined;
+  /** The id as messages carry it, of one that the configuration may write differently; left out: nothing is written differently. */
+  canonicalId?(id: string): string;
+  /** The other way round: how people write this id; undefined: as it is. */
+  writtenId?(id: string): string | undefined;
   /** Chats that are no group become one when somebody writes there. */
   registersChats?(settings: Settings): boolean;
   /**

@@ -25,7 +25,10 @@ export async function answerCode(given: GivenCommand, services: CommandServices)
   if (approval?.channel === channel && approval.chat === chat) return answerApproval(given, approval);
   const mayAdmit = group.main && isAtLeast(asker.role, "admin");
   if (code !== "" && !(mayAdmit && (await services.isRequest(code)))) await services.codeTries.wrong(who, seq);
-  return mayAdmit ? services.answer(pending) : { text: `There is no such code here. Write: ${usage(given)}` };
+  if (mayAdmit) return services.answer(pending);
+  return {
+    text: `${code === "" ? "With the code of what I have asked" : "There is no such code here. Write"}: ${usage(given)}`,
+  };
 }
 
 function answerApproval(given: GivenCommand, approval: Approval): CommandOutcome {

@@ -1,5 +1,5 @@
 import { channelDefinitions } from "../channels/catalog.ts";
-import type { MemberId } from "../domain/person.ts";
+import { type MemberId, memberKey, parseMemberKey } from "../domain/person.ts";
 import type { ChannelDefinition, ChannelTraits } from "../channels/define-channel.ts";
 import { AppError } from "../lib/app-error.ts";
 import { providerDefinitions } from "../models/catalog.ts";
@@ -80,4 +80,11 @@ export function chatFault({ channels }: Pick<Adapters, "channels">, channel: str
 /** Why nobody on the channel can have this id, as the end of a sentence that begins with it; undefined when somebody may. */
 export function senderFault({ channels }: Pick<Adapters, "channels">, { channel, id }: MemberId): string | undefined {
   return channels.find(({ name }) => name === channel)?.judgeSender?.(id);
+}
+
+/** The key by which messages name whoever this key of the configuration means. */
+export function canonicalKey({ channels }: Pick<Adapters, "channels">, key: string): string {
+  const who = parseMemberKey(key);
+  const channel = who && channels.find(({ name }) => name === who.channel);
+  return who && channel?.canonicalId ? memberKey({ ...who, id: channel.canonicalId(who.id) }) : key;
 }

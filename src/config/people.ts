@@ -1,4 +1,4 @@
-import { type MemberId, memberKey, type Members, type Person } from "../domain/person.ts";
+import { memberKey, type Members, type Person } from "../domain/person.ts";
 import type { Role } from "../domain/role.ts";
 import { entryOf } from "./groups.ts";
 import type { Config } from "./schema/config.ts";
@@ -37,7 +37,25 @@ export function deniedBy(
   return keys.some((key) => own?.deny.includes(key)) ? `groups.${group}.access.deny` : undefined;
 }
 
-/** Is this the id of somebody in `people`? */
-export function isKnown({ people }: Pick<Config, "people">, who: MemberId): boolean {
-  return Object.values(people).some(({ ids }) => ids.includes(memberKey(who)));
+/** Is one of these keys that of somebody in `people`? */
+export function isKnown({ people }: Pick<Config, "people">, keys: readonly string[]): boolean {
+  return Object.values(people).some(({ ids }) => ids.some((id) => keys.includes(id)));
+}
+
+/** Ids on this channel that the configuration names: of people, in any `members`, in any `access.deny`. */
+export function namedIds(config: Pick<Config, "people" | "members" | "access" | "groups">, channel: string): string[] {
+  const { people, members, access, groups } = config;
+  const keys = [
+    ...Object.values(people).flatMap(({ ids }) => ids),
+    ...[members, ...Object.values(groups).map((group) => group.members ?? {})].flatMap((byKey) => Object.keys(byKey)),
+    ...access.deny,
+    ...Object.values(groups).flatMap((group) => group.access?.deny ?? []),
+  ];
+  const beginning = memberKey({ channel, id: "" });
+  return keys.filter((key) => key.startsWith(beginning)).map((key) => key.slice(beginning.length));
+}
+
+/** Who is not heard in this group. */
+export function deniedIn(config: Pick<Config, "groups" | "access">, group: string): readonly string[] {
+  return [...config.access.deny, ...(entryOf(config, group)?.access?.deny ?? [])];
 }

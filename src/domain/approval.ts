@@ -80,6 +80,8 @@ export interface NewApproval {
 export interface Decider {
   /** Who it is, whichever of their accounts they write from: what is counted for a quorum. */
   readonly person: string;
+  /** What else they may have been counted as before more was known of them; left out: nothing. */
+  readonly alsoAs?: readonly string[] | undefined;
   readonly actor: Actor;
   /** What people see, such as `"Ann"` or `the operator`. */
   readonly name: string;

@@ -13,6 +13,8 @@ export interface PeopleOptions {
       group: Group,
       who: MemberId,
     ): { readonly role: Role; readonly why: string; readonly person: string | undefined };
+    /** Other keys that mean this very id, or another one of theirs on its channel. */
+    aliasesOf(who: MemberId): readonly string[];
     /** Who is named in the configuration, as `memberKey` writes it. */
     named(group: string): readonly string[];
   };
@@ -44,13 +46,24 @@ async function peopleOf({ store, people }: PeopleOptions, group: Group): Promise
   const { name, channel } = group;
   const seen = await store.chats.members(name);
   const names = new Map(seen.map((sender) => [sender.id, sender.name]));
-  const named = people.named(name).flatMap((key) => {
+  const ids = new Set<string>();
+  for (const key of people.named(name)) {
     const who = parseMemberKey(key);
-    return who?.channel === channel ? [who.id] : [];
-  });
-  const ids = [...new Set([...named, ...names.keys()])];
-  return ids.map((id) => {
+    if (who?.channel === channel) ids.add(seenAs(people, who, names) ?? who.id);
+  }
+  for (const id of names.keys()) ids.add(id);
+  return [...ids].map((id) => {
     const { role, why, person } = people.standingOf(group, { channel, id });
     return { id: memberKey({ channel, id }), name: names.get(id), person, group: name, role, why };
   });
+}
+
+/** The id by which somebody has written who is named by another one. */
+function seenAs(
+  people: PeopleOptions["people"],
+  who: MemberId,
+  seen: ReadonlyMap<string, unknown>,
+): string | undefined {
+  const ids = people.aliasesOf(who).map((key) => parseMemberKey(key)?.id);
+  return ids.find((id) => id !== undefined && seen.has(id));
 }

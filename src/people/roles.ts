@@ -1,5 +1,5 @@
 import type { Group } from "../domain/group.ts";
-import { type MemberId, memberKey, type Members, type Person } from "../domain/person.ts";
+import { type MemberId, memberKey, type Members, parseMemberKey, type Person } from "../domain/person.ts";
 import { isAtLeast, type Role } from "../domain/role.ts";
 
 export interface RolesOptions {
@@ -8,6 +8,10 @@ export interface RolesOptions {
   readonly membersOf: (group: string) => Members | undefined;
   /** Does only the operator write on this channel? */
   readonly isOperatorOnly: (channel: string) => boolean;
+  /** All other keys by which the configuration may name whoever has this id, as the channel knows; left out: none. */
+  readonly aliasesOf?: (who: MemberId) => readonly string[];
+  /** May it be somebody who is denied in this group, of whom nobody can say yet whether it is? Left out: no. */
+  readonly mayBeDenied?: (group: string, who: MemberId) => boolean;
 }
 
 /** Somebody's role in a group. */
@@ -17,16 +21,20 @@ export interface Standing {
   readonly why: string;
   /** The name that the configuration has for whoever it is. */
   readonly person: string | undefined;
+  /** All keys of theirs that are known, the one that was asked for first. */
+  readonly keys: readonly string[];
 }
 
 type Question<Answer> = (group: Pick<Group, "name" | "main">, who: MemberId) => Answer;
 
 export type RoleOf = Question<Role>;
 
-/** Who may do what. Nothing counts but the channel and the id, exactly as the channel says it. */
+/** Who may do what. Nothing counts but the channel and the id, exactly as the channel says it, and what it says is the same person's. */
 export interface Roles {
   readonly roleOf: RoleOf;
   readonly standingOf: Question<Standing>;
+  /** All other keys of whoever has this id that the channel knows of, whether anything is configured of them or not. */
+  readonly aliasesOf: (who: MemberId) => readonly string[];
   /** All keys of the person who has this id, this one included. */
   readonly keysOf: (who: MemberId) => readonly string[];
 }
@@ -37,47 +45,47 @@ export function createRoles(options: RolesOptions): Roles {
   return {
     standingOf,
     roleOf: (group, who) => standingOf(group, who).role,
-    keysOf: (who) => keysOf(personWith(options.people(), who), who),
+    aliasesOf: (who) => options.aliasesOf?.(who) ?? [],
+    keysOf: (who) => whois(options, who).keys,
   };
 }
 
 type Reason = Pick<Standing, "role" | "why">;
 
 function judge(options: RolesOptions, group: Pick<Group, "name" | "main">, who: MemberId): Standing {
-  const people = options.people();
-  const person = personWith(people, who);
+  const { person, keys } = whois(options, who);
   const members = options.membersOf(group.name);
-  const reason = byName(person, members, who) ?? byDefault(options, { people, members, group }, who);
-  return { ...reason, person: person?.name };
+  const reason = byName(person, members, keys, who) ?? byDefault(options, { members, group }, who);
+  return { ...reason, person: person?.name, keys };
 }
 
 /** What is said of this very person. */
-function byName(person: Person | undefined, members: Members | undefined, who: MemberId): Reason | undefined {
+function byName(
+  person: Person | undefined,
+  members: Members | undefined,
+  keys: readonly string[],
+  who: MemberId,
+): Reason | undefined {
   if (who.id === "") return { role: "guest", why: "the channel does not say who it is" };
   const ofPerson = person?.role && { role: person.role, why: `people.${person.name}.role` };
   if (ofPerson?.role === "owner") return ofPerson;
-  return (members && roleIn(members, keysOf(person, who))) ?? ofPerson;
+  return (members && roleIn(members, keys)) ?? ofPerson;
 }
 
 /** What is said of everybody else. */
 function byDefault(
-  { isOperatorOnly }: RolesOptions,
-  {
-    people,
-    members,
-    group,
-  }: {
-    readonly people: readonly Person[];
-    readonly members: Members | undefined;
-    readonly group: Pick<Group, "main">;
-  },
+  options: RolesOptions,
+  { members, group }: { readonly members: Members | undefined; readonly group: Pick<Group, "name" | "main"> },
   who: MemberId,
 ): Reason {
-  if (isOperatorOnly(who.channel) && members?.default === undefined) {
+  if (options.isOperatorOnly(who.channel) && members?.default === undefined) {
     return { role: "owner", why: `only the operator writes on channel ${who.channel}` };
   }
-  if (members) return { role: members.default ?? "member", why: `${members.place}.default` };
-  return withoutMembers(people, group, who);
+  const reason: Reason = members
+    ? { role: members.default ?? "member", why: `${members.place}.default` }
+    : withoutMembers(options.people(), group, who);
+  if (!isAtLeast(reason.role, "admin") || options.mayBeDenied?.(group.name, who) !== true) return reason;
+  return { role: "member", why: "it may be somebody in access.deny, whose id the channel does not know yet" };
 }
 
 /** The role of the first of these keys that has one; of a person's other ids, the least. */
@@ -102,12 +110,17 @@ function withoutMembers(people: readonly Person[], { main }: Pick<Group, "main">
     : { role: "admin", why: "it is a main group, and nobody has a role" };
 }
 
-function personWith(people: readonly Person[], who: MemberId): Person | undefined {
-  const key = memberKey(who);
-  return people.find(({ ids }) => ids.includes(key));
-}
-
-function keysOf(person: Person | undefined, who: MemberId): readonly string[] {
-  const own = memberKey(who);
-  return [own, ...(person?.ids ?? []).filter((key) => key !== own)];
+/** Whose id it is, and all keys of theirs, this one first. An id that is named itself counts before what is known of it. */
+function whois(
+  { people, aliasesOf = () => [] }: RolesOptions,
+  who: MemberId,
+): { readonly person: Person | undefined; readonly keys: readonly string[] } {
+  const own = [memberKey(who), ...aliasesOf(who)];
+  const all = people();
+  const person = own.map((key) => all.find(({ ids }) => ids.includes(key))).find((found) => found !== undefined);
+  const others = (person?.ids ?? []).flatMap((key) => {
+    const other = parseMemberKey(key);
+    return other ? [key, ...aliasesOf(other)] : [key];
+  });
+  return { person, keys: [...new Set([...own, ...others])] };
 }

@@ -40,6 +40,8 @@ export interface ApprovalStore {
   /** Those that are open, the one that was asked first at the front. */
   open(): Promise<Approval[]>;
   openCount(): Promise<number>;
+  /** Messages of the outbox with which those were asked that are open on this channel, newest first. */
+  openCards(channel: string, limit: number): Promise<number[]>;
   /**
    * Answers an open one, with what `tell` says in chats. One whose time is over by the answer's moment expires instead. `tell`
    * runs inside the transaction: it must not wait or throw. AppError `not_found` for an unknown code.

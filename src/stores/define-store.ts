@@ -32,6 +32,7 @@ export interface StoreReader extends AsyncDisposable {
   readonly executionPoints: Pick<Store["executionPoints"], "ofTurn">;
   readonly usage: Pick<Store["usage"], "sums">;
   readonly settings: Pick<Store["settings"], "history">;
+  readonly channelState: Pick<Store["channelState"], "list">;
 }
 
 /** A kind of store. */

@@ -181,6 +181,7 @@ const approvals: Record<keyof Store["approvals"], true> = {
   ofTurn: true,
   ofStep: true,
   ofCard: true,
+  openCards: true,
   list: true,
   open: true,
   openCount: true,

@@ -5,6 +5,7 @@ import type { ChannelDefinition, ChannelPorts, HostConsole, OutgoingMessages } f
 import { SupervisedChannel } from "../channels/supervisor.ts";
 import { unconnected } from "../channels/unconnected.ts";
 import type { Group } from "../domain/group.ts";
+import { namedIds } from "../config/people.ts";
 import { AppError } from "../lib/app-error.ts";
 import { sleep } from "../lib/time/sleep.ts";
 import type { ChannelStateStore, Store } from "../stores/store.ts";
@@ -29,7 +30,7 @@ export interface RunningChannels {
 
 type ChannelContext = Pick<
   AppContext,
-  "config" | "adapters" | "home" | "environment" | "store" | "clock" | "logger" | "interception"
+  "config" | "adapters" | "home" | "environment" | "store" | "clock" | "logger" | "interception" | "aliases"
 >;
 
 /** Opens every configured channel, each under a supervisor; nothing comes in before they are started. */
@@ -60,12 +61,14 @@ function channelsToOpen({ config, adapters }: ChannelContext, { console }: Chann
   return console ? [...others, ...configured.filter(({ traits }) => traits?.console)] : others;
 }
 
+const mostAwaited = 1_000;
+
 function isChannel(opened: Channel | Connector): opened is Channel {
   return "start" in opened;
 }
 
 function portsFor(
-  { config, home, environment, store, clock, logger }: ChannelContext,
+  { config, home, environment, store, clock, logger, aliases }: ChannelContext,
   definition: ChannelDefinition,
   { routes, console, groups }: ChannelResources,
 ): ChannelPorts {
@@ -76,7 +79,8 @@ function portsFor(
     },
     instance: home.instance,
     state: stateOf(store.channelState, name),
-    outgoing: outgoingOf(store.outbox, name),
+    outgoing: outgoingOf(store, name),
+    ids: aliases.of(name, store.channelState, () => namedIds(config, name)),
     chats: () =>
       groups()
         .filter(({ channel }) => channel === name)
@@ -97,8 +101,9 @@ function portsFor(
   };
 }
 
-function outgoingOf(outbox: Store["outbox"], channel: string): OutgoingMessages {
+function outgoingOf({ outbox, approvals }: Pick<Store, "outbox" | "approvals">, channel: string): OutgoingMessages {
   return {
+    awaited: () => approvals.openCards(channel, mostAwaited),
     after: (seq, limit) => outbox.ofChannel(channel, seq, limit),
     get: async (seq) => {
       const row = await outbox.get(seq);

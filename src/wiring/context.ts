@@ -8,6 +8,7 @@ import type { LiveConfig } from "../config/changes/live-config.ts";
 import type { Config } from "../config/schema/config.ts";
 import type { Fingerprint } from "../domain/fingerprint.ts";
 import type { EventBus } from "../events/event-bus.ts";
+import type { Aliases } from "../people/aliases.ts";
 import type { Roles } from "../people/roles.ts";
 import type { Publish } from "../events/event.ts";
 import type { Metrics } from "../metrics/metrics.ts";
@@ -38,6 +39,8 @@ export interface AppContext {
   readonly logs: SessionLogs;
   readonly events: Pick<EventBus, "subscribe" | "next">;
   readonly publish: Publish;
+  /** Which ids are one person's. */
+  readonly aliases: Aliases;
   /** Who may do what. */
   readonly roles: Roles;
   readonly fingerprint: (text: string) => Fingerprint;

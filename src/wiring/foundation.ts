@@ -22,7 +22,7 @@ import { hashOfConfig } from "../config/changes/config-hash.ts";
 import { openStore } from "../stores/catalog.ts";
 import type { AppContext } from "./context.ts";
 import { openBlobs } from "./files.ts";
-import { createRolesOf } from "./people.ts";
+import { createRolesOf, loadAliases } from "./people.ts";
 import { type Interception, noInterception } from "./interception.ts";
 
 /** What a host is started with. The home is locked by the caller. */
@@ -72,6 +72,7 @@ export async function openFoundation(
   const logs = openSessionLogs(options, { store, publish }, stack);
   events.subscribe("session logs", writeEventLines(logs));
   const live = new LiveConfig(config);
+  const aliases = await loadAliases(store.channelState, { config, adapters });
   return {
     config: live.view,
     live,
@@ -88,7 +89,8 @@ export async function openFoundation(
     logs,
     events,
     publish,
-    roles: createRolesOf({ config: live.view, adapters }),
+    aliases,
+    roles: createRolesOf({ config: live.view, adapters }, aliases),
     fingerprint: (text) => audit.fingerprint(text),
     interception,
   };

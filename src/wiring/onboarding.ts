@@ -70,13 +70,14 @@ export function createNaming(
   context: AppContext,
   admissions: Pick<Admissions, "nameFor">,
 ): Parameters<typeof createAutoRegister>[0]["nameOf"] {
-  const { config } = context;
+  const { config, roles } = context;
   const registering = registeringChannels(context);
   return async ({ channel, chat, chatTitle: title, sender, direct }) => {
     if (registering.has(channel)) return isGroupName(chat) ? chat : undefined;
     if (direct !== true || !hasTrait(context, channel, "onboards")) return undefined;
     const isWelcome =
-      config.access.dm === "open" || (config.access.dm !== "off" && isKnown(config, { channel, id: sender.id }));
+      config.access.dm === "open" ||
+      (config.access.dm !== "off" && isKnown(config, roles.keysOf({ channel, id: sender.id })));
     return isWelcome ? admissions.nameFor({ channel, chat, title, sender }) : undefined;
   };
 }

@@ -2,12 +2,12 @@ import { withAddedGroups } from "../config/added-groups.ts";
 import { builtInAdapters } from "../config/adapters.ts";
 import { configuredGroups, storedGroup } from "../config/groups.ts";
 import type { HomePaths } from "../config/home/home.ts";
-import { checkConfig, type ConfigCheck } from "../config/loading/load.ts";
+import { checkConfig, type ConfigCheck, type LoadedConfig } from "../config/loading/load.ts";
 import type { EnvironmentVariables } from "../config/environment.ts";
 import type { Group, GroupChat, StoredGroup } from "../domain/group.ts";
 import { isLost } from "../intake/chats/group-folders.ts";
 import { sorted, withStored } from "../intake/chats/group-registry.ts";
-import { createPeopleView } from "./people.ts";
+import { createPeopleView, createRolesOf, halfKnownKeys, loadAliases } from "./people.ts";
 import { AppError } from "../lib/app-error.ts";
 import { costOfReference } from "../models/capabilities.ts";
 import type { Readings } from "../operations/operations.ts";
@@ -30,7 +30,7 @@ export async function readStoppedHost(
   const readings = createReadings({
     store,
     groups,
-    people: peopleOf(paths.config, check),
+    people: await peopleOf(paths.config, check, store),
     pool: { list: () => [] },
     clock: systemClock,
     costOf: (model, usage) => (check.ok ? costOfReference(check.loaded.config.models, model, usage) : undefined),
@@ -38,10 +38,23 @@ export async function readStoppedHost(
   return { ...readings, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
 
-function peopleOf(file: string, check: ConfigCheck): Parameters<typeof createReadings>[0]["people"] {
-  if (check.ok) return createPeopleView(check.loaded);
+/** Keys of people in the configuration of whom a channel knows only this one id so far, by what is in the store. */
+export async function readHalfKnownKeys(paths: HomePaths, loaded: LoadedConfig): Promise<string[]> {
+  await using store = await openStoreReader({ path: paths.database });
+  return await halfKnownKeys(store.channelState, loaded);
+}
+
+async function peopleOf(
+  file: string,
+  check: ConfigCheck,
+  { channelState }: Pick<StoreReader, "channelState">,
+): Promise<Parameters<typeof createReadings>[0]["people"]> {
+  if (check.ok) {
+    const aliases = await loadAliases(channelState, check.loaded);
+    return createPeopleView(check.loaded, createRolesOf(check.loaded, aliases));
+  }
   const unknown = (): never => unusable(file);
-  return { standingOf: unknown, named: unknown, triggerRole: unknown, members: unknown };
+  return { aliasesOf: unknown, standingOf: unknown, named: unknown, triggerRole: unknown, members: unknown };
 }
 
 function unusable(file: string): never {

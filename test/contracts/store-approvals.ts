@@ -120,6 +120,11 @@ export function testApprovals(open: OpenStore): void {
     expect(cards.map(({ text }) => text)).toEqual(["May I? AAA", "May I? BBB"]);
     expect(await store.approvals.ofCard(cards[1]?.seq ?? 0)).toMatchObject({ code: "BBB" });
     expect(await store.approvals.get("CCC")).toBeUndefined();
+    const seqs = cards.map(({ seq }) => seq).toReversed();
+    expect(await store.approvals.openCards("terminal", 9)).toEqual(seqs);
+    await store.approvals.decide(answer("AAA", { allow: false }), silent);
+    const newest = await store.approvals.openCards("terminal", 1);
+    expect([newest, await store.approvals.openCards("http", 9)]).toEqual([seqs.slice(0, 1), []]);
   });
 
   test("a proposed change and what becomes of it survive a restart; whatever scope is given, it is allowed once", async () => {
@@ -193,16 +198,15 @@ export function testApprovals(open: OpenStore): void {
 
     const first = await approvals.decide(answer("AAA", { by: by("ann"), scope: "always" }), silent);
     const again = await approvals.decide(answer("AAA", { by: by("ann"), scope: "always" }), silent);
+    const byOtherId = { ...by("ann-2"), alsoAs: ["x", by("ann").person] };
+    const asOther = await approvals.decide(answer("AAA", { by: byOtherId }), silent);
     const second = await approvals.decide(answer("AAA", { by: by("bob"), scope: "session" }), silent);
     await approvals.decide(answer("BBB", { by: by("ann") }), silent);
     const denied = await approvals.decide(answer("BBB", { by: by("bob"), allow: false }), silent);
 
-    expect([first, again, second, denied].map(({ outcome, approval }) => `${outcome} ${approval.votes}`)).toEqual([
-      "counted 1",
-      "counted 1",
-      "allowed 2",
-      "denied 1",
-    ]);
+    expect(
+      [first, again, asOther, second, denied].map(({ outcome, approval }) => `${outcome} ${approval.votes}`),
+    ).toEqual(["counted 1", "counted 1", "counted 1", "allowed 2", "denied 1"]);
     expect(second.approval.scope).toBe("session");
   });
 

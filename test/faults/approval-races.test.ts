@@ -4,40 +4,20 @@ import { pino } from "pino";
 import { expect, test } from "vitest";
 
 import { ApprovalDesk } from "../../src/approvals/approval-desk.ts";
-import type { Decider, NewApproval } from "../../src/domain/approval.ts";
+import type { Decider } from "../../src/domain/approval.ts";
 import { AppError } from "../../src/lib/app-error.ts";
 import { openStore } from "../../src/stores/catalog.ts";
 import type { Store } from "../../src/stores/store.ts";
-import { byMessage, draft, step } from "../contracts/store-setup.ts";
+import { askIn, question } from "../support/asked-question.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const askedAt = 1_000_000;
 const clock = { now: () => askedAt + 1_000 };
 
-function question(code: string): NewApproval {
-  return {
-    code,
-    call: code,
-    tool: "shell",
-    input: '{"command":"ls"}',
-    sha256: "x",
-    risk: "low",
-    rule: "default",
-    asker: { id: "terminal:ann", name: "Ann", role: "member" },
-    approvers: "admin",
-    quorum: 1,
-    askedAt,
-    expiresAt: askedAt + 30 * 60_000,
-  };
-}
-
 /** A turn that has asked these. */
-async function ask(store: Store, codes: readonly string[]): Promise<void> {
-  const { id: session } = await store.sessions.open("main:terminal:chat", "family");
-  const turn = { id: "t", session, group: "family", conversation: 1, ...byMessage, at: askedAt };
-  await store.turns.begin(turn, step("hello"));
-  const asks = codes.map((code) => ({ approval: question(code), card: draft(`May I ${code}?`) }));
-  await store.turns.addStep("t", { ...step("asked"), asks });
+function ask(store: Store, codes: readonly string[]): Promise<void> {
+  const questions = codes.map((code) => question({ code, call: code, askedAt }));
+  return askIn(store, questions);
 }
 
 function deskOf(store: Store): ApprovalDesk {

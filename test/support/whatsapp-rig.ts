@@ -10,12 +10,14 @@ import type {
   Receipt,
   TakeReaction,
 } from "../../src/channels/channel.ts";
+import { whatsapp as definition } from "../../src/channels/whatsapp/definition.ts";
 import { SupervisedChannel } from "../../src/channels/supervisor.ts";
 import { supervisorLimits, type SupervisorLimits } from "../../src/channels/supervisor.ts";
 import { WhatsAppConnector } from "../../src/channels/whatsapp/connection/connector.ts";
 import type { WhatsAppOptions } from "../../src/channels/whatsapp/connection/connection.ts";
 import type { WhatsAppSettings } from "../../src/channels/whatsapp/settings.ts";
 import type { IncomingMessage, IncomingReaction, OutgoingMessage } from "../../src/domain/message.ts";
+import { Aliases } from "../../src/people/aliases.ts";
 import { systemClock } from "../../src/lib/time/clock.ts";
 import { createLogger } from "../../src/lib/process/logger.ts";
 import { sleep } from "../../src/lib/time/sleep.ts";
@@ -46,6 +48,12 @@ export class WhatsAppRig implements AsyncDisposable {
   readonly alarms: string[] = [];
   readonly delivered: number[] = [];
   readonly chats: ChatFacts[] = [];
+  /** Messages of ours that people may still answer. */
+  awaited: readonly number[] = [];
+  /** Ids that the configuration names. */
+  named: readonly string[] = [];
+  /** What the host knows of ids of the same person. */
+  aliases = new Aliases([definition]);
   /** All that was logged. */
   log = "";
   channel: SupervisedChannel;
@@ -135,6 +143,12 @@ export class WhatsAppRig implements AsyncDisposable {
       assistantName: () => "crab",
       instance: "test",
       state: around(this.store.channelState),
+      outgoing: {
+        after: async () => [],
+        get: async () => undefined,
+        awaited: async () => this.awaited,
+      },
+      ids: this.aliases.of("whatsapp", this.store.channelState, () => this.named),
       variables: { NODE_EXTRA_CA_CERTS: this.whatsapp.caFile, ANTHROPIC_API_KEY: "sk-canary" },
       limits: worker,
     });
@@ -167,6 +181,11 @@ export class WhatsAppRig implements AsyncDisposable {
 
   async send(message: OutgoingMessage): Promise<void> {
     await this.channel.send(message, AbortSignal.timeout(90_000));
+  }
+
+  /** Forgets what is not on disk of ids of the same person. */
+  async loadAliases(): Promise<void> {
+    this.aliases = await Aliases.load(this.store.channelState, [definition], ["whatsapp"]);
   }
 
   async stop(): Promise<void> {

@@ -111,6 +111,41 @@ test("which message is which outlives a restart, and so does a reaction that the
   await expect.poll(() => rig.accepted.find(({ id }) => id === reply)?.quote?.seq).toBe(7);
 });
 
+test("a reaction and a reply to a message that is forgotten count as long as people may still answer it, and no longer", async () => {
+  await using rig = await WhatsAppRig.linked();
+  const { ann, bob, group } = await rig.family();
+  await ann.say(group, "hello");
+  await bob.say(group, "hello");
+  await heardAll(rig, ann, group);
+  const [one = ""] = await sent(rig, { group, seq: 7, reader: bob }, "May I?");
+  const [, two = ""] = await sent(rig, { group, seq: 8, reader: bob }, "long ".repeat(1_500));
+  const [other = ""] = await sent(rig, { group, seq: 9, reader: bob }, "Good morning.");
+  await rig.stop();
+  const { channelState } = rig.store;
+  const forgotten = [...(await channelState.list("whatsapp/sent")).keys()];
+  await channelState.apply("whatsapp/sent", new Map(forgotten.map((id) => [id, null])));
+  rig.awaited = [8, 7];
+  await rig.start();
+
+  const thumbs = [await ann.say(group, "👍", { reactTo: one }), await bob.say(group, "👎", { reactTo: two })];
+  await ann.say(group, "👍", { reactTo: other });
+  const reply = await ann.say(group, "yes", { quote: one });
+  const messages = await heardAll(rig, ann, group);
+  await expect.poll(() => rig.reactions.length).toBe(2);
+  rig.awaited = [];
+  const late = await ann.say(group, "yes", { quote: two });
+  await bob.say(group, "👍", { reactTo: one });
+  const later = await heardAll(rig, bob, group);
+
+  expect(rig.reactions.map(({ id, seq }) => [id, seq])).toEqual([
+    [thumbs[0], 7],
+    [thumbs[1], 8],
+  ]);
+  expect(messages.find(({ id }) => id === reply)?.quote?.seq).toBe(7);
+  expect(later.find(({ id }) => id === late)?.quote).toMatchObject({ toAgent: true });
+  expect(later.find(({ id }) => id === late)?.quote?.seq).toBeUndefined();
+});
+
 test("in a chat of two, and in the owner's chat with oneself, only what people do there is a reaction", async () => {
   await using rig = await WhatsAppRig.linked();
   const { ann, group } = await rig.family();

@@ -1,16 +1,16 @@
 import { defineChannel } from "../define-channel.ts";
+import { numberOfPerson, personFault, personOfNumber } from "./person-id.ts";
 import { whatsAppSettings } from "./settings.ts";
 import { workerVariables } from "./process/worker-variables.ts";
 import { ownCommand } from "../../lib/process/own-command.ts";
 
-const senderId = /^\d+@(?:lid|s\.whatsapp\.net)$/;
 const chatId = /^\d+(?:-\d+)?@(?:g\.us|lid|s\.whatsapp\.net)$/;
 
 /** WhatsApp, with an account of its own. */
 export const whatsapp = defineChannel({
   name: "whatsapp",
   config: whatsAppSettings,
-  traits: { reactions: true, hearsReactions: true, edits: true, quotes: true, onboards: true },
+  traits: { reactions: true, hearsReactions: true, edits: true, quotes: true, onboards: true, aliases: true },
   variables: workerVariables,
   remarks: ({ webSocketUrl }) =>
     webSocketUrl === undefined
@@ -20,10 +20,9 @@ export const whatsapp = defineChannel({
     chatId.test(id)
       ? undefined
       : `is not the id of a chat, which \`${ownCommand("chats")}\` shows: 1203630…@g.us for a group, …@lid or …@s.whatsapp.net for a person`,
-  judgeSender: (id) =>
-    senderId.test(id)
-      ? undefined
-      : "is not the id of a person, which /whoami says in a chat: …@lid, or …@s.whatsapp.net with the digits of a phone number",
+  judgeSender: personFault,
+  canonicalId: personOfNumber,
+  writtenId: numberOfPerson,
   open: async (settings, ports) => {
     const { WhatsAppConnector } = await import("./connection/connector.ts");
     return new WhatsAppConnector({ ...ports, assistantName: () => ports.assistantName, settings });

@@ -1,6 +1,6 @@
 import { parseMemberKey } from "../../domain/person.ts";
 import { nearest } from "../../lib/text/nearest.ts";
-import { type Adapters, senderFault } from "../adapters.ts";
+import { type Adapters, canonicalKey, senderFault } from "../adapters.ts";
 import { type ConfigFault, formatPath } from "../faults.ts";
 import type { Config } from "../schema/config.ts";
 
@@ -24,25 +24,34 @@ export function checkPeople({ people, members, access, groups }: Config, adapter
   ];
   return [
     ...ids.flatMap(({ key, path }) => checkKey(adapters, path, key)),
-    ...checkTwice(ids),
-    ...inMembers.flatMap(({ path, byKey = {} }) =>
-      Object.keys(byKey)
-        .filter((key) => key !== "default")
-        .flatMap((key) => checkMember(adapters, [...path, key], key)),
-    ),
+    ...checkTwice(adapters, ids),
+    ...inMembers.flatMap(({ path, byKey = {} }) => checkMembers(adapters, path, Object.keys(byKey))),
     ...inDeny.flatMap(({ path, keys }) => keys.flatMap((key, index) => checkKey(adapters, [...path, index], key))),
   ];
 }
 
 /** Nobody could say whose rights such an id has. */
 function checkTwice(
+  adapters: Adapters,
   ids: readonly { readonly key: string; readonly path: Path; readonly name: string }[],
 ): ConfigFault[] {
   return ids.flatMap(({ key, path, name }, index) => {
-    const first = ids.slice(0, index).find((earlier) => earlier.key === key);
+    const own = canonicalKey(adapters, key);
+    const first = ids.slice(0, index).find((earlier) => canonicalKey(adapters, earlier.key) === own);
     if (!first) return [];
     const owner = first.name === name ? "is there twice" : `already belongs to ${first.name}`;
     return [{ path: formatPath(path), detail: `"${key}" ${owner}` }];
+  });
+}
+
+/** Of two ways to write one id, nobody could say which role counts. */
+function checkMembers(adapters: Adapters, path: Path, keys: readonly string[]): ConfigFault[] {
+  const named = keys.filter((key) => key !== "default");
+  return named.flatMap((key, index) => {
+    const own = canonicalKey(adapters, key);
+    const first = named.slice(0, index).find((earlier) => canonicalKey(adapters, earlier) === own);
+    if (first === undefined) return checkMember(adapters, [...path, key], key);
+    return [{ path: formatPath([...path, key]), detail: `"${key}" is the same as "${first}"` }];
   });
 }
 

@@ -20,8 +20,8 @@ export class Administration {
     this.#delivery = delivery;
   }
 
-  create(subject: string, addressing: Addressing, members: readonly [Person, ...Person[]]): Group {
-    const group = new Group(subject, addressing, members);
+  create(subject: string, addressing: Addressing, members: readonly [Person, ...Person[]], oneName = false): Group {
+    const group = new Group(subject, addressing, members, oneName);
     this.#world.groups.set(group.id, group);
     this.#tell(group, members[0], stanza("create", { type: "new" }, [group.describe()]));
     return group;

@@ -17,6 +17,8 @@ export interface AppRigOptions {
   readonly pnGroup?: boolean;
   /** A group on the HTTP channel, `elsewhere`. */
   readonly httpGroup?: boolean;
+  /** Of the members of `family` the server says only the LID. */
+  readonly oneName?: boolean;
   /** The owner's chat with oneself is the main group, `main`. */
   readonly main?: boolean;
   /** So many more groups. */
@@ -62,7 +64,7 @@ export class AppRig implements AsyncDisposable {
     const ann = await whatsapp.addUser({ name: "Ann", pn: "15550000011", lid: "90000000000011" });
     const bob = await whatsapp.addUser({ name: "Bob", pn: "15550000012", lid: "90000000000012" });
     const members = [ann, bob, whatsapp.bot];
-    const groups = [await whatsapp.addGroup({ subject: "family", members })];
+    const groups = [await whatsapp.addGroup({ subject: "family", members, oneName: options.oneName ?? false })];
     if (options.pnGroup) groups.push(await whatsapp.addGroup({ subject: "numbered", addressing: "pn", members }));
     for (let more = 1; more <= (options.moreGroups ?? 0); more += 1) {
       groups.push(await whatsapp.addGroup({ subject: `more-${more}`, members }));

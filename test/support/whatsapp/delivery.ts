@@ -66,7 +66,7 @@ export class Delivery {
     const attributes = {
       from: group.id,
       participant: speaker.jid(group.addressing),
-      [other]: speaker.jid(group.addressing === "lid" ? "pn" : "lid"),
+      ...(!group.oneName && { [other]: speaker.jid(group.addressing === "lid" ? "pn" : "lid") }),
       addressing_mode: group.addressing,
     };
     const spoken = this.#remember(speaker, group.id, speech, keyMessage);

@@ -92,10 +92,12 @@ export class FakeWhatsApp implements AsyncDisposable {
     readonly subject: string;
     readonly members: readonly PersonFacts[];
     readonly addressing?: Addressing;
+    /** The server says of its members only the name that the group's addressing has. */
+    readonly oneName?: boolean;
   }): Promise<FakeGroup> {
-    const { subject, addressing = "lid" } = group;
+    const { subject, addressing = "lid", oneName } = group;
     const members = group.members.map(({ name }) => name);
-    return { id: (await this.perform("addGroup", { subject, addressing, members })).id, subject };
+    return { id: (await this.perform("addGroup", { subject, addressing, members, oneName })).id, subject };
   }
 
   /** The owner of the account that is there from the beginning, with the phone in hand. */

@@ -12,13 +12,15 @@ export interface Faults {
    * refused with this code.
    */
   message: "lost" | "cut" | "withhold" | number | null;
+  /** The server does not say which LID a phone number has: it refuses, or stays silent. */
+  lidLookUp: "answer" | "refuse" | "mute";
   /** How many messages the fault meets; then all is well again. */
   messageCount: number;
 }
 
 /** A server without faults. */
 export function noFaults(): Faults {
-  return { upgrade: "accept", loginFailure: null, silent: false, message: null, messageCount: 0 };
+  return { upgrade: "accept", loginFailure: null, silent: false, message: null, lidLookUp: "answer", messageCount: 0 };
 }
 
 /** What the next message of a client meets. */

@@ -11,10 +11,13 @@ import type { World } from "./world.ts";
 export class QueryRefused extends Error {
   override readonly name = "QueryRefused";
   readonly code: number;
+  /** Nothing at all is answered. */
+  readonly isMute: boolean;
 
-  constructor(code: number, text: string) {
+  constructor(code: number, text: string, isMute = false) {
     super(text);
     this.code = code;
+    this.isMute = isMute;
   }
 }
 

@@ -14,12 +14,14 @@ export class Group {
   readonly addressing: Addressing;
   readonly roles: Map<Person, Role>;
   readonly owner: Person;
+  readonly oneName: boolean;
   readonly #created = nowSeconds();
   subject: string;
   description: string | undefined;
 
-  /** The first of the members has made it. */
-  constructor(subject: string, addressing: Addressing, members: readonly [Person, ...Person[]]) {
+  /** The first of the members has made it. `oneName`: nobody is told by which other name a member is known. */
+  constructor(subject: string, addressing: Addressing, members: readonly [Person, ...Person[]], oneName = false) {
+    this.oneName = oneName;
     this.subject = subject;
     this.addressing = addressing;
     this.owner = members[0];
@@ -40,11 +42,9 @@ export class Group {
 
   /** Somebody as stanzas of this group name them, with the other name beside it. */
   participant(person: Person, attributes: Readonly<Record<string, string | undefined>> = {}): BinaryNode {
-    const names =
-      this.addressing === "lid"
-        ? { jid: person.jid("lid"), phone_number: person.jid("pn") }
-        : { jid: person.jid("pn"), lid: person.jid("lid") };
-    return stanza("participant", { ...names, ...attributes });
+    const jid = person.jid(this.addressing);
+    const other = this.addressing === "lid" ? { phone_number: person.jid("pn") } : { lid: person.jid("lid") };
+    return stanza("participant", { jid, ...(!this.oneName && other), ...attributes });
   }
 
   /** What the server tells of the group. */
@@ -64,7 +64,7 @@ export class Group {
       s_o: owner,
       creation: this.#created,
       creator: owner,
-      creator_pn: this.owner.jid("pn"),
+      creator_pn: this.oneName ? undefined : this.owner.jid("pn"),
       addressing_mode: this.addressing,
       size: String(this.roles.size),
     };

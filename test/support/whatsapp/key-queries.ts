@@ -2,6 +2,7 @@ import { getBinaryNodeChild, getBinaryNodeChildren } from "@whiskeysockets/baile
 import type { BinaryNode } from "@whiskeysockets/baileys";
 
 import { bundleOf } from "./delivery.ts";
+import { QueryRefused } from "./group-queries.ts";
 import type { Companion } from "./person.ts";
 import { attribute, bytesOf, childOf, deviceOf, firstChild, serverJid, stanza, textOf, userOf } from "./stanza.ts";
 import type { World } from "./world.ts";
@@ -45,6 +46,11 @@ export function answerUserQuery(world: World, query: BinaryNode): BinaryNode[] {
   const usync = childOf(query, "usync");
   const wanted = getBinaryNodeChild(usync, "query")?.content;
   const names = new Set(Array.isArray(wanted) ? wanted.map(({ tag }) => tag) : []);
+  const isLookUp = names.size === 1 && names.has("lid");
+  if (isLookUp)
+    world.lookUps.push(getBinaryNodeChildren(childOf(usync, "list"), "user").map(({ attrs }) => userOf(attrs["jid"])));
+  if (isLookUp && world.faults.lidLookUp !== "answer")
+    throw new QueryRefused(503, "service-unavailable", world.faults.lidLookUp === "mute");
   const users = getBinaryNodeChildren(childOf(usync, "list"), "user").map((user) => {
     const number = textOf(getBinaryNodeChild(user, "contact")).replace(/\D/g, "");
     const jid = user.attrs["jid"] ?? `${number}${serverJid}`;

@@ -35,6 +35,8 @@ export interface Observations {
   readonly connections: number;
   /** The accounts of clients that have logged in, one entry for each time. */
   readonly logins: readonly string[];
+  /** Phone numbers whose LIDs clients have asked for, one entry for each query. */
+  readonly lookUps: readonly (readonly string[])[];
 }
 
 /** All that can be asked of the server from outside; each is a POST with JSON on its control port. */
@@ -42,7 +44,12 @@ export interface Operations {
   scan(input: { qr: string; account: string }): Promise<{ device: number }>;
   enterPairingCode(input: { code: string; account: string }): Promise<{ device: number }>;
   addUser(input: PersonFacts): Promise<object>;
-  addGroup(input: { subject: string; addressing: Addressing; members: readonly string[] }): Promise<{ id: string }>;
+  addGroup(input: {
+    subject: string;
+    addressing: Addressing;
+    members: readonly string[];
+    oneName?: boolean | undefined;
+  }): Promise<{ id: string }>;
   changeMembers(input: {
     group: string;
     actor: string;
@@ -97,9 +104,10 @@ function membershipOf({
       world.addPerson(facts);
       return {};
     },
-    addGroup: async ({ subject, addressing, members: [owner, ...others] }) => {
+    addGroup: async ({ subject, addressing, members: [owner, ...others], oneName = false }) => {
       const people = others.map((name) => world.named(name));
-      return { id: administration.create(subject, addressing, [world.named(owner ?? ""), ...people]).id };
+      const group = administration.create(subject, addressing, [world.named(owner ?? ""), ...people], oneName);
+      return { id: group.id };
     },
     changeMembers: async ({ group, actor, change, people }) => {
       const concerned = people.map((name) => world.named(name));
@@ -227,9 +235,9 @@ function viewOf(server: WhatsAppServer): Part<"observe" | "inbox" | "file" | "tr
       const companions = world.people.flatMap((person) => [...person.companions.values()]);
       const pending = companions.map(({ person, pending: waiting }) => [person.name, [...waiting.keys()]] as const);
       const online = companions.filter(({ connection }) => connection).map(({ person }) => person.name);
-      const { sends, receipts, typing, logins } = world;
+      const { sends, receipts, typing, logins, lookUps } = world;
       const connections = server.connections.length;
-      return { sends, receipts, typing, pending: Object.fromEntries(pending), online, connections, logins };
+      return { sends, receipts, typing, pending: Object.fromEntries(pending), online, connections, logins, lookUps };
     },
     inbox: async ({ user }) => world.inbox(world.named(user)),
     file: async ({ id }) => {

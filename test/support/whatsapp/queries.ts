@@ -37,6 +37,7 @@ export class Queries {
       connection.send(stanza("iq", { ...reply, type: "result" }, content.length > 0 ? content : undefined));
     } catch (error) {
       if (!(error instanceof QueryRefused)) throw error;
+      if (error.isMute) return;
       const refusal = stanza("error", { code: String(error.code), text: error.message });
       connection.send(stanza("iq", { ...reply, type: "error" }, [refusal]));
     }

@@ -65,6 +65,8 @@ export class World implements Disposable {
   readonly logins: string[] = [];
   readonly receipts: SeenReceipt[] = [];
   readonly typing: SeenTyping[] = [];
+  /** Phone numbers whose LIDs clients have asked for, one entry for each query. */
+  readonly lookUps: string[][] = [];
   /** Stanzas in both directions, for people who look for a mistake. */
   readonly trace: string[] = [];
   readonly #inboxes = new Map<Person, Map<string, InboxEntry>>();

@@ -7,7 +7,8 @@ import type { NewApproval } from "../../../src/domain/approval.ts";
 import type { IncomingReaction } from "../../../src/domain/message.ts";
 import type { Role } from "../../../src/domain/role.ts";
 import { createRoles } from "../../../src/people/roles.ts";
-import { byMessage, draft, step } from "../../contracts/store-setup.ts";
+import { draft } from "../../contracts/store-setup.ts";
+import { askIn, question } from "../../support/asked-question.ts";
 import { openTestStore } from "../../support/open-test-store.ts";
 import { someGroup } from "../../support/some-group.ts";
 
@@ -19,27 +20,7 @@ const roles: Record<string, Role> = { "terminal:bob": "admin", "terminal:cy": "a
 async function openRig(more: Partial<NewApproval> = {}) {
   const home = await openTestStore();
   const { store } = home;
-  const { id: session } = await store.sessions.open("main:terminal:chat", "family");
-  await store.turns.begin(
-    { id: "t", session, group: "family", conversation: 1, ...byMessage, at: askedAt },
-    step("hello"),
-  );
-  const approval: NewApproval = {
-    code: "AAAAAA",
-    call: "1",
-    tool: "shell",
-    input: '{"command":"ls"}',
-    sha256: "x",
-    risk: "low",
-    rule: "default",
-    asker: { id: "terminal:ann", name: "Ann", role: "member" },
-    approvers: "admin",
-    quorum: 1,
-    askedAt,
-    expiresAt: askedAt + 30 * minuteMs,
-    ...more,
-  };
-  await store.turns.addStep("t", { ...step("asked"), asks: [{ approval, card: draft("May I?", { kind: "notice" }) }] });
+  await askIn(store, [question({ askedAt, ...more })], { card: { kind: "notice" } });
   const other = await store.outbox.add(draft("something else"), askedAt);
   const time = { wall: askedAt + 1 };
   const log: string[] = [];

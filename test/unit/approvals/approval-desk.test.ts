@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { ApprovalDesk } from "../../../src/approvals/approval-desk.ts";
 import type { NewApproval } from "../../../src/domain/approval.ts";
 import { ForwardClock } from "../../../src/lib/time/forward-clock.ts";
-import { byMessage, draft, step } from "../../contracts/store-setup.ts";
+import { askIn, question } from "../../support/asked-question.ts";
 import { openTestStore } from "../../support/open-test-store.ts";
 
 const minuteMs = 60_000;
@@ -19,27 +19,7 @@ interface RigOptions {
 async function openRig({ askedAt = 1_000 * minuteMs, change }: RigOptions = {}) {
   const home = await openTestStore();
   const { store } = home;
-  const { id: session } = await store.sessions.open("main:terminal:chat", "family");
-  await store.turns.begin(
-    { id: "t", session, group: "family", conversation: 1, ...byMessage, at: askedAt },
-    step("hello"),
-  );
-  const approval: NewApproval = {
-    code: "AAAAAA",
-    call: "1",
-    tool: "shell",
-    input: '{"command":"ls"}',
-    sha256: "x",
-    risk: "low",
-    rule: "default",
-    asker: { id: "terminal:ann", name: "Ann", role: "member" },
-    approvers: "admin",
-    quorum: 1,
-    askedAt,
-    expiresAt: askedAt + 30 * minuteMs,
-    change,
-  };
-  await store.turns.addStep("t", { ...step("asked"), asks: [{ approval, card: draft("May I?") }] });
+  await askIn(store, [question({ askedAt, change })]);
   const time = { wall: askedAt, monotonic: 0 };
   const told: string[] = [];
   const woken: string[] = [];

@@ -56,7 +56,7 @@ async function ask(store: Store, group: Group, limits: Partial<BudgetLimits> = {
     receivedAt: 1,
   } as const;
   const pending = { command: "usage", argument: undefined, message: { ...message, quote: undefined, turn: undefined } };
-  const asker = { role: "member", why: "", person: undefined } as const;
+  const asker = { role: "member", why: "", person: undefined, keys: [] } as const;
   const { text } = await usage.run(
     { group, pending, asker, commands: [], agentName: "crab" },
     services as CommandServices,

@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { stringify } from "yaml";
 
 import { checkConfig, describeFault } from "../../../src/config/loading/load.ts";
-import { deniedBy, membersOf, triggerRole } from "../../../src/config/people.ts";
+import { deniedBy, membersOf, namedIds, triggerRole } from "../../../src/config/people.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 async function check(config: object) {
@@ -41,7 +41,26 @@ test.for([
     /people\.ben\.ids\[0\]: "http:1" already belongs to ann/,
   ],
   [{ people: { ann: { ids: ["http:1", "http:1"] } } }, /people\.ann\.ids\[1\]: "http:1" is there twice/],
-  [{ people: { ann: { ids: ["whatsapp:+4915"] } } }, /people\.ann\.ids\[0\]: "\+4915" is not the id of a person/],
+  [
+    { people: { ann: { ids: ["whatsapp:+4915"] } } },
+    /people\.ann\.ids\[0\]: "\+4915" is no phone number with a country/,
+  ],
+  [{ people: { ann: { ids: ["whatsapp:Ann"] } } }, /"Ann" is not the id of a person: write the phone number as \+1555/],
+  [{ access: { deny: ["whatsapp:+49 151 23456"] } }, /access\.deny\[0\]: .* has to be written \+4915123456, if/],
+  [{ access: { deny: ["whatsapp:+1 (555) 123-4567"] } }, /has to be written \+15551234567, if/],
+  [{ access: { deny: ["whatsapp:15551234567"] } }, /has to be written \+15551234567, if/],
+  [{ access: { deny: ["whatsapp:+0015551234567"] } }, /is no phone number with a country code/],
+  [{ access: { deny: ["whatsapp:+1555123456789012"] } }, /is no phone number with a country code/],
+  [{ access: { deny: ["whatsapp:+１５５５１２３４５６"] } }, /is not the id of a person/],
+  [group({ members: { "whatsapp:+49 151 23456": "admin" } }), /members\["whatsapp:\+49 151 23456"\]: .* written \+49/],
+  [
+    { people: { ann: { ids: ["whatsapp:+491512345"] }, ben: { ids: ["whatsapp:491512345@s.whatsapp.net"] } } },
+    /people\.ben\.ids\[0\]: "whatsapp:491512345@s\.whatsapp\.net" already belongs to ann/,
+  ],
+  [
+    { members: { "whatsapp:+491512345": "admin", "whatsapp:491512345@s.whatsapp.net": "guest" } },
+    /members\[.*\]: "whatsapp:491512345@s\.whatsapp\.net" is the same as "whatsapp:\+491512345"/,
+  ],
   [{ people: { ann: { id: ["http:1"] } } }, /people\.ann\.id: unknown key; did you mean ids\?/],
   [group({ members: { defualt: "guest" } }), /groups\.family\.members\.defualt: unknown key; did you mean default\?/],
   [
@@ -57,6 +76,26 @@ test.for([
   [{ members: { "http:": "admin" } }, /members\["http:"\]: "http:" is no id/],
 ] as const)("config check refuses %j", async ([config, said]) => {
   expect((await faultsOf(config)).join("\n")).toMatch(said);
+});
+
+test("a phone number with its country code may stand wherever an id of a person may", async () => {
+  const number = "whatsapp:+15551234567";
+  const config = await configOf({
+    people: { ann: { ids: [number, "whatsapp:1@lid"], role: "owner" } },
+    members: { [number]: "admin" },
+    access: { deny: ["whatsapp:+15557654321"] },
+    ...group({ members: { [number]: "guest" }, access: { deny: [number] } }),
+  });
+
+  expect(namedIds(config, "whatsapp")).toEqual([
+    "+15551234567",
+    "1@lid",
+    "+15551234567",
+    "+15551234567",
+    "+15557654321",
+    "+15551234567",
+  ]);
+  expect(namedIds(config, "what")).toEqual([]);
 });
 
 test("what a group says of members and access comes before what holds for all", async () => {

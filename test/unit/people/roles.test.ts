@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
-import type { Members, Person } from "../../../src/domain/person.ts";
+import { memberKey, type Members, type Person } from "../../../src/domain/person.ts";
 import { isAtLeast, type Role, roles } from "../../../src/domain/role.ts";
 import { askerRole } from "../../../src/people/asker-role.ts";
 import { createRoles } from "../../../src/people/roles.ts";
@@ -82,6 +82,44 @@ describe("the role of somebody in a group", () => {
     const whys = ["ann", "ben", "zoe"].map((id) => standingOf(plain, { channel: "http", id }).why);
 
     expect(whys).toEqual(["people.ann.role", 'groups.family.members["http:ben"]', "groups.family.members.default"]);
+  });
+});
+
+describe("somebody whom the channel knows by several ids", () => {
+  const aliases: Readonly<Record<string, readonly string[]>> = {
+    "http:ann2": ["http:ann"],
+    "http:eve2": ["http:eve"],
+    "http:ben2": ["http:ben"],
+  };
+  const rolesWith = (said: Said) =>
+    createRoles({
+      people: () => said.people ?? [],
+      membersOf: () => said.members && { place: "members", ...said.members },
+      isOperatorOnly: () => false,
+      aliasesOf: (who) => aliases[memberKey(who)] ?? [],
+      mayBeDenied: (_group, { id }) => id === "suspect",
+    });
+  const aliased = (said: Said) => {
+    const { standingOf, keysOf } = rolesWith(said);
+    return { role: (id: string) => standingOf(plain, whoIs(id)).role, keysOf, standingOf };
+  };
+
+  test("has the role that one of them has, unless the id itself has another", () => {
+    const { role, keysOf } = aliased({ people: [ann("owner")], members });
+
+    expect([role("ann2"), role("ben2"), role("eve2"), role("zoe")]).toEqual(["owner", "admin", "guest", "member"]);
+    expect(keysOf(whoIs("ann2"))).toEqual(["http:ann2", "http:ann", "whatsapp:1@lid"]);
+    const own = aliased({ members: { default: undefined, byKey: { "http:ben": "admin", "http:ben2": "guest" } } });
+    expect([own.role("ben2"), own.role("ben")]).toEqual(["guest", "admin"]);
+  });
+
+  test("is no admin by default while nobody can say whether it is somebody who is denied", () => {
+    const { standingOf, roleOf } = rolesWith({});
+
+    expect([roleOf(main, whoIs("suspect")), roleOf(main, whoIs("zoe"))]).toEqual(["member", "admin"]);
+    expect(standingOf(main, whoIs("suspect")).why).toMatch("may be somebody in access.deny");
+    const named = rolesWith({ members: { default: "guest", byKey: { "http:suspect": "owner" } } });
+    expect(named.roleOf(main, whoIs("suspect"))).toBe("owner");
   });
 });
 

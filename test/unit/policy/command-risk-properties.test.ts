@@ -15,6 +15,11 @@ function quoted(text: string): string {
   return `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }
 
+/** Does it end with a backslash that no other one takes away? */
+function isContinued(text: string): boolean {
+  return /(?<!\\)(?:\\\\)*\\$/.test(text);
+}
+
 const anyLine = fc.constantFrom(...lines);
 const lowLine = fc.constantFrom("ls", "echo hi", "cat a.txt", "grep x a | sort", "x=1", "[ -f a ]", "(pwd; date)");
 const grammar = fc.constantFrom(
@@ -80,8 +85,9 @@ test("a line in a subshell, a group, a substitution or another shell is never le
         `time -p ${line}`,
         `! ${line}`,
       ];
-      // What cannot be parsed, such as `ls )`, can become another line by what stands around it.
-      for (const text of parsed === "not" ? given : [...given, ...around]) {
+      // What cannot be parsed, such as `ls )`, can become another line by what stands around it, and so does what takes the line break
+      // after it along, such as `\`.
+      for (const text of parsed === "not" || isContinued(line) ? given : [...given, ...around]) {
         const other = await judgeCommand(text);
 
         expect({ text, risk: other.risk }).toEqual({
@@ -186,4 +192,13 @@ test("what a line runs is told word by word, so that a push can be told from a f
     ["git", "push", undefined],
     ["tee", "log"],
   ]);
+});
+
+test("a backslash at the end is a letter, as bash reads it; before a line break it takes that away, and nothing is left of a line of its own", async () => {
+  expect(await words("echo a\\")).toEqual([["echo", "a\\"]]);
+  expect(await words("echo a\\\n b")).toEqual([["echo", "a", "b"]]);
+  expect(await words("r\\\nm -rf /")).toEqual([["rm", "-rf", "/"]]);
+  expect((await judgeCommand("\\")).risk).toBe("medium");
+  expect((await judgeCommand('echo "$(\\\n)"')).risk).toBe("low");
+  expect((await judgeCommand('echo "$(\\\nrm -rf /)"')).risk).toBe("high");
 });

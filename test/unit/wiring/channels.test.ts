@@ -6,6 +6,7 @@ import * as z from "zod";
 
 import type { ChannelPorts, ChannelTraits } from "../../../src/channels/define-channel.ts";
 import { defineChannel } from "../../../src/channels/define-channel.ts";
+import { Aliases } from "../../../src/people/aliases.ts";
 import { systemClock } from "../../../src/lib/time/clock.ts";
 import { openChannels, type ChannelResources } from "../../../src/wiring/channels.ts";
 import { noInterception } from "../../../src/wiring/interception.ts";
@@ -40,6 +41,7 @@ async function open(wanted: Readonly<Record<string, ChannelTraits>>, resources: 
   const context = {
     config: { channels: Object.fromEntries(channels.map(({ name }) => [name, {}])), assistant: { name: "crab" } },
     adapters: { channels, providers: [] },
+    aliases: new Aliases(channels),
     home: { instance: "0123456789abcdef" },
     environment: { variables: { TZ: "UTC", SECRET: "not for channels" } },
     store,

@@ -2,13 +2,12 @@ import { expect, test } from "vitest";
 
 import { builtInAdapters } from "../../../src/config/adapters.ts";
 import { configSchema } from "../../../src/config/schema/config.ts";
-import type { NewApproval } from "../../../src/domain/approval.ts";
 import type { Origin } from "../../../src/domain/origin.ts";
 import { createRoles } from "../../../src/people/roles.ts";
 import { builtInTools } from "../../../src/tools/catalog.ts";
 import { ToolRegistry } from "../../../src/tools/registry.ts";
 import { createDeniedBy } from "../../../src/wiring/withdrawals.ts";
-import { byMessage, draft, step } from "../../contracts/store-setup.ts";
+import { askIn, question } from "../../support/asked-question.ts";
 import { openTestStore } from "../../support/open-test-store.ts";
 import { someGroup } from "../../support/some-group.ts";
 
@@ -18,26 +17,8 @@ const web = { tool: "shell", origin: "web", action: "deny" } as const;
 async function deniedBy(policy: object, origins: readonly Origin[] | undefined): Promise<string | undefined> {
   await using home = await openTestStore();
   const { store } = home;
-  const { id: session } = await store.sessions.open("main:terminal:chat", "family");
-  const turn = { id: "t", session, group: "family", conversation: 1, ...byMessage, at: 1 };
-  await store.turns.begin(turn, step("hello"));
-  const approval: NewApproval = {
-    code: "AAAAAA",
-    call: "1",
-    tool: "shell",
-    input: '{"command":"ls"}',
-    sha256: "x",
-    risk: "low",
-    rule: "default",
-    asker: { id: "terminal:ann", name: "Ann", role: "member" },
-    approvers: "admin",
-    quorum: 1,
-    askedAt: 1,
-    expiresAt: 1_000,
-    origins,
-  };
   const exposure = { origins: ["web"] as const, readsFolder: false, writesFolder: false };
-  await store.turns.addStep("t", { ...step("asked"), exposure, asks: [{ approval, card: draft("May I?") }] });
+  await askIn(store, [question({ askedAt: 1, origins })], { exposure });
   const config = configSchema(builtInAdapters).parse({ policy });
   const roles = createRoles({ people: () => [], membersOf: () => undefined, isOperatorOnly: () => false });
   const group = someGroup("family", {});

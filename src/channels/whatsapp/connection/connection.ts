@@ -6,8 +6,10 @@ import type { EndReport, HostCalls, StartOrder } from "../process/calls.ts";
 import type { AccountState } from "./account-state.ts";
 import { connectionEnd } from "./disconnects.ts";
 import { Intake } from "../incoming/intake.ts";
+import { Numbers, pairsAmong } from "../incoming/numbers.ts";
 import { fetchMedia } from "../incoming/media.ts";
 import { WhatsAppOutlet } from "../outgoing/outlet.ts";
+import { createSeqOf, type SeqOf } from "../outgoing/message-id.ts";
 import type { Pacing } from "../outgoing/pacing.ts";
 import type { WhatsAppSettings } from "../settings.ts";
 import { type WorkerLimits, WorkerProcess } from "../process/worker-process.ts";
@@ -20,7 +22,7 @@ const groupMs = 5_000;
 /** What the connector is made with. */
 export interface WhatsAppOptions extends Pick<
   ChannelPorts,
-  "instance" | "state" | "variables" | "clock" | "wait" | "random" | "logger"
+  "instance" | "state" | "ids" | "outgoing" | "variables" | "clock" | "wait" | "random" | "logger"
 > {
   readonly assistantName: () => string;
   readonly settings: WhatsAppSettings;
@@ -41,6 +43,8 @@ export class WhatsAppConnection implements Connection {
   readonly #options: WhatsAppConnectionOptions;
   readonly #state: AccountState;
   readonly #worker: WorkerProcess;
+  readonly #seqOf: SeqOf;
+  readonly #numbers: Numbers;
   readonly #intake: Intake;
   readonly #outlet: WhatsAppOutlet;
   readonly #opened = Promise.withResolvers<void>();
@@ -56,6 +60,9 @@ export class WhatsAppConnection implements Connection {
     this.ended = this.#end.promise;
     const { variables, logger, limits } = options;
     this.#worker = new WorkerProcess({ calls: this.#calls(), variables, logger, limits });
+    this.#seqOf = createSeqOf({ ...options, sent: state.sent });
+    const lookUp = (pns: readonly string[]) => this.#worker.peer.call("lidsOf", pns);
+    this.#numbers = new Numbers({ ...options, lookUp });
     this.#intake = this.#createIntake();
     this.#outlet = new WhatsAppOutlet({
       ...options,
@@ -126,9 +133,11 @@ export class WhatsAppConnection implements Connection {
       logger,
       accept: this.#host.accept,
       reacted: this.#host.reacted,
-      seqOf: (id) => this.#state.sent.seqOf(id),
+      seqOf: this.#seqOf,
       account: () => this.#account,
       directory: this.#state.directory,
+      learn: (pairs) => this.#options.ids.same(pairs),
+      settle: (sender) => this.#numbers.settle(sender),
       journal: this.#state.journal,
       group: (chat) => this.#group(chat),
       fetchMedia: (media, path, limitBytes, signal) => this.#fetch(media, { path, limitBytes }, signal),
@@ -149,10 +158,13 @@ export class WhatsAppConnection implements Connection {
         for (const seq of ids.map((id) => recent.takeSeq(id)))
           if (seq !== undefined && !this.#isOver) this.#host.delivered(seq);
       },
-      groupChanged: async (facts) => this.#learnGroup(facts),
+      groupChanged: (facts) => this.#learnGroup(facts),
       named: (names) => directory.learnNames(names),
       readKeys: (names) => keys.read(names),
-      applyKeys: (changes) => keys.apply(changes),
+      applyKeys: async (changes) => {
+        await this.#options.ids.same(pairsAmong(changes));
+        await keys.apply(changes);
+      },
       sentBody: (id) => sent.body(id),
       keepSent: (kept) => sent.keep(kept),
       log: async ({ level, text }) => this.#options.logger[level]({ channel: this.#options.channel }, text),
@@ -162,7 +174,7 @@ export class WhatsAppConnection implements Connection {
   /** Most reactions are to nothing that matters: they cost no more than this look. */
   async #arrived(arrival: Arrival): Promise<void> {
     const { reaction } = arrival;
-    if (reaction && this.#state.sent.seqOf(reaction.message) === undefined) return;
+    if (reaction && (await this.#seqOf(reaction.message)) === undefined) return;
     await this.#intake.keep(arrival);
   }
 
@@ -171,6 +183,8 @@ export class WhatsAppConnection implements Connection {
     this.#state.refusedVersions = 0;
     this.#intake.open();
     this.#opened.resolve();
+    // Whoever writes first waits for it, and is told of what fails.
+    this.#numbers.settle().catch(() => undefined);
   }
 
   #ended(report: EndReport): void {
@@ -180,9 +194,12 @@ export class WhatsAppConnection implements Connection {
     this.#end.resolve(end);
   }
 
-  #learnGroup(facts: GroupFacts): void {
+  async #learnGroup(facts: GroupFacts): Promise<void> {
     const learned = this.#state.directory.learnGroup(facts, this.#account);
     if (!this.#isOver) this.#host.chatChanged?.(learned);
+    await this.#options.ids.same(
+      facts.members.flatMap(({ lid: id, pn: alias }) => (id && alias ? [{ id, alias }] : [])),
+    );
   }
 
   async #group(chat: string): Promise<GroupFacts | undefined> {

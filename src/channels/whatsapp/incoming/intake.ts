@@ -5,6 +5,7 @@ import { toError } from "../../../lib/app-error.ts";
 import { backoffMs } from "../../../lib/time/backoff.ts";
 import type { Sleep } from "../../../lib/time/sleep.ts";
 import type { ChannelStateStore } from "../../../stores/store.ts";
+import type { SamePerson } from "../../define-channel.ts";
 import type { AcceptMessage, Receipt, TakeReaction } from "../../channel.ts";
 import {
   type Account,
@@ -23,9 +24,13 @@ export interface IntakeOptions {
   readonly accept: AcceptMessage;
   readonly reacted?: TakeReaction | undefined;
   /** The number in the outbox of a message of ours. */
-  readonly seqOf: (id: string) => number | undefined;
+  readonly seqOf: (id: string) => Promise<number | undefined>;
   readonly account: () => Account | undefined;
   readonly directory: Directory;
+  /** These are ids of one person each. */
+  readonly learn: (pairs: readonly SamePerson[]) => Promise<void>;
+  /** Resolves when it is known who somebody is, as far as it can be. */
+  readonly settle: (sender: string) => Promise<void>;
   readonly journal: { readonly store: ChannelStateStore; readonly space: string };
   /** Asks the platform about a group. */
   readonly group: (chat: string) => Promise<GroupFacts | undefined>;
@@ -125,9 +130,11 @@ export class Intake implements AsyncDisposable {
 
   /** When to offer it again; undefined when the host has decided about it. */
   async #offer(arrival: Arrival): Promise<number | undefined> {
-    const { directory, accept, taken } = this.#options;
-    const { reaction } = arrival;
+    const { directory, accept, taken, learn, settle } = this.#options;
+    const { reaction, sender, senderAlias } = arrival;
     await directory.learnFrom(arrival);
+    if (senderAlias !== undefined) await learn([{ id: sender, alias: senderAlias }]);
+    await settle(sender);
     const receipt = reaction ? await this.#react(arrival, reaction) : await accept(await this.#toMessage(arrival));
     if (receipt.outcome === "stored" && !reaction) taken(arrival);
     if (receipt.outcome !== "refused" || receipt.retryAfterS === 0 || receipt.lasting === true) return undefined;
@@ -137,7 +144,7 @@ export class Intake implements AsyncDisposable {
   async #react(arrival: Arrival, { message, emoji }: NonNullable<Arrival["reaction"]>): Promise<Receipt> {
     const { channel, seqOf, reacted } = this.#options;
     const { chat, id } = arrival;
-    const seq = seqOf(message);
+    const seq = await seqOf(message);
     if (seq === undefined || !reacted) return { outcome: "unknown-chat" };
     return reacted({ channel, chat, id, sender: this.#senderOf(arrival), seq, emoji });
   }
@@ -150,9 +157,9 @@ export class Intake implements AsyncDisposable {
   }
 
   /** Only of our own message: somebody else may have given theirs the same id. */
-  #quoteOf(quote: NonNullable<Arrival["quote"]>): Quote {
+  async #quoteOf(quote: NonNullable<Arrival["quote"]>): Promise<Quote> {
     const { id, author, toAgent } = quote;
-    const seq = toAgent ? this.#options.seqOf(id) : undefined;
+    const seq = toAgent ? await this.#options.seqOf(id) : undefined;
     return {
       ...quote,
       author: author === undefined ? undefined : this.#nameOf(author),
@@ -173,7 +180,7 @@ export class Intake implements AsyncDisposable {
       text: this.#withNames(arrival.text, arrival.mentions),
       mention: arrival.toAgent,
       direct: !isGroupChat(chat),
-      quote: quote && this.#quoteOf(quote),
+      quote: quote && (await this.#quoteOf(quote)),
       attachments: arrival.media.map((media) => this.#toAttachment(media)),
       chatTitle: isGroupChat(chat) ? group?.title : sender.name,
       sentAt: arrival.sentAt,

@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from "node:crypto";
+import { randomBytes } from "node:crypto";
 
 import type { Logger } from "pino";
 
@@ -14,6 +14,7 @@ import { sendError } from "../connection/disconnects.ts";
 import type { IpcPeer } from "../process/ipc.ts";
 import { toWhatsApp } from "./markup.ts";
 import { withMentions } from "./mentions.ts";
+import { idFrom, messageId } from "./message-id.ts";
 import type { Pacing } from "./pacing.ts";
 import type { Sent } from "./sent.ts";
 import { splitText } from "./split.ts";
@@ -93,7 +94,7 @@ export class WhatsAppOutlet {
     const contents = partsOf(message);
     await this.#markRead(message);
     for (const [index, content] of contents.entries()) {
-      const id = this.#idOf(message.seq, index);
+      const id = messageId(this.#options.instance, message.seq, index);
       if (sent.isAccepted(id)) continue;
       if (index === contents.length - 1) recent.noteSent(id, message.seq);
       const { chat, seq } = message;
@@ -168,16 +169,6 @@ export class WhatsAppOutlet {
     const { text: caption, mentions } = withMentions(content.caption, members);
     return { ...content, caption, mentions };
   }
-
-  /** The same for every attempt, so that members see a message once; of the form that WhatsApp's own clients use. */
-  #idOf(seq: number, part: number): string {
-    const hash = createHash("sha256").update(`${this.#options.instance}/${seq}/${part}`).digest("hex");
-    return idFrom(hash);
-  }
-}
-
-function idFrom(hex: string): string {
-  return `3EB0${hex.slice(0, 18).toUpperCase()}`;
 }
 
 /** Only the first one quotes: the others follow it. */

@@ -67,6 +67,8 @@ export interface WorkerCalls {
     messages: readonly { readonly chat: string; readonly id: string; readonly participant?: string | undefined }[],
   ): Promise<void>;
   group(chat: string): Promise<GroupFacts | undefined>;
+  /** Which LIDs these phone numbers have; numbers without one are left out. Rejects when the server does not say. */
+  lidsOf(pns: readonly string[]): Promise<readonly { readonly pn: string; readonly lid: string }[]>;
   /** Hosts that files can be fetched from. */
   mediaHosts(nothing: undefined): Promise<readonly string[]>;
   probe(nothing: undefined): Promise<void>;

@@ -25,6 +25,7 @@ const calls: WorkerCalls = {
   typing: async (order) => (await running()).typing(order),
   markRead: async (messages) => (await running()).markRead(messages),
   group: async (chat) => (await running()).group(chat),
+  lidsOf: async (pns) => (await running()).lidsOf(pns),
   mediaHosts: async () => (await running()).mediaHosts(),
   probe: async () => (await running()).probe(),
   end: async () => (await session)?.end(),

@@ -110,6 +110,11 @@ export class WhatsAppSession {
     return this.#groups.facts(chat);
   }
 
+  async lidsOf(pns: readonly string[]): ReturnType<WorkerCalls["lidsOf"]> {
+    const found = await this.#socket.signalRepository.lidMapping.getLIDsForPNs([...pns]);
+    return (found ?? []).map(({ pn, lid }) => ({ pn: jidNormalizedUser(pn), lid: jidNormalizedUser(lid) }));
+  }
+
   async mediaHosts(): Promise<readonly string[]> {
     const { hosts } = await this.#socket.refreshMediaConn(false);
     return hosts.map(({ hostname }) => hostname);

@@ -10,6 +10,7 @@ import { checkMemory } from "./memory.ts";
 import { checkMounts } from "./mounts.ts";
 import { checkAgentProfiles } from "./profiles.ts";
 import { checkSkills } from "./skills.ts";
+import { checkPeople } from "./people.ts";
 import { checkDisk, checkHome, checkNode, checkPermissions } from "./machine.ts";
 
 /** Every check, in an order in which the first bad one is usually the cause of those after it. */
@@ -23,6 +24,7 @@ export function createChecks(context: CommandContext, deep: boolean): AsyncGener
     { name: "mounts", run: () => checkMounts(context) },
     { name: "profiles", run: () => checkAgentProfiles(context) },
     { name: "skills", run: () => checkSkills(context) },
+    { name: "people", run: () => checkPeople(context) },
     { name: "groups", run: () => checkGroupFolders(context) },
     { name: "database", run: () => checkDatabase(context.paths) },
     { name: "audit", run: () => checkAudit(context.paths) },

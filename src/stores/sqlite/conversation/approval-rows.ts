@@ -122,15 +122,16 @@ async function vote(
   { code, quorum }: Approval,
   { by, scope, at }: ApprovalAnswer,
 ): Promise<{ readonly scope: ApprovalAnswer["scope"]; readonly isEnough: boolean; readonly isNew: boolean }> {
-  const given = await transaction
-    .insertInto("approval_votes")
-    .values({ code, person: by.person, scope, at })
-    .onConflict((conflict) => conflict.doNothing())
-    .returning("code")
-    .executeTakeFirst();
-  const all = await transaction.selectFrom("approval_votes").select("scope").where("code", "=", code).execute();
+  const before = await transaction
+    .selectFrom("approval_votes")
+    .select(["scope", "person"])
+    .where("code", "=", code)
+    .execute();
+  const isNew = !before.some(({ person }) => person === by.person || by.alsoAs?.includes(person));
+  if (isNew) await transaction.insertInto("approval_votes").values({ code, person: by.person, scope, at }).execute();
+  const all = isNew ? [...before, { scope }] : before;
   const narrowest = approvalScopes.find((one) => all.some((each) => each.scope === one)) ?? "once";
-  return { scope: narrowest, isEnough: all.length >= quorum, isNew: given !== undefined };
+  return { scope: narrowest, isEnough: all.length >= quorum, isNew };
 }
 
 async function noteReaction(

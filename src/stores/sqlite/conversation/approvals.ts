@@ -77,6 +77,21 @@ export class SqliteApprovals implements ApprovalStore {
     return rows.map(toApproval);
   }
 
+  async openCards(channel: string, limit: number): Promise<number[]> {
+    const rows = await this.#database.read((kysely) =>
+      kysely
+        .selectFrom("approvals")
+        .select("card")
+        .where(isOpen)
+        .where("channel", "=", channel)
+        .orderBy("asked_at", "desc")
+        .orderBy("card", "desc")
+        .limit(limit)
+        .execute(),
+    );
+    return rows.map(({ card }) => card);
+  }
+
   async openCount(): Promise<number> {
     const { count } = await this.#database.read((kysely) =>
       kysely

@@ -7,6 +7,7 @@ import { sql, type SqliteDatabase, type SqliteStatement } from "kysely";
 
 import { AppError, toError } from "../../../lib/app-error.ts";
 import type { StoreReader } from "../../define-store.ts";
+import { SqliteChannelState } from "../groups/channel-state.ts";
 import { SqliteChats } from "../groups/chats.ts";
 import { Database } from "../database.ts";
 import { SqliteExecutionPoints } from "../groups/execution-points.ts";
@@ -47,6 +48,7 @@ export async function openSqliteStoreReader(path: string): Promise<StoreReader> 
     executionPoints: new SqliteExecutionPoints(database),
     usage: new SqliteUsage(database),
     settings: new SqliteSettings(database),
+    channelState: new SqliteChannelState(database),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }

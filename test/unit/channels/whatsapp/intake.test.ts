@@ -32,9 +32,11 @@ test("a message that is kept out for hours is given up: neither its chat nor its
       offered.push(id);
       return id.startsWith("flood") ? lasting : { outcome: "stored", duplicate: false };
     },
-    seqOf: () => undefined,
+    seqOf: async () => undefined,
     account: () => undefined,
     directory: await Directory.load(opened.store.channelState, "directory"),
+    learn: async () => undefined,
+    settle: async () => undefined,
     journal,
     group: async () => undefined,
     fetchMedia: async () => undefined,
