@@ -9,12 +9,10 @@ import { isSubAgent, remainsOf, runsOnce, spawns, subAgentsOf } from "../support
 /** What a turn and the sub-agent that it waits for pass on their way, from the call to what is left. */
 const foreground = [
   "before:record.agent-start",
-  "before:turns.addStep#1",
   "after:turns.addStep#1",
   "after:turns.begin#2",
   "before:turns.finish#1",
   "after:turns.finish#1",
-  "before:record.agent-end",
   "before:subAgents.deliver",
   "after:subAgents.deliver",
   "before:subAgents.removed",
@@ -23,15 +21,12 @@ const foreground = [
 
 /** The same of one in the background: it is begun, its turn runs, its result is written, handed over, and told by a third turn. */
 const background = [
-  "before:turns.addStep#1",
   "after:turns.addStep#1",
-  "after:turns.begin#2",
   "before:turns.finish#2",
   "after:turns.finish#2",
   "before:subAgents.deliver",
   "after:subAgents.deliver",
   "after:turns.begin#3",
-  "before:turns.finish#3",
   "after:turns.finish#3",
 ];
 
