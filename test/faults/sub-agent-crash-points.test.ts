@@ -4,7 +4,7 @@ import { jsonLines } from "../support/crabpot.ts";
 import { crashingHost } from "../support/host.ts";
 import { startModelHost } from "../support/model-host.ts";
 import type { ModelScript } from "../support/model-servers/model-server.ts";
-import { isSubAgent, remainsOf, runsOnce, spawns, subAgentsOf } from "../support/sub-agent-family.ts";
+import { cleared, isSubAgent, remainsOf, runsOnce, spawns, subAgentsOf } from "../support/sub-agent-family.ts";
 
 /** What a turn and the sub-agent that it waits for pass on their way, from the call to what is left. */
 const foreground = [
@@ -56,8 +56,11 @@ test("killed at each point of a sub-agent's life, the host goes on: one sub-agen
     if (!(await host.dieAt(at, () => host.say("family", `@crab in the ${how}`, { id })))) missed.push(`${how} ${at}`);
     await host.replyTo(id);
     // What one has left must not be what the next one dies of.
+    await cleared(host);
     const sessions = async () => jsonLines((await host.cli("sessions", "list", "--json")).stdout);
-    await expect.poll(async () => (await sessions()).map(({ kind }) => kind), { timeout: 60_000 }).toEqual(["main"]);
+    await expect
+      .poll(async () => (await sessions()).map(({ kind }) => kind), { timeout: 60_000, interval: 250 })
+      .toEqual(["main"]);
     const answers = async () => (await host.replies()).slice(before).map(({ text }) => text);
     await expect.poll(async () => (await answers()).length).toBe(how === "background" ? 2 : 1);
     seen.push(await answers());

@@ -12,6 +12,7 @@ import {
   byGroup,
   calls,
   childContainers,
+  begins,
   family,
   remainsOf,
   runsOnce,
@@ -52,12 +53,14 @@ const running: ModelHost = await startModelHost(byGroup(scripts), {
 afterAll(() => running[Symbol.asyncDispose]());
 const { host } = running;
 
+/** Where a program is asked each time. */
+const slowly = { timeout: 60_000, interval: 250 };
 const letGo = (group: Group) => writeFile(join(host.home, "groups", group, "go"), "", { mode: 0o644 });
 const statesOf = async (group: Group) => (await subAgentsOf(host, group)).map(({ state }) => state);
 const repliesOf = async (group: Group) => (await host.replies()).filter((reply) => reply.group === group);
 
 async function child(group: Group): Promise<{ id: string; socketPath: string }> {
-  await expect.poll(() => childContainers(host, group), { timeout: 60_000 }).toHaveLength(1);
+  await expect.poll(() => childContainers(host, group), slowly).toHaveLength(1);
   const [found] = await childContainers(host, group);
   if (!found) throw new Error(`the sub-agent of ${group} has no container`);
   return found;
@@ -82,7 +85,7 @@ test("a sub-agent whose containers keep dying fails, and its parent goes on with
   scripts.set(
     "twice",
     family(spawnsAll({}), ({ messages }) => {
-      const command = `touch begun begun-${messages.length}; sleep 600`;
+      const command = `touch begun-twice begun-${messages.length}; sleep 600`;
       return calls("shell", { command });
     }),
   );
@@ -124,12 +127,12 @@ const saysMore: ModelScript = (request) => {
   return rounds[told.length] ?? { text: `now: ${told.join("\n")}` };
 };
 
-const hears: ModelScript = ({ toolOutputs, messages }) =>
-  toolOutputs.length === 0
-    ? calls("shell", { command: "touch begun; until [ -e /workspace/group/more ]; do sleep 0.1; done" })
+const hears: ModelScript = (request) =>
+  request.toolOutputs.length === 0
+    ? begins("until [ -e /workspace/group/more ]; do sleep 0.1; done")(request)
     : {
-        text: `child heard: ${messages
-          .slice(messages.findLastIndex(({ role }) => role === "tool"))
+        text: `child heard: ${request.messages
+          .slice(request.messages.findLastIndex(({ role }) => role === "tool"))
           .map(({ text }) => text)
           .join(" ")}`,
       };
@@ -141,7 +144,7 @@ test("a parent asks after a sub-agent in the background and tells it more; the r
   await letGo("spoken");
 
   const now = await host.replyTo(said.id);
-  await expect.poll(async () => (await repliesOf("spoken")).length, { timeout: 60_000 }).toBe(2);
+  await expect.poll(async () => (await repliesOf("spoken")).length, slowly).toBe(2);
   const later = (await repliesOf("spoken")).at(-1);
   const work = jsonLines((await host.cli("work", "list", "--group", "spoken", "--json")).stdout);
 
@@ -170,13 +173,13 @@ const endsIt: ModelScript = (request) => {
 };
 
 test("a parent ends a sub-agent in the background: nothing of it comes, neither files nor work", async () => {
-  scripts.set("cancelled", family(endsIt, runsOnce("mkdir out; echo secret > out/file; touch begun; sleep 600")));
+  scripts.set("cancelled", family(endsIt, begins("mkdir out; echo secret > out/file; sleep 600")));
   const said = await host.say("cancelled", "@crab do it");
   await begun(host, "cancelled");
   await letGo("cancelled");
 
   const { text } = await host.replyTo(said.id);
-  await expect.poll(() => childContainers(host, "cancelled"), { timeout: 30_000 }).toEqual([]);
+  await expect.poll(() => childContainers(host, "cancelled"), slowly).toEqual([]);
   const [agent] = await subAgentsOf(host, "cancelled");
 
   expect(text).toMatch(
@@ -191,7 +194,7 @@ test("a parent ends a sub-agent in the background: nothing of it comes, neither 
 test.for(["commanded", "by-operator"] as const)(
   "a sub-agent that is ended %s is over with its container, and its parent goes on",
   async (group) => {
-    scripts.set(group, family(spawnsAll({}), runsOnce("touch begun; sleep 600")));
+    scripts.set(group, family(spawnsAll({}), begins("sleep 600")));
     const said = await host.say(group, "@crab do it");
     await begun(host, group);
     const [agent] = await subAgentsOf(host, group);
@@ -230,8 +233,8 @@ test.for([
 
     await host.ask(group, command);
 
-    await expect.poll(() => statesOf(group), { timeout: 60_000 }).toEqual(["cancelled", "cancelled"]);
-    await expect.poll(() => childContainers(host, group), { timeout: 30_000 }).toEqual([]);
+    await expect.poll(() => statesOf(group), slowly).toEqual(["cancelled", "cancelled"]);
+    await expect.poll(() => childContainers(host, group), slowly).toEqual([]);
     expect((await repliesOf(group)).filter(({ text }) => text === "went on")).toEqual([]);
   },
 );
@@ -259,8 +262,8 @@ test("a sub-agent in the background ends with the turn that made it, when that i
 
   await host.ask("orphans", "/stop");
 
-  await expect.poll(() => statesOf("orphans"), { timeout: 60_000 }).toEqual(["cancelled"]);
-  await expect.poll(() => childContainers(host, "orphans"), { timeout: 30_000 }).toEqual([]);
+  await expect.poll(() => statesOf("orphans"), slowly).toEqual(["cancelled"]);
+  await expect.poll(() => childContainers(host, "orphans"), slowly).toEqual([]);
 });
 
 test("a sub-agent that calls for one of its own beyond the depth is refused, and gets on with its work", async () => {
@@ -304,7 +307,7 @@ test("when a sub-agent uses up the group's budget it fails, and its parent's tur
 });
 
 test("nothing is left of them but records, and those are whole", async () => {
-  await expect.poll(() => remainsOf(host), { timeout: 60_000 }).toEqual([]);
+  await expect.poll(() => remainsOf(host), slowly).toEqual([]);
 
   expect((await subAgentsOf(host)).filter(({ state }) => state === "running")).toEqual([]);
   const ended = jsonLines((await host.cli("events", "tail", "--after", "0", "--type", "agent.ended", "--json")).stdout);

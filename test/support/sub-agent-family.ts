@@ -38,8 +38,13 @@ export function runsOnce(command: string): ModelScript {
     toolOutputs.length === 0 ? calls("shell", { command }) : { text: `child: ${toolOutputs.join(" ")}` };
 }
 
-/** Says in its scratch folder that it is at work, and goes on until its group's folder has the file `go`. */
-export const worksUntilGo = runsOnce("touch begun; until [ -e /workspace/group/go ]; do sleep 0.1; done; echo gone");
+/** Says in its scratch folder that it is at work, and goes on with this. */
+export function begins(command: string): ModelScript {
+  return (request) => runsOnce(`touch begun-${groupOf(request)}; ${command}`)(request);
+}
+
+/** At work until its group's folder has the file `go`. */
+export const worksUntilGo = begins("until [ -e /workspace/group/go ]; do sleep 0.1; done; echo gone");
 
 /** One script for each group, so that many families share a host. */
 export function byGroup(scripts: ReadonlyMap<string, ModelScript>): ModelScript {
@@ -73,14 +78,22 @@ export async function childContainers(host: TestHost, group?: string): Promise<{
   return found.filter(({ running }) => running).map(({ id }) => ({ id, socketPath }));
 }
 
-/** Resolves when the command of `worksUntilGo` runs in so many sub-agents of the group. */
+/** Resolves when the command of `begins` runs in so many sub-agents of the group. */
 export async function begun(host: TestHost, group: string, count = 1): Promise<void> {
   const isBegun = async () => {
-    const sessions = (await subAgentsOf(host, group)).map(({ session }) => String(session));
     const found = await readdir(join(host.home, "sessions"), { recursive: true });
-    return sessions.filter((session) => found.includes(`${session}/scratch/begun`)).length;
+    return found.filter((name) => name.endsWith(`/scratch/begun-${group}`)).length;
   };
-  await expect.poll(isBegun, { timeout: 60_000, interval: 100 }).toBe(count);
+  await expect.poll(isBegun, { timeout: 60_000 }).toBe(count);
+}
+
+/** Resolves when nothing that a sub-agent has left lies about any more: soon after, its end is complete. */
+export async function cleared(host: TestHost): Promise<void> {
+  const folders = async () => {
+    const found = await readdir(join(host.home, "sessions"), { recursive: true });
+    return found.filter((name) => name.endsWith("/scratch"));
+  };
+  await expect.poll(folders, { timeout: 60_000 }).toEqual([]);
 }
 
 /** What is there of sub-agents that have ended, beside records: containers in whatever state, folders and files of their sessions, sessions. */
