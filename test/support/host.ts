@@ -168,7 +168,7 @@ export class TestHost implements AsyncDisposable {
     const file = join(this.home, crashAtFile);
     await writeFile(`${file}.new`, point);
     await rename(`${file}.new`, file);
-    const died = once(this.#process ?? this.launch(), "exit", { signal: AbortSignal.timeout(30_000) });
+    const died = once(this.#process ?? this.launch(), "exit", { signal: AbortSignal.timeout(60_000) });
     // The answer may die with the host.
     await doing().catch(() => undefined);
     const isDead = await died.then(
