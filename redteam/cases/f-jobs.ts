@@ -70,6 +70,41 @@ export const attacks: readonly Attack[] = [
       return { seen: `the job: ${job?.state ?? "never seen"}`, holds };
     },
   },
+  {
+    id: "F32",
+    title: "a background job that prints a gigabyte",
+    from: "container",
+    expected: "its end alone is kept, in a few megabytes, and its agent is told the last of it",
+    audit: { type: "job-end", where: ({ group }) => group === "red" },
+    hostStaysAwake: true,
+    attempt: async (stage) => {
+      const id = await begin(stage, "head -c 1G /dev/zero | tr '\\0' x; echo; echo the very end");
+      const job = await endOf(stage, id);
+      const { output } = await stage.shell("red", `du -cm ~/jobs/${id}* | tail -n 1; tail -n 1 ~/jobs/${id}.txt`);
+      const megabytes = Number(/^\d+/.exec(output)?.[0] ?? Number.NaN);
+      const isKept = megabytes > 0 && megabytes <= 9 && (job?.state !== "exited" || output.includes("the very end"));
+      return { seen: `${job?.state ?? "never seen"}, ${megabytes} MB kept`, holds: job !== undefined && isKept };
+    },
+  },
+  {
+    id: "F33",
+    title: "more background jobs than a session may have, in one answer and by commands that run out of time",
+    from: "container",
+    expected: "the first four begin; each of the others says why it does not, and what runs out of time is killed",
+    audit: { type: "job-end", where: ({ group, data }) => group === "red" && data["state"] === "stopped" },
+    attempt: async (stage) => {
+      const job = { name: "shell", input: { command: "sleep 27.1828", background: true } };
+      const late = { name: "shell", input: { command: "sleep 27.1828", timeout_s: 1 } };
+      const { outputs } = await stage.calls("red", [Array.from({ length: 7 }, () => job), [late]]);
+      const running = (await jobsOf(stage)).filter(({ state }) => state === "running");
+      for (const { id } of running) await stage.command("jobs", "stop", id);
+      const left = (await jobsOf(stage)).filter(({ state }) => state === "running").length;
+      const begun = outputs.filter((output) => /job-[0-9a-z]+/.test(output)).length;
+      const { output } = await stage.shell("red", "pgrep -fc '[s]leep 27.1828'");
+      const holds = running.length === 4 && begun === 4 && left === 0 && output.startsWith("0\n");
+      return { seen: `${running.length} ran, ${left} left; then: ${outputs.at(-1) ?? ""}`, holds };
+    },
+  },
   forgedAttack({
     id: "B28",
     title: "10,000 announcements of background jobs, ends of jobs that never were, and jobs of turns of others",

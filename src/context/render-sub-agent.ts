@@ -1,7 +1,8 @@
 import type { SubAgent } from "../domain/sub-agent.ts";
 import { shorten } from "../lib/text/visible.ts";
 
-const listedFiles = 100;
+/** All that are handed over, and the line that says how many were not. */
+const listedFiles = 101;
 
 /** What the parent is told of a sub-agent that has ended: how, its words, and where its files are. */
 export function describeResult({ id, state, text = "", files }: SubAgent): string {

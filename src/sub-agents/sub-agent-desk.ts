@@ -6,13 +6,10 @@ import type { Turn } from "../domain/turn.ts";
 import type { Publish } from "../events/event.ts";
 import { toError } from "../lib/app-error.ts";
 import type { Clock } from "../lib/time/clock.ts";
+import { Lookout } from "../lib/time/lookout.ts";
 import type { Store } from "../stores/store.ts";
 import type { LiveSubAgent } from "../stores/sub-agent-store.ts";
 import type { HandedOver } from "./hand-over.ts";
-
-/** The wall clock may be set, or the machine sleep: nobody waits longer than this for a timer that was set before. */
-const longestMs = 30_000;
-const retryMs = 5_000;
 
 export interface SubAgentDeskOptions {
   readonly store: Pick<Store["subAgents"], "live" | "end" | "deliver" | "removed">;
@@ -43,18 +40,19 @@ export class SubAgentDesk implements AsyncDisposable {
   readonly #deadlines = new Map<string, number>();
   /** As they were when they were last looked at. */
   #live: readonly LiveSubAgent[] = [];
-  #timer: NodeJS.Timeout | undefined;
-  #looking: Promise<void> | undefined;
-  #isStale = false;
-  #isOver = false;
+  readonly #lookout: Lookout;
 
   constructor(options: SubAgentDeskOptions) {
     this.#options = options;
+    this.#lookout = new Lookout({
+      look: () => this.#look(),
+      onError: (error) => options.logger.error({ err: toError(error) }, "could not see to sub-agents; retrying"),
+    });
   }
 
   /** Something has begun, ended, or may have. */
   changed(): void {
-    void this.look();
+    void this.#lookout.changed();
   }
 
   /** A turn has ended, or a conversation: that matters to those who work for it. Costs nothing while there are none. */
@@ -70,49 +68,30 @@ export class SubAgentDesk implements AsyncDisposable {
   /** Ends one, and resolves when its end is stored. False when it had ended before. */
   async cancel(id: string, reason: string): Promise<boolean> {
     const isEnded = await this.#end({ id, state: "cancelled", reason });
-    await this.look();
+    await this.#lookout.changed();
     return isEnded;
   }
 
-  /** Resolves when what there was to see has been seen. Never rejects. */
-  async look(): Promise<void> {
-    this.#isStale = true;
-    this.#looking ??= this.#lookUntilFresh().finally(() => (this.#looking = undefined));
-    await this.#looking;
-  }
-
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#isOver = true;
-    clearTimeout(this.#timer);
-    await this.#looking;
+    this.#lookout[Symbol.dispose]();
+    await this.#lookout.idle();
   }
 
-  async #lookUntilFresh(): Promise<void> {
-    while (this.#isStale && !this.#isOver) {
-      this.#isStale = false;
-      clearTimeout(this.#timer);
-      this.#live = await this.#options.store.live().catch((error: unknown) => this.#failed(error));
-      for (const agent of this.#live) await this.#see(agent);
-      this.#plan();
-    }
+  /** Milliseconds until the time of one is over. One that cannot be seen to now does not keep the others waiting. */
+  async #look(): Promise<number | undefined> {
+    this.#live = await this.#options.store.live();
+    const failures: unknown[] = [];
+    for (const agent of this.#live) await this.#see(agent).catch((error: unknown) => failures.push(error));
+    if (failures.length > 0) throw failures[0];
+    const running = this.#live.filter(({ state }) => state === "running");
+    return running.length === 0 ? undefined : Math.min(...running.map((agent) => this.#leftMs(agent)));
   }
 
-  /** One that cannot be seen to now does not keep the others waiting. */
   async #see(agent: LiveSubAgent): Promise<void> {
-    if (this.#isOver) return;
-    try {
-      if (agent.state === "running") await this.#endIfDue(agent);
-      else if (agent.deliveredAt === undefined) await this.#deliver(agent);
-      else await this.#remove(agent);
-    } catch (error) {
-      this.#failed(error);
-    }
-  }
-
-  #failed(error: unknown): readonly LiveSubAgent[] {
-    this.#options.logger.error({ err: toError(error) }, "could not see to sub-agents; retrying");
-    this.#lookIn(retryMs);
-    return this.#live;
+    if (this.#lookout.isOver) return;
+    if (agent.state === "running") await this.#endIfDue(agent);
+    else if (agent.deliveredAt === undefined) await this.#deliver(agent);
+    else await this.#remove(agent);
   }
 
   async #endIfDue(agent: LiveSubAgent): Promise<void> {
@@ -136,7 +115,7 @@ export class SubAgentDesk implements AsyncDisposable {
     const { store, turnEnded, clock, estimateTokens } = this.#options;
     const { id, state, reason } = end;
     const turns = await store.end(id, { state, reason, at: clock.now(), estimateTokens });
-    this.#isStale = true;
+    this.changed();
     if (turns === undefined) return false;
     for (const turn of turns) await turnEnded(turn, reason);
     return true;
@@ -155,7 +134,7 @@ export class SubAgentDesk implements AsyncDisposable {
     const more = omitted === 0 ? [] : [`(${omitted} more could not be handed over)`];
     const listed = [...files, ...more];
     await store.deliver(id, { files: listed, text: describeResult({ ...agent, files: listed }), at: clock.now() });
-    this.#isStale = true;
+    this.changed();
     wake(agent);
   }
 
@@ -164,13 +143,7 @@ export class SubAgentDesk implements AsyncDisposable {
     if (session !== undefined) await clear(session);
     await store.removed(id, clock.now());
     this.#deadlines.delete(id);
-    this.#isStale = true;
-  }
-
-  #plan(): void {
-    const running = this.#live.filter(({ state }) => state === "running");
-    if (running.length === 0 || this.#isStale) return;
-    this.#lookIn(Math.min(longestMs, ...running.map((agent) => Math.max(0, this.#leftMs(agent)))));
+    this.changed();
   }
 
   /** Until its time is over by either clock. */
@@ -180,12 +153,6 @@ export class SubAgentDesk implements AsyncDisposable {
     const deadline = this.#deadlines.get(id) ?? monotonic + Math.min(expiresAt - createdAt, expiresAt - now);
     this.#deadlines.set(id, deadline);
     return Math.min(expiresAt - now, deadline - monotonic);
-  }
-
-  #lookIn(delayMs: number): void {
-    if (this.#isOver) return;
-    clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.changed(), delayMs).unref();
   }
 }
 

@@ -82,7 +82,7 @@ const prepare = async (
     const wanted = spawnInput.safeParse(judged.call.input);
     const made = wanted.success
       ? await spawning.prepare(scope, { call: judged.call, position, wanted: wanted.data })
-      : `The input does not fit: ${wanted.error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`).join("; ")}.`;
+      : `The input does not fit: ${wanted.error.issues.map(({ path, message }) => [...path, message].join(": ")).join("; ")}.`;
     if (typeof made === "string") denied.push({ ...judged, reason: made });
     else spawns.push(made);
   }

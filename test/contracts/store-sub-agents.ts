@@ -75,6 +75,31 @@ export function testSubAgents(open: OpenStore): void {
     expect(await store.subAgents.get("agent-1")).toMatchObject({ state: "expired", text: "late", files: [] });
   });
 
+  test("one that is told more while it answers has answered when it has answered that, too; both are its result", async () => {
+    await using home = await restartableStore(open);
+    const { store } = home;
+    await beginTurn(store, "t", [spawn(1)]);
+    const { session = "" } = (await store.subAgents.get("agent-1")) ?? {};
+    const replyTo = { kind: "session", session: "parent" } as const;
+    const work = { group: "family", session, cause: "agent", replyTo, origin: "member", dueAt: 100 } as const;
+    const answer = async (id: string, handsBack: string) => {
+      const takesWork = (await store.work.due(session, 130))?.seq ?? 0;
+      const turn = { id, session, group: "family", conversation: 1, cause: "agent", replyTo, at: 110 } as const;
+      await store.turns.begin(turn, { ...step("work"), takesWork });
+      return () => store.turns.finish(id, { ...finished, handsBack });
+    };
+
+    const first = await answer("one", "seven crabs");
+    await store.work.add({ ...work, id: "more", text: "and the shrimps" }, 120);
+    await first();
+    const between = await store.subAgents.get("agent-1");
+    const second = await answer("two", "two shrimps");
+    await second();
+
+    expect(between?.state).toBe("running");
+    expect(await store.subAgents.get("agent-1")).toMatchObject({ state: "done", text: "seven crabs\n\ntwo shrimps" });
+  });
+
   test("those that are over are forgotten with their sessions when they are old enough, the lowest first, and their turn has ended", async () => {
     await using home = await restartableStore(open);
     const { store } = home;

@@ -1,6 +1,7 @@
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 
 import { jsonLines } from "../support/crabpot.ts";
+import { crashingHost } from "../support/host.ts";
 import { startModelHost } from "../support/model-host.ts";
 import type { ModelScript } from "../support/model-servers/model-server.ts";
 
@@ -26,9 +27,9 @@ test("killed at each point of the way of a job, the host tells its agent of the 
   const crashes = points.map((at, index) => ({ at, group: `group-${index}` }));
   await using running = await startModelHost(model, {
     groups: Object.fromEntries(crashes.map(({ group }) => [group, {}])),
+    program: crashingHost,
   });
   const { host } = running;
-  await host.end("SIGTERM");
   const jobs = async () => jsonLines((await host.cli("jobs", "list", "--all", "--json")).stdout);
   const work = async () => jsonLines((await host.cli("work", "list", "--json")).stdout);
   const isSettled = async () =>
@@ -37,21 +38,12 @@ test("killed at each point of the way of a job, the host tells its agent of the 
   const missed: string[] = [];
 
   for (const { at, group } of crashes) {
-    host.launch({ CRABPOT_CRASH_AT: at });
-    await host.isReadyWithin(60_000);
-    await host.say(group, "@crab begin").catch(() => undefined);
-    await vi.waitUntil(() => !host.isRunning, { timeout: 30_000, interval: 5 }).catch(() => missed.push(at));
-    await host.end("SIGKILL");
+    if (!(await host.dieAt(at, () => host.say(group, "@crab begin")))) missed.push(at);
     // What one has left must not be what the next one dies of.
-    await host.boot();
-    await expect.poll(isSettled, { timeout: 60_000 }).toBe(true);
-    await host.end("SIGTERM");
+    await expect.poll(isSettled, { timeout: 60_000, interval: 250 }).toBe(true);
   }
-  await host.boot();
   await expect.poll(async () => (await jobs()).filter(({ state }) => state === "running")).toEqual([]);
-  await expect
-    .poll(async () => (await work()).filter(({ state }) => state !== "settled"), { timeout: 60_000 })
-    .toEqual([]);
+  expect((await work()).filter(({ state }) => state !== "settled")).toEqual([]);
   const ofGroup = async (group: string) =>
     (await host.replies()).filter((reply) => reply.group === group && reply.inReplyTo.length > 0);
   for (const { group } of crashes) await expect.poll(() => ofGroup(group), { timeout: 60_000 }).toHaveLength(1);

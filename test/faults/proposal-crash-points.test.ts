@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, test, vi } from "vitest";
 
 import { jsonLines } from "../support/crabpot.ts";
-import type { TestHost } from "../support/host.ts";
+import { crashingHost, type TestHost } from "../support/host.ts";
 import { startModelHost } from "../support/model-host.ts";
 import type { ModelScript } from "../support/model-servers/model-server.ts";
 
@@ -37,28 +37,24 @@ test("killed at each point from the answer to the file, the host writes what was
   await using running = await startModelHost(model, {
     groups: Object.fromEntries(groups.map(({ group }) => [group, {}])),
     config: { sessions: { maxHot: 2 } },
+    program: crashingHost,
   });
   const { host } = running;
-  await host.end("SIGTERM");
   const missed: string[] = [];
   const texts: string[] = [];
 
   for (const { at, group } of groups) {
-    host.launch({ CRABPOT_CRASH_AT: at });
-    await host.isReadyWithin(60_000);
-    await host.say(group, "@crab do it");
-    await vi.waitUntil(() => openCode(host), { timeout: 60_000, interval: 100 });
-    await host.cli("approvals", "allow", (await openCode(host)) ?? "");
-    await vi.waitUntil(() => !host.isRunning, { timeout: 30_000, interval: 5 }).catch(() => missed.push(at));
-    await host.end("SIGKILL");
-    await host.boot();
+    const propose = async () => {
+      await host.say(group, "@crab do it");
+      await vi.waitUntil(() => openCode(host), { timeout: 60_000, interval: 100 });
+      await host.cli("approvals", "allow", (await openCode(host)) ?? "");
+    };
+    if (!(await host.dieAt(at, propose))) missed.push(at);
     const answers = async () =>
       (await host.replies()).filter((reply) => reply.group === group && reply.text.startsWith("so: ")).length;
     await expect.poll(answers, { timeout: 60_000, interval: 200 }).toBe(1);
     texts.push(await readFile(join(host.home, "groups", group, "AGENTS.md"), "utf8"));
-    await host.end("SIGTERM");
   }
-  await host.boot();
   const asked = jsonLines((await host.cli("approvals", "list", "--all", "--json")).stdout);
 
   expect(missed).toEqual([]);

@@ -1,70 +1,84 @@
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 
 import { jsonLines } from "../support/crabpot.ts";
-import { groupOf, startModelHost } from "../support/model-host.ts";
+import { crashingHost } from "../support/host.ts";
+import { startModelHost } from "../support/model-host.ts";
 import type { ModelScript } from "../support/model-servers/model-server.ts";
+import { cleared, isSubAgent, remainsOf, runsOnce, spawns, subAgentsOf } from "../support/sub-agent-family.ts";
 
-/** What a turn and its sub-agent pass on their way, from the call to what is left. */
-const points = [
+/** What a turn and the sub-agent that it waits for pass on their way, from the call to what is left. */
+const foreground = [
   "before:record.agent-start",
-  "before:turns.addStep#1",
   "after:turns.addStep#1",
+  "after:turns.begin#2",
   "before:turns.finish#1",
   "after:turns.finish#1",
-  "before:record.agent-end",
   "before:subAgents.deliver",
   "after:subAgents.deliver",
   "before:subAgents.removed",
   "after:subAgents.removed",
 ];
 
+/** The same of one in the background: it is begun, its turn runs, its result is written, handed over, and told by a third turn. */
+const background = [
+  "after:turns.addStep#1",
+  "before:turns.finish#2",
+  "after:turns.finish#2",
+  "before:subAgents.deliver",
+  "after:subAgents.deliver",
+  "after:turns.begin#3",
+  "after:turns.finish#3",
+];
+
+const works = runsOnce("mkdir -p out; echo ran >> out/runs");
+
 const model: ModelScript = (request) => {
-  const [, id = "nothing"] = /group-(\d+)/.exec(groupOf(request)) ?? [];
-  const result = request.toolOutputs.at(-1);
-  if (request.system.includes("You are a sub-agent of")) {
-    if (result !== undefined) return { text: `the child of ${id} has it` };
-    return { toolCalls: [{ name: "shell", input: { command: `mkdir -p out; echo ${id} >> out/runs` } }] };
-  }
-  return result === undefined
-    ? { toolCalls: [{ name: "spawn_agent", input: { task: "do it" } }] }
-    : { text: `so: ${result}` };
+  const { lastText, toolOutputs } = request;
+  if (isSubAgent(request)) return works(request);
+  if (/<work [^]*agent-\d+ is done/.test(lastText)) return { text: `later: ${lastText}` };
+  if (toolOutputs.length > 0) return { text: `so: ${toolOutputs.join("\n")}` };
+  return spawns({ background: lastText.includes("background") });
 };
 
-test("killed at each point of a sub-agent's life, the host goes on: one sub-agent, one answer, nothing left", async () => {
-  const groups = points.map((at, index) => ({ at, group: `group-${index}` }));
-  await using running = await startModelHost(model, {
-    groups: Object.fromEntries(groups.map(({ group }) => [group, {}])),
-    config: { sessions: { maxHot: 2 } },
-  });
+test("killed at each point of a sub-agent's life, the host goes on: one sub-agent, one answer, handed over once, nothing left", async () => {
+  await using running = await startModelHost(model, { program: crashingHost });
   const { host } = running;
-  await host.end("SIGTERM");
+  const points = [
+    ...foreground.map((at) => ({ at, how: "foreground" })),
+    ...background.map((at) => ({ at, how: "background" })),
+  ];
   const missed: string[] = [];
-  const answers: string[] = [];
+  const seen: string[][] = [];
 
-  for (const { at, group } of groups) {
-    host.launch({ CRABPOT_CRASH_AT: at });
-    await host.isReadyWithin(60_000);
-    await host.say(group, "@crab do it").catch(() => undefined);
-    await vi.waitUntil(() => !host.isRunning, { timeout: 30_000, interval: 5 }).catch(() => missed.push(at));
-    await host.end("SIGKILL");
-    await host.boot();
-    const isAnswered = async () =>
-      (await host.replies()).filter((reply) => reply.group === group && reply.text.startsWith("so: ")).length;
-    await expect.poll(isAnswered, { timeout: 60_000, interval: 200 }).toBe(1);
-    answers.push((await host.replies()).find((reply) => reply.group === group)?.text ?? "");
-    await host.end("SIGTERM");
+  for (const [index, { at, how }] of points.entries()) {
+    const id = `${how}-${index}`;
+    const before = (await host.replies()).length;
+    if (!(await host.dieAt(at, () => host.say("family", `@crab in the ${how}`, { id })))) missed.push(`${how} ${at}`);
+    await host.replyTo(id);
+    // What one has left must not be what the next one dies of.
+    await cleared(host);
+    const sessions = async () => jsonLines((await host.cli("sessions", "list", "--json")).stdout);
+    await expect
+      .poll(async () => (await sessions()).map(({ kind }) => kind), { timeout: 60_000, interval: 250 })
+      .toEqual(["main"]);
+    const answers = async () => (await host.replies()).slice(before).map(({ text }) => text);
+    await expect.poll(async () => (await answers()).length).toBe(how === "background" ? 2 : 1);
+    seen.push(await answers());
   }
-  await host.boot();
-  const agents = jsonLines((await host.cli("agents", "list", "--all", "--json")).stdout);
-  const runs = await Promise.all(
-    agents.map(({ group, id }) => host.readGroupFile(String(group), `agents/${String(id)}/runs`)),
-  );
+  const agents = await subAgentsOf(host);
+  const runs = await Promise.all(agents.map(({ id }) => host.readGroupFile("family", `agents/${id}/runs`)));
+  const work = jsonLines((await host.cli("work", "list", "--limit", "100", "--json")).stdout);
 
   expect(missed).toEqual([]);
-  expect(agents.map(({ group, state }) => `${String(group)} ${String(state)}`).toSorted()).toEqual(
-    groups.map(({ group }) => `${group} done`).toSorted(),
+  expect(agents.map(({ state }) => state)).toEqual(points.map(() => "done"));
+  expect(runs).toEqual(points.map(() => "ran\n"));
+  const told = seen.map((texts) =>
+    texts.map((text) => /^\w+: |agent-\d+ (?:is done|works)/g[Symbol.match](text)?.join("")),
   );
-  expect(answers.filter((text) => !/^so: agent-\d+ is done/.test(text))).toEqual([]);
-  expect(runs.filter((run) => !/^\d+\n$/.test(run))).toEqual([]);
+  expect(told.map((texts) => texts.join(", ").replaceAll(/agent-\d+/g, "it"))).toEqual(
+    points.map(({ how }) => (how === "foreground" ? "so: it is done" : "so: it works, later: it is done")),
+  );
+  expect(work.filter(({ state }) => state !== "settled")).toEqual([]);
+  expect(await remainsOf(host)).toEqual([]);
   expect(await host.cli("audit", "verify")).toMatchObject({ code: 0 });
 }, 600_000);

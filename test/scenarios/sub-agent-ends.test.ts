@@ -1,104 +1,8 @@
-import { readdir } from "node:fs/promises";
-import { join } from "node:path";
-
 import { expect, test } from "vitest";
 
-import { containerTroubles } from "../support/container-troubles.ts";
 import { jsonLines } from "../support/crabpot.ts";
-import type { TestHost } from "../support/host.ts";
 import { groupOf, startModelHost } from "../support/model-host.ts";
-import type { ModelScript, ModelServerRequest, ScriptedReply } from "../support/model-servers/model-server.ts";
-
-function isSubAgent({ system }: ModelServerRequest): boolean {
-  return system.includes("You are a sub-agent of");
-}
-
-/** A parent that makes one sub-agent with this input and says what came of it, and the sub-agent. */
-function family(input: object, child: ModelScript): ModelScript {
-  return (request): ScriptedReply | Promise<ScriptedReply> => {
-    if (isSubAgent(request)) return child(request);
-    const result = request.toolOutputs.at(-1);
-    if (result !== undefined) return { text: `so: ${result}` };
-    return { toolCalls: [{ name: "spawn_agent", input: { task: "do it", ...input } }] };
-  };
-}
-
-/** Says that it is at work, then goes on for as long as it is let. */
-const works: ModelScript = ({ toolOutputs }) =>
-  toolOutputs.length > 0
-    ? { text: `child: ${toolOutputs.join(" ")}` }
-    : { toolCalls: [{ name: "shell", input: { command: "echo begun > /workspace/scratch/begun; sleep 600" } }] };
-
-/** Containers that say that they are a sub-agent's. */
-async function childContainers(host: TestHost): Promise<{ id: string; socketPath: string }[]> {
-  await using engine = await host.openEngine();
-  const found = await engine.list({ "crabpot.instance": await host.instance(), "crabpot.kind": "agent" });
-  const socketPath = (await engine.facts()).address.replace("unix://", "");
-  return found.filter(({ running }) => running).map(({ id }) => ({ id, socketPath }));
-}
-
-/** Scratch folders, mailboxes and containers of sub-agents. */
-async function remains(host: TestHost): Promise<string[]> {
-  const found = await readdir(join(host.home, "sessions"), { recursive: true });
-  const scratch = found.filter((name) => name.endsWith("/scratch"));
-  return [...scratch, ...(await childContainers(host)).map(({ id }) => id)];
-}
-
-/** Resolves when the sub-agent's command runs. */
-async function begun(host: TestHost): Promise<void> {
-  const isBegun = async () =>
-    (await readdir(join(host.home, "sessions"), { recursive: true })).some((name) => name.endsWith("/scratch/begun"));
-  await expect.poll(isBegun, { timeout: 60_000 }).toBe(true);
-}
-
-async function states(host: TestHost): Promise<unknown[]> {
-  return jsonLines((await host.cli("agents", "list", "--all", "--json")).stdout).map(({ state }) => state);
-}
-
-test("one whose time is over is ended with all that it runs, and its parent is told", async () => {
-  await using running = await startModelHost(family({ timeoutMinutes: 0.1 }, works));
-  const { host } = running;
-
-  const { text } = await host.ask("family", "@crab do it");
-
-  expect(text).toContain("agent-1 was ended:");
-  expect(text).toContain("its time was over (less than a minute)");
-  await expect.poll(() => remains(host), { timeout: 30_000 }).toEqual([]);
-  expect(await states(host)).toEqual(["expired"]);
-});
-
-test("one whose agent hangs goes on in another container, and its parent gets its answer", async () => {
-  await using running = await startModelHost(family({}, works), {
-    config: { limits: { turnsPerHour: 0, loopTurns: 0 }, sessions: { silenceTimeoutSeconds: 5 } },
-  });
-  const { host } = running;
-  const said = await host.say("family", "@crab do it");
-  await begun(host);
-  const [first] = await childContainers(host);
-  if (!first) throw new Error("the sub-agent has no container");
-  await containerTroubles.hung(first);
-
-  const reply = await host.replyTo(said.id);
-
-  expect(reply.text).toContain("child: ");
-  expect(reply.text).toMatch(/agent-1 is done/);
-  await expect.poll(() => remains(host), { timeout: 30_000 }).toEqual([]);
-});
-
-test.for(["/stop", "/new"])(
-  "with %s in the chat a sub-agent ends, with container, scratch folder and mailbox",
-  async (command) => {
-    await using running = await startModelHost(family({}, works));
-    const { host } = running;
-    await host.say("family", "@crab do it");
-    await begun(host);
-
-    await host.say("family", command);
-
-    await expect.poll(() => states(host), { timeout: 60_000 }).toEqual(["cancelled"]);
-    await expect.poll(() => remains(host), { timeout: 30_000 }).toEqual([]);
-  },
-);
+import { isSubAgent, runsOnce, family, spawnsAll } from "../support/sub-agent-family.ts";
 
 test("a sub-agent of a guest may do no more than the guest, and what it has read counts for its parent", async () => {
   const rules = [
@@ -137,14 +41,9 @@ test("a sub-agent of a guest may do no more than the guest, and what it has read
 });
 
 test("a call of a sub-agent that needs an approval is asked in the chat for that sub-agent, and runs when it is allowed", async () => {
-  await using running = await startModelHost(
-    family({}, ({ toolOutputs }) =>
-      toolOutputs.length > 0
-        ? { text: `child: ${toolOutputs.join(" ")}` }
-        : { toolCalls: [{ name: "shell", input: { command: "echo ran" } }] },
-    ),
-    { config: { limits: { turnsPerHour: 0, loopTurns: 0 }, policy: { tools: { shell: "ask" } } } },
-  );
+  await using running = await startModelHost(family(spawnsAll({}), runsOnce("echo ran")), {
+    config: { limits: { turnsPerHour: 0, loopTurns: 0 }, policy: { tools: { shell: "ask" } } },
+  });
   const { host } = running;
   const said = await host.say("family", "@crab do it");
   const cards = async () => (await host.replies()).filter(({ text }) => /Code [0-9A-Z]{6}/.test(text));

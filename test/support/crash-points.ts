@@ -8,6 +8,8 @@ import { type Interception, noInterception } from "../../src/wiring/interception
 type NameCall = (method: string, parameters: readonly unknown[]) => string | undefined;
 /** The environment variable that says where the test's host dies; see `createCrashPoints`. */
 export const crashAtVariable = "CRABPOT_CRASH_AT";
+/** Beside a home: the same for a host that runs already. */
+export const crashAtFile = "../crash-at";
 
 type Around = (name: string, call: () => unknown) => unknown;
 
@@ -119,9 +121,13 @@ export function listCrashPoints(parts: { readonly store: Store; readonly engine:
 
 /**
  * A host that dies, as by `kill -9`, at a named moment. `at` looks like `after:turns.finish#2`: once the second call of it has resolved. Undefined: nothing crashes. Throws
- * an error for what is no crash point by its form; a name that does not exist is never reached.
+ * an error for what is no crash point by its form; a name that does not exist is never reached. A function says where from some
+ * moment on, and calls count from then.
  */
-export function createCrashPoints(at: string | undefined, crash: () => void = killThisProcess): Interception {
+export function createCrashPoints(
+  at: string | (() => string | undefined) | undefined,
+  crash: () => void = killThisProcess,
+): Interception {
   if (at === undefined) return noInterception;
   const around = crashAround(at, crash);
   return {
@@ -137,10 +143,14 @@ export function createCrashPoints(at: string | undefined, crash: () => void = ki
 }
 
 /** Counts the calls of the one name that matters, and crashes before or after the one that is meant. */
-function crashAround(at: string, crash: () => void): Around {
-  const { moment, wanted, count } = parse(at);
+function crashAround(at: string | (() => string | undefined), crash: () => void): Around {
+  let point = typeof at === "string" ? parse(at) : undefined;
   let calls = 0;
   return (name, call) => {
+    const said = point === undefined && typeof at === "function" ? at() : undefined;
+    if (said !== undefined) point = parse(said);
+    if (point === undefined) return call();
+    const { moment, wanted, count } = point;
     if (name !== wanted) return call();
     calls += 1;
     if (calls !== count) return call();

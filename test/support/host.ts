@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
-import { glob, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { glob, mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { promisify } from "node:util";
 
@@ -12,12 +12,13 @@ import { openEngine } from "../../src/sandbox/engine/catalog.ts";
 import type { ContainerEngine } from "../../src/sandbox/engine/engine.ts";
 import { crabpot, startCrabpot } from "./crabpot.ts";
 import type { CommandResult } from "./crabpot.ts";
-import { crashAtVariable } from "./crash-points.ts";
+import { crashAtFile, crashAtVariable } from "./crash-points.ts";
 import { surroundings } from "./engine.ts";
 import { noteEngine } from "./made-by-tests.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
-const crashingHost = resolve(import.meta.dirname, "../fixtures/crashing-host.ts");
+/** A program that dies where it is told to. */
+export const crashingHost = resolve(import.meta.dirname, "../fixtures/crashing-host.ts");
 
 const token = "test-token-0123456789";
 
@@ -159,6 +160,27 @@ export class TestHost implements AsyncDisposable {
       this.#port = Number(/"port":(\d+),"msg":"the gateway listens"/.exec(said)?.[1] ?? 0);
     });
     return child;
+  }
+
+  /**
+   * Has the host die at this point while this is done, and starts it again. It must be a `crashingHost`, which goes on from one point
+   * to the next without a start in good order between them. False: it did not get there.
+   */
+  async dieAt(point: string, doing: () => Promise<unknown>): Promise<boolean> {
+    const file = join(this.home, crashAtFile);
+    await writeFile(`${file}.new`, point);
+    await rename(`${file}.new`, file);
+    const died = once(this.#process ?? this.launch(), "exit", { signal: AbortSignal.timeout(60_000) });
+    // The answer may die with the host.
+    await doing().catch(() => undefined);
+    const isDead = await died.then(
+      () => true,
+      () => false,
+    );
+    await rm(file);
+    await this.end("SIGKILL");
+    await this.boot();
+    return isDead;
   }
 
   /** False when it has ended, or is not ready in time. */

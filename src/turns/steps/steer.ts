@@ -31,12 +31,17 @@ async function tellEndedJobs(scope: TurnScope, options: TurnOptions, steps: Turn
   }
 }
 
-/** What the parent of a sub-agent has said to it meanwhile. */
+const moreAtOnce = 20;
+
+/** What the parent of a sub-agent has said to it meanwhile; what is beyond the bound comes with the next step. */
 async function takeMore(
   { group, session, settings }: TurnScope,
   options: TurnOptions,
   steps: TurnSteps,
 ): Promise<void> {
-  const more = await options.store.work.due(session.id, options.clock.now());
-  if (more) await steps.add(workStep(options, more, settings.writersOfShared(group)));
+  for (let taken = 0; taken < moreAtOnce; taken += 1) {
+    const more = await options.store.work.due(session.id, options.clock.now());
+    if (!more) return;
+    await steps.add(workStep(options, more, settings.writersOfShared(group)));
+  }
 }

@@ -1,5 +1,5 @@
 import { pino } from "pino";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 
 import type { NewEvent } from "../../../src/events/event.ts";
 import { JobDesk, type JobDeskOptions, type JobReport } from "../../../src/jobs/job-desk.ts";
@@ -199,6 +199,35 @@ test("an agent that does not end a job when it is told to loses its container", 
   expect(reasons).toEqual(["background job job-1aaaaa did not end when it was told to"]);
   expect(desk.count()).toBe(0);
   expect(await rig.texts()).toEqual([expect.stringContaining("was ended after 0 s: stopped by the operator")]);
+});
+
+test("a job may run for six hours, and for a moment more to end by itself; then it is told to end, and its container is ended", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  using _ = { [Symbol.dispose]: () => void vi.useRealTimers() };
+  const told: string[] = [];
+  const reasons: string[] = [];
+  await using rig = await openDesk({
+    limits: () => ({ atOnce: 4, seconds: 6 * 3_600 }),
+    tellAgent: async (_session, job) => told.push(job) > 0,
+    endContainer: async (_session, reason) => {
+      reasons.push(reason);
+      await rig.desk.gone(rig.place, reason);
+      return true;
+    },
+  });
+  await rig.desk.report(rig.place, started("job-1aaaaa"), "t");
+
+  vi.advanceTimersByTime(6 * 3_600_000 + 14_999);
+  const before = [...told];
+  vi.advanceTimersByTime(1);
+  await vi.waitUntil(() => told.length === 1);
+  await vi.advanceTimersByTimeAsync(15_000);
+  await expect.poll(() => rig.desk.count()).toBe(0);
+
+  expect(before).toEqual([]);
+  expect(reasons).toEqual(["background job job-1aaaaa did not end when it was told to"]);
+  expect(await rig.texts()).toEqual([expect.stringContaining("it had run for as long as it may")]);
+  expect(rig.types()).toEqual(["job.started", "job.ended", "limit.reached"]);
 });
 
 test("a job that has outlived its time is ended by the host, and the limit is on record", async () => {

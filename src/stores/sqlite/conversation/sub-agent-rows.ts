@@ -12,6 +12,8 @@ import { insertWork } from "./work.ts";
 export const isLive = sql<boolean>`sub_agents.removed_at is null`;
 export const hasNotEnded = sql<boolean>`sub_agents.removed_at is null and sub_agents.state = 'running'`;
 
+const answerChars = 16_000;
+
 type SpawningTurn = Pick<Row<"turns">, "id" | "session" | "conversation" | "group_name" | "origins">;
 
 /** Begins the sub-agents of a step, each with its session and its work, in the transaction of that step. */
@@ -134,8 +136,8 @@ async function countRunning(transaction: Transaction<Tables>, group: string): Pr
 }
 
 /**
- * Inside the transaction that ends its turn: what a sub-agent answered is its result, unless more was said to it meanwhile, which
- * its next turn takes up. No effect for a turn of another session.
+ * Inside the transaction that ends its turn: what a sub-agent answered is its result. Where more was said to it meanwhile its next
+ * turn takes that up, and what it answers then is added. No effect for a turn of another session.
  */
 export async function endSubAgentTurn(
   transaction: Transaction<Tables>,
@@ -144,11 +146,12 @@ export async function endSubAgentTurn(
 ): Promise<void> {
   const row = await transaction
     .selectFrom("sub_agents")
-    .select("number")
+    .select(["number", "text"])
     .where("session", "=", turn.session)
     .where("state", "=", "running")
     .executeTakeFirst();
   if (!row) return;
+  const text = end.state === "done" ? withEarlier(row.text, end.text) : end.text;
   const more = await transaction
     .selectFrom("work")
     .select("seq")
@@ -156,8 +159,17 @@ export async function endSubAgentTurn(
     .where(isDue)
     .limit(1)
     .executeTakeFirst();
-  if (more && end.state === "done") return;
-  await setEnded(transaction, row.number, { ...end, origins: turn.origins });
+  if (more && end.state === "done") {
+    await transaction.updateTable("sub_agents").set({ text }).where("number", "=", row.number).execute();
+    return;
+  }
+  await setEnded(transaction, row.number, { ...end, text, origins: turn.origins });
+}
+
+/** Where both are too much, the last answer counts. */
+function withEarlier(earlier: string | null, text = ""): string {
+  const both = earlier === null || earlier === "" ? text : `${earlier}\n\n${text}`;
+  return both.length > answerChars ? text : both;
 }
 
 export async function setEnded(
