@@ -3,6 +3,7 @@ import { parseArgs } from "node:util";
 import { big } from "./cases/big.ts";
 import { burst } from "./cases/burst.ts";
 import { coldTurn } from "./cases/cold-turn.ts";
+import { crowd } from "./cases/crowd.ts";
 import { fair } from "./cases/fair.ts";
 import { flat } from "./cases/flat.ts";
 import { frozenTurn } from "./cases/frozen-turn.ts";
@@ -32,6 +33,7 @@ const benches: Readonly<Record<string, Bench>> = {
   big,
   memory,
   tasks,
+  crowd,
 };
 
 /** Only when it is asked for by its name: it takes long. */

@@ -123,6 +123,7 @@ export function createCrashPoints(at: string | undefined, crash: () => void = ki
       await around(`record.${entry.type}`, () => append(entry));
     },
     engine: (engine) => watch(engine, around, (method) => `engine.${method}`),
+    launcher: (launcher) => launcher,
     mailbox: (mailbox) => watch(mailbox, around, nameSend),
     channel: (channel) =>
       watch(channel, around, (method) => (channelMethods.includes(method) ? `channel.${method}` : undefined)),

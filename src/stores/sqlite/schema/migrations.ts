@@ -19,7 +19,7 @@ import {
 import { initialSchema } from "./initial-schema.ts";
 import { subAgentNumbers, subAgents } from "./sub-agent-tables.ts";
 import type { Tables } from "./tables.ts";
-import { tasks } from "./task-tables.ts";
+import { taskRunsByWork, tasks } from "./task-tables.ts";
 
 /* What the model was first told in a session's conversation, and which changes it has been told since. */
 const conversationPrompts = [
@@ -342,6 +342,7 @@ export const migrations: Readonly<Record<string, Migration>> = {
   "0039-sub-agents": { up: (database: Kysely<Tables>) => run(database, subAgents) },
   "0042-approval-origins": { up: (database: Kysely<Tables>) => run(database, approvalOrigins) },
   "0044-sub-agent-numbers": { up: (database: Kysely<Tables>) => run(database, subAgentNumbers) },
+  "0049-task-runs-by-work": { up: (database: Kysely<Tables>) => run(database, taskRunsByWork) },
 };
 
 async function run(database: Kysely<Tables>, statements: readonly string[]): Promise<void> {
