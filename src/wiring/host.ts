@@ -12,6 +12,7 @@ import { createAlert, createTellOperator } from "../delivery/operator-notices.ts
 import type { TellOperator } from "../delivery/operator-notices.ts";
 import { Outbox } from "../delivery/outbox.ts";
 import { createQuotes } from "../delivery/quotes.ts";
+import type { Heartbeats } from "../heartbeat/heartbeats.ts";
 import type { WebhookIntake } from "../hooks/webhook-intake.ts";
 import type { Readiness } from "../http/health.ts";
 import { ChatBook } from "../intake/chats/chat-book.ts";
@@ -117,7 +118,11 @@ export async function startHost(options: HostOptions, signal?: AbortSignal): Pro
   const chats = stack.use(new ChatBook(context, groups));
   const admissions = createAnswers(context, { ...opened, chats });
   const commandable = { ...containers, ...capabilities, runner, outbox, pace, admissions, approvals };
-  const interventions = createInterventions(context, { ...commandable, settings: () => served.settings });
+  const interventions = createInterventions(context, {
+    ...commandable,
+    settings: () => served.settings,
+    nextHeartbeatOf: (group) => served.heartbeats?.nextOf(group),
+  });
   const signs = stack.use(createSigns(groups, entrances));
   await capabilities.resume();
   const engineWait = stack.use(await openEngineWait(context, { groups, containers, mayWait: !options.console }));
@@ -126,7 +131,10 @@ export async function startHost(options: HostOptions, signal?: AbortSignal): Pro
   await interventions.afterAbsence(groups);
   signal?.throwIfAborted();
   const shared = { groups, ...work, outbox, interventions, entrances };
-  const heartbeats = createHeartbeats(patient, stack, { groups, sideSessions: capabilities.sideSessions });
+  const heartbeats = (served.heartbeats = createHeartbeats(patient, stack, {
+    groups,
+    sideSessions: capabilities.sideSessions,
+  }));
   served.webhooks = createWebhooks(context, { groups, guard, dueWork: work.dueWork });
   const taking = await createIntake(context, stack, { ...shared, admissions, approvals, guard, pace, progress });
   const changing = { ...shared, ...opened, ...capabilities, containers, chats, tell, heartbeats };
@@ -161,6 +169,7 @@ interface Served {
   desk?: ApprovalDesk | undefined;
   settings?: Settings | undefined;
   webhooks?: WebhookIntake | undefined;
+  heartbeats?: Heartbeats | undefined;
   tasks?: Tasks | undefined;
   /** Containers that are taken over may have news of jobs before there is somebody to do the work; all of it is looked for later. */
   work?: WorkQueue | undefined;

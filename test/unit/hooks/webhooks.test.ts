@@ -287,7 +287,8 @@ test("what cannot be taken is refused with the reason", async () => {
 
   const refused = [tooLarge, binary, badNumber, longNumber, stopped, unserved, starting];
   expect(whole.status).toBe(202);
-  expect(refused.map(({ status }) => status)).toEqual([413, 400, 400, 400, 503, 503, 503]);
+  expect(refused.map(({ status }) => status)).toEqual([413, 400, 400, 400, 503, 404, 503]);
+  expect(unserved.text).not.toContain("family");
   expect(stopped.body.error?.message).toBe("Not now: the disk is nearly full.");
   expect(await rig.work()).toHaveLength(1);
 });

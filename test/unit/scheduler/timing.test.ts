@@ -52,6 +52,97 @@ test("every due time of a pattern comes later than the one before, on a minute, 
   );
 });
 
+/** Where clocks are changed in odd ways: by half an hour, by two hours, at midnight, in the south, by a whole day, in Ramadan, or never. */
+const oddZones = [
+  newYork,
+  "Europe/Berlin",
+  "Europe/London",
+  "Europe/Dublin",
+  "Asia/Kathmandu",
+  "Asia/Beirut",
+  "Africa/Cairo",
+  "Africa/Casablanca",
+  "America/Havana",
+  "America/Santiago",
+  "America/St_Johns",
+  "America/Nuuk",
+  "Antarctica/Troll",
+  "Australia/Lord_Howe",
+  "Pacific/Chatham",
+  "Pacific/Apia",
+  "Pacific/Kiritimati",
+  "UTC",
+];
+
+/**
+ * The same worked out in the simplest way: minute by minute, what the clocks show by Intl. Due is a minute that is shown for the first time
+ * and that the pattern names, or the first one after minutes that were skipped and of which it names one.
+ */
+function dueByLooking(
+  names: (shown: Date) => boolean,
+  zone: string,
+  { from, to }: { readonly from: number; readonly to: number },
+) {
+  const minuteMs = 60_000;
+  const format = new Intl.DateTimeFormat("en-US", {
+    timeZone: zone,
+    calendar: "gregory",
+    hourCycle: "h23",
+    year: "numeric",
+    month: "numeric",
+    day: "numeric",
+    hour: "numeric",
+    minute: "numeric",
+  });
+  const shownAt = (at: number): number => {
+    const part = Object.fromEntries(format.formatToParts(at).map(({ type, value }) => [type, Number(value)]));
+    return Date.UTC(
+      part["year"] ?? 0,
+      (part["month"] ?? 0) - 1,
+      part["day"] ?? 0,
+      part["hour"] ?? 0,
+      part["minute"] ?? 0,
+    );
+  };
+  const due: number[] = [];
+  let latest = shownAt(from - 86_400_000);
+  for (let at = from - 86_400_000; at <= to; at += minuteMs) {
+    const shown = shownAt(at);
+    let isDue = false;
+    for (let minute = latest + minuteMs; minute <= shown; minute += minuteMs) isDue ||= names(new Date(minute));
+    latest = Math.max(latest, shown);
+    if (isDue && at > from) due.push(at);
+  }
+  return due;
+}
+
+test("around each change of the clocks and each leap day, in zones of every kind, due times are those that one finds by looking at each minute", async () => {
+  const moments = constantFrom(
+    // Changes in the north and in the south, of Lebanon and Egypt, the day that Samoa left out, Ramadan, leap days.
+    ...["2026-03-08", "2026-03-29", "2026-10-04", "2026-10-25", "2026-11-01", "2026-04-05", "2026-04-24", "2026-10-30"],
+    ...["2011-12-30", "2026-02-15", "2026-03-22", "2024-02-29", "2028-02-28", "2027-02-28", "2026-09-06"],
+  );
+  const field = integer({ min: 0, max: 59 });
+  const hour = integer({ min: 0, max: 23 });
+  const every = constantFrom(1, 2, 3, 6, 24);
+  await assert(
+    asyncProperty(constantFrom(...oddZones), moments, field, hour, every, async (zone, day, minute, first, step) => {
+      const from = time(`${day}T00:00:00Z`) - 86_400_000;
+      const to = from + 3 * 86_400_000;
+      const hours = step === 24 ? String(first) : `*/${step}`;
+      const names = (shown: Date): boolean =>
+        shown.getUTCMinutes() === minute &&
+        (step === 24 ? shown.getUTCHours() === first : shown.getUTCHours() % step === 0);
+      const dueAfter = await dueTimes(cron(`${minute} ${hours} * * *`), zone);
+      const found: number[] = [];
+      for (let due = dueAfter(from); due !== undefined && due <= to; due = dueAfter(due)) found.push(due);
+
+      expect(found.map(shown)).toEqual(dueByLooking(names, zone, { from, to }).map(shown));
+    }),
+    { numRuns: 60 },
+  );
+}, 120_000);
+
 test("an interval stays on the grid of its making, however late it is looked at", () =>
   assert(
     asyncProperty(integer({ min: 1, max: 5_000 }), integer({ min: 0, max: 10_000_000_000 }), async (minutes, late) => {
