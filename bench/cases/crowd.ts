@@ -9,9 +9,10 @@ import type { Figure } from "../harness/figure.ts";
 import { atMost, figureOf, type FigureWish } from "../harness/figure.ts";
 
 const perGroup = 20;
+/** An agent that is told to end may still be there when the next one comes: so there may be twice as many. */
 const places = 16;
 const lookEveryMs = 5_000;
-const longestMs = 10 * 60_000;
+const longestMs = 30 * 60_000;
 
 interface Looks {
   readonly count: number;
@@ -38,7 +39,7 @@ export async function crowd(context: BenchContext): Promise<Figure[]> {
     figure("a turn", "ms", [(tookS * 1_000) / count]),
     figure("processor of host and agents, a turn", "ms", [processorMs / count]),
     figure("replies", "replies", [replies], exactly),
-    figure("agents at once, at most", "agents", [agents], atMost(places + 1, "agents")),
+    figure("agents at once, at most", "agents", [agents], atMost(2 * places, "agents")),
     figure("replies that a group was ahead of another", "replies", [lead], atMost(5, "replies")),
     figure("growth of the heap in the second half", "MiB", [Math.max(...half) - (half[0] ?? 0)], atMost(8, "MiB")),
     figure("heap after collection", "MiB", heaps),
@@ -66,6 +67,7 @@ async function watch({ modelUrl, say }: BenchContext, groups: number): Promise<L
     lead = Math.max(lead, channel.lead(groups));
     say(`crowd: ${channel.seen.size} of ${count}, heap ${heaps.at(-1)?.toFixed(1)} MiB, ${agents.running} agents`);
   }
+  if (channel.seen.size < count) throw new Error(`only ${channel.seen.size} of ${count} tasks were answered in time`);
   const tookS = (performance.now() - begun) / 1_000;
   const { user, system } = process.cpuUsage(cpu);
   await host.settled();
