@@ -118,11 +118,7 @@ export async function startHost(options: HostOptions, signal?: AbortSignal): Pro
   const chats = stack.use(new ChatBook(context, groups));
   const admissions = createAnswers(context, { ...opened, chats });
   const commandable = { ...containers, ...capabilities, runner, outbox, pace, admissions, approvals };
-  const interventions = createInterventions(context, {
-    ...commandable,
-    settings: () => served.settings,
-    nextHeartbeatOf: (group) => served.heartbeats?.nextOf(group),
-  });
+  const interventions = createInterventions(context, { ...commandable, ...servedLater(served) });
   const signs = stack.use(createSigns(groups, entrances));
   await capabilities.resume();
   const engineWait = stack.use(await openEngineWait(context, { groups, containers, mayWait: !options.console }));
@@ -131,10 +127,7 @@ export async function startHost(options: HostOptions, signal?: AbortSignal): Pro
   await interventions.afterAbsence(groups);
   signal?.throwIfAborted();
   const shared = { groups, ...work, outbox, interventions, entrances };
-  const heartbeats = (served.heartbeats = createHeartbeats(patient, stack, {
-    groups,
-    sideSessions: capabilities.sideSessions,
-  }));
+  const heartbeats = (served.heartbeats = createHeartbeats(patient, stack, { ...capabilities, groups }));
   served.webhooks = createWebhooks(context, { groups, guard, dueWork: work.dueWork });
   const taking = await createIntake(context, stack, { ...shared, admissions, approvals, guard, pace, progress });
   const changing = { ...shared, ...opened, ...capabilities, containers, chats, tell, heartbeats };
@@ -161,6 +154,11 @@ function lateParts(
     wake: (queued) => parts().work.queue.wake(queued),
     runner: { cancel: (...ended) => parts().runner.cancel(...ended) },
   };
+}
+
+/** What chat commands ask for of parts that are made after them. */
+function servedLater(served: Served): Pick<Parameters<typeof createInterventions>[1], "settings" | "nextHeartbeatOf"> {
+  return { settings: () => served.settings, nextHeartbeatOf: (group) => served.heartbeats?.nextOf(group) };
 }
 
 /** What the way in, chat commands and containers lead to, as soon as it is there. */
