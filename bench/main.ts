@@ -3,6 +3,7 @@ import { parseArgs } from "node:util";
 import { big } from "./cases/big.ts";
 import { burst } from "./cases/burst.ts";
 import { coldTurn } from "./cases/cold-turn.ts";
+import { crowd } from "./cases/crowd.ts";
 import { fair } from "./cases/fair.ts";
 import { flat } from "./cases/flat.ts";
 import { frozenTurn } from "./cases/frozen-turn.ts";
@@ -38,7 +39,7 @@ const benches: Readonly<Record<string, Bench>> = {
 };
 
 /** Only when they are asked for by their names: they take long. */
-const longBenches: Readonly<Record<string, Bench>> = { flat, "memory-million": memoryMillion };
+const longBenches: Readonly<Record<string, Bench>> = { flat, crowd, "memory-million": memoryMillion };
 const all = { ...benches, ...longBenches };
 
 // Without a listener the process would end at once, and its hosts would go on.

@@ -1,4 +1,6 @@
 import { createHmac } from "node:crypto";
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
 
 import type { Attack } from "../suite/attack.ts";
 import { OwnHome, ownLog } from "../suite/own-host.ts";
@@ -12,6 +14,33 @@ function sign(secret: string, body: string): string {
 
 function post(stage: Stage, body: string, headers: Record<string, string>, hook = path): Promise<Response> {
   return stage.request(hook, { method: "POST", body, headers: { "content-type": "application/json", ...headers } });
+}
+
+/** A call whose body does not end; resolves when the host waits for the rest. */
+async function dawdle(stage: Stage): Promise<Socket> {
+  const { hostname, port } = new URL(stage.host.url);
+  const socket = connect(Number(port), hostname);
+  socket.on("error", () => undefined);
+  const lines = [`POST ${path} HTTP/1.1`, "host: localhost", "content-length: 200000", "expect: 100-continue"];
+  socket.write(`${lines.join("\r\n")}\r\n\r\n`);
+  await once(socket, "data");
+  return socket;
+}
+
+/** Says that 100 MB are coming, and sends them as long as they are taken. Resolves with the status. */
+async function flood(stage: Stage): Promise<string> {
+  const { hostname, port } = new URL(stage.host.url);
+  const socket = connect(Number(port), hostname);
+  socket.on("error", () => undefined);
+  socket.write(`POST ${path} HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding: chunked\r\n\r\n`);
+  const megabyte = Buffer.alloc(1_000_000, "x");
+  for (let sent = 0; sent < 100 && socket.writable; sent += 1) {
+    socket.write(`${megabyte.length.toString(16)}\r\n`);
+    socket.write(Buffer.concat([megabyte, Buffer.from("\r\n")]));
+  }
+  const [answer] = (await once(socket, "data").catch(() => [""])) as [Buffer | string];
+  socket.destroy();
+  return /^HTTP\/1\.1 (\d+)/.exec(String(answer))?.[1] ?? "cut off";
 }
 
 /** Numbers of the deliveries that were stored, without those that were known. */
@@ -154,6 +183,28 @@ export const attacks: readonly Attack[] = [
       return {
         seen: `${statuses.join(" ")}, deep ${deep.status}; ${output.split("\n")[0] ?? ""}`,
         holds: statuses.join() === "413,400,400,400" && deep.status === 202 && output.includes("alive"),
+      };
+    },
+  },
+  {
+    id: "J20",
+    title: "strangers keep all places of webhooks with bodies that never end, and send 100 MB",
+    from: "program",
+    expected: "a signed call is taken meanwhile; nothing of the strangers is stored",
+    audit: { type: "webhook-in", where: ({ data }) => data["delivery"] === "j20" },
+    hostStaysAwake: true,
+    attempt: async (stage) => {
+      const before = (await storedCalls(stage)).length;
+      const slow = await Promise.all(Array.from({ length: 64 }, () => dawdle(stage)));
+      const body = '{"j20":true}';
+      const headers = { "x-crabpot-signature": sign(stage.canaries.webhook, body), "x-crabpot-delivery": "j20" };
+      const taken = await post(stage, body, headers);
+      for (const socket of slow) socket.destroy();
+      const flooded = await flood(stage);
+      const stored = (await storedCalls(stage)).length - before;
+      return {
+        seen: `the signed call: ${taken.status}; 100 MB: ${flooded}; ${stored} stored`,
+        holds: taken.status === 202 && ["413", "cut off"].includes(flooded) && stored === 1,
       };
     },
   },

@@ -51,4 +51,45 @@ export const attacks: readonly Attack[] = [
       };
     },
   },
+  {
+    id: "R5",
+    title:
+      "HEARTBEAT.md that is empty, holds only comments, or 10 MB of them before an order, to spend the group's money",
+    from: "container",
+    expected: "no model is asked for any of them; what is said beyond the first 64 KiB is not read",
+    audit: ownLog,
+    attempt: async (stage) => {
+      await using home = await OwnHome.open(stage);
+      const { model, canaries } = stage;
+      const names = ["empty", "comment", "headings", "huge", "honest"];
+      await home.configure({
+        groups: Object.fromEntries(names.map((chat) => [chat, { channel: "http", chat }])),
+        heartbeat: { everyMinutes: 1 },
+        models: {
+          routes: { main: ["attacker/model"] },
+          providers: { attacker: { kind: "openai", apiKey: canaries.modelKey, baseUrl: model.url } },
+        },
+      });
+      const honest = model.prepare({ rounds: [], say: "NO_REPLY" });
+      const files = ["", `<!-- ${honest} -->`, `# ${honest}\n\n- [ ]\n`, `<!--${"x".repeat(10_000_000)}-->\n${honest}`];
+      let beats: string[] = [];
+      await home.live(async () => {
+        for (const [index, name] of names.entries()) {
+          const file = join(home.path, "groups", name, "HEARTBEAT.md");
+          await writeFile(file, files[index] ?? `look: ${honest}`, { mode: 0o644 });
+        }
+        // The others have had the same beat by the time that the last of them is begun.
+        const limit = AbortSignal.timeout(beatMs);
+        while (!limit.aborted && beats.length === 0) {
+          await delay(200);
+          beats = (await home.records("heartbeat")).map(({ group }) => String(group));
+        }
+      });
+      beats = (await home.records("heartbeat")).map(({ group }) => String(group));
+      return {
+        seen: `beats of ${beats.join(", ") || "none"}`,
+        holds: beats.length > 0 && new Set(beats).size === 1 && beats[0] === "honest",
+      };
+    },
+  },
 ];

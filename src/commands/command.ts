@@ -118,6 +118,8 @@ export interface TaskServices {
     id: string,
     action: "pause" | "resume" | "remove" | "run",
   ) => Promise<Pick<Task, "id" | "name">>;
+  /** When the group's agent looks next at what its HEARTBEAT.md says; undefined: it does not. */
+  readonly nextHeartbeatOf: (group: string) => number | undefined;
   /** By the clock of the place, with its zone. */
   readonly showTime: (time: number, group: Pick<Group, "name">) => string;
 }

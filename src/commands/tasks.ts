@@ -1,3 +1,4 @@
+import { heartbeatFile } from "../domain/heartbeat.ts";
 import { isAtLeast } from "../domain/role.ts";
 import type { Task } from "../domain/task.ts";
 import { AppError, isPassing } from "../lib/app-error.ts";
@@ -30,12 +31,19 @@ export const tasks: ChatCommand = {
   },
 };
 
-async function list({ group }: GivenCommand, { tasksOf, showTime }: TaskServices): Promise<string> {
+async function list({ group }: GivenCommand, services: TaskServices): Promise<string> {
+  const { tasksOf, nextHeartbeatOf, showTime } = services;
   const live = (await tasksOf(group.name)).filter(({ state }) => state !== "done").slice(0, shown);
-  if (live.length === 0) return "There are no tasks.";
-  return live
-    .map((task) => `${task.id} ${quotedName(task.name, "unnamed")}: ${describe(task, (time) => showTime(time, group))}`)
-    .join("\n");
+  const beat = nextHeartbeatOf(group.name);
+  const lines = live.map(
+    (task) => `${task.id} ${quotedName(task.name, "unnamed")}: ${describe(task, (time) => showTime(time, group))}`,
+  );
+  if (lines.length === 0) lines.push("There are no tasks.");
+  if (beat !== undefined)
+    lines.push(
+      `I also look at ${heartbeatFile} by myself: next ${showTime(beat, group)}. In a main group, /set ${group.name} heartbeat off ends that.`,
+    );
+  return lines.join("\n");
 }
 
 function describe({ state, reason, next, lastRun }: Task, showTime: (time: number) => string): string {

@@ -1,10 +1,7 @@
 import * as z from "zod";
 
-import { missedRules, taskModes } from "../operations/operations.ts";
+import { taskFields } from "../operations/operations.ts";
 import { name, type Route, route } from "./route.ts";
-
-const text = z.string().min(1).max(16_000);
-const short = z.string().min(1).max(256).optional();
 
 /** What is done at certain times. */
 export const taskRoutes: readonly Route<never>[] = [
@@ -19,17 +16,7 @@ export const taskRoutes: readonly Route<never>[] = [
     method: "POST",
     path: "/tasks",
     operation: "tasks.add",
-    parameters: z.strictObject({
-      group: name,
-      prompt: text,
-      name: short,
-      at: short,
-      every: short,
-      cron: short,
-      timezone: short,
-      mode: z.enum(taskModes).optional(),
-      missed: z.enum(missedRules).optional(),
-    }),
+    parameters: z.strictObject({ group: name, ...taskFields }),
     // What is to be done stays in the store.
     record: ({ group, mode, missed }) => ({ group, ...(mode && { mode }), ...(missed && { missed }) }),
     run: (host, task) => host.addTask(task),

@@ -85,9 +85,15 @@ export class Heartbeats implements AsyncDisposable {
 
   /** The earliest of all; undefined: there is none. */
   next(): NextHeartbeat | undefined {
-    return [...this.#pulses]
-      .map(([group, { next, pending, retryAt }]) => ({ group, at: pending ? retryAt : next.at }))
+    return [...this.#pulses.keys()]
+      .map((group) => ({ group, at: this.nextOf(group) ?? Infinity }))
       .toSorted((one, other) => one.at - other.at)[0];
+  }
+
+  /** When the agent of this group looks next; undefined: it does not. */
+  nextOf(group: string): number | undefined {
+    const pulse = this.#pulses.get(group);
+    return pulse && (pulse.pending ? pulse.retryAt : pulse.next.at);
   }
 
   /** Resolves when everything has been looked at. */

@@ -88,7 +88,8 @@ export class WebhookIntake {
     const intake = this.#options.intake.state();
     if (!intake.open) return refused("intake", new AppError("intake_stopped", `Not now: ${intake.reason}.`));
     const group = this.#options.groupNamed(hook.group);
-    if (!group) return refused("group", new AppError("intake_stopped", "The group of this hook is not served now."));
+    if (!group)
+      return refused("group", new AppError("not_found", "There is nobody here for calls of this hook any more."));
     const delivery = deliveryOf(call.headers);
     if (delivery === "unusable") return refused("delivery", unusableDelivery());
     const payload = attempt(() => readPayload(call.body));

@@ -8,7 +8,10 @@ import type { WebhookAnswer, WebhookIntake } from "./webhook-intake.ts";
 export const webhookRoute = webhookPath(":name");
 
 const bodyBytes = 256 * 1024;
-/** Bodies of strangers are read before their signature can be judged: so many at once. */
+/**
+ * Bodies of strangers are read before their signature can be judged: so many at once. For one more the one is given up whose body has been
+ * waited for the longest, so that nobody keeps others out by sending slowly.
+ */
 const mostAtOnce = 64;
 const busyRetryS = 1;
 
@@ -16,16 +19,30 @@ const busyRetryS = 1;
 export function addWebhookRoutes(routes: FastifyInstance, intake: () => WebhookIntake | undefined): void {
   routes.register(async (scope) => {
     let atOnce = 0;
+    /** Those whose bodies are not all here, the oldest first. */
+    const reading = new Set<FastifyRequest["raw"]>();
     scope.removeAllContentTypeParsers();
     // The signature is of the bytes, so they are kept as they came, whatever they are said to be.
     scope.addContentTypeParser("*", { parseAs: "buffer" }, (_request, body, done) => done(null, body));
-    scope.addHook("onRequest", async (_request, reply) => {
-      if (atOnce >= mostAtOnce) {
+    scope.addHook("onRequest", async ({ raw }, reply) => {
+      const [slowest] = reading;
+      if (atOnce >= mostAtOnce && !slowest) {
         void reply.header("retry-after", busyRetryS);
         throw new AppError("rate_limited", "Too many calls at once; try again in a second.");
       }
+      if (atOnce >= mostAtOnce && slowest) {
+        reading.delete(slowest);
+        slowest.destroy();
+      }
       atOnce += 1;
-      reply.raw.once("close", () => (atOnce -= 1));
+      reading.add(raw);
+      reply.raw.once("close", () => {
+        atOnce -= 1;
+        reading.delete(raw);
+      });
+    });
+    scope.addHook("preHandler", async ({ raw }) => {
+      reading.delete(raw);
     });
     scope.post<{ Params: { name: string } }>(webhookRoute, { bodyLimit: bodyBytes }, (request, reply) =>
       answerCall(intake(), request, reply),

@@ -192,6 +192,7 @@ async function status(options: OperationOptions): Promise<HostStatus> {
     requests,
     approvals: approvals.length,
     nextHeartbeat: options.nextHeartbeat() ?? null,
+    hooksWithoutGroup: listWebhooks(options).flatMap(({ name, hasGroup }) => (hasGroup ? [] : [name])),
     tasks,
     containers: {
       hot: hot.length,

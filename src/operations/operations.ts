@@ -24,14 +24,8 @@ import type { WebhookOperations, WebhookTest, WebhookView } from "./webhook-view
 
 export type { ErasureOperations };
 export type { ApprovalView, GrantView, JobView, SubAgentView, WebhookTest, WebhookView };
-export {
-  missedRules,
-  type NewOperatorTask,
-  type TaskAction,
-  taskModes,
-  type TaskRunView,
-  type TaskView,
-} from "./task-view.ts";
+export { taskFields } from "./task-fields.ts";
+export type { NewOperatorTask, TaskAction, TaskRunView, TaskView } from "./task-view.ts";
 
 /** How a running host is doing. Times are milliseconds since 1970. */
 export interface HostStatus {
@@ -59,6 +53,8 @@ export interface HostStatus {
   readonly approvals: number;
   /** The next time that an agent looks by itself at what is due; null: none does. */
   readonly nextHeartbeat: NextHeartbeat | null;
+  /** Webhooks of groups that are not there: their calls are refused. */
+  readonly hooksWithoutGroup: readonly string[];
   /** Those that are done do not count. */
   readonly tasks: { readonly active: number; readonly paused: number };
   /** `max` is null when memory alone says how many there may be. */

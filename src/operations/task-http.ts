@@ -2,8 +2,8 @@ import type { FastifyInstance, FastifyReply } from "fastify";
 import * as z from "zod";
 
 import { addressActor } from "../domain/actor.ts";
-import { missedRules, taskModes } from "../domain/task.ts";
 import { AppError } from "../lib/app-error.ts";
+import { taskFields } from "./task-fields.ts";
 import { addTask, listTasks, type TaskDesk, type TaskReadingOptions } from "./tasks.ts";
 
 export interface TaskHttpOptions {
@@ -13,19 +13,8 @@ export interface TaskHttpOptions {
   readonly taskDesk: () => TaskDesk | undefined;
 }
 
-const short = z.string().min(1).max(256).optional();
-const filter = z.strictObject({ group: short });
-const wanted = z.strictObject({
-  group: z.string().min(1).max(256),
-  prompt: z.string().min(1).max(16_000),
-  name: short,
-  at: short,
-  every: short,
-  cron: short,
-  timezone: short,
-  mode: z.enum(taskModes).optional(),
-  missed: z.enum(missedRules).optional(),
-});
+const filter = z.strictObject({ group: z.string().min(1).max(256).optional() });
+const wanted = z.strictObject({ group: z.string().min(1).max(256), ...taskFields });
 
 /** Lists and makes tasks: whoever has the gateway's token makes them as the operator does. */
 export function addTaskRoutes(routes: FastifyInstance, { store, groups, taskDesk }: TaskHttpOptions): void {

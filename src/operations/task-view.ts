@@ -1,8 +1,6 @@
 import type { Role } from "../domain/role.ts";
 import type { MissedRule, RunState, TaskMode, TaskState } from "../domain/task.ts";
 
-export { missedRules, taskModes } from "../domain/task.ts";
-
 /** A task that the operator wants; exactly one of `at`, `every` and `cron`. */
 export interface NewOperatorTask {
   readonly group: string;

@@ -2,6 +2,8 @@ import type { Webhook } from "../domain/webhook.ts";
 
 /** A webhook as it is configured, without its secret. */
 export interface WebhookView extends Omit<Webhook, "secret"> {
+  /** Is there such a group now? Calls are refused while there is none. */
+  readonly hasGroup: boolean;
   /** Where it can be called from this machine; undefined: the gateway does not listen. */
   readonly url: string | undefined;
 }

@@ -2,10 +2,12 @@ import { randomUUID } from "node:crypto";
 
 import { type Webhook, webhookPath } from "../domain/webhook.ts";
 import { AppError, toError } from "../lib/app-error.ts";
+import type { Group } from "../domain/group.ts";
 import { ownCommand } from "../lib/process/own-command.ts";
 import type { WebhookTest, WebhookView } from "./operations.ts";
 
 export interface WebhookOperationOptions {
+  readonly groups: { list(): readonly Pick<Group, "name">[] };
   readonly webhooks: {
     readonly list: () => readonly Webhook[];
     /** Where the gateway listens; undefined: it does not. */
@@ -16,11 +18,13 @@ export interface WebhookOperationOptions {
 
 const timeoutMs = 10_000;
 
-export function listWebhooks({ webhooks }: WebhookOperationOptions): WebhookView[] {
+export function listWebhooks({ webhooks, groups }: WebhookOperationOptions): WebhookView[] {
   const gateway = webhooks.url();
+  const names = new Set(groups.list().map(({ name }) => name));
   return webhooks.list().map(({ name, group, prompt, role, perMinute }) => ({
     name,
     group,
+    hasGroup: names.has(group),
     role,
     perMinute,
     prompt,

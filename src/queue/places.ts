@@ -3,9 +3,13 @@ import { rejectAt } from "../lib/time/reject-at.ts";
 
 /** Work that has held its place for this long lets others that wait go first, before its next piece. */
 const sliceMs = 10_000;
+/** After so many places in a row for work that people wait for, one goes to other work that stands in line. */
+const mostInARow = 8;
 
 interface Seat {
   readonly group: string;
+  /** Do people wait for it? */
+  readonly isAwaited: () => boolean;
   /** Resolved when the seat gets a place; undefined while it does not stand in line. */
   turn: PromiseWithResolvers<void> | undefined;
   holds: boolean;
@@ -14,8 +18,9 @@ interface Seat {
 }
 
 /**
- * The places in which sessions work. A free place goes to the group that holds the fewest, among those to the one
- * that was given one the longest ago, and in a group to who has stood in line for longest: none waits for all that another one has to do. Work that only waits, for its tools say, leaves its place to the next in line and stands in line again
+ * The places in which sessions work. A free place goes to work that people wait for, but each ninth one to other work. Of such work it goes to
+ * the group that holds the fewest, among those to the one that was given one the longest ago, and in a group to who has stood in line for
+ * longest: none waits for all that another one has to do. Work that only waits, for its tools say, leaves its place to the next in line and stands in line again
  * when it goes on. As many may be away as there are places: so at most twice as many are under way, and nobody has to wait for
  * a sleeper until there are that many of them. Then the one that has been overdue for longest is told to end.
  */
@@ -27,9 +32,11 @@ export class Places {
   readonly #line = new Set<Seat>();
   /** Places held, by group. */
   readonly #held = new Map<string, number>();
-  /** When each group was given a place last, as a count, since there was nobody in line. */
+  /** When each group was given a place last, as a count, since nobody held one. */
   readonly #given = new Map<string, number>();
   #gifts = 0;
+  /** Places given in a row to work that people wait for, while other work stood in line. */
+  #inARow = 0;
   #free: number;
   #away = 0;
   /** Would leave if not so many were away. */
@@ -44,9 +51,9 @@ export class Places {
     this.#now = options.now;
   }
 
-  /** A place for work of this group, as soon as it is its turn. */
-  async enter(group: string): Promise<Place> {
-    const seat: Seat = { group, turn: undefined, holds: false, since: 0, isAway: false };
+  /** A place for work of this group, as soon as it is its turn. `isAwaited` is asked whenever a place is free. */
+  async enter(group: string, isAwaited: () => boolean = () => false): Promise<Place> {
+    const seat: Seat = { group, isAwaited, turn: undefined, holds: false, since: 0, isAway: false };
     await this.#standInLine(seat);
     return {
       leave: () => this.#leave(seat),
@@ -59,7 +66,7 @@ export class Places {
   async #standInLine(seat: Seat, signal?: AbortSignal): Promise<void> {
     const turn = Promise.withResolvers<void>();
     seat.turn = turn;
-    if (this.#line.size === 0) this.#given.clear();
+    if (this.#held.size === 0) this.#given.clear();
     this.#line.add(seat);
     this.#fillPlaces();
     this.#makeOverdueEnd();
@@ -87,9 +94,18 @@ export class Places {
   }
 
   #next(): Seat | undefined {
-    let next: Seat | undefined;
-    for (const seat of this.#line) if (!next || this.#isBefore(seat, next)) next = seat;
-    return next;
+    let awaited: Seat | undefined;
+    let other: Seat | undefined;
+    for (const seat of this.#line) {
+      if (seat.isAwaited()) awaited = !awaited || this.#isBefore(seat, awaited) ? seat : awaited;
+      else other = !other || this.#isBefore(seat, other) ? seat : other;
+    }
+    if (!awaited || !other) {
+      this.#inARow = 0;
+      return awaited ?? other;
+    }
+    this.#inARow = (this.#inARow + 1) % (mostInARow + 1);
+    return this.#inARow === 0 ? other : awaited;
   }
 
   #isBefore(seat: Seat, other: Seat): boolean {

@@ -9,11 +9,14 @@ import { Places } from "./places.ts";
 export interface QueuedSession {
   readonly session: string;
   readonly group: string;
+  /** People wait for what it says: it comes before what nobody waits for. */
+  readonly awaited?: boolean | undefined;
 }
 
+/** The session in which a group's chat is answered, when somebody waits there. */
 /** The session in which a group's chat is answered, of several agents the first one's. */
 export function mainSessionOf(group: GroupChat): QueuedSession {
-  return { session: mainSessionKey(group), group: group.name };
+  return { session: mainSessionKey(group), group: group.name, awaited: true };
 }
 
 /** Those of all agents of the group. */
@@ -29,6 +32,9 @@ type SessionState = "waiting" | "running" | "again";
 
 interface Known extends QueuedSession {
   state: SessionState;
+  awaited: boolean;
+  /** The same of its next run, while it runs. */
+  awaitedAgain: boolean;
   /** How often it was woken since its run began. */
   wakes: number;
 }
@@ -57,8 +63,8 @@ export interface SessionQueueOptions {
 }
 
 /**
- * Runs one thing at a time per session, several sessions at once. Places go to the group that has the fewest, and among
- * those to who asked first: so a group with many sessions gets no more than one with a single one while others wait. It holds
+ * Runs one thing at a time per session, several sessions at once. Places go to those that people wait for, then to the group that has the
+ * fewest: so a group with many sessions gets no more than one with a single one while others wait. It holds
  * names only, never work: what is due is in the store, so a wake-up that is lost with the process loses nothing.
  */
 export class SessionQueue implements AsyncDisposable {
@@ -80,12 +86,16 @@ export class SessionQueue implements AsyncDisposable {
   }
 
   /** Something is due for the session. Cheap and idempotent; ignored once the queue is stopped. */
-  wake({ session, group }: QueuedSession): void {
+  wake({ session, group, awaited = false }: QueuedSession): void {
     if (this.#stopped) return;
     const known = this.#sessions.get(session);
-    if (!known) return this.#enqueue({ session, group, state: "waiting", wakes: 0 });
-    if (known.state === "waiting") return;
+    if (!known) return this.#enqueue({ session, group, state: "waiting", wakes: 0, awaited, awaitedAgain: false });
+    if (known.state === "waiting") {
+      known.awaited ||= awaited;
+      return;
+    }
     known.state = "again";
+    known.awaitedAgain ||= awaited;
     known.wakes += 1;
   }
 
@@ -183,7 +193,7 @@ export class SessionQueue implements AsyncDisposable {
 
   /** What stands in line when the queue is stopped is kept in the store. */
   async #runInPlace(known: Known): Promise<void> {
-    using place = await this.#places.enter(known.group);
+    using place = await this.#places.enter(known.group, () => known.awaited);
     if (this.#stopped) return;
     if (this.#held.has(known.group)) return void this.#heldBack.add(known);
     await this.#run(known, place);
@@ -197,6 +207,7 @@ export class SessionQueue implements AsyncDisposable {
     } catch (error) {
       this.#options.onError(known, error);
     } finally {
+      [known.awaited, known.awaitedAgain] = [known.awaitedAgain, false];
       if (this.#isWokenAgain(known)) this.#enqueue(known);
       else this.#forget(known);
     }

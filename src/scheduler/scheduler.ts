@@ -55,6 +55,11 @@ export class Scheduler implements AsyncDisposable {
   readonly #options: SchedulerOptions;
   readonly #pending: PendingWork;
   readonly #lookout: Lookout;
+  /** Turns whose ends are not looked at yet. */
+  readonly #endedTurns = new Set<string>();
+  /** Anything may have ended. */
+  #isBehind = false;
+  #settling: Promise<void> | undefined;
   /** How far the wall clock is ahead of the one that only runs forward. */
   #ahead: number | undefined;
 
@@ -75,7 +80,7 @@ export class Scheduler implements AsyncDisposable {
 
   /** Settles what ended in an earlier life of the host, and looks for what is due. */
   start(): void {
-    this.#pending.add(this.#settleEnded());
+    this.runEnded();
     this.changed();
   }
 
@@ -84,9 +89,17 @@ export class Scheduler implements AsyncDisposable {
     void this.#lookout.changed();
   }
 
-  /** A turn that a task began has ended, or its work was dropped. */
-  runEnded(): void {
-    if (!this.#lookout.isOver) this.#pending.add(this.#settleEnded());
+  /** This turn, which a task began, has ended. Without one: work of tasks may have been dropped, or ended in an earlier life of the host. */
+  runEnded(turn?: string): void {
+    if (this.#lookout.isOver) return;
+    if (turn === undefined) this.#isBehind = true;
+    else this.#endedTurns.add(turn);
+    if (this.#settling) return;
+    // One at a time: what one settles must not be told by another one, too.
+    this.#settling = this.#settle().finally(() => {
+      this.#settling = undefined;
+    });
+    this.#pending.add(this.#settling);
   }
 
   /** Resolves when what is due has been claimed, and what ended is settled. */
@@ -107,6 +120,8 @@ export class Scheduler implements AsyncDisposable {
     let next = await tasks.nextDueAt();
     if (next === undefined) return undefined;
     await this.#followClock(now);
+    // A run whose work was dropped must not stand in the way of the next one.
+    if (next <= now) await this.#settleDropped();
     for (
       next = await tasks.nextDueAt();
       next !== undefined && next <= now && !this.#lookout.isOver;
@@ -117,6 +132,11 @@ export class Scheduler implements AsyncDisposable {
       await nextLoop();
     }
     return next === undefined ? undefined : next - clock.now();
+  }
+
+  async #settleDropped(): Promise<void> {
+    this.runEnded();
+    await this.#settling?.catch(() => undefined);
   }
 
   async #claimDue(due: readonly Task[], now: number): Promise<void> {
@@ -158,31 +178,37 @@ export class Scheduler implements AsyncDisposable {
     tellOperator(`The task ${id} (${JSON.stringify(name)}) of ${group.name} is paused: ${reason}.`);
   }
 
-  /** Once for all that have ended, whoever was first to say so. */
-  async #settleEnded(): Promise<void> {
-    const { tasks, clock, wordsFor, deliver, publish, workAdded } = this.#options;
-    for (let ended = await tasks.ended(batch); ended.length > 0; ended = await tasks.ended(batch)) {
-      let settled = 0;
-      for (const run of ended) {
-        const settlement = settlementOf(run, { at: clock.now(), reason: wordsFor(run) });
-        const { state, failures, retryAt, pause } = settlement;
-        const { id, group } = run.task;
-        const data = { task: id, due: run.due, state, failures, attempts: run.attempts, retryAt };
-        await publish({ type: "schedule.ended", group: group.name, turn: run.turn?.id, actor: "host", data });
-        if (pause !== undefined)
-          await publish({
-            type: "schedule.paused",
-            group: group.name,
-            actor: "host",
-            data: { task: id, reason: pause },
-          });
-        if (!(await tasks.settle(run, settlement))) continue;
-        settled += 1;
-        if (settlement.outgoing.length > 0) deliver();
-        if (retryAt !== undefined) workAdded();
+  async #settle(): Promise<void> {
+    for (let [turn] = this.#endedTurns; this.#isBehind || turn !== undefined; [turn] = this.#endedTurns) {
+      if (this.#isBehind) this.#isBehind = (await this.#settleEnded(undefined)) === batch;
+      else if (turn !== undefined) {
+        await this.#settleEnded(turn);
+        this.#endedTurns.delete(turn);
       }
-      if (settled === 0) return;
     }
+  }
+
+  /** Returns how many were settled. */
+  async #settleEnded(turn: string | undefined): Promise<number> {
+    let settled = 0;
+    for (const run of await this.#options.tasks.ended(batch, turn)) if (await this.#settleOne(run)) settled += 1;
+    return settled;
+  }
+
+  /** False: it was settled before. */
+  async #settleOne(run: EndedRun): Promise<boolean> {
+    const { tasks, clock, wordsFor, deliver, publish, workAdded } = this.#options;
+    const settlement = settlementOf(run, { at: clock.now(), reason: wordsFor(run) });
+    const { state, failures, retryAt, pause } = settlement;
+    const { id, group } = run.task;
+    const data = { task: id, due: run.due, state, failures, attempts: run.attempts, retryAt };
+    await publish({ type: "schedule.ended", group: group.name, turn: run.turn?.id, actor: "host", data });
+    if (pause !== undefined)
+      await publish({ type: "schedule.paused", group: group.name, actor: "host", data: { task: id, reason: pause } });
+    if (!(await tasks.settle(run, settlement))) return false;
+    if (settlement.outgoing.length > 0) deliver();
+    if (retryAt !== undefined) workAdded();
+    return true;
   }
 
   /** A clock that is set back must neither run a due time twice nor leave what it was ahead without runs. */

@@ -3,6 +3,7 @@ import { join } from "node:path";
 
 import { CappedFile } from "../lib/files/capped-file.ts";
 import type { Clock } from "../lib/time/clock.ts";
+import { RecentMap } from "../lib/recent-map.ts";
 import { RateLimiter } from "../lib/time/rate-limiter.ts";
 import { nextClosingName, sessionLogFile } from "./log-names.ts";
 import { shorten, visible } from "../lib/text/visible.ts";
@@ -125,12 +126,15 @@ export class SessionLog {
   }
 }
 
+/** Each run of a sub-agent has a session of its own. */
+const rememberedLogs = 1_024;
+
 /** One log per session, made when it is first asked for. */
 export class SessionLogs {
   readonly #folder: string;
   readonly #clock: Clock;
   readonly #settings: SessionLogSettings;
-  readonly #logs = new Map<string, SessionLog>();
+  readonly #logs = new RecentMap<string, SessionLog>(rememberedLogs);
 
   /** `folder` holds the sessions' folders: `<home>/sessions`. */
   constructor(folder: string, clock: Clock, settings: SessionLogSettings = {}) {

@@ -84,7 +84,8 @@ export interface TaskStore {
   isClaimed(task: string, due: number): Promise<boolean>;
   /** When a run was claimed last, by the clock of that time. */
   lastClaimedAt(): Promise<number | undefined>;
-  ended(limit: number): Promise<EndedRun[]>;
+  /** All of them or, which is quick however many runs there are, the one of a turn. */
+  ended(limit: number, turn?: string): Promise<EndedRun[]>;
   /** Once: false, and no effect, when that was done before. */
   settle(
     run: Pick<EndedRun, "task" | "due" | "attempts" | "turn" | "reason">,

@@ -4,6 +4,7 @@ import type { Exposure } from "../domain/origin.ts";
 import type { Provenance, ToolPolicy, Verdict } from "../domain/policy.ts";
 import type { AnnouncedTool } from "../protocol/tools.ts";
 import { memoize } from "../lib/memoize.ts";
+import { RecentMap } from "../lib/recent-map.ts";
 import type { SessionStore } from "../stores/session-store.ts";
 import type { Tool } from "./catalog.ts";
 import type { ChannelAbility } from "./define-tool.ts";
@@ -52,6 +53,9 @@ export interface TurnCircumstances {
   readonly rights?: ReadonlySet<SessionRight> | undefined;
 }
 
+/** The store has all of them; these are at hand. */
+const rememberedConversations = 512;
+
 interface Conversation {
   readonly number: number;
   readonly definitions: readonly ToolDefinition[];
@@ -65,7 +69,7 @@ interface Conversation {
 export class ConversationTools {
   readonly #options: ConversationToolsOptions;
   /** By session. */
-  readonly #known = new Map<string, Conversation>();
+  readonly #known = new RecentMap<string, Conversation>(rememberedConversations);
 
   constructor(options: ConversationToolsOptions) {
     this.#options = options;

@@ -2,11 +2,15 @@ import type { Logger } from "pino";
 
 import type { Lease } from "../domain/lease.ts";
 import { toError } from "../lib/app-error.ts";
+import { RecentMap } from "../lib/recent-map.ts";
 import type { Clock } from "../lib/time/clock.ts";
 import type { Store } from "../stores/store.ts";
 
 /** Longer than a host may be held up by anything but its end. */
 const ttlMs = 120_000;
+
+/** One that is forgotten is claimed again. */
+const rememberedLeases = 4_096;
 
 /** A lease in use; it is renewed until it is disposed of. */
 export interface HeldLease extends Disposable {
@@ -25,7 +29,7 @@ export class SessionLeases {
   readonly #owner: string;
   readonly #clock: Pick<Clock, "now">;
   readonly #logger: Logger;
-  readonly #known = new Map<string, Lease>();
+  readonly #known = new RecentMap<string, Lease>(rememberedLeases);
 
   constructor(options: {
     readonly leases: Pick<Store["leases"], "claim">;

@@ -40,6 +40,9 @@ const engineBackoff = { firstMs: 500, longestMs: 15_000 };
 /** `parked`: nothing is to be done in the session before people have decided, or sub-agents are done; what waits there is woken with its turn. */
 type Left = "left" | "parked";
 
+/** What more is due in a session. */
+type More = "messages" | "work" | undefined;
+
 /** Where a turn is worked on. */
 type Where = Pick<TurnScope, "group" | "session" | "place" | "lease" | "settings" | "hears" | "fault">;
 
@@ -57,14 +60,14 @@ export class TurnRunner {
     this.#options = options;
   }
 
-  /** Goes on with the unfinished turn of the session of this key, or begins one if work is due. Returns whether more may be due. */
+  /** Goes on with the unfinished turn of the session of this key, or begins one if work is due. Returns what more may be due. */
   async run(
     { group, key }: { readonly group: Group; readonly key: string },
     signal: AbortSignal,
     place: Place,
-  ): Promise<boolean> {
+  ): Promise<More> {
     const session = await this.#sessionOf(group, key);
-    if (!session) return false;
+    if (!session) return undefined;
     using hearing = this.#hear(group, session);
     const held = await this.#options.leases.hold(session.id);
     if (!held) throw new AppError("fenced", `Another host is working on session ${session.id}; checking again later.`);
@@ -77,13 +80,13 @@ export class TurnRunner {
     const where = { group: served, session, place, lease: lease.lease, settings, hears, fault };
     const untilLost = AbortSignal.any([signal, lease.lost]);
     const unfinished = await this.#options.store.turns.runningIn(session.id);
-    if (unfinished && (await this.#waits(unfinished, where))) return false;
+    if (unfinished && (await this.#waits(unfinished, where))) return undefined;
     if (unfinished) {
       const scope = { ...where, turn: unfinished, clock: this.#newClock() };
       const messages = await this.#options.store.messages.ofTurn(unfinished.id);
-      if ((await this.#workOn(scope, messages, untilLost)) === "parked") return false;
-    } else if ((await this.#begin(where, untilLost)) !== "left") return false;
-    return await this.#hasMore(where);
+      if ((await this.#workOn(scope, messages, untilLost)) === "parked") return undefined;
+    } else if ((await this.#begin(where, untilLost)) !== "left") return undefined;
+    return await this.#more(where);
   }
 
   /** Nothing is asked of anybody where the session is not a sub-agent's. */
@@ -133,10 +136,10 @@ export class TurnRunner {
     return session && isSessionOf(session, group) && session.archivedAt === undefined ? session : undefined;
   }
 
-  async #hasMore({ group, session: { id }, hears }: Where): Promise<boolean> {
+  async #more({ group, session: { id }, hears }: Where): Promise<More> {
     const { messages, work } = this.#options.store;
-    if (hears && (await messages.waitingCount(group, hears)) > 0) return true;
-    return (await work.due(id, this.#options.clock.now())) !== undefined;
+    if (hears && (await messages.waitingCount(group, hears)) > 0) return "messages";
+    return (await work.due(id, this.#options.clock.now())) && "work";
   }
 
   /** Lets go of a turn that was ended in the store. False when nobody works on it. */

@@ -60,7 +60,7 @@ export function createApprovals(
       store: store.approvals,
       wake: async ({ session, group }) => {
         const found = await store.sessions.get(session);
-        if (found) options.queue().wake({ session: found.key, group });
+        if (found) options.queue().wake({ session: found.key, group, awaited: true });
       },
       carryOut: (code) => changes.settle(code),
       deniedBy: createDeniedBy(context, { registry: new ToolRegistry(context.adapters.tools), groups }),

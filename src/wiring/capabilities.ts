@@ -55,8 +55,8 @@ export function createCapabilities(
     memories,
     forTurns: {
       workAdded: options.workAdded,
-      turnEndedIn: (session, { cause }) => {
-        if (cause === "schedule") tasks.scheduler.runEnded();
+      turnEndedIn: (session, { id, cause }) => {
+        if (cause === "schedule") tasks.scheduler.runEnded(id);
         sideSessions.settled(session);
         subAgents.desk.turnsEnded();
       },

@@ -285,7 +285,7 @@ function createPool(
   const mailFolder = (session: string, generation: number): string =>
     join(home.paths.sessions, session, "mail", String(generation));
   return new SessionPool({
-    launcher,
+    launcher: interception.launcher(launcher),
     sessions: store.sessions,
     mailFolder,
     openMailbox: async ({ session, group, generation, firstId, containerUid, ...events }) => {

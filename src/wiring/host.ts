@@ -12,6 +12,7 @@ import { createAlert, createTellOperator } from "../delivery/operator-notices.ts
 import type { TellOperator } from "../delivery/operator-notices.ts";
 import { Outbox } from "../delivery/outbox.ts";
 import { createQuotes } from "../delivery/quotes.ts";
+import type { Heartbeats } from "../heartbeat/heartbeats.ts";
 import type { WebhookIntake } from "../hooks/webhook-intake.ts";
 import type { Readiness } from "../http/health.ts";
 import { ChatBook } from "../intake/chats/chat-book.ts";
@@ -119,7 +120,7 @@ export async function startHost(options: HostOptions, signal?: AbortSignal): Pro
   const chats = stack.use(new ChatBook(context, groups));
   const admissions = createAnswers(context, { ...opened, chats });
   const commandable = { ...containers, ...capabilities, runner, outbox, pace, admissions, approvals };
-  const interventions = createInterventions(context, { ...commandable, settings: () => served.settings });
+  const interventions = createInterventions(context, { ...commandable, ...servedLater(served) });
   const signs = stack.use(createSigns(groups, entrances));
   await capabilities.resume();
   const engineWait = stack.use(await openEngineWait(context, { groups, containers, mayWait: !options.console }));
@@ -128,7 +129,7 @@ export async function startHost(options: HostOptions, signal?: AbortSignal): Pro
   await interventions.afterAbsence(groups);
   signal?.throwIfAborted();
   const shared = { groups, ...work, outbox, interventions, entrances };
-  const heartbeats = createHeartbeats(patient, stack, { groups, sideSessions: capabilities.sideSessions });
+  const heartbeats = (served.heartbeats = createHeartbeats(patient, stack, { ...capabilities, groups }));
   served.webhooks = createWebhooks(context, { groups, guard, dueWork: work.dueWork });
   const taking = await createIntake(context, stack, { ...commandable, ...shared, guard, progress });
   const changing = { ...shared, ...opened, ...capabilities, containers, chats, tell, heartbeats };
@@ -157,12 +158,18 @@ function lateParts(
   };
 }
 
+/** What chat commands ask for of parts that are made after them. */
+function servedLater(served: Served): Pick<Parameters<typeof createInterventions>[1], "settings" | "nextHeartbeatOf"> {
+  return { settings: () => served.settings, nextHeartbeatOf: (group) => served.heartbeats?.nextOf(group) };
+}
+
 /** What the way in, chat commands and containers lead to, as soon as it is there. */
 interface Served {
   groups?: GroupRegistry | undefined;
   desk?: ApprovalDesk | undefined;
   settings?: Settings | undefined;
   webhooks?: WebhookIntake | undefined;
+  heartbeats?: Heartbeats | undefined;
   tasks?: Tasks | undefined;
   memoryDesk?: ReturnType<typeof createMemoryDesk> | undefined;
   /** Containers that are taken over may have news of jobs before there is somebody to do the work; all of it is looked for later. */

@@ -2,6 +2,7 @@ import type { AuditEntry } from "../audit/types.ts";
 import type { Channel } from "../channels/channel.ts";
 import type { ContainerEngine } from "../sandbox/engine/engine.ts";
 import type { Mailbox } from "../sandbox/pool/hot-container.ts";
+import type { Launcher } from "../sandbox/pool/launch.ts";
 import type { Store } from "../stores/store.ts";
 
 /** Puts an entry into the audit log; resolves when it is on disk. */
@@ -15,6 +16,8 @@ export interface Interception {
   store(store: Store): Store;
   audit(append: AppendToAudit): AppendToAudit;
   engine<Engine extends ContainerEngine>(engine: Engine): Engine;
+  /** What the pool gets its containers from. */
+  launcher(launcher: Launcher): Launcher;
   mailbox(mailbox: Mailbox): Mailbox;
   channel<Kind extends Channel>(channel: Kind): Kind;
 }
@@ -23,6 +26,7 @@ export const noInterception: Interception = {
   store: (store) => store,
   audit: (append) => append,
   engine: (engine) => engine,
+  launcher: (launcher) => launcher,
   mailbox: (mailbox) => mailbox,
   channel: (channel) => channel,
 };

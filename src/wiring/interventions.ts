@@ -54,6 +54,7 @@ export interface InterventionOptions {
   readonly memories: Pick<LazyMemories, "memoryOf">;
   readonly subAgents: Pick<SubAgents, "desk">;
   /** Undefined until they can be changed. */
+  readonly nextHeartbeatOf: (group: string) => number | undefined;
   readonly settings: () => GroupSettings | undefined;
 }
 
@@ -158,7 +159,7 @@ function commandServices(context: AppContext, options: InterventionOptions): Com
     usageSums: (...query) => store.usage.sums(...query),
     budgetsOf: (group) => ({ group: groupBudget(context, group), total: totalBudget(context) }),
     now: () => context.clock.now(),
-    ...taskServices(context, options.tasks),
+    ...taskServices(context, options.tasks, options.nextHeartbeatOf),
     ...chatSettings(options.settings, options.launcher),
     skillsOf: ({ name }) => options.skills.look(name),
     jobsOf: (group) => options.jobs.ofGroup(group.name),

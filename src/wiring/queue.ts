@@ -53,7 +53,8 @@ export function createWork(
         await engineWait.ready(signal);
         if (signal.aborted || !group) return;
         await interventions.giveUpLate(group);
-        if (await runner.run({ group, key: queued.session }, signal, place)) queue.wake(queued);
+        const more = await runner.run({ group, key: queued.session }, signal, place);
+        if (more) queue.wake({ ...queued, awaited: more === "messages" });
         // The group has got other agents meanwhile, whose messages may have waited for this turn.
         const now = groups.byName(queued.group);
         if (now && !mayShare(agentOfSession({ key: queued.session }), group, now)) wakeAll(now);
@@ -85,7 +86,10 @@ export async function resume(
   for (const turn of await store.turns.running()) {
     const session = sessions.get(turn.session);
     const group = groups.byName(turn.group);
-    if (session && group && isSessionOf(session, group)) queue.wake({ session: session.key, group: group.name });
+    if (session && group && isSessionOf(session, group)) {
+      const awaited = turn.cause === "message";
+      queue.wake({ session: session.key, group: group.name, awaited });
+    }
   }
   for (const name of await store.messages.waitingGroups()) {
     const group = groups.byName(name);

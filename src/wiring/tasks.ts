@@ -123,8 +123,13 @@ export function taskPort(context: AppContext, { book }: Tasks, groups: GroupRegi
 }
 
 /** What people do with tasks in a chat: with those of its group only. */
-export function taskServices({ config }: AppContext, { book }: Tasks): TaskServices {
+export function taskServices(
+  { config }: AppContext,
+  { book }: Tasks,
+  nextHeartbeatOf: TaskServices["nextHeartbeatOf"],
+): TaskServices {
   return {
+    nextHeartbeatOf,
     tasksOf: (group) => book.list(group),
     actOnTask: async ({ group, pending: { message }, asker }, given, action) => {
       const { id, group: of } = await book.find(given);

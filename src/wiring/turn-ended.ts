@@ -8,7 +8,7 @@ export interface TurnEndedOptions {
   readonly runner: Pick<TurnRunner, "cancel">;
   readonly sideSessions: Pick<SideSessions, "settled">;
   readonly subAgents: { turnsEnded(): void };
-  readonly scheduler: { runEnded(): void };
+  readonly scheduler: { runEnded(turn: string): void };
 }
 
 /** The runner puts the end of a turn on record that it works on; for others it is done here. */
@@ -22,7 +22,7 @@ export function createTurnEnded(
     const { id, group, session } = turn;
     const data = { state: "cancelled", reason, elapsedMs, times: {} } as const;
     await publish({ type: "turn.ended", group, session, turn: id, actor: "host", data });
-    if (turn.cause === "schedule") scheduler.runEnded();
+    if (turn.cause === "schedule") scheduler.runEnded(id);
     sideSessions.settled({ id: session, ephemeral: true });
     subAgents.turnsEnded();
   };

@@ -61,7 +61,7 @@ type TurnWork = Pick<
   readonly providers: ProviderSet;
   readonly agents: SubAgents;
   /** A turn of this session has ended. */
-  readonly turnEndedIn: (session: Session, turn: Pick<Turn, "cause">) => void;
+  readonly turnEndedIn: (session: Session, turn: Pick<Turn, "id" | "cause">) => void;
   readonly groups: Pick<GroupRegistry, "list">;
 };
 

@@ -69,6 +69,15 @@ test("agents look by themselves, with the models that are meant for it, and say 
     (await host.cli("events", "tail", "--after", "0", "--type", "heartbeat.*", "--json")).stdout,
   );
   expect(events.map(({ type }) => type)).toEqual(["heartbeat.begun", "heartbeat.begun"]);
+  // In the chat people see that it looks by itself, and end that.
+  const told = async (text: string, count: number) => {
+    await host.channel.say("home", text);
+    await expect.poll(() => host.channel.heard("home")).toHaveLength(count);
+    return host.channel.heard("home").at(-1);
+  };
+  expect(await told("/tasks", 2)).toMatch(/I also look at HEARTBEAT.md by myself: next \d{4}-\d\d-\d\d \d\d:[03]0 /);
+  expect(await told("/set office heartbeat off", 3)).toContain("heartbeat");
+  expect(await told("/tasks", 4)).toBe("There are no tasks.");
 });
 
 test("killed after a beat was stored, the host looks once for it", async () => {

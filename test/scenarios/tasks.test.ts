@@ -1,9 +1,13 @@
 import { expect, test } from "vitest";
 
+import { openEngine } from "../../src/sandbox/engine/catalog.ts";
 import { jsonLines } from "../support/crabpot.ts";
+import { surroundings } from "../support/engine.ts";
 import type { TestHost } from "../support/host.ts";
+import { interruptibleEngine } from "../support/interruptible-engine.ts";
 import { startModelHost } from "../support/model-host.ts";
 import type { ModelScript } from "../support/model-servers/model-server.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const settings = { members: { "http:ann": "admin" } } as const;
 
@@ -109,6 +113,30 @@ test("a task that came due while the host was killed is run once", async () => {
   await expect.poll(() => tasksOf(host)).toMatchObject([{ state: "done", lastRun: { state: "done", attempts: 1 } }]);
   expect(await repliesOf(host)).toEqual(["1: once"]);
 });
+
+test("a task that comes due while the engine is away, and the host is killed meanwhile, is run once when the engine is back", async () => {
+  await using folder = await temporaryFolder();
+  await using engine = await openEngine(surroundings);
+  const { address } = await engine.facts();
+  await using way = await interruptibleEngine(folder.path, address.replace("unix://", ""));
+  await using running = await startModelHost(model, { config: settings, variables: { DOCKER_HOST: way.url } });
+  const { host } = running;
+  await way.stop();
+
+  const at = new Date(Date.now() + 2_000).toISOString();
+  await host.cli("tasks", "add", "--group", "family", "--prompt", "look", "--at", at);
+  await expect.poll(() => tasksOf(host)).toMatchObject([{ lastRun: { state: "running" } }]);
+  await host.end("SIGKILL");
+  host.launch();
+  await expect.poll(async () => (await host.cli("status")).code, { timeout: 60_000 }).toBe(0);
+  const early = await tasksOf(host);
+  await way.start();
+
+  await expect.poll(() => repliesOf(host), { timeout: 120_000 }).toEqual(["1: look"]);
+  await expect.poll(() => tasksOf(host)).toMatchObject([{ state: "done", lastRun: { state: "done" } }]);
+  expect(early).toMatchObject([{ lastRun: { state: "running" } }]);
+  expect(await repliesOf(host)).toHaveLength(1);
+}, 300_000);
 
 test("an agent cannot schedule for another group, and not without end", async () => {
   const every = { prompt: "again", every: "1m" };

@@ -110,6 +110,29 @@ test("the operator adds webhooks to a host that runs without a token, lists and 
   expect(checked.stdout + checked.stderr).toContain("did you mean family?");
 });
 
+test("a webhook may be for a group that was added at run time; when the group is gone, whoever signs is told, and the operator sees it", async () => {
+  await using running = await startModelHost(echo, { config: { hooks: { deploys: { group: "late", secret } } } });
+  const { host } = running;
+  const [{ hooksWithoutGroup }] = jsonLines((await host.cli("status", "--json")).stdout) as [Record<string, unknown>];
+  const early = await call(host, "early");
+
+  await host.cli("groups", "add", "late", "--channel", "http", "--chat", "late");
+  const served = await call(host, "now");
+  await expect.poll(async () => (await host.replies()).map(({ group }) => group)).toEqual(["late"]);
+  await host.cli("groups", "remove", "late");
+  const gone = await call(host, "gone");
+  const forged = await call(host, "gone", { "x-crabpot-signature": sign("gone", "guessed") });
+
+  expect(hooksWithoutGroup).toEqual(["deploys"]);
+  expect([early, served, gone, forged].map(({ status }) => status)).toEqual([404, 202, 404, 401]);
+  expect(JSON.stringify([early.body, gone.body])).not.toContain("late");
+  expect((await host.cli("hooks", "list")).stdout).toContain("late (not there)");
+  expect((await host.cli("status")).stdout).toContain("no group is there for deploys");
+  const audit = jsonLines((await host.cli("audit", "export")).stdout);
+  const reasons = audit.filter(({ type }) => type === "webhook-refused").map(({ data }) => data);
+  expect(reasons).toContainEqual(expect.objectContaining({ hook: "deploys", reason: "group" }));
+}, 180_000);
+
 test("killed before or after it stored a call, the host has one effect of it when it comes again", async () => {
   const points = ["before:work.add", "after:work.add", "before:record.webhook-in", "after:record.webhook-in"];
   await using running = await startModelHost(echo, { config: { hooks } });

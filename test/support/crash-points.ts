@@ -136,6 +136,7 @@ export function createCrashPoints(
       await around(`record.${entry.type}`, () => append(entry));
     },
     engine: (engine) => watch(engine, around, (method) => `engine.${method}`),
+    launcher: (launcher) => launcher,
     mailbox: (mailbox) => watch(mailbox, around, nameSend),
     channel: (channel) =>
       watch(channel, around, (method) => (channelMethods.includes(method) ? `channel.${method}` : undefined)),

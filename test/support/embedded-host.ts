@@ -4,7 +4,10 @@ import { promisify } from "node:util";
 import pino from "pino";
 import { stringify } from "yaml";
 
-import { startHost } from "../../src/wiring/host.ts";
+import type { Channel } from "../../src/channels/channel.ts";
+import type { Launcher } from "../../src/sandbox/pool/launch.ts";
+import { type Host, startHost } from "../../src/wiring/host.ts";
+import { noInterception } from "../../src/wiring/interception.ts";
 import * as z from "zod";
 
 import { defineChannel } from "../../src/channels/define-channel.ts";
@@ -17,6 +20,41 @@ import { Redaction } from "../../src/lib/secrets/redaction.ts";
 import { FakeChannel } from "../fakes/fake-channel.ts";
 import { noteEngine } from "./made-by-tests.ts";
 import { crabpot, newHome, type CommandResult } from "./crabpot.ts";
+
+export interface InProcess {
+  /** Its only channel besides the built-in ones. */
+  readonly channel: Channel;
+  readonly clock?: Clock;
+  /** Agents run in the test's process, too, and not in containers. */
+  readonly agents?: Launcher;
+}
+
+/** The host of a home with a configuration, in the test's own process. */
+export async function startInProcess(
+  folder: string,
+  { channel, clock = systemClock, agents }: InProcess,
+): Promise<Host> {
+  const environment = readEnvironment({ ...process.env, CRABPOT_HOME: folder });
+  const home = await prepareHome(environment.crabpotHome);
+  const definition = defineChannel({
+    name: channel.name,
+    config: z.strictObject({}),
+    traits: { onboards: true },
+    open: async () => channel,
+  });
+  const adapters = withBuiltInAdapters({ channels: [definition] });
+  return startHost({
+    environment,
+    home,
+    loaded: await loadConfig(home.paths.config, environment.variables, adapters),
+    version: "test",
+    clock,
+    logger: pino({ level: "silent" }),
+    redaction: new Redaction(),
+    console: undefined,
+    ...(agents && { interception: { ...noInterception, launcher: () => agents } }),
+  });
+}
 
 /** A whole host in the test's own process, with a channel `fake` on which strangers turn up; its chat `home` is the main group. */
 export interface EmbeddedHost extends AsyncDisposable {
@@ -31,30 +69,10 @@ export interface EmbeddedHost extends AsyncDisposable {
 /** `clock`: one that the test sets. */
 export async function openEmbeddedHost(config: object = {}, clock: Clock = systemClock): Promise<EmbeddedHost> {
   await using stack = new AsyncDisposableStack();
-  const place = stack.use(await newHome({ "config.yaml": stringify({ channels: { fake: {} }, ...config }) }));
-  const environment = readEnvironment({ ...process.env, CRABPOT_HOME: place.home });
-  const home = await prepareHome(environment.crabpotHome);
   const channel = new FakeChannel();
-  const definition = defineChannel({
-    name: channel.name,
-    config: z.strictObject({}),
-    traits: { onboards: true },
-    open: async () => channel,
-  });
-  const adapters = withBuiltInAdapters({ channels: [definition] });
+  const place = stack.use(await newHome({ "config.yaml": stringify({ channels: { fake: {} }, ...config }) }));
   noteEngine();
-  const app = stack.use(
-    await startHost({
-      environment,
-      home,
-      loaded: await loadConfig(home.paths.config, environment.variables, adapters),
-      version: "test",
-      clock,
-      logger: pino({ level: "silent" }),
-      redaction: new Redaction(),
-      console: undefined,
-    }),
-  );
+  const app = stack.use(await startInProcess(place.home, { channel, clock }));
   const cli = (...args: string[]) => crabpot(place, ...args);
   await cli("groups", "add", "office", "--channel", "fake", "--chat", "home", "--main");
   const owned = stack.move();

@@ -16,7 +16,7 @@ export function addHooksCommand(program: Command, context: CommandContext): void
       await context.host.listWebhooks(),
       [
         { title: "name", of: ({ name }) => name },
-        { title: "group", of: ({ group }) => group },
+        { title: "group", of: ({ group, hasGroup }) => (hasGroup ? group : `${group} (not there)`) },
         { title: "role", of: ({ role }) => role },
         { title: "per minute", of: ({ perMinute }) => String(perMinute) },
         { title: "url", of: ({ url }) => url ?? "the gateway does not listen" },

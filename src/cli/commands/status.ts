@@ -60,6 +60,12 @@ function describeStatus(status: HostStatus): [string, string | number | undefine
         : undefined,
     ],
     [
+      "hooks",
+      status.hooksWithoutGroup.length > 0
+        ? `no group is there for ${status.hooksWithoutGroup.join(", ")}: ${ownCommand("hooks list")}`
+        : undefined,
+    ],
+    [
       "tasks",
       status.tasks.active + status.tasks.paused > 0
         ? `${status.tasks.active} scheduled, ${status.tasks.paused} paused: ${ownCommand("tasks list")}`

@@ -2,7 +2,9 @@ import type { GroupNetwork, InjectedSecret } from "../../domain/egress.ts";
 import { groupNameFault } from "../../domain/group.ts";
 import { networkOf } from "../groups.ts";
 import { isHeaderValue, notHeaderValue } from "../../lib/text/header-value.ts";
+import { ownCommand } from "../../lib/process/own-command.ts";
 import { project, shortestForm } from "../../lib/secrets/secret-forms.ts";
+import { nearest } from "../../lib/text/nearest.ts";
 import { type Adapters, chatFault } from "../adapters.ts";
 import type { ConfigFault } from "../faults.ts";
 import { formatPath } from "../faults.ts";
@@ -22,7 +24,6 @@ export function crossCheck(config: Config, adapters: Adapters): ConfigFault[] {
     ...checkGroups(config, adapters),
     ...checkNetworks(config),
     ...checkGateway(config, adapters),
-    ...checkHooks(config),
     ...checkHeartbeats(config),
     ...checkPolicies(config, adapters),
     ...checkTimeZones(config),
@@ -141,10 +142,16 @@ function checkTimeZones({ timezone: shared, groups }: Config): ConfigFault[] {
   });
 }
 
-function checkHooks({ hooks, groups }: Config): ConfigFault[] {
-  return Object.entries(hooks).flatMap(([name, { group }]) =>
-    Object.hasOwn(groups, group) ? [] : [missing(["hooks", name, "group"], "group", group, Object.keys(groups))],
-  );
+/** A hook may be for a group that has come, or will come, by its chat: whether there is one now, only the running host knows. */
+export function hooksOfOtherGroups({ hooks, groups }: Config): ConfigFault[] {
+  return Object.entries(hooks).flatMap(([name, { group }]) => {
+    if (Object.hasOwn(groups, group)) return [];
+    const near = nearest(group, Object.keys(groups));
+    const hint = near === undefined ? "" : `; did you mean ${near}?`;
+    const detail = `config.yaml has no group "${group}"${hint}`;
+    const fix = `Calls are refused unless the group was added at run time: ${ownCommand("hooks list")}`;
+    return [{ path: formatPath(["hooks", name, "group"]), detail, fix }];
+  });
 }
 
 function checkGateway({ gateway, channels, hooks }: Config, adapters: Adapters): ConfigFault[] {

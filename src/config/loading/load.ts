@@ -5,7 +5,7 @@ import { AppError } from "../../lib/app-error.ts";
 import { type Adapters, builtInAdapters, channelsOfEveryHome, providersOfEveryHome } from "../adapters.ts";
 import { checkBudgets } from "../checks/budget-checks.ts";
 import { parseYaml, readTrustedFile } from "./config-file.ts";
-import { crossCheck, providerOf } from "../checks/cross-checks.ts";
+import { crossCheck, hooksOfOtherGroups, providerOf } from "../checks/cross-checks.ts";
 import { configFromEnvironment } from "./defaults.ts";
 import type { EnvironmentVariables } from "../environment.ts";
 import type { ConfigFault } from "../faults.ts";
@@ -138,7 +138,11 @@ export function checkConfigText(
       config: deepFreeze(config),
       adapters,
       announcements: parsed.announcements,
-      warnings: [...unusedProviders(config, parsed.value, adapters), ...budgets.warnings],
+      warnings: [
+        ...unusedProviders(config, parsed.value, adapters),
+        ...budgets.warnings,
+        ...hooksOfOtherGroups(config),
+      ],
       secrets: secrets.map(({ value: secret }) => secret),
       fromFile: text !== undefined,
     },

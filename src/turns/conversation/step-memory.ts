@@ -12,6 +12,8 @@ interface Known {
 
 /** About 12 MB: what a dozen long conversations take. */
 const mostTokens = 3_000_000;
+/** However short they are: each run of a task or a sub-agent is a conversation of its own. */
+const mostSessions = 512;
 
 /**
  * The steps that the model is shown, without reading all of them again for each answer: a step never changes, and a
@@ -47,9 +49,9 @@ export class StepMemory {
 
   #forget(): void {
     let total = 0;
-    for (const [session, { tokens }] of [...this.#sessions].toReversed()) {
+    for (const [index, [session, { tokens }]] of [...this.#sessions].toReversed().entries()) {
       total += tokens;
-      if (total > mostTokens) this.#sessions.delete(session);
+      if (total > mostTokens || index >= mostSessions) this.#sessions.delete(session);
     }
   }
 }

@@ -62,6 +62,7 @@ async function openRig(): Promise<Rig> {
       changeSetting: async () => [],
       settingsOf: async () => [],
       tasksOf: () => Promise.resolve([]),
+      nextHeartbeatOf: () => undefined,
       actOnTask: () => Promise.reject(new Error("not in this test")),
       showTime: (time) => new Date(time).toISOString(),
       mountsOf: async () => [],

@@ -53,6 +53,7 @@ async function openRig({ main = false } = {}) {
       changeSetting: async () => [],
       settingsOf: async () => [],
       tasksOf: () => Promise.resolve([]),
+      nextHeartbeatOf: () => undefined,
       actOnTask: () => Promise.reject(new Error("not in this test")),
       showTime: (time) => new Date(time).toISOString(),
       mountsOf: async () => [],

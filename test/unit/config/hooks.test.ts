@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { builtInAdapters } from "../../../src/config/adapters.ts";
 import { configuredGroups, groupInEffect, timezoneOf } from "../../../src/config/groups.ts";
 import { heartbeatOf } from "../../../src/config/heartbeat.ts";
-import { checkConfigText, describeFault } from "../../../src/config/loading/load.ts";
+import { checkConfigText, describeFault, describeWarning } from "../../../src/config/loading/load.ts";
 
 const group = "groups: { main: { channel: terminal, chat: main, trigger: always, main: true } }";
 
@@ -14,7 +14,6 @@ function faults(text: string): string[] {
 }
 
 test.each([
-  ["hooks: { a: { group: man, secret: long-enough } }", 'hooks.a.group: there is no group "man"; did you mean main?'],
   ["hooks: { a: { group: main, secret: short } }", "hooks.a.secret"],
   ["hooks: { a: { group: main } }", "hooks.a.secret"],
   ["hooks: { a: { group: main, secret: long-enough, role: admin } }", "hooks.a.role"],
@@ -32,6 +31,18 @@ test.each([
   ["heartbeat: { route: man }", 'heartbeat.route: there is no route "man"; did you mean main?'],
 ])("%s is refused", (text, told) => {
   expect(faults(`${group}\n${text}`).join("\n")).toContain(told);
+});
+
+test("a hook may be for a group that comes by its chat, and a name that may be misspelt is warned of", () => {
+  const check = checkConfigText(
+    `${group}\nhooks: { a: { group: man, secret: long-enough }, b: { group: main, secret: long-enough } }`,
+    {},
+    builtInAdapters,
+  );
+
+  expect(check.ok && check.loaded.warnings.map(describeWarning)).toEqual([
+    expect.stringContaining('warning: hooks.a.group: config.yaml has no group "man"; did you mean main?'),
+  ]);
 });
 
 test("a group's heartbeat is as for everybody but for what it says itself", () => {

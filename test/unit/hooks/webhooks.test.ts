@@ -1,4 +1,7 @@
 import { randomUUID } from "node:crypto";
+import { once } from "node:events";
+import { type IncomingMessage, request } from "node:http";
+import { connect, type Socket } from "node:net";
 
 import pino from "pino";
 import { Registry } from "prom-client";
@@ -287,7 +290,8 @@ test("what cannot be taken is refused with the reason", async () => {
 
   const refused = [tooLarge, binary, badNumber, longNumber, stopped, unserved, starting];
   expect(whole.status).toBe(202);
-  expect(refused.map(({ status }) => status)).toEqual([413, 400, 400, 400, 503, 503, 503]);
+  expect(refused.map(({ status }) => status)).toEqual([413, 400, 400, 400, 503, 404, 503]);
+  expect(unserved.text).not.toContain("family");
   expect(stopped.body.error?.message).toBe("Not now: the disk is nearly full.");
   expect(await rig.work()).toHaveLength(1);
 });
@@ -330,5 +334,55 @@ test("a page of another site cannot call a hook", async () => {
   await using rig = await openRig();
 
   expect((await rig.call("x", { origin: "https://evil.example" })).status).toBe(403);
+  expect(await rig.work()).toEqual([]);
+});
+
+/** A call whose body never ends; resolves when the host waits for the rest. */
+async function dawdle(url: string): Promise<Socket> {
+  const { port } = new URL(url);
+  const socket = connect(Number(port), "127.0.0.1");
+  socket.on("error", () => undefined);
+  const lines = ["POST /v1/hooks/deploys HTTP/1.1", "host: localhost", "content-length: 100", "expect: 100-continue"];
+  socket.write(`${lines.join("\r\n")}\r\n\r\n`);
+  await once(socket, "data");
+  socket.write("a beginning");
+  return socket;
+}
+
+test("strangers who never come to the end of what they send do not keep out who does", async () => {
+  await using rig = await openRig();
+  const slow: Socket[] = [];
+  for (let count = 0; count < 64; count += 1) slow.push(await dawdle(rig.url));
+  const isGone = slow[0] && once(slow[0], "close");
+
+  const calls = [await rig.call("one"), await rig.call("two")];
+  await isGone;
+  for (const socket of slow) socket.destroy();
+
+  expect(calls.map(({ status }) => status)).toEqual([202, 202]);
+  expect(await rig.work()).toHaveLength(2);
+});
+
+test("a header that is there twice is no signature and no number", async () => {
+  await using rig = await openRig();
+  const { port } = new URL(rig.url);
+  const twice = async (headers: readonly string[]): Promise<number | undefined> => {
+    const sent = request({ host: "127.0.0.1", port, path: "/v1/hooks/deploys", method: "POST", headers: [...headers] });
+    sent.end("x");
+    const [answer] = (await once(sent, "response")) as [IncomingMessage];
+    answer.resume();
+    return answer.statusCode;
+  };
+  const signature = signatureOf(secret, Buffer.from("x"));
+  const framing = ["Host", "localhost", "Content-Length", "1"];
+
+  const statuses = [
+    await twice([...framing, "X-Crabpot-Signature", signature, "X-Crabpot-Signature", signature]),
+    await twice([...framing, "X-Crabpot-Signature", "sha256=0", "X-Crabpot-Signature", signature]),
+    await twice([...framing, "X-Crabpot-Signature", signature, "X-Crabpot-Delivery", "a", "X-Crabpot-Delivery", "b"]),
+    await twice([...framing, "X-Crabpot-Signature", "", "X-Hub-Signature-256", signature]),
+  ];
+
+  expect(statuses).toEqual([401, 401, 400, 401]);
   expect(await rig.work()).toEqual([]);
 });

@@ -11,8 +11,8 @@ function openPlaces(count: number) {
   const clock = { ms: 0 };
   const places = new Places({ count, now: () => clock.ms });
   const got: string[] = [];
-  const enter = async (name: string): Promise<Place> => {
-    const place = await places.enter(name);
+  const enter = async (name: string, isAwaited?: () => boolean): Promise<Place> => {
+    const place = await places.enter(name, isAwaited);
     got.push(name);
     return place;
   };
@@ -259,4 +259,40 @@ test("2,000 pieces of work of 100 groups at once: no group waits for all of anot
     const lastFirst = Math.max(...groups.map((group) => began.indexOf(group)));
     expect(lastFirst, `the last group to begin, with ${count} places`).toBeLessThan(100 + count);
   }
+});
+
+test("work that people wait for goes before all other work, also when they begin to wait while it stands in line", async () => {
+  const { got, enter } = openPlaces(1);
+  const first = await enter("busy");
+  let speaks = false;
+  const line = [enter("task"), enter("busy", () => speaks), enter("other task")];
+  speaks = true;
+  first[Symbol.dispose]();
+  await settled();
+  expect(got).toEqual(["busy", "busy"]);
+  for (const place of [line[1], line[0]]) (await place)?.[Symbol.dispose]();
+  (await line[2])?.[Symbol.dispose]();
+  expect(got).toEqual(["busy", "busy", "task", "other task"]);
+});
+
+test("however much people ask for, each ninth place goes to other work", async () => {
+  const { got, enter } = openPlaces(1);
+  const first = await enter("first");
+  const line = Array.from({ length: 20 }, (_, index) => enter(`ann ${index}`, () => true));
+  line.push(enter("task"), enter("task"));
+  const ended = line.map(async (place) => (await place)[Symbol.dispose]());
+  first[Symbol.dispose]();
+  await Promise.all(ended);
+  const tasks = got.flatMap((name, index) => (name === "task" ? [index] : []));
+  expect(tasks).toEqual([9, 18]);
+});
+
+test("the first groups that get a place are not given a second one before the others have one", async () => {
+  const { got, enter } = openPlaces(2);
+  const running = await Promise.all([enter("a"), enter("b")]);
+  const line = ["a", "b", "c", "d"].map((name) => enter(name));
+  const ended = line.map(async (place) => (await place)[Symbol.dispose]());
+  for (const place of running) place[Symbol.dispose]();
+  await Promise.all(ended);
+  expect(got).toEqual(["a", "b", "c", "d", "a", "b"]);
 });

@@ -1,4 +1,4 @@
-import { assert, asyncProperty, constantFrom, integer } from "fast-check";
+import { assert, asyncProperty, constantFrom, integer, record, uniqueArray } from "fast-check";
 import { expect, test } from "vitest";
 
 import { ZoneClock } from "../../../src/lib/time/zone-clock.ts";
@@ -51,6 +51,126 @@ test("every due time of a pattern comes later than the one before, on a minute, 
     { numRuns: 15 },
   );
 });
+
+/** Where clocks are changed in odd ways: by half an hour, by two hours, at midnight, in the south, by a whole day, in Ramadan, or never. */
+const oddZones = [
+  newYork,
+  "Europe/Berlin",
+  "Europe/London",
+  "Europe/Dublin",
+  "Asia/Kathmandu",
+  "Asia/Beirut",
+  "Africa/Cairo",
+  "Africa/Casablanca",
+  "America/Havana",
+  "America/Santiago",
+  "America/St_Johns",
+  "America/Nuuk",
+  "Antarctica/Troll",
+  "Australia/Lord_Howe",
+  "Pacific/Chatham",
+  "Pacific/Apia",
+  "Pacific/Kiritimati",
+  "UTC",
+];
+
+const minuteMs = 60_000;
+/** No clock is changed at another minute than these. */
+const stepMs = 15 * minuteMs;
+const dayMs = 86_400_000;
+
+/** What the clocks show at this moment, as if it were UTC, by Intl. */
+function createDial(zone: string): (at: number) => number {
+  const fields = { year: "numeric", month: "numeric", day: "numeric", hour: "numeric", minute: "numeric" } as const;
+  const format = new Intl.DateTimeFormat("en-US", { ...fields, timeZone: zone, calendar: "gregory", hourCycle: "h23" });
+  return (at) => {
+    const part = new Map(format.formatToParts(at).map(({ type, value }) => [type, Number(value)]));
+    const [year = 0, month = 0, ...rest] = ["year", "month", "day", "hour", "minute"].map(
+      (name) => part.get(name as "year") ?? 0,
+    );
+    return Date.UTC(year, month - 1, ...rest);
+  };
+}
+
+/** What clocks show for the first time at a minute: one minute, none where they were set back, many where they were set forward. */
+interface Shown {
+  readonly at: number;
+  readonly first: number;
+  readonly last: number;
+}
+
+/** The days around a moment, minute by minute, looked at in the simplest way. */
+function watchClocks(zone: string, day: string): Shown[] {
+  const dial = createDial(zone);
+  const from = time(`${day}T00:00:00Z`) - 2 * dayMs;
+  const seen: Shown[] = [];
+  let latest = dial(from) - minuteMs;
+  for (let step = from; step < from + 5 * dayMs; step += stepMs) {
+    const onDial = dial(step);
+    for (let past = 0; past < stepMs; past += minuteMs) {
+      seen.push({ at: step + past, first: latest + minuteMs, last: onDial + past });
+      latest = Math.max(latest, onDial + past);
+    }
+  }
+  return seen;
+}
+
+/** Of these minutes those at which something is due that is wanted at this minute of these hours. */
+function dueByLooking(
+  seen: readonly Shown[],
+  wanted: { readonly minute: number; readonly hours: ReadonlySet<number> },
+) {
+  return seen.flatMap(({ at, first, last }) => {
+    for (let dial = first; dial <= last; dial += minuteMs) {
+      const date = new Date(dial);
+      if (date.getUTCMinutes() === wanted.minute && wanted.hours.has(date.getUTCHours())) return [at];
+    }
+    return [];
+  });
+}
+
+/** Changes in the north and in the south, of Lebanon and Egypt and at Troll, the day that Samoa left out, Ramadan, leap days. */
+const oddDays = [
+  "2026-03-08",
+  "2026-03-28",
+  "2026-03-29",
+  "2026-04-05",
+  "2026-04-24",
+  "2026-09-06",
+  "2026-09-27",
+  "2026-10-04",
+  "2026-10-25",
+  "2026-10-29",
+  "2026-11-01",
+  "2011-12-30",
+  "2026-02-15",
+  "2026-03-22",
+  "2024-02-29",
+  "2028-02-28",
+  "2027-02-28",
+];
+
+test("around each change of the clocks and each leap day, in zones of every kind, due times are those that one finds by looking at each minute", async () => {
+  const watched = oddZones.flatMap((zone) => oddDays.map((day) => ({ zone, seen: watchClocks(zone, day) })));
+  const changed = watched.filter(({ seen }) => seen.some(({ first, last }) => first !== last));
+  expect(changed.length).toBeGreaterThan(20);
+  const hours = uniqueArray(integer({ min: 0, max: 23 }), { minLength: 1, maxLength: 24 });
+  const wanted = record({ minute: integer({ min: 0, max: 59 }), hours });
+  for (const { zone, seen } of [...changed, ...watched.filter((_, index) => index % 7 === 0)]) {
+    await assert(
+      asyncProperty(wanted, async ({ minute, hours: named }) => {
+        const [begin, end] = [seen[dayMs / minuteMs]?.at ?? 0, seen.at(-1)?.at ?? 0];
+        const dueAfter = await dueTimes(cron(`${minute} ${named.join(",")} * * *`), zone);
+        const found: number[] = [];
+        for (let due = dueAfter(begin); due !== undefined && due <= end; due = dueAfter(due)) found.push(due);
+        const looked = dueByLooking(seen, { minute, hours: new Set(named) });
+
+        expect([zone, ...found.map(shown)]).toEqual([zone, ...looked.filter((at) => at > begin).map(shown)]);
+      }),
+      { numRuns: 8 },
+    );
+  }
+}, 120_000);
 
 test("an interval stays on the grid of its making, however late it is looked at", () =>
   assert(

@@ -49,3 +49,15 @@ test("a window that begins earlier, and a new conversation, are read anew", asyn
   expect(earlier).toHaveLength(2);
   expect(fresh).toEqual([]);
 });
+
+test("of very many short conversations only those that were used last are remembered", async () => {
+  await using opened = await openTestStore();
+  const { session } = await runningTurn(opened.store);
+  const { memory, asked } = await memoryOver(opened.store.turns);
+
+  await memory.history(session, 1, 0);
+  for (let other = 0; other < 512; other += 1) await memory.history(`other-${other}`, 1, 0);
+  await memory.history(session, 1, 0);
+
+  expect(asked.at(-1)).toBe(0);
+});

@@ -20,7 +20,7 @@ import { erasures } from "./erasure-tables.ts";
 import { initialSchema } from "./initial-schema.ts";
 import { subAgentNumbers, subAgents } from "./sub-agent-tables.ts";
 import type { Tables } from "./tables.ts";
-import { tasks } from "./task-tables.ts";
+import { taskRunsByWork, tasks } from "./task-tables.ts";
 
 /* What the model was first told in a session's conversation, and which changes it has been told since. */
 const conversationPrompts = [
@@ -355,6 +355,7 @@ export const migrations: Readonly<Record<string, Migration>> = {
   "0042-approval-origins": { up: (database: Kysely<Tables>) => run(database, approvalOrigins) },
   "0044-sub-agent-numbers": { up: (database: Kysely<Tables>) => run(database, subAgentNumbers) },
   "0047-several-agents": { up: (database: Kysely<Tables>) => run(database, severalAgents) },
+  "0049-task-runs-by-work": { up: (database: Kysely<Tables>) => run(database, taskRunsByWork) },
   "0050-erasures": { up: (database: Kysely<Tables>) => run(database, erasures) },
 };
 

@@ -84,3 +84,6 @@ export const tasks = [
   `create index task_runs_by_claim on task_runs (claimed_at)`,
   `alter table work add column role text`,
 ];
+
+/* Which run a turn has worked on, however many wait. */
+export const taskRunsByWork = [`create index task_runs_by_work on task_runs (work) where state = 'running'`];

@@ -40,9 +40,9 @@ export function selectTasks(kysely: Kysely<Tables> | Transaction<Tables>) {
     ]);
 }
 
-/** Runs that are over and not settled, the one that was claimed first at the top. */
-export async function endedRuns(kysely: Kysely<Tables>, limit: number): Promise<EndedRun[]> {
-  const runs = await kysely
+/** Runs that are over and not settled, the one that was claimed first at the top; `turn`: only what this turn has worked on. */
+export async function endedRuns(kysely: Kysely<Tables>, limit: number, turn?: string): Promise<EndedRun[]> {
+  const all = kysely
     .selectFrom("task_runs")
     .innerJoin("work", "work.id", "task_runs.work")
     .leftJoin("turns", "turns.id", "work.turn")
@@ -51,12 +51,14 @@ export async function endedRuns(kysely: Kysely<Tables>, limit: number): Promise<
     .where(isRunning)
     .where("work.state", "in", ["settled", "dropped"])
     .orderBy("task_runs.claimed_at")
-    .limit(limit)
-    .execute();
+    .limit(limit);
+  const runs = await (turn === undefined ? all : all.where("work.turn", "=", turn)).execute();
   const ended: EndedRun[] = [];
-  for (const { task: id, due, attempts, dropped, turn, session, turn_state: state, turn_reason: reason } of runs) {
+  for (const run of runs) {
+    const { task: id, due, attempts, dropped, session, turn_state: state, turn_reason: reason } = run;
     const row = await selectTasks(kysely).where("tasks.id", "=", id).executeTakeFirstOrThrow();
-    const found = turn !== null && session !== null && state !== null ? { id: turn, session, state } : undefined;
+    const found =
+      run.turn !== null && session !== null && state !== null ? { id: run.turn, session, state } : undefined;
     ended.push({ task: toTask(row), due, attempts, turn: found, reason: reason ?? dropped ?? undefined });
   }
   return ended;

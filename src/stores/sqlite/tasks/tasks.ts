@@ -142,8 +142,8 @@ export class SqliteTasks implements TaskStore {
     return row?.claimed_at;
   }
 
-  ended(limit: number): Promise<EndedRun[]> {
-    return this.#database.read((kysely) => endedRuns(kysely, limit));
+  ended(limit: number, turn?: string): Promise<EndedRun[]> {
+    return this.#database.read((kysely) => endedRuns(kysely, limit, turn));
   }
 
   settle(

@@ -1,0 +1,104 @@
+import { join } from "node:path";
+
+import { StandardLoop } from "../../container/agent/loops/standard.ts";
+import { AgentMailbox } from "../../container/agent/mailbox.ts";
+import { Toolbox } from "../../container/agent/tools/toolbox.ts";
+import type { ContainerPlace } from "../../container/agent/tools/tool.ts";
+import { TurnDispatcher } from "../../container/agent/turn-dispatcher.ts";
+import type { ProbeReport } from "../../src/protocol/messages.ts";
+import { mailboxFolders } from "../../src/protocol/paths.ts";
+import type { ContainerExit } from "../../src/sandbox/engine/engine.ts";
+import type { Launcher, RunningContainer } from "../../src/sandbox/pool/launch.ts";
+import { runningContainer } from "./container-parts.ts";
+
+/** Nothing looks at it: what there is no container of is not attested. */
+const probe: ProbeReport = {
+  uid: 0,
+  gid: 0,
+  groups: [],
+  capabilities: {},
+  noNewPrivs: 1,
+  seccomp: 2,
+  interfaces: [],
+  rootReadOnly: true,
+  mounts: [],
+  environment: [],
+  attempts: [],
+};
+
+/** Agents without tools of their own cannot reach any of it. */
+const nowhere = {} as ContainerPlace;
+
+/**
+ * Stands in for containers where thousands of turns are wanted: each session's agent is the real one, at the real mailbox, in the
+ * test's own process. It has the tools of the host and none of its own.
+ */
+export class AgentsInProcess implements Launcher {
+  /** How many there have been, and how many at once at most. */
+  started = 0;
+  most = 0;
+  #running = 0;
+  readonly #uid = process.getuid?.() ?? 0;
+
+  get running(): number {
+    return this.#running;
+  }
+
+  async fingerprint(): Promise<string> {
+    return "";
+  }
+
+  async found(): Promise<[]> {
+    return [];
+  }
+
+  async plan() {
+    return {
+      uid: this.#uid,
+      warnings: [],
+      start: (generation: number, mailFolder: string) => this.#start(generation, mailFolder),
+    };
+  }
+
+  async #start(generation: number, mailFolder: string): Promise<RunningContainer> {
+    this.started += 1;
+    this.#running += 1;
+    this.most = Math.max(this.most, this.#running);
+    const exit = Promise.withResolvers<ContainerExit>();
+    let hasEnded = false;
+    const end = (): void => {
+      if (hasEnded) return;
+      hasEnded = true;
+      this.#running -= 1;
+      mailbox[Symbol.dispose]();
+      exit.resolve({ code: 0, oomKilled: false });
+    };
+    const mailbox: AgentMailbox = new AgentMailbox({
+      toAgent: join(mailFolder, mailboxFolders.toAgent),
+      toHost: join(mailFolder, mailboxFolders.toHost),
+      generation,
+      rescanMs: undefined,
+      onMessage: (payload) => dispatcher.accept(payload),
+      isBusy: () => dispatcher.isBusy,
+      onFailure: end,
+      log: () => undefined,
+    });
+    const dispatcher = new TurnDispatcher({
+      loop: new StandardLoop(new Toolbox({ tools: [], place: nowhere, log: () => undefined })),
+      send: (payload) => mailbox.send(payload),
+      onFailure: end,
+      onShutdown: end,
+    });
+    mailbox.listen();
+    await mailbox.send({ type: "ready", probe });
+    return runningContainer({
+      id: `agent-${this.started}`,
+      name: `agent-${this.started}`,
+      generation,
+      uid: this.#uid,
+      mailFolder,
+      exited: exit.promise,
+      remove: async () => end(),
+    });
+  }
+}
