@@ -204,3 +204,19 @@ test("stats tell when old memories were last removed, and when that is next", as
   await writeFile(join(home.home, "config.yaml"), `${memory}, hygiene: { everyHours: 0 } }\n`);
   expect(await stats()).toMatchObject({ nextCleaning: null });
 });
+
+test("doctor tells of a local model that is not installed, and of one that is not what it should be", async () => {
+  await using home = await newHome({ "config.yaml": "memory: { enabled: true }\n" });
+  const doctor = async () => {
+    const all = (await crabpot(home, "doctor", "--json")).stdout.split("\n").filter((line) => line.startsWith("{"));
+    return all.map((line) => JSON.parse(line) as Record<string, unknown>).find(({ check }) => check === "memory");
+  };
+  expect(await doctor()).toMatchObject({ level: "warning", detail: expect.stringContaining("is not installed") });
+
+  const folder = join(home.home, "models", "all-MiniLM-L6-v2-int8");
+  await mkdir(folder, { recursive: true });
+  await writeFile(join(folder, "model_quantized.onnx"), "weights of somebody else");
+
+  const fix = expect.stringContaining("memory install-model");
+  expect(await doctor()).toMatchObject({ level: "warning", detail: expect.stringContaining("does not work"), fix });
+});
