@@ -54,10 +54,14 @@ export function quietGroups(
     const limit = new AbortController();
     const timer = setTimeout(() => limit.abort(late), turnsMs);
     try {
-      const held = await queue.hold(groups, limit.signal);
-      for (const session of await store.erasure.sessions(groups))
+      using holding = new DisposableStack();
+      holding.use(await queue.hold(groups, limit.signal));
+      // One that waits for people stays as it is: nothing is erased then.
+      const isParked = (await store.erasure.unfinished(groups)).length > 0;
+      for (const session of isParked ? [] : await store.erasure.sessions(groups))
         await pool.stop(session, "somebody's words are erased");
-      return { [Symbol.asyncDispose]: async () => held[Symbol.dispose]() };
+      const held = holding.move();
+      return { [Symbol.asyncDispose]: async () => held.dispose() };
     } finally {
       clearTimeout(timer);
     }
