@@ -141,6 +141,10 @@ test("a sub-agent whose profile is gone by the time that it goes on does nothing
   expect(asked).toHaveLength(1);
 });
 
+function priced(usd: number): object {
+  return { inputUsd: usd, outputUsd: usd };
+}
+
 test("a sub-agent has the route that is asked for if it is a narrower one; skills are refused with a word", async () => {
   const wanted = [
     { task: "one", route: "cheap" },
@@ -148,7 +152,6 @@ test("a sub-agent has the route that is asked for if it is a narrower one; skill
     { task: "three", route: "nowhere" },
     { task: "four", skills: ["maps"] },
   ];
-  const priced = (inputUsd: number) => ({ inputUsd, outputUsd: inputUsd });
   const asked: string[] = [];
   await using running = await startModelHost(
     (request) => {
