@@ -44,13 +44,14 @@ export interface InContainer {
 
 /**
  * Groups of the host under attack: `red` is the attacker's, `blue` a bystander's; `echo` has secrets, `neighbour` one that is
- * not its. `bots` and `busy` have small limits of turns, `drowned` is for floods that use up its day.
+ * not its; `pair` has two agents. `bots` and `busy` have small limits of turns, `drowned` is for floods that use up its day.
  */
 export type StageGroup =
   | "red"
   | "blue"
   | "mounts"
   | "locked"
+  | "pair"
   | "egress"
   | "echo"
   | "neighbour"
@@ -285,9 +286,11 @@ function stageConfig(options: {
       drowned: httpGroup("drowned"),
       locked: { ...httpGroup("locked"), skills: "all", policy: { tools: { shell: "deny" } } },
       called: httpGroup("called"),
+      pair: { ...httpGroup("pair"), agents: ["main", "helper"] },
       ...judgedGroups(internet.port),
       ...echoGroups(canaries, internet.port),
     },
+    agents: { helper: { permissions: [{ tool: "write_file", action: "deny" }] } },
     hooks: { calls: { group: "called", secret: canaries.webhook, perMinute: 6_000 } },
     models: {
       routes: { main: ["attacker/model"] },

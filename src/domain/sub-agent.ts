@@ -34,6 +34,8 @@ export interface NewSubAgent {
   readonly text: string;
   /** Name of the profile that it works by. */
   readonly profile?: string | undefined;
+  /** Route of models that was asked for, instead of that of its profile or of who it works for. */
+  readonly route?: string | undefined;
   /** For whom its parent worked, as `channel:id` of a member, where somebody is known. */
   readonly requester?: string | undefined;
   /** What its parent might do. */

@@ -3,7 +3,18 @@ import type { SubAgent } from "../domain/sub-agent.ts";
 /** A sub-agent: `parent` is the session that it works for, `session` its own. */
 export interface SubAgentView extends Pick<
   SubAgent,
-  "id" | "group" | "session" | "parent" | "turn" | "task" | "state" | "profile" | "depth" | "background" | "requester"
+  | "id"
+  | "group"
+  | "session"
+  | "parent"
+  | "turn"
+  | "task"
+  | "state"
+  | "profile"
+  | "route"
+  | "depth"
+  | "background"
+  | "requester"
 > {
   readonly role: SubAgent["role"];
   /** What it answered, or why it did not. */

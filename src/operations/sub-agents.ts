@@ -47,8 +47,8 @@ async function found(agents: Pick<Store["subAgents"], "get">, id: string): Promi
 }
 
 function view(agent: SubAgent): SubAgentView {
-  const { id, group, session, parent, turn, task, state, profile, depth, background, requester, role } = agent;
+  const { id, group, session, parent, turn, task, state, profile, route, depth, background, requester, role } = agent;
   const { text, files, createdAt, expiresAt, endedAt } = agent;
-  const about = { id, group, session, parent, turn, task, state, profile, depth, background, requester, role };
+  const about = { id, group, session, parent, turn, task, state, profile, route, depth, background, requester, role };
   return { ...about, result: text, files, createdAt, expiresAt, endedAt };
 }

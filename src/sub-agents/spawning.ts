@@ -22,6 +22,7 @@ export interface SubAgentLimits {
 export interface WantedSubAgent {
   readonly task: string;
   readonly agent?: string | undefined;
+  readonly route?: string | undefined;
   readonly context: SubAgentContext;
   readonly background: boolean;
   readonly timeoutMinutes?: number | undefined;
@@ -42,6 +43,11 @@ export interface SpawningOptions {
   readonly limits: () => SubAgentLimits;
   /** Rejects with an AppError whose words are for the model when there is no such profile, or it cannot be used. */
   readonly requireProfile: (name: string) => Promise<void>;
+  /** Why it may not have the route that is asked for, for the model; undefined: it may. */
+  readonly refusalOfRoute: (
+    group: Group,
+    wanted: { readonly route: string; readonly profile: string | undefined },
+  ) => Promise<string | undefined>;
   readonly principalOf: (group: Group, turn: string) => Promise<Principal>;
   readonly publish: Publish<"agent.started">;
   readonly clock: Pick<Clock, "now">;
@@ -89,7 +95,10 @@ export class Spawning {
     { call, position, wanted }: { readonly call: ToolCall; readonly position: number; readonly wanted: WantedSubAgent },
   ): Promise<NewSubAgent | string> {
     const { turn, group, session } = scope;
-    const refusal = (await this.#refusalOf(session, wanted)) ?? (await this.#profileRefusal(wanted));
+    const refusal =
+      (await this.#refusalOf(session, wanted)) ??
+      (await this.#profileRefusal(wanted)) ??
+      (await this.#routeRefusal(group, wanted));
     if (refusal !== undefined) return refusal;
     const { clock, publish, principalOf, store } = this.#options;
     const limits = this.#options.limits();
@@ -113,6 +122,7 @@ export class Spawning {
       task: wanted.task,
       text: await this.#textFor(scope, wanted),
       profile: wanted.agent,
+      route: wanted.route,
       requester,
       role,
       createdAt,
@@ -136,6 +146,10 @@ export class Spawning {
       if (error instanceof AppError && !isPassing(error)) return [error.message, error.fix ?? ""].join(" ").trim();
       throw error;
     }
+  }
+
+  async #routeRefusal(group: Group, { route, agent: profile }: WantedSubAgent): Promise<string | undefined> {
+    return route === undefined ? undefined : this.#options.refusalOfRoute(group, { route, profile });
   }
 
   async #textFor(scope: SpawningTurn, { task, files, context }: WantedSubAgent) {

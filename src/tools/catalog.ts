@@ -11,6 +11,7 @@ import { sendMessage } from "./send-message.ts";
 import { sessionsHistory } from "./sessions-history.ts";
 import { sessionsList } from "./sessions-list.ts";
 import { sessionsSend } from "./sessions-send.ts";
+import { sessionsSpawn } from "./sessions-spawn.ts";
 import { cancelTask } from "./tasks/cancel-task.ts";
 import { listTasks } from "./tasks/list-tasks.ts";
 import { runTask } from "./tasks/run-task.ts";
@@ -46,6 +47,7 @@ const hostTools: readonly HostTool[] = [
   sessionsHistory,
   sessionsList,
   sessionsSend,
+  sessionsSpawn,
   spawnAgent,
   updateTask,
 ];

@@ -17,6 +17,14 @@ export interface SessionHistory {
   readonly omitted: number;
 }
 
+/** What a model says of a session that it wants to begin. */
+export interface WantedSession {
+  readonly task: string;
+  /** Left out: the asker's own agent, or another group's first one. */
+  readonly agent?: string | undefined;
+  readonly group?: string | undefined;
+}
+
 /** The sessions that the turn's own may see, at one call of a tool. Each method throws ToolError for one that it may not. */
 export interface SessionDesk {
   list(): Promise<readonly VisibleSession[]>;
@@ -24,4 +32,6 @@ export interface SessionDesk {
   history(session: string, limit: number): Promise<SessionHistory>;
   /** Gives it something to do, once however often this is called. Its answer comes back to the turn's session as work. */
   send(session: string, text: string): Promise<void>;
+  /** Begins one with something to do, once however often this is called, and returns its id. It is put aside when it has answered. */
+  begin(wanted: WantedSession): Promise<string>;
 }

@@ -11,6 +11,7 @@ const files = 50;
 export const spawnInput = z.strictObject({
   task: z.string().min(1).max(taskChars).describe("All that it has to know: it has not seen this conversation."),
   agent: z.string().min(1).max(64).optional().describe("Name of the profile that it works by."),
+  route: z.string().min(1).max(64).optional().describe("A cheaper route of models."),
   context: z
     .enum(subAgentContexts)
     .default("none")

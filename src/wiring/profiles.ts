@@ -44,14 +44,18 @@ export async function narrowSettings(
   session: Session,
   settings: TurnSettings,
 ): Promise<NarrowedSettings> {
-  const { store } = context;
+  const { store, live } = context;
   const own = await store.subAgents.ofSession(session.id);
   if (!own) return { settings, fault: "There is no record of this sub-agent any more." };
   try {
-    const profiles = [];
-    for (let agent: SubAgent | undefined = own; agent; agent = await parentOf(store, agent))
-      profiles.push(agent.profile === undefined ? undefined : await usableProfile(context, agent.profile));
-    return { settings: narrowedBy(profiles, settings) };
+    const line: Narrowing[] = [];
+    for (let agent: SubAgent | undefined = own; agent; agent = await parentOf(store, agent)) {
+      const { profile, route } = agent;
+      line.push({ route, profile: profile === undefined ? undefined : await usableProfile(context, profile) });
+    }
+    const missing = line.find(({ route }) => route !== undefined && !Object.hasOwn(live.current.models.routes, route));
+    if (missing) return { settings, fault: `The route "${missing.route}" is not there any more.` };
+    return { settings: narrowedBy(line, settings) };
   } catch (error) {
     if (error instanceof AppError && (error.code === "not_found" || error.code === "config_invalid"))
       return { settings, fault: error.message };
@@ -69,13 +73,21 @@ async function parentOf(
   return found;
 }
 
+/** What a sub-agent works by, as whoever began it has said. */
+interface Narrowing {
+  readonly profile: Profile | undefined;
+  readonly route: string | undefined;
+}
+
 /** The first one is its own: it says what to do, and with which models; where it does not, those of who asks are left. */
-function narrowedBy(profiles: readonly (Profile | undefined)[], settings: TurnSettings): TurnSettings {
-  const given = profiles.filter((profile) => profile !== undefined);
-  if (given.length === 0) return settings;
-  const rules = given.flatMap((profile) => profile.rules);
-  const route = given.find((profile) => profile.route !== undefined)?.route;
-  const instructions = [profiles[0]?.instructions, settings.agentInstructions].filter((text) => text !== undefined);
+function narrowedBy(line: readonly Narrowing[], settings: TurnSettings): TurnSettings {
+  const routes = line.flatMap(({ route, profile }) => route ?? profile?.route ?? []);
+  const rules = line.flatMap(({ profile }) => profile?.rules ?? []);
+  if (line.every(({ profile }) => profile === undefined) && routes.length === 0) return settings;
+  const [route] = routes;
+  const instructions = [line[0]?.profile?.instructions, settings.agentInstructions].filter(
+    (text) => text !== undefined,
+  );
   return {
     ...settings,
     skillNames: narrowedSkills(given),

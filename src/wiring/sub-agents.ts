@@ -3,6 +3,7 @@ import { join } from "node:path";
 
 import { estimateStepTokens } from "../context/tokens.ts";
 import type { Group } from "../domain/group.ts";
+import { refusalOfRoute } from "../models/narrower-route.ts";
 import { askerOf } from "../people/asker-role.ts";
 import type { SideSessions } from "../sessions/side-sessions.ts";
 import { handOver } from "../sub-agents/hand-over.ts";
@@ -51,6 +52,10 @@ export function createSubAgents(
     store,
     limits: () => config.limits.subAgents,
     requireProfile: async (name) => void (await usableProfile(context, name)),
+    refusalOfRoute: async (group, { route, profile }) => {
+      const given = profile === undefined ? undefined : (await usableProfile(context, profile)).route;
+      return refusalOfRoute(config.models, { wanted: route, own: given ?? group.model });
+    },
     principalOf,
     publish,
     clock,
@@ -71,6 +76,10 @@ export function createSubAgents(
   };
 }
 
+function asksForSkills(input: unknown): boolean {
+  return typeof input === "object" && input !== null && Object.hasOwn(input, "skills");
+}
+
 const prepare = async (
   spawning: Spawning,
   scope: Parameters<TurnOptions["subAgents"]["prepare"]>[0],
@@ -79,6 +88,10 @@ const prepare = async (
   const spawns = [];
   const denied = [];
   for (const { judged, position } of calls) {
+    if (asksForSkills(judged.call.input)) {
+      denied.push({ ...judged, reason: "Sub-agents are given no skills yet: leave skills out." });
+      continue;
+    }
     const wanted = spawnInput.safeParse(judged.call.input);
     const made = wanted.success
       ? await spawning.prepare(scope, { call: judged.call, position, wanted: wanted.data })

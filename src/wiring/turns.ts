@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 
+import { agentNameOf } from "../config/agents.ts";
 import { workFolder } from "../domain/group.ts";
 import { skillsOf } from "../config/groups.ts";
 import { estimateStepTokens } from "../context/tokens.ts";
@@ -87,7 +88,7 @@ export function createTurns(
     });
   const prompts = createPrompts(context, { launcher, instructions, skills, toolsOf });
   const hasRoom = roomForBlobs(context);
-  const deskOptions = { ...context, roleOf, groups: () => groups.list(), workAdded: work.workAdded };
+  const sessionDesk = createSessionDesks(context, { groups, workAdded: work.workAdded });
   const leases = new SessionLeases({ leases: store.leases, owner: randomUUID(), clock, logger });
   return new TurnRunner({
     store,
@@ -106,7 +107,7 @@ export function createTurns(
     takeJobNews: (session, id) => jobs.takeNews(session, id),
     settings: createTurnSettings(context, providers),
     narrow: (session, settings) => narrowSettings(context, session, settings),
-    sessionDesk: (scope, call) => createSessionDesk(deskOptions, scope, call),
+    sessionDesk,
     asAgent: (group, agent) => asAgent(context, group, agent),
     ...work,
     publish: context.publish,
@@ -123,6 +124,21 @@ export function createTurns(
     clock,
     logger,
   });
+}
+
+function createSessionDesks(
+  context: AppContext,
+  { groups, workAdded }: Pick<TurnWork, "groups" | "workAdded">,
+): TurnOptions["sessionDesk"] {
+  const { live, roles } = context;
+  const options = {
+    ...context,
+    roleOf: roles.roleOf,
+    agentNameOf: (agent: string) => agentNameOf(live.current, agent),
+    groups: () => groups.list(),
+    workAdded,
+  };
+  return (scope, call) => createSessionDesk(options, scope, call);
 }
 
 /** Who is told how a turn goes. */

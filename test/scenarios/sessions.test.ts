@@ -57,7 +57,7 @@ test("a group sees nothing of another one, not even that it is there; a main gro
   const byMain = await host.ask("office", "do sessions_list {}");
   const readByMain = await host.ask("office", `do sessions_history {"session":"${lab}"}`);
 
-  expect(toolsOf(model.requests.find((request) => groupOf(request) === "family"))).toHaveLength(3);
+  expect(toolsOf(model.requests.find((request) => groupOf(request) === "family"))).toHaveLength(4);
   expect(listed.text).not.toContain("lab");
   expect(read.text.replace(lab, "nowhere")).toBe(unknown.text);
   expect(sent.text).toContain("There is no session");
@@ -130,4 +130,67 @@ test("agents of one group that have been there speak to each other by name of th
   await expect
     .poll(async () => (await host.replies()).map(({ text }) => text))
     .toContain("done: done: what did you hear");
+});
+
+test("a session that an agent begins works in its agent's folder, answers once as work, also over a kill, and is put aside", async () => {
+  const held = Promise.withResolvers<void>();
+  const script: ModelScript = async (request) => {
+    if (request.lastText.includes('cause="agent"') && /<work [^>]*>(?!done)/.test(request.lastText)) await held.promise;
+    return obedient(request);
+  };
+  const agents = { scout: {} };
+  const lab = { channel: "http", chat: "lab", trigger: "always", agents: ["main", "scout"] };
+  await using running = await startModelHost(script, {
+    groups: { ...groups, lab },
+    config: { sessions: { visibility: "all" }, agents },
+  });
+  const { host } = running;
+
+  const begun = await host.ask("lab", 'do sessions_spawn {"task":"count","agent":"scout"}');
+  const elsewhere = await host.ask("lab", 'do sessions_spawn {"task":"leak","group":"family"}');
+  const unknown = await host.ask("lab", 'do sessions_spawn {"task":"leak","group":"nowhere"}');
+  const nobody = await host.ask("lab", 'do sessions_spawn {"task":"leak","agent":"clerk"}');
+  const sessions = jsonLines((await host.cli("sessions", "list", "--json")).stdout);
+  await host.end("SIGKILL");
+  await host.boot();
+  held.resolve();
+  await expect.poll(async () => (await host.replies()).map(({ text }) => text)).toContain("done: done: count");
+  const byMain = await host.ask("office", 'do sessions_spawn {"task":"visit","group":"family"}');
+  await expect.poll(async () => (await host.replies()).map(({ text }) => text)).toContain("done: done: visit");
+
+  const [, id = ""] = /^Begun as session ([0-9a-f]{16})\./.exec(begun.text) ?? [];
+  expect(sessions.find(({ session }) => session === id)).toMatchObject({ kind: "task", agent: "scout", group: "lab" });
+  expect(elsewhere.text.replace("family", "nowhere")).toBe(unknown.text);
+  expect(nobody.text).toContain('There is no agent "clerk" that you may have there. There are: crab, scout.');
+  expect(byMain.text).toContain("Begun as session");
+  await expect
+    .poll(async () =>
+      jsonLines((await host.cli("sessions", "list", "--json")).stdout).filter(({ kind }) => kind === "task"),
+    )
+    .toEqual([]);
+  const replies = await host.replies();
+  expect(replies.filter(({ text }) => text.includes("done: count"))).toHaveLength(1);
+  // Nobody in the other group's chat hears of it.
+  expect(replies.filter(({ group }) => group === "family")).toEqual([]);
+  const { stdout } = await host.cli("audit", "tail", "--json", "--lines", "200");
+  expect(jsonLines(stdout).filter(({ type }) => type === "session-addressed")).toHaveLength(2);
+});
+
+test("a session that sees only itself begins none, and a tree has its own agent only", async () => {
+  const lab = { channel: "http", chat: "lab", trigger: "always", agents: ["main", "scout"] };
+  const options = (visibility: string) => ({
+    groups: { lab },
+    config: { sessions: { visibility }, agents: { scout: {} } },
+  });
+  await using alone = await startModelHost(obedient, options("self"));
+  await using tree = await startModelHost(obedient, options("tree"));
+
+  const refused = await alone.host.ask("lab", 'do sessions_spawn {"task":"count"}');
+  const other = await tree.host.ask("lab", 'do sessions_spawn {"task":"count","agent":"scout"}');
+  const own = await tree.host.ask("lab", 'do sessions_spawn {"task":"count"}');
+  await expect.poll(async () => (await tree.host.replies()).map(({ text }) => text)).toContain("done: done: count");
+
+  expect(refused.text).toContain("You may see no session but your own");
+  expect(other.text).toContain("There are: crab.");
+  expect(own.text).toContain("Begun as session");
 });

@@ -140,3 +140,45 @@ test("a sub-agent whose profile is gone by the time that it goes on does nothing
   expect(reply.text).toContain('There is no profile "scout".');
   expect(asked).toHaveLength(1);
 });
+
+function priced(usd: number): object {
+  return { inputUsd: usd, outputUsd: usd };
+}
+
+test("a sub-agent has the route that is asked for if it is a narrower one; skills are refused with a word", async () => {
+  const wanted = [
+    { task: "one", route: "cheap" },
+    { task: "two", route: "far" },
+    { task: "three", route: "nowhere" },
+    { task: "four", skills: ["maps"] },
+  ];
+  const asked: string[] = [];
+  await using running = await startModelHost(
+    (request) => {
+      const { model, toolOutputs } = request;
+      if (isSubAgent(request)) {
+        asked.push(model);
+        return { text: `by ${model}` };
+      }
+      if (toolOutputs.length > 0) return { text: toolOutputs.join("\n") };
+      return { toolCalls: wanted.map((input) => ({ name: "spawn_agent", input })) };
+    },
+    {
+      models: {
+        routes: { ...models.routes, far: ["gpt/dear-model"] },
+        capabilities: { "gpt/test-model": priced(2), "gpt/cheap-model": priced(1), "gpt/dear-model": priced(3) },
+      },
+    },
+  );
+  const { host } = running;
+
+  const { text } = await host.ask("family", "@crab do it");
+
+  expect(text).toContain("by cheap-model");
+  expect(text).toContain('The route "far" may cost more than yours.');
+  expect(text).toContain('There is no route "nowhere". You may name: main, cheap.');
+  expect(text).toContain("Sub-agents are given no skills yet: leave skills out.");
+  expect(asked).toEqual(["cheap-model"]);
+  const listed = jsonLines((await host.cli("agents", "list", "--all", "--json")).stdout);
+  expect(listed).toMatchObject([{ task: "one", route: "cheap" }]);
+});

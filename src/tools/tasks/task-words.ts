@@ -18,7 +18,7 @@ export const timingFields = {
 /** The same fields for another tool: what they mean is said once in a prompt. */
 export function undescribed<Fields extends Readonly<Record<string, z.ZodType>>>(fields: Fields): Fields {
   const bare = Object.entries(fields).map(([key, field]) => [key, field.describe("")]);
-  return Object.fromEntries(bare) as unknown as Fields;
+  return Object.fromEntries(bare) as Fields;
 }
 
 /** Models are often wrong about it, and the safe one is as good as any. */

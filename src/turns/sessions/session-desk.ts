@@ -1,8 +1,16 @@
 import { createHash } from "node:crypto";
 
 import type { Group } from "../../domain/group.ts";
-import { agentOfSession, type Session } from "../../domain/session.ts";
+import {
+  agentOfSession,
+  agentsOf,
+  type Session,
+  sessionId,
+  type SessionVisibility,
+  sideSessionKey,
+} from "../../domain/session.ts";
 import { describeParts, partsOf } from "../../domain/part.ts";
+import type { NewWork } from "../../domain/work.ts";
 import type { StepBody } from "../../domain/turn.ts";
 import type { Publish } from "../../events/event.ts";
 import type { Clock } from "../../lib/time/clock.ts";
@@ -10,7 +18,7 @@ import type { RoleOf } from "../../people/roles.ts";
 import { isAtLeast } from "../../domain/role.ts";
 import { ToolError } from "../../protocol/tools.ts";
 import type { Store } from "../../stores/store.ts";
-import type { SessionDesk, SessionHistory } from "../../tools/session-desk.ts";
+import type { SessionDesk, SessionHistory, WantedSession } from "../../tools/session-desk.ts";
 import { placeOf, type TurnScope } from "../turn-options.ts";
 import { visibleSessions } from "./visible-sessions.ts";
 
@@ -18,6 +26,10 @@ import { visibleSessions } from "./visible-sessions.ts";
 const sendsPerTurn = 5;
 /** Sends in a row without a word of a person between them: two agents that answer each other come to an end. */
 const sendsInARow = 5;
+/** Sessions that agents have begun and that have not answered yet, in one group. */
+const begunAtOnce = 8;
+/** Begins their ids: no task has one like it. */
+const begunBy = "begun-";
 /** Work that may wait in a session for it to be given more. */
 const waitingAtMost = 20;
 
@@ -26,9 +38,11 @@ export interface SessionDeskOptions {
     readonly sessions: Pick<Store["sessions"], "list">;
     readonly turns: Pick<Store["turns"], "history">;
     readonly messages: Pick<Store["messages"], "ofTurn">;
-    readonly work: Pick<Store["work"], "add" | "list" | "ofTurn">;
+    readonly work: Pick<Store["work"], "add" | "addAside" | "list" | "ofTurn">;
     readonly origins: Pick<Store["origins"], "ofSession" | "provenance" | "note">;
   };
+  /** What an agent of the group is called. */
+  readonly agentNameOf: (agent: string) => string;
   /** Those that there are now. */
   readonly groups: () => readonly Group[];
   readonly roleOf: RoleOf;
@@ -63,6 +77,7 @@ export function createSessionDesk(options: SessionDeskOptions, scope: TurnScope,
       return history;
     },
     send: (id, text) => send(options, scope, { call, id, text }),
+    begin: (wanted) => begin(options, scope, { call, wanted }),
   };
 }
 
@@ -101,37 +116,109 @@ async function send(
   scope: TurnScope,
   { call, id, text }: { readonly call: string; readonly id: string; readonly text: string },
 ): Promise<void> {
-  const { store, clock } = options;
-  const { turn, group, session: own } = scope;
+  const { store, clock, publish } = options;
   const target = await find(options, scope, id);
-  if (target.id === own.id) throw new ToolError("This is your own session: go on here.");
-  const requester = await requesterOf(options, scope);
+  if (target.id === scope.session.id) throw new ToolError("This is your own session: go on here.");
+  const work = await workFor(options, scope, { call, text, group: target.group });
   await requireRoom(options, scope, target);
-  const workId = `sent:${turn.id}:${createHash("sha256").update(call).digest("hex").slice(0, 16)}`;
-  const { name, channel, chat } = group;
-  await options.publish({
-    type: "session.addressed",
-    ...placeOf(scope),
-    actor: "agent",
-    data: { to: target.id, work: workId, chars: text.length },
-  });
-  await store.work.add(
-    {
-      id: workId,
-      group: target.group,
-      session: target.id,
-      cause: "agent",
-      dueAt: clock.now(),
-      dedupe: workId,
-      replyTo: { kind: "session", session: own.id, ...(target.group !== name && { group: { name, channel, chat } }) },
-      origin: "agent",
-      origins: (await store.origins.provenance(turn.id)).origins,
-      requester,
-      text,
-    },
-    clock.now(),
-  );
+  const data = { to: target.id, work: work.id, chars: text.length };
+  await publish({ type: "session.addressed", ...placeOf(scope), actor: "agent", data });
+  await store.work.add({ ...work, group: target.group, session: target.id }, clock.now());
   options.workAdded();
+}
+
+async function begin(
+  options: SessionDeskOptions,
+  scope: TurnScope,
+  { call, wanted }: { readonly call: string; readonly wanted: WantedSession },
+): Promise<string> {
+  const { store, clock, publish } = options;
+  const { session: own } = scope;
+  const group = placeFor(options, scope, wanted);
+  const { task: text } = wanted;
+  const work = await workFor(options, scope, { call, text, group: group.name });
+  const side = { group, kind: "task", id: `${begunBy}${digestOf(`${scope.turn.id} ${call}`)}` } as const;
+  const key = sideSessionKey(group, side);
+  const target = { id: sessionId(key), group: group.name };
+  await requireRoom(options, scope, target);
+  await requireFew(options, { key, group: group.name });
+  const data = { to: target.id, work: work.id, chars: text.length };
+  await publish({ type: "session.addressed", ...placeOf(scope), actor: "agent", data });
+  const { session } = await store.work.addAside(work, { ...side, parent: own.id, ephemeral: true }, clock.now());
+  options.workAdded();
+  return session;
+}
+
+/** Where it may begin: only who sees all groups names another one. */
+function placeFor(options: SessionDeskOptions, scope: Scope, wanted: WantedSession): Group {
+  const { settings, group: own } = scope;
+  const visibility = settings.sessionVisibility(own) ?? "self";
+  if (visibility === "self") throw new ToolError("You may see no session but your own, so you can begin none.");
+  const { group: name = own.name } = wanted;
+  const group = options.groups().find((each) => each.name === name);
+  if (group && (name === own.name || visibility === "all"))
+    return { ...group, agent: agentFor(options, scope, { group, wanted, visibility }) };
+  throw new ToolError(`There is no group "${name}" in which you may begin a session.`);
+}
+
+/** A tree has the asker's own agent; a group has all of its agents. */
+function agentFor(
+  { agentNameOf }: SessionDeskOptions,
+  { session, group: own }: Scope,
+  { group, wanted, visibility }: { group: Group; wanted: WantedSession; visibility: SessionVisibility },
+): string {
+  const [there, ownAgent] = [agentsOf(group), agentOfSession(session)];
+  const known = visibility === "tree" ? there.filter((id) => id === ownAgent) : there;
+  const byDefault = group.name === own.name ? ownAgent : there[0];
+  const { agent = byDefault } = wanted;
+  const meant = known.find((id) => id === agent || agentNameOf(id) === agent);
+  if (meant !== undefined) return meant;
+  const names = known.map(agentNameOf).join(", ") || "none";
+  throw new ToolError(`There is no agent "${agent}" that you may have there. There are: ${names}.`);
+}
+
+/** What a session is given, with the rights and the origins of the turn that gives it. */
+async function workFor(
+  options: SessionDeskOptions,
+  scope: Scope,
+  { call, text, group }: { readonly call: string; readonly text: string; readonly group: string },
+): Promise<Omit<NewWork, "group" | "session">> {
+  const { store, clock } = options;
+  const { turn, group: own, session } = scope;
+  const id = `sent:${turn.id}:${digestOf(call)}`;
+  const { name, channel, chat } = own;
+  return {
+    id,
+    cause: "agent",
+    dueAt: clock.now(),
+    dedupe: id,
+    replyTo: { kind: "session", session: session.id, ...(group !== name && { group: { name, channel, chat } }) },
+    origin: "agent",
+    origins: (await store.origins.provenance(turn.id)).origins,
+    requester: await requesterOf(options, scope),
+    text,
+  };
+}
+
+function digestOf(text: string): string {
+  return createHash("sha256").update(text).digest("hex").slice(0, 16);
+}
+
+async function requireFew(
+  { store }: SessionDeskOptions,
+  { key, group }: { readonly key: string; readonly group: string },
+): Promise<void> {
+  const begun = (await store.sessions.list()).filter(
+    (each) =>
+      each.group === group &&
+      each.archivedAt === undefined &&
+      each.key !== key &&
+      each.key.includes(`:task:${begunBy}`),
+  );
+  if (begun.length >= begunAtOnce)
+    throw new ToolError(
+      `${begunAtOnce} sessions that were begun like this are at work in ${group}; wait for an answer.`,
+    );
 }
 
 /** Of those who asked, the one with the least role: the other session does nothing for the turn that it may not do itself. */
@@ -145,7 +232,11 @@ async function requesterOf({ store, roleOf }: SessionDeskOptions, { turn, group 
   return work?.requester ?? (least && `${least.channel}:${least.id}`);
 }
 
-async function requireRoom({ store }: SessionDeskOptions, { turn }: Scope, { id, group }: Session): Promise<void> {
+async function requireRoom(
+  { store }: SessionDeskOptions,
+  { turn }: Scope,
+  { id, group }: Pick<Session, "id" | "group">,
+): Promise<void> {
   if ((await sendsBefore(store.work, turn.id)) >= sendsInARow) {
     throw new ToolError(
       `Agents have written to each other ${sendsInARow} times in a row; the next word has to be a person's. Answer with what you know.`,

@@ -51,6 +51,7 @@ test("tools list says which tools there are and which are offered, without a hos
     "sessions_history",
     "sessions_list",
     "sessions_send",
+    "sessions_spawn",
     "shell",
     "spawn_agent",
     "update_task",

@@ -46,14 +46,15 @@ test("whatever agents a group has, each message is one agent's, and agents of on
   );
 });
 
+function addresseeIn(all: readonly string[], index: number) {
+  const agent = all[index % all.length] ?? "";
+  return addresseeOf({ agent: all[0], agents: all }, agent) ?? { only: agent };
+}
+
 test("two agents overlap exactly where there can be a message for both", () => {
   const agents = ["main", "a", "b", "c", undefined, "gone"];
   fc.assert(
     fc.property(ids, ids, fc.nat(3), fc.nat(3), (before, now, one, other) => {
-      const addresseeIn = (all: readonly string[], index: number) => {
-        const agent = all[index % all.length] ?? "";
-        return addresseeOf({ agent: all[0], agents: all }, agent) ?? { only: agent };
-      };
       const [first, second] = [addresseeIn(before, one), addresseeIn(now, other)];
       const shared = agents.some((agent) => isAddressee(first, agent) && isAddressee(second, agent));
       expect(overlaps(first, second)).toBe(shared);

@@ -38,7 +38,7 @@ test("what has a default may be left out, and no tool lost a field, a word about
   expect(spawn?.inputSchema["properties"]).toMatchObject({ context: { enum: ["none", "summary", "fork"] } });
   for (const { name, inputSchema } of registry.offer(everything)) {
     const shape = Object.keys(registry.get(name)?.input.shape ?? {});
-    expect(Object.keys(inputSchema["properties"] as object), name).toEqual(shape);
+    expect([name, ...Object.keys(inputSchema["properties"] as object)]).toEqual([name, ...shape]);
   }
 });
 

@@ -76,7 +76,12 @@ test("a tool gets what it says it needs, and nothing else", async () => {
     send: async () => undefined,
     keepFile: async () => Promise.reject(new Error("not asked for")),
     keepImage: async () => Promise.reject(new Error("not asked for")),
-    sessions: { list: async () => [], history: async () => ({ entries: [], omitted: 0 }), send: async () => undefined },
+    sessions: {
+      list: async () => [],
+      history: async () => ({ entries: [], omitted: 0 }),
+      send: async () => undefined,
+      begin: async () => "",
+    },
     lastMessage: async () => undefined,
     changeOutcome: async () => Promise.reject(new Error("not asked for")),
     subAgents: { status: async () => "", message: async () => "", cancel: async () => "" },

@@ -1,10 +1,8 @@
-import { createHash } from "node:crypto";
-
 import { sql, type Transaction } from "kysely";
 
 import type { ConversationPrompt } from "../../../domain/conversation.ts";
 import type { ToolDefinition } from "../../../domain/model.ts";
-import type { Session } from "../../../domain/session.ts";
+import { type Session, sessionId } from "../../../domain/session.ts";
 import { AppError } from "../../../lib/app-error.ts";
 import type { NewSideSession, SessionStore } from "../../session-store.ts";
 import type { Database } from "../database.ts";
@@ -274,11 +272,6 @@ export async function renewSession(transaction: Transaction<Tables>, id: string,
     .returning("id")
     .executeTakeFirst();
   found(row, id);
-}
-
-/** 64 bits of a hash: a home has tens of sessions, and two with the same id would be refused by the table, not mixed. */
-function sessionId(key: string): string {
-  return createHash("sha256").update(key).digest("hex").slice(0, 16);
 }
 
 function found<T>(row: T | undefined, id: string): T {

@@ -312,6 +312,7 @@ const severalAgents = [
   `alter table messages add column copy_of integer`,
   `alter table outbox add column agent text`,
   `alter table tasks add column agent text`,
+  `alter table sub_agents add column route text`,
 ];
 
 /** Every migration by name; names sort in the order in which they run, and a name that was released is never changed. */

@@ -31,6 +31,7 @@ export interface SubAgentTable {
   readonly released_at: number | null;
   readonly removed_at: number | null;
   readonly told: Generated<number>;
+  readonly route: string | null;
 }
 
 /** The last number that was given to a sub-agent, whether it has begun or not. */
