@@ -1,7 +1,7 @@
 import { expect, test, vi } from "vitest";
 
 import { jsonLines } from "../support/crabpot.ts";
-import type { TestHost } from "../support/host.ts";
+import { crashingHost, type TestHost } from "../support/host.ts";
 import { groupOf, startModelHost } from "../support/model-host.ts";
 import type { ModelScript } from "../support/model-servers/model-server.ts";
 
@@ -47,31 +47,26 @@ test("killed at each point from the question to the command, the host asks on, a
   await using running = await startModelHost(model, {
     groups: Object.fromEntries(groups.map(({ group }) => [group, {}])),
     config: { policy: { tools: { shell: "ask" } }, sessions: { maxHot: 2 } },
+    program: crashingHost,
   });
   const { host } = running;
-  await host.end("SIGTERM");
   const missed: string[] = [];
 
   for (const { at, group } of groups) {
-    host.launch({ CRABPOT_CRASH_AT: at });
-    await host.isReadyWithin(60_000);
-    await host.say(group, "@crab do it").catch(() => undefined);
     const isAsked = async () => (await openCodes(host)).length > 0;
-    if (!asking.includes(at)) {
+    const answer = async () => {
+      await host.say(group, "@crab do it");
+      if (asking.includes(at)) return;
       await vi.waitUntil(isAsked, { timeout: 60_000, interval: 100 });
       await allowAll(host);
-    }
-    await vi.waitUntil(() => !host.isRunning, { timeout: 30_000, interval: 5 }).catch(() => missed.push(at));
-    await host.end("SIGKILL");
-    await host.boot();
+    };
+    if (!(await host.dieAt(at, answer))) missed.push(at);
     const isAnswered = async () => {
       await allowAll(host);
       return (await host.replies()).filter((reply) => reply.group === group && reply.text.startsWith("so: ")).length;
     };
     await expect.poll(isAnswered, { timeout: 60_000, interval: 200 }).toBe(1);
-    await host.end("SIGTERM");
   }
-  await host.boot();
   const runs = await Promise.all(points.map((_at, index) => host.readGroupFile(`group-${index}`, "runs")));
   const asked = jsonLines((await host.cli("approvals", "list", "--all", "--json")).stdout);
 
