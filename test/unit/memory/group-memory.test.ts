@@ -234,8 +234,11 @@ test("memories that are too old for the index in memory are found by their words
 test("of a word that nearly everything holds only the newest older memories are looked at, and of a rare one all", async () => {
   await using folder = await temporaryFolder();
   await using memory = open(folder.path, { hotRows: 10 });
-  const tea = (at: number) => said(`t${at}`, at % 100 === 0 ? `tea with zeppelin ${at}` : "tea", { time: at * day });
-  memory.add(Array.from({ length: 1_000 }, (_, at) => tea(at)));
+  memory.add(
+    Array.from({ length: 1_000 }, (_, at) =>
+      said(`t${at}`, at % 100 === 0 ? `tea with zeppelin ${at}` : "tea", { time: at * day }),
+    ),
+  );
   const found = await ids(memory, "tea zeppelin", { limit: 500 });
 
   expect(found).toHaveLength(10 + 100 + 9);
