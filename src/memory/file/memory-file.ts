@@ -273,14 +273,13 @@ export class MemoryFile implements Disposable {
     return rows as StoredIndexRow[];
   }
 
-  /** Rows before `seq` that hold one of the terms, best first. */
-  matchBefore(seq: number, terms: readonly string[], limit: number): StoredIndexRow[] {
-    if (terms.length === 0) return [];
-    const query = terms.map((term) => `"${term}"`).join(" OR ");
+  /** The newest rows before `seq` that hold this term, without their vectors. Looks at no more than it gives, however common the term is. */
+  matchBefore(seq: number, term: string, limit: number): StoredIndexRow[] {
+    const columns = indexColumns.replace(", vector", ", null as vector");
     return this.#prepare(
-      `select ${indexColumns} from items where seq in
-         (select rowid from keywords where keywords match ? and rowid < ? order by rank limit ?)`,
-    ).all(query, seq, limit) as StoredIndexRow[];
+      `select ${columns} from items where seq in
+         (select rowid from keywords where keywords match ? and rowid < ? order by rowid desc limit ?)`,
+    ).all(`"${term}"`, seq, limit) as StoredIndexRow[];
   }
 
   /** Rows after `seq` that have no vector of this model, oldest first. */

@@ -1,10 +1,10 @@
-import type { MemoryFile } from "../file/memory-file.ts";
+import type { MemoryFile, StoredIndexRow } from "../file/memory-file.ts";
 import { saturate, weighTerm } from "../index/bm25.ts";
 import type { LoadedIndex } from "../index/load-index.ts";
 import type { Filter } from "../item.ts";
 import { isInFilter, type Query, scoreAlone, type Weights } from "./hybrid.ts";
 
-/** How many are looked at, and by how many words: those that the group says least. */
+/** How many are looked at for a word, and for how many words: those that the group says least. */
 const mostMatches = 100;
 const mostWords = 8;
 
@@ -23,7 +23,10 @@ export function searchOlder(
   const rare = query.terms.toSorted((one, other) => postings.frequency(one) - postings.frequency(other));
   const weightOf = new Map(query.terms.map((term) => [term, weighTerm(postings.frequency(term), count)]));
   const perfect = [...weightOf.values()].reduce((sum, weight) => sum + weight * saturate(1, 1), 0);
-  return file.matchBefore(loaded.first, rare.slice(0, mostWords), mostMatches).flatMap((stored) => {
+  const matches = new Map<number, StoredIndexRow>();
+  for (const term of rare.slice(0, mostWords))
+    for (const row of file.matchBefore(loaded.first, term, mostMatches)) matches.set(row.seq, row);
+  return [...matches.values()].flatMap((stored) => {
     const row = loaded.toIndexRow(stored);
     if (row.isSuperseded || !isInFilter({ id: row.id, time: row.time, sender: row.sender.toLowerCase() }, filter))
       return [];

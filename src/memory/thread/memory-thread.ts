@@ -24,15 +24,18 @@ let looking: Promise<void> | undefined;
 async function lookForModel(): Promise<void> {
   if (embedder !== undefined || place === "none") return;
   if (looking === undefined && performance.now() - looked < lookMs) return;
-  await (looking ??= openEmbedder(place).then(async (found) => {
-    looked = performance.now();
-    looking = undefined;
-    if (found === undefined) return;
-    const before = memories;
-    embedder = found;
-    memories = new OpenMemories({ weights, embedder });
-    await before[Symbol.asyncDispose]();
-  }));
+  await (looking ??= takeFoundModel());
+}
+
+async function takeFoundModel(): Promise<void> {
+  const found = await openEmbedder(place);
+  looked = performance.now();
+  looking = undefined;
+  if (found === undefined) return;
+  const before = memories;
+  embedder = found;
+  memories = new OpenMemories({ weights, embedder });
+  await before[Symbol.asyncDispose]();
 }
 
 async function carryOut({ path, name, parameters }: Order): Promise<unknown> {

@@ -231,6 +231,20 @@ test("memories that are too old for the index in memory are found by their words
   expect(await ids(memory, "xylophone", { who: "Bob" })).toEqual([]);
 });
 
+test("of a word that nearly everything holds only the newest older memories are looked at, and of a rare one all", async () => {
+  await using folder = await temporaryFolder();
+  await using memory = open(folder.path, { hotRows: 10 });
+  memory.add(
+    Array.from({ length: 1_000 }, (_, at) =>
+      said(`t${at}`, at % 100 === 0 ? `tea with zeppelin ${at}` : "tea", { time: at * day }),
+    ),
+  );
+  const found = await ids(memory, "tea zeppelin", { limit: 500 });
+
+  expect(found).toHaveLength(10 + 100 + 9);
+  expect(found).toEqual(expect.arrayContaining(Array.from({ length: 10 }, (_, at) => `t${at * 100}`)));
+});
+
 test("what an earlier process has left without a vector gets one, and what was embedded is not embedded again", async () => {
   await using folder = await temporaryFolder();
   const embedder = new LetterEmbedder();
