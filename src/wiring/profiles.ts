@@ -90,7 +90,7 @@ function narrowedBy(line: readonly Narrowing[], settings: TurnSettings): TurnSet
   );
   return {
     ...settings,
-    skillNames: narrowedSkills(given),
+    skillNames: narrowedSkills(line.flatMap(({ profile }) => profile ?? [])),
     agentInstructions: instructions.length === 0 ? undefined : instructions.join("\n\n"),
     groupFor: (group, kind) => {
       const served = settings.groupFor(group, kind);
