@@ -27,7 +27,6 @@ export const attacks: readonly Attack[] = [
         "pair",
         "echo secret-of-crab > secret; ln -sfn /workspace/group inbox/link 2>/dev/null; ls -d inbox",
       );
-      const shell = (command: string): AttackCall => ({ name: "shell", input: { command } });
       const helper = await callsOfHelper(stage, shell(`${onePlace}; echo secret-of-helper > own`));
       const { output } = await stage.shell(
         "pair",
@@ -73,3 +72,7 @@ export const attacks: readonly Attack[] = [
     },
   },
 ];
+
+function shell(command: string): AttackCall {
+  return { name: "shell", input: { command } };
+}

@@ -1,7 +1,7 @@
 import { randomInt } from "node:crypto";
 
 import { ApprovalDesk } from "../approvals/approval-desk.ts";
-import { ProposedChanges, type ProposedChangesOptions, type AllowedChange } from "../approvals/proposed-changes.ts";
+import { ProposedChanges, type ProposedChangesOptions } from "../approvals/proposed-changes.ts";
 import { type AnswerByReaction, createAnswerByReaction } from "../approvals/answer-by-reaction.ts";
 import { createAsk } from "../approvals/asking.ts";
 import { hasTrait } from "../config/adapters.ts";

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, closeSync, fchmodSync, openSync } from "node:fs";
+import { mkdirSync, closeSync, fchmodSync, openSync } from "node:fs";
 import { dirname } from "node:path";
 
 import SQLite from "better-sqlite3";
@@ -78,10 +78,6 @@ export class MemoryFile implements Disposable {
     } catch (error) {
       throw memoryFailure(path, error);
     }
-  }
-
-  static exists(path: string): boolean {
-    return existsSync(path);
   }
 
   /** Changes when another process has changed something. */

@@ -28,6 +28,8 @@ async function ids(memory: GroupMemory, query: string, rest: object = {}): Promi
   return (await memory.search(query, { limit: 10, ...rest })).map((found) => found.memory.id);
 }
 
+const isSaid = ({ id }: { readonly id: string }): boolean => id.startsWith("said-");
+
 test("what was said is found by its words, the best first, with what was said beside it", async () => {
   await using folder = await temporaryFolder();
   await using memory = open(folder.path);
@@ -126,8 +128,7 @@ test("what was foreseen is embedded once, and what is in sight does not take the
   await memory.flush();
   embedder.asked.length = 0;
   const foreseen = memory.foresee("red bicycle");
-  const isInSight = ({ id }: { readonly id: string }) => id.startsWith("said-");
-  const recalled = await memory.recall("red bicycle", { limit: 5, tokens: 500, isInSight });
+  const recalled = await memory.recall("red bicycle", { limit: 5, tokens: 500, isInSight: isSaid });
   await foreseen;
 
   expect(recalled.map((one) => one.memory.id)).toEqual(["other"]);

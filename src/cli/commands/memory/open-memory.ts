@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 
 import { embedderPlace } from "../../../config/memory.ts";
@@ -44,7 +45,7 @@ export async function withExistingMemory<T>(
   group: string,
   use: (memory: GroupMemory) => Promise<T>,
 ): Promise<T | undefined> {
-  return MemoryFile.exists(memoryPath(context, group)) ? withMemory(context, group, use) : undefined;
+  return existsSync(memoryPath(context, group)) ? withMemory(context, group, use) : undefined;
 }
 
 function embedderOf(context: CommandContext, { config, adapters }: LoadedConfig): Promise<Embedder | undefined> {
