@@ -12,7 +12,7 @@ import { exposureOf } from "./exposure.ts";
 import { judgeToolCall, unknownTool } from "./judge-tool-call.ts";
 import type { Circumstances } from "./judge-tool-call.ts";
 import type { Audience, ToolRegistry } from "./registry.ts";
-import type { SessionRight } from "./session-rights.ts";
+import type { SessionRight } from "./sessions/session-rights.ts";
 
 export interface ConversationToolsOptions {
   readonly registry: ToolRegistry;

@@ -2,10 +2,10 @@ import type * as z from "zod";
 
 import type { OutgoingDraft, OutgoingFile, StoredMessage } from "../domain/message.ts";
 import type { BlobPart, Part } from "../domain/part.ts";
-import type { MemoryPort } from "./memory-port.ts";
+import type { MemoryPort } from "./memory/memory-port.ts";
 import type { SkillPort } from "./skills/skill-port.ts";
-import type { SessionDesk } from "./session-desk.ts";
-import type { SessionRight } from "./session-rights.ts";
+import type { SessionDesk } from "./sessions/session-desk.ts";
+import type { SessionRight } from "./sessions/session-rights.ts";
 import type { TaskPort } from "./tasks/task-port.ts";
 import { parseToolInput } from "../protocol/tools.ts";
 import type { ToolFacts, ToolOutput } from "../protocol/tools.ts";

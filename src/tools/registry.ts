@@ -11,7 +11,7 @@ import type { AnnouncedTool } from "../protocol/tools.ts";
 import type { Tool } from "./catalog.ts";
 import type { ChannelAbility } from "./define-tool.ts";
 import { possibleRisks } from "./risk.ts";
-import type { SessionRight } from "./session-rights.ts";
+import type { SessionRight } from "./sessions/session-rights.ts";
 import { slimSchema } from "./slim-schema.ts";
 
 /** Who tools are offered to: a group, as its settings, its channel and its models are now. */

@@ -21,7 +21,7 @@ import type { JobLimits } from "../protocol/messages.ts";
 import type { RoleOf } from "../people/roles.ts";
 import type { SessionStore } from "../stores/session-store.ts";
 import type { MessageStore, OutboxStore, NewStep, Store, TurnStore } from "../stores/store.ts";
-import type { SessionDesk } from "../tools/session-desk.ts";
+import type { SessionDesk } from "../tools/sessions/session-desk.ts";
 import type { TurnTools } from "../tools/conversation-tools.ts";
 import type { CapabilityPorts } from "../tools/define-tool.ts";
 import type { HotContainer, TurnListener } from "../sandbox/pool/hot-container.ts";

@@ -17,7 +17,7 @@ import { unifiedDiff } from "../lib/text/unified-diff.ts";
 import type { Instructions } from "../sandbox/workspace/instructions.ts";
 import { type ProposedSkill, SkillProposals } from "../skills/skill-proposals.ts";
 import { ToolRegistry } from "../tools/registry.ts";
-import { proposeInstructions } from "../tools/propose-instructions.ts";
+import { proposeInstructions } from "../tools/chat/propose-instructions.ts";
 import { proposeSkill } from "../tools/skills/propose-skill.ts";
 import type { TurnOptions } from "../turns/turn-options.ts";
 import { folderOfSession } from "./as-agent.ts";

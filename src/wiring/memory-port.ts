@@ -7,7 +7,7 @@ import { showMemories, type ShownMemory } from "../memory/keeping/show-memories.
 import { unfit } from "../memory/keeping/unfit.ts";
 import type { MemoryAt } from "../memory/thread/memory-desk.ts";
 import { ToolError } from "../protocol/tools.ts";
-import type { MemoryPort, MemoryQuery } from "../tools/memory-port.ts";
+import type { MemoryPort, MemoryQuery } from "../tools/memory/memory-port.ts";
 import type { TurnScope } from "../turns/turn-options.ts";
 import type { AppContext } from "./context.ts";
 import { provenanceOf } from "./provenance.ts";

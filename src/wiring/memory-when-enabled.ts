@@ -1,6 +1,6 @@
 import { toError } from "../lib/app-error.ts";
 import { ToolError } from "../protocol/tools.ts";
-import type { MemoryPort } from "../tools/memory-port.ts";
+import type { MemoryPort } from "../tools/memory/memory-port.ts";
 import type { MemoryAt } from "../memory/thread/memory-desk.ts";
 import type { TurnScope } from "../turns/turn-options.ts";
 import type { AppContext } from "./context.ts";

@@ -14,7 +14,7 @@ import { type MemoryAt, MemoryDesk } from "../memory/thread/memory-desk.ts";
 import type { Group } from "../domain/group.ts";
 import type { ProviderSet } from "../models/provider-set.ts";
 import type { GroupRegistry } from "../intake/chats/group-registry.ts";
-import type { MemoryPort } from "../tools/memory-port.ts";
+import type { MemoryPort } from "../tools/memory/memory-port.ts";
 import type { TurnOptions, TurnScope } from "../turns/turn-options.ts";
 import type { AppContext } from "./context.ts";
 import { createPort } from "./memory-port.ts";

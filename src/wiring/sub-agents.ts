@@ -12,7 +12,7 @@ import type { Principal } from "../sub-agents/spawning.ts";
 import { SubAgentDesk } from "../sub-agents/sub-agent-desk.ts";
 import { subAgentPort } from "../sub-agents/sub-agent-port.ts";
 import type { QueuedSession } from "../queue/session-queue.ts";
-import { spawnInput } from "../tools/spawn-agent.ts";
+import { spawnInput } from "../tools/sub-agents/spawn-agent.ts";
 import type { TurnOptions } from "../turns/turn-options.ts";
 import type { TurnRunner } from "../turns/turn-runner.ts";
 import { type Containers, scratchFolderOf } from "./containers.ts";

@@ -15,7 +15,7 @@ import type { GroupRegistry } from "../intake/chats/group-registry.ts";
 import type { TurnPace } from "../intake/limits/turn-pace.ts";
 import type { Progress } from "../delivery/progress.ts";
 import { describeActivity } from "../tools/activity.ts";
-import { rightsOf } from "../tools/session-rights.ts";
+import { rightsOf } from "../tools/sessions/session-rights.ts";
 import { ConversationTools } from "../tools/conversation-tools.ts";
 import type { ConversationToolsOptions } from "../tools/conversation-tools.ts";
 import { createAskModel } from "../turns/conversation/ask-model.ts";

@@ -13,7 +13,7 @@ import { judgeCall } from "../../policy/judge.ts";
 import { builtInTools } from "../../tools/catalog.ts";
 import type { Tool } from "../../tools/catalog.ts";
 import { abilityOf, ToolRegistry } from "../../tools/registry.ts";
-import { rightsOf } from "../../tools/session-rights.ts";
+import { rightsOf } from "../../tools/sessions/session-rights.ts";
 import type { Withheld } from "../../tools/registry.ts";
 import { possibleRisks, statedRisk } from "../../tools/risk.ts";
 import type { CommandContext } from "../context.ts";

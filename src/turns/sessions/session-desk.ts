@@ -18,7 +18,7 @@ import type { RoleOf } from "../../people/roles.ts";
 import { isAtLeast } from "../../domain/role.ts";
 import { ToolError } from "../../protocol/tools.ts";
 import type { Store } from "../../stores/store.ts";
-import type { SessionDesk, SessionHistory, WantedSession } from "../../tools/session-desk.ts";
+import type { SessionDesk, SessionHistory, WantedSession } from "../../tools/sessions/session-desk.ts";
 import { placeOf, type TurnScope } from "../turn-options.ts";
 import { visibleSessions } from "./visible-sessions.ts";
 

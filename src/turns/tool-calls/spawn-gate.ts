@@ -4,7 +4,7 @@ import type { Origin } from "../../domain/origin.ts";
 import { isAwaited, type NewSubAgent, type SubAgent } from "../../domain/sub-agent.ts";
 import type { Step } from "../../domain/turn.ts";
 import type { AgentToolResult } from "../../protocol/messages.ts";
-import { spawnAgent } from "../../tools/spawn-agent.ts";
+import { spawnAgent } from "../../tools/sub-agents/spawn-agent.ts";
 import type { TurnOptions, TurnScope } from "../turn-options.ts";
 import type { JudgedCall, PreparedSpawns } from "./judge-calls.ts";
 

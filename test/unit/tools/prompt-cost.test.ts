@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { estimatePromptTokens } from "../../../src/context/tokens.ts";
 import { builtInTools } from "../../../src/tools/catalog.ts";
 import { ToolRegistry } from "../../../src/tools/registry.ts";
-import { rightsOf } from "../../../src/tools/session-rights.ts";
+import { rightsOf } from "../../../src/tools/sessions/session-rights.ts";
 import { slimSchema } from "../../../src/tools/slim-schema.ts";
 
 const everything = {

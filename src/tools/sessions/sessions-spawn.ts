@@ -1,6 +1,6 @@
 import * as z from "zod";
 
-import { defineTool } from "./define-tool.ts";
+import { defineTool } from "../define-tool.ts";
 
 export const sessionsSpawn = defineTool({
   name: "sessions_spawn",

@@ -1,8 +1,8 @@
 import * as z from "zod";
 
-import { subAgentContexts } from "../domain/sub-agent.ts";
-import { ToolError } from "../protocol/tools.ts";
-import { defineTool } from "./define-tool.ts";
+import { subAgentContexts } from "../../domain/sub-agent.ts";
+import { ToolError } from "../../protocol/tools.ts";
+import { defineTool } from "../define-tool.ts";
 
 const taskChars = 8_000;
 const files = 50;

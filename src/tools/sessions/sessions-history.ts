@@ -1,8 +1,8 @@
 import * as z from "zod";
 
-import { cutMiddle } from "../lib/text/cut-middle.ts";
-import { escapeText } from "../lib/text/markup.ts";
-import { defineTool } from "./define-tool.ts";
+import { cutMiddle } from "../../lib/text/cut-middle.ts";
+import { escapeText } from "../../lib/text/markup.ts";
+import { defineTool } from "../define-tool.ts";
 
 const entryChars = 2_000;
 const allChars = 24_000;

@@ -1,6 +1,6 @@
 import * as z from "zod";
 
-import { defineTool } from "./define-tool.ts";
+import { defineTool } from "../define-tool.ts";
 
 const id = z.string().min(1).max(32).describe("Such as agent-3.");
 

@@ -1,7 +1,7 @@
 import * as z from "zod";
 
-import { instructionChars } from "../domain/protected-file.ts";
-import { defineTool } from "./define-tool.ts";
+import { instructionChars } from "../../domain/protected-file.ts";
+import { defineTool } from "../define-tool.ts";
 
 export const proposeInstructions = defineTool({
   name: "propose_instructions",

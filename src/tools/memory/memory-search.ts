@@ -1,7 +1,7 @@
 import * as z from "zod";
 
-import { ToolError } from "../protocol/tools.ts";
-import { defineTool } from "./define-tool.ts";
+import { ToolError } from "../../protocol/tools.ts";
+import { defineTool } from "../define-tool.ts";
 
 const moment = z.union([z.iso.datetime({ offset: true, local: true }), z.iso.date()]);
 

@@ -1,7 +1,7 @@
 import * as z from "zod";
 
-import { escapeAttribute } from "../lib/text/markup.ts";
-import { defineTool } from "./define-tool.ts";
+import { escapeAttribute } from "../../lib/text/markup.ts";
+import { defineTool } from "../define-tool.ts";
 
 /** Longest list that the model is shown. */
 const shown = 50;

@@ -1,7 +1,7 @@
 import * as z from "zod";
 
-import { ToolError } from "../protocol/tools.ts";
-import { defineTool } from "./define-tool.ts";
+import { ToolError } from "../../protocol/tools.ts";
+import { defineTool } from "../define-tool.ts";
 
 const description =
   "Keep something for later conversations of this group: how things are, not what to do. No passwords, keys or tokens. What is said in the chat is kept anyway.";

@@ -1,7 +1,7 @@
 import * as z from "zod";
 
-import { ToolError } from "../protocol/tools.ts";
-import { defineTool } from "./define-tool.ts";
+import { ToolError } from "../../protocol/tools.ts";
+import { defineTool } from "../define-tool.ts";
 
 export const memoryForget = defineTool({
   name: "memory_forget",

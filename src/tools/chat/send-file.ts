@@ -1,6 +1,6 @@
 import * as z from "zod";
 
-import { defineTool } from "./define-tool.ts";
+import { defineTool } from "../define-tool.ts";
 
 /** Wherever the container says that the path leads, it is a file of this group's that is sent. */
 export const sendFile = defineTool({
