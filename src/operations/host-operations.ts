@@ -14,13 +14,13 @@ import { AppError } from "../lib/app-error.ts";
 import type { Clock } from "../lib/time/clock.ts";
 import { utcDay } from "../lib/time/utc-day.ts";
 import type { Store } from "../stores/store.ts";
-import { answerApproval, type ApprovalOperationOptions, revokeApproval } from "./approvals.ts";
-import { type JobOperationOptions, stopJob } from "./jobs.ts";
+import { answerApproval, type ApprovalOperationOptions, revokeApproval } from "./approvals/approvals.ts";
+import { type JobOperationOptions, stopJob } from "./jobs/jobs.ts";
 import { retryOutbox, send } from "./outbox.ts";
 import { createReadings, findTurn, type ReadingOptions } from "./readings.ts";
 import { requireGroup } from "./require-group.ts";
 import { parsePerson } from "./people.ts";
-import { parkedTurns } from "./parked-turns.ts";
+import { parkedTurns } from "./turns/parked-turns.ts";
 import {
   type RequestAnswers,
   approvePairing,
@@ -31,9 +31,9 @@ import {
 } from "./requests.ts";
 import { resolveId } from "./resolve-id.ts";
 import { listWaiting } from "./waiting.ts";
-import { listWebhooks, testWebhook, type WebhookOperationOptions } from "./webhooks.ts";
-import { actOnTask, addTask, type TaskDesk } from "./tasks.ts";
-import { cancelSubAgent, type SubAgentOperationOptions } from "./sub-agents.ts";
+import { listWebhooks, testWebhook, type WebhookOperationOptions } from "./webhooks/webhooks.ts";
+import { actOnTask, addTask, type TaskDesk } from "./tasks/tasks.ts";
+import { cancelSubAgent, type SubAgentOperationOptions } from "./sub-agents/sub-agents.ts";
 import { addWork, dropWork } from "./work.ts";
 import type { ChannelView, EngineView, HostStatus, NewGroup, Operations } from "./operations.ts";
 import { ownCommand } from "../lib/process/own-command.ts";

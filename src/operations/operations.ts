@@ -15,17 +15,17 @@ import type { Role } from "../domain/role.ts";
 import type { Turn, TurnState, TurnTimes } from "../domain/turn.ts";
 import type { UsageBy, UsageSum } from "../domain/usage.ts";
 import type { Work, WorkState } from "../domain/work.ts";
-import type { ApprovalOperations, ApprovalView, GrantView } from "./approval-view.ts";
+import type { ApprovalOperations, ApprovalView, GrantView } from "./approvals/approval-view.ts";
 import type { ErasureOperations } from "./erasure-operations.ts";
-import type { JobOperations, JobView } from "./job-view.ts";
-import type { SubAgentOperations, SubAgentView } from "./sub-agent-view.ts";
-import type { TaskOperations } from "./task-view.ts";
-import type { WebhookOperations, WebhookTest, WebhookView } from "./webhook-view.ts";
+import type { JobOperations, JobView } from "./jobs/job-view.ts";
+import type { SubAgentOperations, SubAgentView } from "./sub-agents/sub-agent-view.ts";
+import type { TaskOperations } from "./tasks/task-view.ts";
+import type { WebhookOperations, WebhookTest, WebhookView } from "./webhooks/webhook-view.ts";
 
 export type { ErasureOperations };
 export type { ApprovalView, GrantView, JobView, SubAgentView, WebhookTest, WebhookView };
-export { taskFields } from "./task-fields.ts";
-export type { NewOperatorTask, TaskAction, TaskRunView, TaskView } from "./task-view.ts";
+export { taskFields } from "./tasks/task-fields.ts";
+export type { NewOperatorTask, TaskAction, TaskRunView, TaskView } from "./tasks/task-view.ts";
 
 /** How a running host is doing. Times are milliseconds since 1970. */
 export interface HostStatus {

@@ -1,10 +1,10 @@
 import type { AcceptMessage, ChannelState, TakeReaction } from "../channels/channel.ts";
 import type { HostConsole } from "../channels/define-channel.ts";
 import type { Outbox } from "../delivery/outbox.ts";
-import { addApprovalRoutes, type ApprovalRouteOptions } from "../operations/approval-routes.ts";
+import { addApprovalRoutes, type ApprovalRouteOptions } from "../operations/approvals/approval-routes.ts";
 import { addSkillRoutes } from "../operations/skill-http.ts";
 import { addMemoryRoutes, type MemoryHttpOptions } from "../operations/memory-http.ts";
-import { addTaskRoutes, type TaskHttpOptions } from "../operations/task-http.ts";
+import { addTaskRoutes, type TaskHttpOptions } from "../operations/tasks/task-http.ts";
 import { toError } from "../lib/app-error.ts";
 import { type ChannelResources, openChannels, type RunningChannels } from "./channels.ts";
 import type { ChatBook } from "../intake/chats/chat-book.ts";

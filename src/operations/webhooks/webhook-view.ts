@@ -1,4 +1,4 @@
-import type { Webhook } from "../domain/webhook.ts";
+import type { Webhook } from "../../domain/webhook.ts";
 
 /** A webhook as it is configured, without its secret. */
 export interface WebhookView extends Omit<Webhook, "secret"> {

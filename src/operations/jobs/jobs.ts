@@ -1,9 +1,9 @@
-import type { Job } from "../domain/job.ts";
-import { AppError } from "../lib/app-error.ts";
-import { ownCommand } from "../lib/process/own-command.ts";
-import { shorten } from "../lib/text/visible.ts";
-import type { Store } from "../stores/store.ts";
-import type { JobView, Operations } from "./operations.ts";
+import type { Job } from "../../domain/job.ts";
+import { AppError } from "../../lib/app-error.ts";
+import { ownCommand } from "../../lib/process/own-command.ts";
+import { shorten } from "../../lib/text/visible.ts";
+import type { Store } from "../../stores/store.ts";
+import type { JobView, Operations } from "../operations.ts";
 
 export interface JobOperationOptions {
   readonly store: { readonly jobs: Pick<Store["jobs"], "list" | "running"> };

@@ -1,11 +1,11 @@
-import type { Actor } from "../domain/actor.ts";
-import type { Group, GroupChat } from "../domain/group.ts";
-import type { Task, TaskRun, Timing } from "../domain/task.ts";
-import type { Store } from "../stores/store.ts";
+import type { Actor } from "../../domain/actor.ts";
+import type { Group, GroupChat } from "../../domain/group.ts";
+import type { Task, TaskRun, Timing } from "../../domain/task.ts";
+import type { Store } from "../../stores/store.ts";
 import type { NewOperatorTask, TaskAction, TaskRunView, TaskView } from "./task-view.ts";
-import { requireGroup } from "./require-group.ts";
-import { resolveId } from "./resolve-id.ts";
-import { ownCommand } from "../lib/process/own-command.ts";
+import { requireGroup } from "../require-group.ts";
+import { resolveId } from "../resolve-id.ts";
+import { ownCommand } from "../../lib/process/own-command.ts";
 
 /** Whoever works for the operator: nobody has more rights. */
 const byOperator = {

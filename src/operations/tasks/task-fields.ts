@@ -1,6 +1,6 @@
 import * as z from "zod";
 
-import { missedRules, taskModes } from "../domain/task.ts";
+import { missedRules, taskModes } from "../../domain/task.ts";
 
 const short = z.string().min(1).max(256).optional();
 

@@ -1,8 +1,8 @@
 import type { FastifyInstance, FastifyReply } from "fastify";
 import * as z from "zod";
 
-import { addressActor } from "../domain/actor.ts";
-import { AppError } from "../lib/app-error.ts";
+import { addressActor } from "../../domain/actor.ts";
+import { AppError } from "../../lib/app-error.ts";
 import { taskFields } from "./task-fields.ts";
 import { addTask, listTasks, type TaskDesk, type TaskReadingOptions } from "./tasks.ts";
 

@@ -1,5 +1,5 @@
-import type { Approval } from "../domain/approval.ts";
-import type { ParkedTurn } from "./operations.ts";
+import type { Approval } from "../../domain/approval.ts";
+import type { ParkedTurn } from "../operations.ts";
 
 /** The turns that wait for answers to these open questions, in the order of asking. */
 export function parkedTurns(open: readonly Pick<Approval, "turn" | "group" | "code">[]): ParkedTurn[] {

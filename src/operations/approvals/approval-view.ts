@@ -1,4 +1,4 @@
-import type { ApprovalScope, ApprovalState, ChangeOutcome, Grant } from "../domain/approval.ts";
+import type { ApprovalScope, ApprovalState, ChangeOutcome, Grant } from "../../domain/approval.ts";
 
 /** A call that people are or were asked about. Times are milliseconds since 1970. */
 export interface ApprovalView {

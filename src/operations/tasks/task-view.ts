@@ -1,5 +1,5 @@
-import type { Role } from "../domain/role.ts";
-import type { MissedRule, RunState, TaskMode, TaskState } from "../domain/task.ts";
+import type { Role } from "../../domain/role.ts";
+import type { MissedRule, RunState, TaskMode, TaskState } from "../../domain/task.ts";
 
 /** A task that the operator wants; exactly one of `at`, `every` and `cron`. */
 export interface NewOperatorTask {

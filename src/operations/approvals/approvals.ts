@@ -1,9 +1,9 @@
-import type { Approval, ApprovalAnswer, Decider, Grant } from "../domain/approval.ts";
-import { AppError } from "../lib/app-error.ts";
-import { ownCommand } from "../lib/process/own-command.ts";
-import type { Clock } from "../lib/time/clock.ts";
-import type { Store } from "../stores/store.ts";
-import type { ApprovalView, GrantView, Operations } from "./operations.ts";
+import type { Approval, ApprovalAnswer, Decider, Grant } from "../../domain/approval.ts";
+import { AppError } from "../../lib/app-error.ts";
+import { ownCommand } from "../../lib/process/own-command.ts";
+import type { Clock } from "../../lib/time/clock.ts";
+import type { Store } from "../../stores/store.ts";
+import type { ApprovalView, GrantView, Operations } from "../operations.ts";
 
 export interface ApprovalReadingOptions {
   readonly store: { readonly approvals: Pick<Store["approvals"], "get" | "grants" | "list"> };

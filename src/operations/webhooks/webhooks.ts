@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
 
-import { type Webhook, webhookPath } from "../domain/webhook.ts";
-import { AppError, toError } from "../lib/app-error.ts";
-import type { Group } from "../domain/group.ts";
-import { ownCommand } from "../lib/process/own-command.ts";
-import type { WebhookTest, WebhookView } from "./operations.ts";
+import { type Webhook, webhookPath } from "../../domain/webhook.ts";
+import { AppError, toError } from "../../lib/app-error.ts";
+import type { Group } from "../../domain/group.ts";
+import { ownCommand } from "../../lib/process/own-command.ts";
+import type { WebhookTest, WebhookView } from "../operations.ts";
 
 export interface WebhookOperationOptions {
   readonly groups: { list(): readonly Pick<Group, "name">[] };

@@ -1,9 +1,9 @@
-import { type SubAgent } from "../domain/sub-agent.ts";
-import { AppError } from "../lib/app-error.ts";
-import { ownCommand } from "../lib/process/own-command.ts";
-import { shorten } from "../lib/text/visible.ts";
-import type { Store } from "../stores/store.ts";
-import type { Operations, SubAgentView } from "./operations.ts";
+import { type SubAgent } from "../../domain/sub-agent.ts";
+import { AppError } from "../../lib/app-error.ts";
+import { ownCommand } from "../../lib/process/own-command.ts";
+import { shorten } from "../../lib/text/visible.ts";
+import type { Store } from "../../stores/store.ts";
+import type { Operations, SubAgentView } from "../operations.ts";
 
 export interface SubAgentReadingOptions {
   readonly store: { readonly subAgents: Pick<Store["subAgents"], "get" | "list"> };

@@ -1,9 +1,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import * as z from "zod";
 
-import { addressActor } from "../domain/actor.ts";
-import { approvalScopes } from "../domain/approval.ts";
-import { AppError } from "../lib/app-error.ts";
+import { addressActor } from "../../domain/actor.ts";
+import { approvalScopes } from "../../domain/approval.ts";
+import { AppError } from "../../lib/app-error.ts";
 import {
   type ApprovalOperationOptions,
   type ApprovalReadingOptions,

@@ -1,4 +1,4 @@
-import type { JobState } from "../domain/job.ts";
+import type { JobState } from "../../domain/job.ts";
 
 /** A background job. Times are milliseconds since 1970; null: not yet, or not known. */
 export interface JobView {

@@ -1,4 +1,4 @@
-import type { SubAgent } from "../domain/sub-agent.ts";
+import type { SubAgent } from "../../domain/sub-agent.ts";
 
 /** A sub-agent: `parent` is the session that it works for, `session` its own. */
 export interface SubAgentView extends Pick<

@@ -1,10 +1,10 @@
-import type { OutgoingMessage, StoredMessage } from "../domain/message.ts";
-import type { ModelUsage, ToolResult } from "../domain/model.ts";
-import { describeParts, partsOf } from "../domain/part.ts";
-import { isSilent } from "../domain/silence.ts";
-import type { Step, TurnTimes } from "../domain/turn.ts";
-import { shorten } from "../lib/text/visible.ts";
-import type { StepView, ToolResultView, TurnReport, TurnView } from "./operations.ts";
+import type { OutgoingMessage, StoredMessage } from "../../domain/message.ts";
+import type { ModelUsage, ToolResult } from "../../domain/model.ts";
+import { describeParts, partsOf } from "../../domain/part.ts";
+import { isSilent } from "../../domain/silence.ts";
+import type { Step, TurnTimes } from "../../domain/turn.ts";
+import { shorten } from "../../lib/text/visible.ts";
+import type { StepView, ToolResultView, TurnReport, TurnView } from "../operations.ts";
 
 interface TurnOptions {
   readonly messages: readonly StoredMessage[];
