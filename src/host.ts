@@ -2,7 +2,7 @@ import { isatty } from "node:tty";
 
 import { startHost } from "./wiring/host.ts";
 import type { Host } from "./wiring/host.ts";
-import { logLevel } from "./wiring/reload.ts";
+import { logLevel } from "./wiring/settings/reload.ts";
 import type { Interception } from "./wiring/interception.ts";
 import { type Adapters, withBuiltInAdapters } from "./config/adapters.ts";
 import { readEnvironment } from "./config/environment.ts";

@@ -157,7 +157,7 @@ const allowed: Record<string, readonly string[]> = {
     "src/skills",
     "src/operations/operations.ts",
     "src/wiring/stopped-host.ts",
-    "src/wiring/erase-offline.ts",
+    "src/wiring/erasure/erase-offline.ts",
     "src/host.ts",
     "redteam/suite",
     "redteam/residual-risks.ts",

@@ -21,8 +21,8 @@ import { mebibyte } from "../lib/text/bytes.ts";
 import { hashOfConfig } from "../config/changes/config-hash.ts";
 import { openStore } from "../stores/catalog.ts";
 import type { AppContext } from "./context.ts";
-import { openBlobs } from "./files.ts";
-import { createRolesOf, loadAliases } from "./people.ts";
+import { openBlobs } from "./containers/files.ts";
+import { createRolesOf, loadAliases } from "./people/people.ts";
 import { type Interception, noInterception } from "./interception.ts";
 
 /** What a host is started with. The home is locked by the caller. */

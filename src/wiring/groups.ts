@@ -12,7 +12,7 @@ import type { Group, GroupChat, StoredGroup } from "../domain/group.ts";
 import { type FormerChat, GroupFolders } from "../intake/chats/group-folders.ts";
 import { type GroupRegistry, openGroupRegistry } from "../intake/chats/group-registry.ts";
 import type { AppContext } from "./context.ts";
-import { recordSettingsAtStart } from "./settings-history.ts";
+import { recordSettingsAtStart } from "./settings/settings-history.ts";
 
 /** All groups, and whose their folders are. */
 export interface Groups {

@@ -14,17 +14,17 @@ import type { Admissions } from "../intake/chats/admissions.ts";
 import type { GroupRegistry } from "../intake/chats/group-registry.ts";
 import type { IntakeState } from "../channels/channel.ts";
 import type { ChatBook } from "../intake/chats/chat-book.ts";
-import type { SubAgents } from "./sub-agents.ts";
-import type { Approvals } from "./approvals.ts";
-import type { Containers } from "./containers.ts";
+import type { SubAgents } from "./capabilities/sub-agents.ts";
+import type { Approvals } from "./people/approvals.ts";
+import type { Containers } from "./containers/containers.ts";
 import type { AppContext } from "./context.ts";
-import type { Entrances } from "./entrances.ts";
-import { createEraser, quietGroups } from "./erasure.ts";
-import { webhooksOf } from "./hooks.ts";
-import { createPeopleView } from "./people.ts";
-import type { Settings } from "./settings.ts";
-import type { Tasks } from "./tasks.ts";
-import type { Interventions } from "./interventions.ts";
+import type { Entrances } from "./entrances/entrances.ts";
+import { createEraser, quietGroups } from "./erasure/erasure.ts";
+import { webhooksOf } from "./capabilities/hooks.ts";
+import { createPeopleView } from "./people/people.ts";
+import type { Settings } from "./settings/settings.ts";
+import type { Tasks } from "./capabilities/tasks.ts";
+import type { Interventions } from "./turns/interventions.ts";
 
 const engineTimeoutMs = 5_000;
 

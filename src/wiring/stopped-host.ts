@@ -7,7 +7,7 @@ import type { EnvironmentVariables } from "../config/environment.ts";
 import type { Group, GroupChat, StoredGroup } from "../domain/group.ts";
 import { isLost } from "../intake/chats/group-folders.ts";
 import { sorted, withStored } from "../intake/chats/group-registry.ts";
-import { createPeopleView, createRolesOf, halfKnownKeys, loadAliases } from "./people.ts";
+import { createPeopleView, createRolesOf, halfKnownKeys, loadAliases } from "./people/people.ts";
 import { AppError } from "../lib/app-error.ts";
 import { costOfReference } from "../models/capabilities.ts";
 import type { Readings } from "../operations/operations.ts";

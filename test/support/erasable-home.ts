@@ -9,7 +9,7 @@ import type { NewEvent } from "../../src/events/event.ts";
 import { systemClock } from "../../src/lib/time/clock.ts";
 import { openStore } from "../../src/stores/catalog.ts";
 import type { Store } from "../../src/stores/store.ts";
-import { createEraser } from "../../src/wiring/erasure.ts";
+import { createEraser } from "../../src/wiring/erasure/erasure.ts";
 import { createCrashPoints } from "./crash-points.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 

@@ -63,7 +63,7 @@ async function withErasure(context: CommandContext, use: (erasure: ErasureOperat
   } catch (error) {
     if (!isWithoutHost(error) || !existsSync(context.paths.database)) throw error;
   }
-  const { openOfflineErasure } = await import("../../wiring/erase-offline.ts");
+  const { openOfflineErasure } = await import("../../wiring/erasure/erase-offline.ts");
   await using erasure = await openOfflineErasure(context.environment);
   await use(erasure);
 }

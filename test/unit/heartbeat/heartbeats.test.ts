@@ -9,7 +9,7 @@ import { LiveConfig } from "../../../src/config/changes/live-config.ts";
 import { configSchema, type ConfigInput } from "../../../src/config/schema/config.ts";
 import { EventBus } from "../../../src/events/event-bus.ts";
 import { SideSessions } from "../../../src/sessions/side-sessions.ts";
-import { createHeartbeats } from "../../../src/wiring/heartbeats.ts";
+import { createHeartbeats } from "../../../src/wiring/capabilities/heartbeats.ts";
 import { openTestStore } from "../../support/open-test-store.ts";
 import { someGroup } from "../../support/some-group.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";

@@ -26,7 +26,7 @@ test("a host whose groups remember nothing loads nothing that remembers", async 
 });
 
 test("a host whose groups remember leaves searching and files to the thread", async () => {
-  const loaded = (await loadedWith("src/wiring/memory.ts")).map((url) => url.split("/src/memory/")[1] ?? "");
+  const loaded = (await loadedWith("src/wiring/memory/memory.ts")).map((url) => url.split("/src/memory/")[1] ?? "");
 
   expect(loaded).toContain("keeping/keeper.ts");
   expect(loaded.filter((file) => /^(?:file|index|search|text)\//.test(file))).toEqual([]);

@@ -11,7 +11,7 @@ import { systemClock } from "../../../src/lib/time/clock.ts";
 import { MemoryFile } from "../../../src/memory/file/memory-file.ts";
 import { MemoryDesk } from "../../../src/memory/thread/memory-desk.ts";
 import { addMemoryRoutes } from "../../../src/operations/memory-http.ts";
-import { createMemoryDesk } from "../../../src/wiring/memory-desks.ts";
+import { createMemoryDesk } from "../../../src/wiring/memory/memory-desks.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 const token = "0123456789abcdef0123456789abcdef";

@@ -8,7 +8,7 @@ import type { ChannelPorts, ChannelTraits } from "../../../src/channels/define-c
 import { defineChannel } from "../../../src/channels/define-channel.ts";
 import { Aliases } from "../../../src/people/aliases.ts";
 import { systemClock } from "../../../src/lib/time/clock.ts";
-import { openChannels, type ChannelResources } from "../../../src/wiring/channels.ts";
+import { openChannels, type ChannelResources } from "../../../src/wiring/entrances/channels.ts";
 import { noInterception } from "../../../src/wiring/interception.ts";
 import { FakeChannel } from "../../fakes/fake-channel.ts";
 import { openTestStore } from "../../support/open-test-store.ts";

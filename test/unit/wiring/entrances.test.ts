@@ -1,7 +1,7 @@
 import pino from "pino";
 import { expect, test } from "vitest";
 
-import { startChannels } from "../../../src/wiring/entrances.ts";
+import { startChannels } from "../../../src/wiring/entrances/entrances.ts";
 import { SupervisedChannel } from "../../../src/channels/supervisor.ts";
 import { unconnected } from "../../../src/channels/unconnected.ts";
 import { FakeChannel } from "../../fakes/fake-channel.ts";

@@ -6,7 +6,7 @@ import type { Origin } from "../../../src/domain/origin.ts";
 import { createRoles } from "../../../src/people/roles.ts";
 import { builtInTools } from "../../../src/tools/catalog.ts";
 import { ToolRegistry } from "../../../src/tools/registry.ts";
-import { createDeniedBy } from "../../../src/wiring/withdrawals.ts";
+import { createDeniedBy } from "../../../src/wiring/people/withdrawals.ts";
 import { askIn, question } from "../../support/asked-question.ts";
 import { openTestStore } from "../../support/open-test-store.ts";
 import { someGroup } from "../../support/some-group.ts";

@@ -1,0 +1,108 @@
+import { namesFor } from "../../config/profiles/parse-profile.ts";
+import { profileNames, profileOf } from "../../config/profiles/profile-files.ts";
+import type { Profile } from "../../domain/profile.ts";
+import type { Session } from "../../domain/session.ts";
+import type { SubAgent } from "../../domain/sub-agent.ts";
+import { AppError } from "../../lib/app-error.ts";
+import type { NarrowedSettings, TurnSettings } from "../../turns/turn-options.ts";
+import type { AppContext } from "../context.ts";
+
+const namedProfiles = 20;
+
+/**
+ * The profile of this name as its file is now. Rejects with an AppError whose words are for a model and a chat: nothing of the file or
+ * its place is in them. The operator finds those in the log.
+ */
+export async function usableProfile(
+  { home, live, adapters, logger }: Pick<AppContext, "home" | "live" | "adapters" | "logger">,
+  name: string,
+): Promise<Profile> {
+  const folder = home.paths.agents;
+  try {
+    return await profileOf(folder, name, namesFor(live.current, adapters));
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    if (error.code === "not_found") throw await unknown(folder, name);
+    if (error.code !== "config_invalid") throw error;
+    logger.warn({ profile: name, reason: error.message }, "a profile of agents cannot be used");
+    const words = `The profile "${name}" cannot be used: its file has a mistake, which only the operator can correct.`;
+    throw new AppError("config_invalid", words);
+  }
+}
+
+async function unknown(folder: string, name: string): Promise<AppError> {
+  const known = (await profileNames(folder)).slice(0, namedProfiles);
+  return new AppError("not_found", `There is no profile "${name}". There are: ${known.join(", ") || "none"}.`);
+}
+
+/**
+ * What holds for a turn of a sub-agent: what holds for its group, and before that what its profile and those of all that it works for take
+ * away. Looked up for each turn, so that a restart loses nothing of it. What cannot be found out is a fault, and nothing is allowed.
+ */
+export async function narrowSettings(
+  context: Pick<AppContext, "home" | "live" | "adapters" | "logger" | "store">,
+  session: Session,
+  settings: TurnSettings,
+): Promise<NarrowedSettings> {
+  const { store, live } = context;
+  const own = await store.subAgents.ofSession(session.id);
+  if (!own) return { settings, fault: "There is no record of this sub-agent any more." };
+  try {
+    const line: Narrowing[] = [];
+    for (let agent: SubAgent | undefined = own; agent; agent = await parentOf(store, agent)) {
+      const { profile, route } = agent;
+      line.push({ route, profile: profile === undefined ? undefined : await usableProfile(context, profile) });
+    }
+    const missing = line.find(({ route }) => route !== undefined && !Object.hasOwn(live.current.models.routes, route));
+    if (missing) return { settings, fault: `The route "${missing.route}" is not there any more.` };
+    return { settings: narrowedBy(line, settings) };
+  } catch (error) {
+    if (error instanceof AppError && (error.code === "not_found" || error.code === "config_invalid"))
+      return { settings, fault: error.message };
+    throw error;
+  }
+}
+
+async function parentOf(
+  { subAgents }: Pick<AppContext["store"], "subAgents">,
+  { id, parent, depth }: SubAgent,
+): Promise<SubAgent | undefined> {
+  if (depth <= 1) return undefined;
+  const found = await subAgents.ofSession(parent);
+  if (!found) throw new AppError("not_found", `There is no record any more of what ${id} works for.`);
+  return found;
+}
+
+/** What a sub-agent works by, as whoever began it has said. */
+interface Narrowing {
+  readonly profile: Profile | undefined;
+  readonly route: string | undefined;
+}
+
+/** The first one is its own: it says what to do, and with which models; where it does not, those of who asks are left. */
+function narrowedBy(line: readonly Narrowing[], settings: TurnSettings): TurnSettings {
+  const routes = line.flatMap(({ route, profile }) => route ?? profile?.route ?? []);
+  const rules = line.flatMap(({ profile }) => profile?.rules ?? []);
+  if (line.every(({ profile }) => profile === undefined) && routes.length === 0) return settings;
+  const [route] = routes;
+  const instructions = [line[0]?.profile?.instructions, settings.agentInstructions].filter(
+    (text) => text !== undefined,
+  );
+  return {
+    ...settings,
+    skillNames: narrowedSkills(line.flatMap(({ profile }) => profile ?? [])),
+    agentInstructions: instructions.length === 0 ? undefined : instructions.join("\n\n"),
+    groupFor: (group, kind) => {
+      const served = settings.groupFor(group, kind);
+      return route === undefined ? served : { ...served, model: route };
+    },
+    policyFor: (group) => ({ rules: [...rules, ...settings.policyFor(group).rules] }),
+  };
+}
+
+/** Those that all of them let it have; undefined: none says anything about it. */
+function narrowedSkills(profiles: readonly Profile[]): readonly string[] | undefined {
+  const said = profiles.flatMap(({ skills }) => (skills ? [skills] : []));
+  const [first, ...others] = said;
+  return first?.filter((name) => others.every((names) => names.includes(name)));
+}

@@ -1,0 +1,339 @@
+import { existsSync } from "node:fs";
+import { mkdir, readFile, statfs } from "node:fs/promises";
+import { join } from "node:path";
+
+import { ensureGlobalFolder, ensureGroupFolder, ensureProfilesFolder } from "../../config/home/group-folders.ts";
+import { configuredGroups, otherAgents } from "../../config/groups.ts";
+import { findAgentImage } from "../../sandbox/images/agent-image.ts";
+import { openEngine } from "../../sandbox/engine/catalog.ts";
+import { judgeEngine, judgeRuntime } from "../../sandbox/engine/versions.ts";
+import type { ContainerEngine } from "../../sandbox/engine/engine.ts";
+import { measureFolder } from "../../sandbox/workspace/folder-usage.ts";
+import { LateEngine } from "../../sandbox/engine/late-engine.ts";
+import { giveFolderTo } from "../../sandbox/workspace/folder-owner.ts";
+import { ContainerLauncher } from "../../sandbox/launch/launcher.ts";
+import type { EgressProxies, EgressOverrides } from "../../sandbox/egress/egress-proxies.ts";
+import type { ImageFacts } from "../../sandbox/launch/spec.ts";
+import type { FolderUsage } from "../../domain/limit.ts";
+import { agentFolder, type GroupChat, workFolder } from "../../domain/group.ts";
+import { AppError } from "../../lib/app-error.ts";
+import { memoize } from "../../lib/memoize.ts";
+import { HostMailbox } from "../../sandbox/mailbox/host-mailbox.ts";
+import { MountWatch } from "../../sandbox/pool/mount-watch.ts";
+import { SessionPool } from "../../sandbox/pool/pool.ts";
+import { draftFor } from "../../turns/turn-options.ts";
+import { WorkspaceWatch } from "../../sandbox/workspace/workspace-watch.ts";
+import { hostUid } from "../context.ts";
+import type { AppContext } from "../context.ts";
+import { createJobs } from "../capabilities/jobs.ts";
+import { createEgress } from "./egress.ts";
+import type { GroupRegistry } from "../../intake/chats/group-registry.ts";
+import type { JobDesk } from "../../jobs/job-desk.ts";
+import type { TellOperator } from "../../delivery/operator-notices.ts";
+import { Instructions } from "../../sandbox/workspace/instructions.ts";
+import type { GroupSkills } from "../../skills/group-skills.ts";
+import { createSkills } from "../capabilities/skills.ts";
+
+/** Between two looks at the free space, each a single system call. */
+const watchIntervalMs = 2_000;
+
+export interface Containers {
+  readonly engine: ContainerEngine;
+  /** Resolves once the engine has answered, may be used, and has the agent's image; rejects with what is missing. */
+  readonly prepare: () => Promise<void>;
+  readonly launcher: ContainerLauncher;
+  readonly pool: SessionPool;
+  readonly mounts: MountWatch;
+  readonly instructions: Instructions;
+  readonly skills: GroupSkills;
+  readonly jobs: JobDesk;
+}
+
+/** The container engine, which is looked for when it is first asked: it may be away for now. */
+export function openEngineLater(
+  { environment, interception }: AppContext,
+  stack: AsyncDisposableStack,
+): ContainerEngine {
+  const surroundings = { env: environment.variables, homeFolder: environment.userHome };
+  return interception.engine(stack.use(new LateEngine(() => openEngine(surroundings))));
+}
+
+/** Everything that makes containers. Nothing is asked of the engine before `prepare`. */
+export async function openContainers(
+  context: AppContext,
+  stack: AsyncDisposableStack,
+  options: {
+    readonly engine: ContainerEngine;
+    readonly deliver: () => void;
+    readonly tell: TellOperator;
+    readonly groups: GroupRegistry;
+    /** The end of a job has made work. */
+    readonly workAdded: () => void;
+    readonly egress?: EgressOverrides | undefined;
+  },
+): Promise<Containers> {
+  const { environment, home, config } = context;
+  const { engine } = options;
+  const image = memoize(async () => {
+    await refuseUnfitEngine(context, engine);
+    return findImage(engine, environment.checkout);
+  });
+  await ensureGlobalFolder(home.paths.global, environment.checkout);
+  await ensureProfilesFolder(home.paths.agents, environment.checkout);
+  const { clock, logger, publish, store } = context;
+  const egress = stack.use(createEgress(context, options.egress));
+  const instructions = new Instructions({
+    folders: { groups: home.paths.groups, copies: home.paths.instructions },
+    hostUid: hostUid(),
+    store: store.groups,
+    changes: store.events,
+    tell: (text) => options.tell({ text }),
+    publish,
+    clock,
+    logger,
+  });
+  const skills = createSkills(context, options.tell);
+  const launcher = createLauncher(context, { engine, image, egress, instructions, skills });
+  const jobs = createJobs(context, { ...options, pool: () => pool });
+  const watch = stack.use(createWatch(context, () => pool, jobs));
+  const mounts = new MountWatch({
+    publish,
+    keepExecutionPoints: (turn, changes) => store.executionPoints.add(turn, changes, clock.now()),
+    now: () => clock.monotonic(),
+    logger,
+  });
+  stack.use(mounts);
+  const pool: SessionPool = stack.use(createPool(context, { launcher, watch, mounts, jobs, deliver: options.deliver }));
+  // Timers first: what they would end, the pool ends.
+  stack.use(jobs);
+  const prepare = async (): Promise<void> => {
+    const { id } = await image();
+    context.logger.debug({ image: id, maxHot: config.sessions.maxHot }, "containers can be started");
+  };
+  return { engine, prepare, launcher, pool, mounts, instructions, skills, jobs };
+}
+
+/** Judges the mounts of the configured groups, and tells of those that are refused now and were not before. */
+export async function reviewMounts(
+  { logger }: Pick<AppContext, "logger">,
+  launcher: Pick<ContainerLauncher, "judgeMounts" | "refusedMounts">,
+): Promise<void> {
+  const before = new Set(launcher.refusedMounts().map((mount) => JSON.stringify(mount)));
+  await launcher.judgeMounts();
+  for (const mount of launcher.refusedMounts()) {
+    if (before.has(JSON.stringify(mount))) continue;
+    const { group, target, reason } = mount;
+    logger.warn({ group, target }, `mount ${target} of group ${group} is refused: ${reason}`);
+  }
+}
+
+async function refuseUnfitEngine({ config, logger, publish }: AppContext, engine: ContainerEngine): Promise<void> {
+  const facts = await engine.facts();
+  const findings = [...judgeEngine(facts), ...judgeRuntime(facts, config.sandbox.runtime)];
+  const data = { kind: facts.kind, version: facts.version, components: facts.components, kernel: facts.kernel };
+  await publish({
+    type: "engine.judged",
+    actor: "host",
+    data: { ...data, findings: findings.map(({ detail }) => detail) },
+  });
+  for (const { level, detail, fix } of findings) {
+    if (level === "refuse") throw new AppError("engine_refused", detail, { fix });
+    if (level === "warn") logger.debug({ fix }, detail);
+  }
+}
+
+async function findImage(engine: ContainerEngine, checkout: string): Promise<ImageFacts> {
+  const { id } = await findAgentImage(engine, checkout);
+  const image = await engine.image(id);
+  if (!image) throw new AppError("image_missing", `The agent's image ${id} is gone.`, { fix: "npm run setup" });
+  return image;
+}
+
+/** The folder that a sub-agent may write to, in that of its session. */
+export function scratchFolderOf(sessions: string, session: string): string {
+  return join(sessions, session, "scratch");
+}
+
+function createLauncher(
+  context: AppContext,
+  options: {
+    readonly engine: ContainerEngine;
+    readonly image: () => Promise<ImageFacts>;
+    readonly egress: EgressProxies;
+    readonly instructions: Instructions;
+    readonly skills: GroupSkills;
+  },
+): ContainerLauncher {
+  const { config, home, environment, store, logs, publish } = context;
+  const { engine, image, egress, instructions, skills } = options;
+  const folders = { groups: home.paths.groups, checkout: environment.checkout };
+  return new ContainerLauncher({
+    engine,
+    image,
+    instance: home.instance,
+    get sandbox() {
+      const { memoryMb, cpus, pids, runtime } = config.sandbox;
+      return { memoryMb, cpus, pids, runtime };
+    },
+    mountContext: {
+      homeFolder: environment.userHome,
+      crabpotHome: home.paths.root,
+      checkout: environment.checkout,
+      allowlistPath: home.paths.mounts,
+      hostUid: hostUid(),
+    },
+    get groups() {
+      return configuredGroups(config);
+    },
+    groupFolder: async (group, user) => {
+      const name = workFolder(group);
+      if (name !== group.name) await claimAgentFolder(store, { ...group, name });
+      const folder = await ensureGroupFolder(folders, { name, main: group.main && name === group.name }, user);
+      await giveFolderTo(folder, user, hostUid());
+      return folder;
+    },
+    scratchFolder: async (session, user) => {
+      const folder = scratchFolderOf(home.paths.sessions, session);
+      await mkdir(folder, { recursive: true, mode: 0o755 });
+      await giveFolderTo(folder, user, hostUid());
+      return folder;
+    },
+    protectedFiles: (group) => instructions.protectedFiles(group),
+    globalFolder: home.paths.global,
+    skillsOf: (group) => skills.look(group),
+    openEgress: (group) => egress.open(group),
+    egressOf: (group) => egress.kindOf(group),
+    ordinal: (group) => store.groups.ordinal(group),
+    output: (session, group) => logs.of({ id: session, group }).outputOf("container"),
+    publish,
+  });
+}
+
+/** What another chat's agent has left under the same names is not this one's. */
+async function claimAgentFolder({ groups }: AppContext["store"], { name, channel, chat }: GroupChat): Promise<void> {
+  const owner = await groups.folder(name);
+  if (owner?.channel === channel && owner.chat === chat) return;
+  if (!owner) return groups.claimFolder({ name, channel, chat });
+  throw new AppError(
+    "conflict",
+    `The folder ${name} belongs to an agent of the chat ${owner.chat} on ${owner.channel}.`,
+    {
+      fix: `move ${name} away from the folder groups of the home, or give it to that chat's group`,
+    },
+  );
+}
+
+/** A group's folder, those of its other agents, and those of the sub-agents that work for it: all of it counts in one quota. Undefined: too much to be counted. */
+async function measureAll(folders: readonly string[], signal: AbortSignal): Promise<FolderUsage | undefined> {
+  let [bytes, entries] = [0, 0];
+  for (const folder of folders) {
+    const usage = await measureFolder(folder, signal);
+    if (!usage) return undefined;
+    [bytes, entries] = [bytes + usage.bytes, entries + usage.entries];
+  }
+  return { bytes, entries };
+}
+
+/** `pool` is there by the time that the watch looks for the first time. */
+function createWatch(
+  { config, home, publish, logger }: AppContext,
+  pool: () => SessionPool,
+  jobs: JobDesk,
+): WorkspaceWatch {
+  return new WorkspaceWatch({
+    get limitBytes() {
+      return config.sandbox.workspaceMb * 1024 * 1024;
+    },
+    measure: async (group, signal) => {
+      const sessions = pool()
+        .list()
+        .filter((container) => container.group === group);
+      const scratch = sessions.map(({ session }) => scratchFolderOf(home.paths.sessions, session)).filter(existsSync);
+      const others = otherAgents(config, group).map((agent) => join(home.paths.groups, agentFolder(group, agent)));
+      return measureAll([join(home.paths.groups, group), ...others.filter(existsSync), ...scratch], signal);
+    },
+    free: async () => {
+      const { bavail, bsize, ffree } = await statfs(home.paths.groups);
+      return { bytes: bavail * bsize, entries: ffree };
+    },
+    hot: () =>
+      pool()
+        .list()
+        .map(({ group, session, state }) => ({ group, session, busy: state === "busy" || jobs.count(session) > 0 })),
+    exceeded: async ({ group, session }, hit) => {
+      const data = { ...hit, unreported: 0 };
+      await publish({ type: "limit.reached", group, session, actor: "agent", data });
+      await pool().stop(session, hit.text);
+    },
+    logger,
+    intervalMs: watchIntervalMs,
+  });
+}
+
+function createPool(
+  context: AppContext,
+  options: {
+    launcher: ContainerLauncher;
+    watch: WorkspaceWatch;
+    mounts: MountWatch;
+    jobs: JobDesk;
+    deliver: () => void;
+  },
+): SessionPool {
+  const { config, home, store, logs, clock, logger, publish, interception } = context;
+  const { launcher, watch, mounts, jobs, deliver } = options;
+  const mailFolder = (session: string, generation: number): string =>
+    join(home.paths.sessions, session, "mail", String(generation));
+  return new SessionPool({
+    launcher: interception.launcher(launcher),
+    sessions: store.sessions,
+    mailFolder,
+    openMailbox: async ({ session, group, generation, firstId, containerUid, ...events }) => {
+      const mailbox = await HostMailbox.open({
+        folder: mailFolder(session, generation),
+        generation,
+        firstId,
+        containerUid,
+        hostUid: hostUid(),
+        ...events,
+        onRejected: (reason) => {
+          const data = { reason, generation };
+          publish({ type: "mailbox.violated", group, session, actor: "agent", data }).catch((error: unknown) =>
+            logger.error({ error }, "a violation could not be recorded"),
+          );
+        },
+        logger,
+      });
+      return interception.mailbox(mailbox);
+    },
+    containerLog: (session, group, level, text) => logs.of({ id: session, group }).write("agent", level, text),
+    publish,
+    notify: async (group, text) => {
+      await store.outbox.add(draftFor(group, { kind: "notice", text, inReplyTo: [], turn: undefined }), clock.now());
+      deliver();
+    },
+    workspaces: watch,
+    jobs,
+    mounts,
+    get limits() {
+      const { maxHot, idleStopMinutes, freezeSeconds, memoryReserveMb, silenceTimeoutSeconds } = config.sessions;
+      return {
+        maxHot,
+        idleStopMs: idleStopMinutes * 60_000,
+        freezeMs: freezeSeconds * 1000,
+        memoryReserveMb,
+        readyTimeoutMs: silenceTimeoutSeconds * 1000,
+      };
+    },
+    availableMemoryMb,
+    now: () => clock.now(),
+    logger,
+  });
+}
+
+/** Megabytes that programs could still get without others being pushed out; undefined where the kernel does not say. */
+async function availableMemoryMb(): Promise<number | undefined> {
+  const text = await readFile("/proc/meminfo", "utf8").catch(() => "");
+  const kilobytes = /^MemAvailable:\s+(\d+) kB$/m.exec(text)?.[1];
+  return kilobytes === undefined ? undefined : Number(kilobytes) / 1024;
+}

@@ -1,0 +1,187 @@
+import { randomInt } from "node:crypto";
+
+import { ApprovalDesk } from "../../approvals/approval-desk.ts";
+import { ProposedChanges, type ProposedChangesOptions } from "../../approvals/proposed-changes.ts";
+import { type AnswerByReaction, createAnswerByReaction } from "../../approvals/answer-by-reaction.ts";
+import { createAsk } from "../../approvals/asking.ts";
+import { hasTrait } from "../../config/adapters.ts";
+import { configuredPeople, membersOf } from "../../config/people.ts";
+import type { Asker, ProposedChange } from "../../domain/approval.ts";
+import { type Group, workFolder } from "../../domain/group.ts";
+import type { ToolCall } from "../../domain/model.ts";
+import { parseMemberKey } from "../../domain/person.ts";
+import { isAtLeast, type Role } from "../../domain/role.ts";
+import { skillProposal } from "../../domain/skill.ts";
+import type { QueuedSession } from "../../queue/session-queue.ts";
+import { unifiedDiff } from "../../lib/text/unified-diff.ts";
+import type { Instructions } from "../../sandbox/workspace/instructions.ts";
+import { type ProposedSkill, SkillProposals } from "../../skills/skill-proposals.ts";
+import { ToolRegistry } from "../../tools/registry.ts";
+import { proposeInstructions } from "../../tools/chat/propose-instructions.ts";
+import { proposeSkill } from "../../tools/skills/propose-skill.ts";
+import type { TurnOptions } from "../../turns/turn-options.ts";
+import { folderOfSession } from "../as-agent.ts";
+import { type AppContext, hostUid } from "../context.ts";
+import { skillPlaces } from "../capabilities/skills.ts";
+import { createDeniedBy } from "./withdrawals.ts";
+
+export interface Approvals {
+  readonly desk: ApprovalDesk;
+  readonly forTurns: Pick<TurnOptions, "askPeople" | "asked" | "changeOutcome" | "futility">;
+  readonly answerByReaction: AnswerByReaction;
+}
+
+/** An id that no channel has: somebody of whom nothing is configured. */
+const anybody = "\n";
+
+/** How people are asked about calls, and what becomes of their answers. */
+export function createApprovals(
+  context: AppContext,
+  stack: AsyncDisposableStack,
+  options: {
+    readonly queue: () => { readonly wake: (queued: QueuedSession) => void };
+    readonly deliver: () => void;
+    readonly groups: { readonly byName: (name: string) => Group | undefined };
+    readonly instructions: Pick<Instructions, "current" | "replace">;
+  },
+): Approvals {
+  const { config, store, clock, forwardClock, publish, logger } = context;
+  const { deliver, instructions, groups } = options;
+  const skills = createSkillProposals(context);
+  const changes = new ProposedChanges({
+    store: store.approvals,
+    write: createWrite(context, { instructions, skills, groups }),
+    deliver,
+    clock,
+    logger,
+  });
+  const desk = stack.use(
+    new ApprovalDesk({
+      store: store.approvals,
+      wake: async ({ session, group }) => {
+        const found = await store.sessions.get(session);
+        if (found) options.queue().wake({ session: found.key, group, awaited: true });
+      },
+      carryOut: (code) => changes.settle(code),
+      deniedBy: createDeniedBy(context, { registry: new ToolRegistry(context.adapters.tools), groups }),
+      deliver,
+      publish,
+      clock,
+      forwardClock,
+      logger,
+    }),
+  );
+  context.live.onChange(() => desk.changed());
+  const askPeople = createAsk({
+    settings: () => config.approvals,
+    askerOf: (group, turn) => askerOf(context, group, turn),
+    isThere: (group, role) => isThere(context, group, role),
+    changeOf: (group, call) => changeOf({ instructions, skills }, group, call),
+    byThumb: (channel) => hasTrait(context, channel, "hearsReactions"),
+    randomBelow: randomInt,
+    clock: forwardClock,
+  });
+  const changeOutcome = (turn: string, call: string) => changes.outcomeOf(turn, call);
+  const answerByReaction = createAnswerByReaction({
+    store: store.approvals,
+    desk,
+    standingOf: (group, who) => context.roles.standingOf(group, who),
+    publish,
+    deliver: options.deliver,
+    clock,
+  });
+  const futility = (group: Group, call: ToolCall) => futilityOf({ instructions, skills }, group, call);
+  const forTurns = { askPeople, futility, asked: () => desk.changed(), changeOutcome };
+  return { desk, answerByReaction, forTurns };
+}
+
+/** Skills are the group's. Instructions are those by which the agent of the session works that proposes them. */
+function createWrite(
+  context: AppContext,
+  {
+    instructions,
+    skills,
+    groups,
+  }: Pick<Parameters<typeof createApprovals>[2], "groups"> & {
+    readonly instructions: Pick<Instructions, "replace">;
+    readonly skills: SkillProposals;
+  },
+): ProposedChangesOptions["write"] {
+  return async ({ group: name, session, tool, ...change }) => {
+    if (tool === skillProposal)
+      return skills.write({ group: name, ...change, ...readProposal(JSON.parse(change.content)) });
+    const [group, found] = [groups.byName(name), await context.store.sessions.get(session)];
+    return instructions.replace(group && found ? folderOfSession(context, group, found) : name, change);
+  };
+}
+
+interface Proposable {
+  readonly instructions: Pick<Instructions, "current">;
+  readonly skills: Pick<SkillProposals, "changeOf" | "faultOf">;
+}
+
+function createSkillProposals({ home, environment, publish }: AppContext): SkillProposals {
+  return new SkillProposals({ places: skillPlaces(home.paths, environment.checkout), hostUid: hostUid(), publish });
+}
+
+function readProposal(input: unknown): ProposedSkill {
+  const { name, files } = proposeSkill.input.parse(input) as unknown as ProposedSkill;
+  return { name, files };
+}
+
+/** What a call of a tool that proposes something would change in what is in use. */
+async function changeOf(
+  { instructions, skills }: Proposable,
+  group: Group,
+  { name, input }: ToolCall,
+): Promise<ProposedChange | undefined> {
+  if (name === skillProposal) return skills.changeOf(group.name, readProposal(input));
+  if (name !== proposeInstructions.name) return undefined;
+  const { content } = proposeInstructions.input.parse(input) as { readonly content: string };
+  const { text, sha256 } = await instructions.current(workFolder(group));
+  return { diff: unifiedDiff(text, content), base: sha256 };
+}
+
+/** Why people need not be asked about a call: what it proposes holds already. */
+async function futilityOf(proposable: Proposable, group: Group, call: ToolCall): Promise<string | undefined> {
+  if (call.name === skillProposal) return proposable.skills.faultOf(group.name, readProposal(call.input));
+  const change = await changeOf(proposable, group, call);
+  return change?.diff === "" ? "AGENTS.md says exactly this already: there is nothing to change." : undefined;
+}
+
+/** Of those whose messages the turn answers, one with the least role. */
+async function askerOf({ store, roles }: AppContext, group: Group, turn: string): Promise<Asker> {
+  const messages = await store.messages.ofTurn(turn);
+  const askers = messages.map(({ channel, sender }) => ({
+    id: `${channel}:${sender.id}`,
+    name: sender.name,
+    role: roles.roleOf(group, { channel, id: sender.id }),
+  }));
+  const least = askers.find(({ role }) => askers.every((other) => isAtLeast(other.role, role)));
+  if (least) return least;
+  const work = await store.work.ofTurn(turn);
+  const agent = work?.cause === "agent" ? await store.subAgents.ofSession(work.session) : undefined;
+  if (agent) {
+    const { id, requester = id, role } = agent;
+    return { id: requester, name: `${id}, a sub-agent`, role };
+  }
+  const cause = (await store.turns.get(turn))?.cause;
+  // Only the operator gives work by hand.
+  return cause === "api"
+    ? { id: "operator", name: "the operator", role: "owner" }
+    : { id: cause ?? "work", name: cause ?? "work", role: "member" };
+}
+
+/** Where nobody knows who is in the chat, whoever has the role on its channel may be. */
+async function isThere({ config, store, roles }: AppContext, group: Group, role: Role): Promise<boolean> {
+  const { channel, name } = group;
+  const chat = await store.chats.get(channel, group.chat);
+  const known = chat?.members?.map(({ id }) => id);
+  const keys = [
+    ...configuredPeople(config).flatMap(({ ids }) => ids),
+    ...Object.keys(membersOf(config, name)?.byKey ?? {}),
+  ];
+  const named = keys.flatMap((key) => parseMemberKey(key) ?? []).filter((who) => who.channel === channel);
+  const ids = known ?? [...named.map(({ id }) => id), anybody];
+  return ids.some((id) => isAtLeast(roles.roleOf(group, { channel, id }), role));
+}
