@@ -5,10 +5,10 @@ import {
   agentOfSession,
   agentsOf,
   type Session,
-  sessionId,
   type SessionVisibility,
   sideSessionKey,
 } from "../../domain/session.ts";
+import { sessionId } from "../../stores/session-id.ts";
 import { describeParts, partsOf } from "../../domain/part.ts";
 import type { NewWork } from "../../domain/work.ts";
 import type { StepBody } from "../../domain/turn.ts";
