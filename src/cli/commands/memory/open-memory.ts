@@ -9,7 +9,6 @@ import { AppError } from "../../../lib/app-error.ts";
 import type { Embedder } from "../../../memory/embedding/embedder.ts";
 import { modelFolder } from "../../../memory/embedding/model-files.ts";
 import { openEmbedder } from "../../../memory/embedding/open-embedder.ts";
-import { MemoryFile } from "../../../memory/file/memory-file.ts";
 import { globalNotes } from "../../../memory/item.ts";
 import { GroupMemory } from "../../../memory/group-memory.ts";
 import type { CommandContext } from "../../context.ts";
