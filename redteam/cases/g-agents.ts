@@ -9,6 +9,10 @@ async function callsOfHelper(stage: Stage, ...calls: readonly AttackCall[]): Pro
   return (stage.model.shown(name)?.toolOutputs ?? []).join("\n");
 }
 
+function shell(command: string): AttackCall {
+  return { name: "shell", input: { command } };
+}
+
 const onePlace = `
 cat /workspace/pair/secret /workspace/group/../pair/secret /workspace/group/../pair@helper/secret /proc/*/root/workspace/group/secret 2>/dev/null
 for place in /workspace/pair /workspace/group/../pair@helper; do (echo evil > $place/AGENTS.md) 2>/dev/null && echo OPEN $place; done
@@ -27,7 +31,6 @@ export const attacks: readonly Attack[] = [
         "pair",
         "echo secret-of-crab > secret; ln -sfn /workspace/group inbox/link 2>/dev/null; ls -d inbox",
       );
-      const shell = (command: string): AttackCall => ({ name: "shell", input: { command } });
       const helper = await callsOfHelper(stage, shell(`${onePlace}; echo secret-of-helper > own`));
       const { output } = await stage.shell(
         "pair",

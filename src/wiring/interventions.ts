@@ -7,7 +7,7 @@ import { memberActor } from "../domain/actor.ts";
 import type { BudgetLimits, Group } from "../domain/group.ts";
 import { memberKey } from "../domain/person.ts";
 import type { Role } from "../domain/role.ts";
-import { addresseeOf, mainSessionKey, mainSessionKeys } from "../domain/session.ts";
+import { addresseeOf, isSessionOf, mainSessionKey, mainSessionKeys } from "../domain/session.ts";
 import { totalUsdPerDay } from "../domain/usage.ts";
 import { isPassing } from "../lib/app-error.ts";
 import { PendingCheck } from "../lib/pending-check.ts";
@@ -148,6 +148,7 @@ function commandServices(context: AppContext, options: InterventionOptions): Com
     agentNameOf: (group, agent = group.agent) => agentNameOf(config, agent),
     roles,
     sessionOf: (group, agent) => store.sessions.open(mainSessionKey({ ...group, agent }), group.name),
+    sessionsOf: async (group) => (await store.sessions.list()).filter((session) => isSessionOf(session, group)),
     describe: (group) => describe(context, options, group),
     usageSums: (...query) => store.usage.sums(...query),
     budgetsOf: (group) => ({ group: groupBudget(context, group), total: totalBudget(context) }),

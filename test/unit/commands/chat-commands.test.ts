@@ -38,6 +38,7 @@ async function openRig(): Promise<Rig> {
     services: {
       agentNameOf: () => "crab",
       roles: createRoles({ people: () => [], membersOf: () => undefined, isOperatorOnly: () => true }),
+      sessionsOf: async () => [],
       sessionOf: (group) => store.sessions.open(mainSessionKey(group), group.name),
       answer: async () => ({ text: "" }),
       jobsOf: () => [],
