@@ -200,3 +200,32 @@ test("what one of several agents does is stopped alone, its sub-agents with it",
   const sub = jsonLines((await host.cli("agents", "list", "--all", "--json")).stdout);
   expect(sub).toMatchObject([{ task: "count", state: "cancelled" }]);
 });
+
+test("a message that two agents work on when the host is killed is answered by each of them, once", async () => {
+  const held = Promise.withResolvers<void>();
+  await using running = await startModelHost(
+    async (request) => {
+      await held.promise;
+      return { text: `by ${nameOf(request)}` };
+    },
+    { groups: { family }, config: { agents } },
+  );
+  const { host, model } = running;
+  const id = "told-to-both";
+  await host.say("family", "@crab @scout hello", { id });
+  await expect.poll(() => model.requests.length).toBe(2);
+  await host.end("SIGKILL");
+  await host.boot();
+  const again = await host.say("family", "@crab @scout hello", { id });
+  held.resolve();
+  await expect.poll(async () => (await host.replies()).length).toBe(2);
+  const status = await host.ask("family", "/status");
+
+  expect(again.body).toMatchObject({ duplicate: true });
+  expect(status.text).toContain("idle, 0 waiting");
+  const replies = (await host.replies()).filter(({ inReplyTo }) => inReplyTo.includes(id));
+  expect(replies.map(({ text, agent }) => [text, agent]).toSorted()).toEqual([
+    ["by crab", "crab"],
+    ["by scout", "scout"],
+  ]);
+});
