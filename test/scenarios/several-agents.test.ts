@@ -224,8 +224,8 @@ test("a message that two agents work on when the host is killed is answered by e
   expect(again.body).toMatchObject({ duplicate: true });
   expect(status.text).toContain("idle, 0 waiting");
   const replies = (await host.replies()).filter(({ inReplyTo }) => inReplyTo.includes(id));
-  expect(replies.map(({ text, agent }) => [text, agent]).toSorted()).toEqual([
-    ["by crab", "crab"],
-    ["by scout", "scout"],
+  expect(replies.map(({ text, agent }) => `${agent}: ${text}`).toSorted()).toEqual([
+    "crab: by crab",
+    "scout: by scout",
   ]);
 });
