@@ -1,5 +1,3 @@
-import { createHash } from "node:crypto";
-
 import type { Group, GroupChat } from "./group.ts";
 
 /** `main`: a group's own, in which its chat is answered. The others are beside it: each is for one kind of work. */
@@ -56,11 +54,6 @@ export function overlaps(one: Addressee, other: Addressee): boolean {
 export function isAddressee(addressee: Addressee, agent: string | undefined): boolean {
   if ("only" in addressee) return agent === addressee.only;
   return agent === undefined || !addressee.except.includes(agent);
-}
-
-/** Id of the session with this key: 64 bits of a hash. A home has tens of sessions, and two with the same id would be refused by the store, not mixed. */
-export function sessionId(key: string): string {
-  return createHash("sha256").update(key).digest("hex").slice(0, 16);
 }
 
 /** The id of the agent whose session has this key. */

@@ -5,7 +5,6 @@ import {
   agentOfSession,
   agentsOf,
   type Session,
-  sessionId,
   type SessionVisibility,
   sideSessionKey,
 } from "../../domain/session.ts";
@@ -17,6 +16,7 @@ import type { Clock } from "../../lib/time/clock.ts";
 import type { RoleOf } from "../../people/roles.ts";
 import { isAtLeast } from "../../domain/role.ts";
 import { ToolError } from "../../protocol/tools.ts";
+import { sessionId } from "../../stores/session-store.ts";
 import type { Store } from "../../stores/store.ts";
 import type { SessionDesk, SessionHistory, WantedSession } from "../../tools/session-desk.ts";
 import { placeOf, type TurnScope } from "../turn-options.ts";

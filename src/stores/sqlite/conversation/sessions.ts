@@ -2,9 +2,9 @@ import { sql, type Transaction } from "kysely";
 
 import type { ConversationPrompt } from "../../../domain/conversation.ts";
 import type { ToolDefinition } from "../../../domain/model.ts";
-import { type Session, sessionId } from "../../../domain/session.ts";
+import type { Session } from "../../../domain/session.ts";
 import { AppError } from "../../../lib/app-error.ts";
-import type { NewSideSession, SessionStore } from "../../session-store.ts";
+import { type NewSideSession, sessionId, type SessionStore } from "../../session-store.ts";
 import type { Database } from "../database.ts";
 import { parseTexts, parseToldFacts, parseToolDefinitions } from "../schema/json-columns.ts";
 import type { Row, Tables } from "../schema/tables.ts";
