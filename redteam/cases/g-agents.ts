@@ -9,6 +9,10 @@ async function callsOfHelper(stage: Stage, ...calls: readonly AttackCall[]): Pro
   return (stage.model.shown(name)?.toolOutputs ?? []).join("\n");
 }
 
+function shell(command: string): AttackCall {
+  return { name: "shell", input: { command } };
+}
+
 const onePlace = `
 cat /workspace/pair/secret /workspace/group/../pair/secret /workspace/group/../pair@helper/secret /proc/*/root/workspace/group/secret 2>/dev/null
 for place in /workspace/pair /workspace/group/../pair@helper; do (echo evil > $place/AGENTS.md) 2>/dev/null && echo OPEN $place; done
@@ -72,7 +76,3 @@ export const attacks: readonly Attack[] = [
     },
   },
 ];
-
-function shell(command: string): AttackCall {
-  return { name: "shell", input: { command } };
-}

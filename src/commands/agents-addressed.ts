@@ -1,5 +1,5 @@
 import type { Group } from "../domain/group.ts";
-import { addresseeOf, agentsOf, isAddressee } from "../domain/session.ts";
+import { addresseeOf, agentOfSession, agentsOf, isAddressee } from "../domain/session.ts";
 import { quotedName } from "../lib/text/plain-words.ts";
 import type { SetAside } from "../stores/store.ts";
 import type { CommandServices, GivenCommand } from "./command.ts";
@@ -18,7 +18,7 @@ export interface Addressed {
 /** All agents of the group, or the one that is named behind the command; a string says that there is no such agent. */
 export async function agentsAddressed(
   { group, pending }: Pick<GivenCommand, "group" | "pending">,
-  services: Pick<CommandServices, "agentNameOf" | "sessionOf">,
+  services: Pick<CommandServices, "agentNameOf" | "sessionOf" | "sessionsOf">,
 ): Promise<Addressed | string> {
   const word = pending.argument?.trim().replace(/^@/u, "") ?? "";
   const known = agentsOf(group).map((id) => ({ id, name: services.agentNameOf(group, id) }));
@@ -29,11 +29,13 @@ export async function agentsAddressed(
     return `There is no agent ${quotedName(word)} here. There are ${known.map(({ name }) => name).join(", ")}.`;
   const ids = agents.map(({ id }) => id);
   const sessions = await Promise.all(ids.map(async (id) => (await services.sessionOf(group, id)).id));
-  const choose = ids.length === known.length ? undefined : chosen(group, ids, sessions);
-  return { agents: ids, sessions, choose: choose ?? ((found) => found) };
+  if (ids.length === known.length) return { agents: ids, sessions, choose: (found) => found };
+  const theirs = (await services.sessionsOf(group)).filter((session) => ids.includes(agentOfSession(session)));
+  const sessionIds = theirs.map(({ id }) => id);
+  return { agents: ids, sessions, choose: chosen(group, ids, sessionIds) };
 }
 
-/** Work other than messages may be anybody's; only that of whole groups is dropped. */
+/** Also what goes on beside their main sessions: sub-agents, tasks. */
 function chosen(group: Group, ids: readonly string[], sessions: readonly string[]): Addressed["choose"] {
   const addressees = ids.map((id) => addresseeOf(group, id)).filter((addressee) => addressee !== undefined);
   return ({ turns, waiting, work }) => ({

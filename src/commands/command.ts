@@ -132,6 +132,8 @@ export interface CommandServices extends TaskServices {
   readonly roles: Pick<Roles, "standingOf" | "keysOf">;
   /** The main session of an agent of the group. */
   readonly sessionOf: (group: Group, agent: string) => Promise<{ readonly id: string }>;
+  /** All sessions of the group. */
+  readonly sessionsOf: (group: Group) => Promise<readonly { readonly id: string; readonly key: string }[]>;
   /** What a member may know of how things stand, a few lines. */
   readonly describe: (group: Group) => Promise<string>;
   /** What calls of models have used: the same figures as `crabpot usage`. */

@@ -1,3 +1,5 @@
+import { createHash } from "node:crypto";
+
 import type { ConversationPrompt } from "../domain/conversation.ts";
 import type { ToolDefinition } from "../domain/model.ts";
 import type { Session, SessionKind } from "../domain/session.ts";
@@ -49,4 +51,9 @@ export interface SessionStore {
   offerTools(id: string, conversation: number, tools: readonly ToolDefinition[]): Promise<readonly ToolDefinition[]>;
   /** The next block of mailbox ids of this session (1, 2, 3 …), never given twice. */
   nextMailboxBlock(id: string): Promise<number>;
+}
+
+/** Id of the session with this key: 64 bits of a hash. A home has tens of sessions, and two with the same id would be refused by the store, not mixed. */
+export function sessionId(key: string): string {
+  return createHash("sha256").update(key).digest("hex").slice(0, 16);
 }

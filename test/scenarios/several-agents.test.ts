@@ -173,3 +173,59 @@ test("each agent gets what people send, under its own rules, and proposes change
   await expect.poll(() => host.readGroupFile("family@scout", "AGENTS.md")).toBe(content);
   expect(await host.readGroupFile("family", "AGENTS.md")).not.toBe(content);
 });
+
+test("what one of several agents does is stopped alone, its sub-agents with it", async () => {
+  const held = Promise.withResolvers<void>();
+  await using running = await startModelHost(
+    async (request) => {
+      const { system, lastText, toolOutputs } = request;
+      if (system.includes("You are a sub-agent of") || lastText.includes("take long")) await held.promise;
+      const isAsked = nameOf(request) === "scout" && toolOutputs.length === 0;
+      if (isAsked) return { toolCalls: [{ name: "spawn_agent", input: { task: "count", background: true } }] };
+      return { text: `by ${nameOf(request)}` };
+    },
+    { groups: { family: { ...family, members: { default: "admin" } } }, config: { agents } },
+  );
+  const { host, model } = running;
+  await host.ask("family", "@scout begin");
+  const slow = await host.say("family", "@crab take long");
+  await expect.poll(() => model.requests.length, { timeout: 60_000 }).toBe(4);
+
+  const stopped = await host.ask("family", "@scout /stop");
+  held.resolve();
+  const answered = await host.replyTo(slow.id);
+
+  expect(stopped.text).toContain('Stopped by "Ann".');
+  expect(answered.text).toBe("by crab");
+  const sub = jsonLines((await host.cli("agents", "list", "--all", "--json")).stdout);
+  expect(sub).toMatchObject([{ task: "count", state: "cancelled" }]);
+});
+
+test("a message that two agents work on when the host is killed is answered by each of them, once", async () => {
+  const held = Promise.withResolvers<void>();
+  await using running = await startModelHost(
+    async (request) => {
+      await held.promise;
+      return { text: `by ${nameOf(request)}` };
+    },
+    { groups: { family }, config: { agents } },
+  );
+  const { host, model } = running;
+  const id = "told-to-both";
+  await host.say("family", "@crab @scout hello", { id });
+  await expect.poll(() => model.requests.length).toBe(2);
+  await host.end("SIGKILL");
+  await host.boot();
+  const again = await host.say("family", "@crab @scout hello", { id });
+  held.resolve();
+  await expect.poll(async () => (await host.replies()).length).toBe(2);
+  const status = await host.ask("family", "/status");
+
+  expect(again.body).toMatchObject({ duplicate: true });
+  expect(status.text).toContain("idle, 0 waiting");
+  const replies = (await host.replies()).filter(({ inReplyTo }) => inReplyTo.includes(id));
+  expect(replies.map(({ text, agent }) => `${agent}: ${text}`).toSorted()).toEqual([
+    "crab: by crab",
+    "scout: by scout",
+  ]);
+});

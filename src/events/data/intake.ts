@@ -12,6 +12,8 @@ export interface IntakeEventData {
     readonly chars: number;
     readonly attachments: number;
     readonly held?: string | undefined;
+    /** Ids of the agents that it is for, in a group with several. */
+    readonly agents?: readonly string[] | undefined;
   };
   /** `delivery` is the number that its sender gave it, `work` what it has caused. */
   "webhook.received": {

@@ -8,7 +8,6 @@ import {
   type SessionVisibility,
   sideSessionKey,
 } from "../../domain/session.ts";
-import { sessionId } from "../../stores/session-id.ts";
 import { describeParts, partsOf } from "../../domain/part.ts";
 import type { NewWork } from "../../domain/work.ts";
 import type { StepBody } from "../../domain/turn.ts";
@@ -17,6 +16,7 @@ import type { Clock } from "../../lib/time/clock.ts";
 import type { RoleOf } from "../../people/roles.ts";
 import { isAtLeast } from "../../domain/role.ts";
 import { ToolError } from "../../protocol/tools.ts";
+import { sessionId } from "../../stores/session-store.ts";
 import type { Store } from "../../stores/store.ts";
 import type { SessionDesk, SessionHistory, WantedSession } from "../../tools/sessions/session-desk.ts";
 import { placeOf, type TurnScope } from "../turn-options.ts";

@@ -3,7 +3,6 @@ import { ShownLists } from "../../commands/shown-lists.ts";
 import { memberActor } from "../../domain/actor.ts";
 import { AppError } from "../../lib/app-error.ts";
 import type { MemoryAt } from "../../memory/thread/memory-desk.ts";
-import { toExported, toListed } from "../../memory/shown-memory.ts";
 import type { MemoryDesk } from "../../operations/memory-http.ts";
 import type { AppContext } from "../context.ts";
 import type { LazyMemories } from "./memory-when-enabled.ts";
@@ -32,6 +31,9 @@ export function memoryServices(
   };
 }
 
+/** Loaded when it is asked for: most groups remember nothing. */
+const shown = () => import("../../memory/shown-memory.ts");
+
 /** The same for programs. A group that remembers nothing stays without a file. */
 export function createMemoryDesk(
   { publish }: Pick<AppContext, "publish">,
@@ -40,12 +42,16 @@ export function createMemoryDesk(
   return {
     search: async (group, query, limit) => {
       const found = (await (await existing(group))?.search(query, { limit })) ?? [];
+      const { toListed } = await shown();
       return found.map(({ memory, score }) => ({ ...toListed(memory), score }));
     },
-    list: async (group, filter) => ((await (await existing(group))?.list(filter)) ?? []).map(toListed),
+    list: async (group, filter) => {
+      const found = (await (await existing(group))?.list(filter)) ?? [];
+      return found.map((await shown()).toListed);
+    },
     show: async (group, id) => {
       const found = await (await existing(group))?.get(id);
-      return found && toExported(found);
+      return found && (await shown()).toExported(found);
     },
     forget: async (group, id, actor) => {
       const memory = await existing(group);

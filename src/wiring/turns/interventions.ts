@@ -32,6 +32,7 @@ import type { AppContext } from "../context.ts";
 import type { LazyMemories } from "../memory/memory-when-enabled.ts";
 import { taskServices, type Tasks } from "../capabilities/tasks.ts";
 import type { SubAgents } from "../capabilities/sub-agents.ts";
+import { isSessionOf } from "../../domain/session.ts";
 import { createTurnEnded } from "./turn-ended.ts";
 import { describeRest } from "../../intake/limits/resting-notice.ts";
 import { describeForChat } from "../../commands/describe-for-chat.ts";
@@ -155,6 +156,7 @@ function commandServices(context: AppContext, options: InterventionOptions): Com
     memories: memoryServices(context, options.memories),
     roles,
     sessionOf: (group, agent) => store.sessions.open(mainSessionKey({ ...group, agent }), group.name),
+    sessionsOf: async (group) => (await store.sessions.list()).filter((session) => isSessionOf(session, group)),
     describe: (group) => describe(context, options, group),
     usageSums: (...query) => store.usage.sums(...query),
     budgetsOf: (group) => ({ group: groupBudget(context, group), total: totalBudget(context) }),

@@ -46,6 +46,7 @@ async function openRig(): Promise<Rig> {
         lists: new ShownLists(),
       },
       roles: createRoles({ people: () => [], membersOf: () => undefined, isOperatorOnly: () => true }),
+      sessionsOf: async () => [],
       sessionOf: (group) => store.sessions.open(mainSessionKey(group), group.name),
       answer: async () => ({ text: "" }),
       jobsOf: () => [],

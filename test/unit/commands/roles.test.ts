@@ -37,6 +37,7 @@ async function openRig({ main = false } = {}) {
         membersOf: () => ({ place: "groups.family.members", default: "member", byKey }),
         isOperatorOnly: () => false,
       }),
+      sessionsOf: async () => [],
       sessionOf: async () => ({ id: session }),
       answer: async () => ({ text: "answered" }),
       jobsOf: () => [],

@@ -85,7 +85,7 @@ test("memories are listed, searched, shown and forgotten over HTTP as the comman
   const again = await rig.ask("DELETE", "family/a");
 
   expect(list).toEqual({ status: 200, body: { memories: [boat] } });
-  expect(found).toEqual({ status: 200, body: { memories: [{ ...boat, score: 1 }] } });
+  expect(found).toEqual({ status: 200, body: { memories: [{ ...boat, score: 1.6 }] } });
   expect(shown).toEqual({ status: 200, body: { ...boat, sources: ["m1"] } });
   expect(gone).toEqual({ status: 200, body: { forgotten: "a" } });
   expect(again).toEqual({

@@ -14,6 +14,7 @@ const everything = {
   modelSees: true,
   seesSessions: true,
   remembers: true,
+  hasSkills: true,
 } as const;
 const registry = new ToolRegistry(builtInTools);
 
@@ -22,7 +23,7 @@ function cost(audience: Parameters<typeof registry.offer>[0]): number {
 }
 
 test("all built-in tools together, and those of an ordinary group, stay below what a prompt may pay for them", () => {
-  const ordinary = { ...everything, seesSessions: false, remembers: false };
+  const ordinary = { ...everything, seesSessions: false, remembers: false, hasSkills: false };
 
   expect(registry.offer(everything)).toHaveLength(builtInTools.length);
   expect(cost(everything)).toBeLessThan(5_200);
