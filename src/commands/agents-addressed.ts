@@ -20,17 +20,27 @@ export async function agentsAddressed(
   { group, pending }: Pick<GivenCommand, "group" | "pending">,
   services: Pick<CommandServices, "agentNameOf" | "sessionOf">,
 ): Promise<Addressed | string> {
-  const word = pending.argument?.trim().replace(/^@/u, "") ?? "";
+  const agents = agentsNamed(group, services, pending.argument?.trim() ?? "");
+  if (typeof agents === "string") return agents;
+  const ids = agents.map(({ id }) => id);
+  const sessions = await Promise.all(ids.map(async (id) => (await services.sessionOf(group, id)).id));
+  const choose = ids.length === agentsOf(group).length ? undefined : chosen(group, ids, sessions);
+  return { agents: ids, sessions, choose: choose ?? ((found) => found) };
+}
+
+/** All agents of the group, or those that are called so; a string says that there is none. */
+export function agentsNamed(
+  group: Group,
+  services: Pick<CommandServices, "agentNameOf">,
+  said: string,
+): readonly { readonly id: string; readonly name: string }[] | string {
+  const word = said.replace(/^@/u, "");
   const known = agentsOf(group).map((id) => ({ id, name: services.agentNameOf(group, id) }));
   const isMeant = ({ id, name }: (typeof known)[number]): boolean =>
     id === word || name.normalize("NFC").toLowerCase() === word.normalize("NFC").toLowerCase();
   const agents = word === "" ? known : known.filter(isMeant);
-  if (agents.length === 0)
-    return `There is no agent ${quotedName(word)} here. There are ${known.map(({ name }) => name).join(", ")}.`;
-  const ids = agents.map(({ id }) => id);
-  const sessions = await Promise.all(ids.map(async (id) => (await services.sessionOf(group, id)).id));
-  const choose = ids.length === known.length ? undefined : chosen(group, ids, sessions);
-  return { agents: ids, sessions, choose: choose ?? ((found) => found) };
+  if (agents.length > 0) return agents;
+  return `There is no agent ${quotedName(word)} here. There are ${known.map(({ name }) => name).join(", ")}.`;
 }
 
 /** Work other than messages may be anybody's; only that of whole groups is dropped. */
