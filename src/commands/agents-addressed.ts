@@ -20,19 +20,29 @@ export async function agentsAddressed(
   { group, pending }: Pick<GivenCommand, "group" | "pending">,
   services: Pick<CommandServices, "agentNameOf" | "sessionOf" | "sessionsOf">,
 ): Promise<Addressed | string> {
-  const word = pending.argument?.trim().replace(/^@/u, "") ?? "";
+  const agents = agentsNamed(group, services, pending.argument?.trim() ?? "");
+  if (typeof agents === "string") return agents;
+  const ids = agents.map(({ id }) => id);
+  const sessions = await Promise.all(ids.map(async (id) => (await services.sessionOf(group, id)).id));
+  if (ids.length === agentsOf(group).length) return { agents: ids, sessions, choose: (found) => found };
+  const theirs = (await services.sessionsOf(group)).filter((session) => ids.includes(agentOfSession(session)));
+  const sessionIds = theirs.map(({ id }) => id);
+  return { agents: ids, sessions, choose: chosen(group, ids, sessionIds) };
+}
+
+/** All agents of the group, or those that are called so; a string says that there is none. */
+export function agentsNamed(
+  group: Group,
+  services: Pick<CommandServices, "agentNameOf">,
+  said: string,
+): readonly { readonly id: string; readonly name: string }[] | string {
+  const word = said.replace(/^@/u, "");
   const known = agentsOf(group).map((id) => ({ id, name: services.agentNameOf(group, id) }));
   const isMeant = ({ id, name }: (typeof known)[number]): boolean =>
     id === word || name.normalize("NFC").toLowerCase() === word.normalize("NFC").toLowerCase();
   const agents = word === "" ? known : known.filter(isMeant);
-  if (agents.length === 0)
-    return `There is no agent ${quotedName(word)} here. There are ${known.map(({ name }) => name).join(", ")}.`;
-  const ids = agents.map(({ id }) => id);
-  const sessions = await Promise.all(ids.map(async (id) => (await services.sessionOf(group, id)).id));
-  if (ids.length === known.length) return { agents: ids, sessions, choose: (found) => found };
-  const theirs = (await services.sessionsOf(group)).filter((session) => ids.includes(agentOfSession(session)));
-  const sessionIds = theirs.map(({ id }) => id);
-  return { agents: ids, sessions, choose: chosen(group, ids, sessionIds) };
+  if (agents.length > 0) return agents;
+  return `There is no agent ${quotedName(word)} here. There are ${known.map(({ name }) => name).join(", ")}.`;
 }
 
 /** Also what goes on beside their main sessions: sub-agents, tasks. */

@@ -44,5 +44,9 @@ export function commandsOf(group: Pick<Group, "main" | "agents">, remembers = fa
     (command) => (group.main || !command.inMainGroups) && (remembers || !command.needsMemory),
   );
   if (!group.agents) return all;
-  return all.map((command) => (command.perAgent ? { ...command, takes: agentTaken } : command));
+  return all.map((command) => (command.perAgent ? { ...command, takes: takenOf(command) } : command));
+}
+
+function takenOf({ takes }: ChatCommand): string {
+  return takes === undefined ? agentTaken : `${agentTaken} | ${takes}`;
 }

@@ -11,7 +11,7 @@ import type { SkillSummary } from "../domain/skill.ts";
 import type { SubAgent } from "../domain/sub-agent.ts";
 import type { PendingCommand, SetAside } from "../stores/store.ts";
 import type { UsageStore } from "../stores/usage-store.ts";
-import type { ShownLists } from "./shown-lists.ts";
+import type { ShownItem, ShownLists } from "./shown-lists.ts";
 
 /** What members can ask of the host in the chat, without the model. */
 export interface ChatCommand {
@@ -101,10 +101,10 @@ export interface ChatMemory {
 /** What a chat is shown of what its group remembers, and may have forgotten. */
 export interface MemoryServices {
   readonly isEnabled: () => boolean;
-  /** Facts and notes that hold, newest first. */
-  readonly newest: (group: string, limit: number) => Promise<readonly ChatMemory[]>;
-  readonly get: (group: string, id: string) => Promise<ChatMemory | undefined>;
-  readonly forget: (given: GivenCommand, id: string) => Promise<void>;
+  /** Facts and notes that hold, newest first. `folder`: the name of the group, or of the folder of another agent of it. */
+  readonly newest: (folder: string, limit: number) => Promise<readonly ChatMemory[]>;
+  readonly get: (folder: string, id: string) => Promise<ChatMemory | undefined>;
+  readonly forget: (given: GivenCommand, item: ShownItem) => Promise<void>;
   readonly lists: ShownLists;
 }
 

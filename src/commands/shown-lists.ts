@@ -5,6 +5,8 @@ const mostLists = 512;
 export interface ShownItem {
   readonly id: string;
   readonly text: string;
+  /** Of a memory: the folder of the agent whose it is. */
+  readonly folder?: string | undefined;
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { Group, GroupChat } from "./group.ts";
+import { agentFolder, type Group, type GroupChat } from "./group.ts";
 
 /** `main`: a group's own, in which its chat is answered. The others are beside it: each is for one kind of work. */
 export const sessionKinds = ["main", "task", "heartbeat", "agent", "api"] as const;
@@ -24,6 +24,11 @@ export function mainSessionKey({ agent = mainAgent, channel, chat }: AgentPlace)
 /** Ids of the agents of a group, the first one first. */
 export function agentsOf({ agent = mainAgent, agents }: Pick<Group, "agent" | "agents">): readonly string[] {
   return agents ?? [agent];
+}
+
+/** Name of the folder in which an agent of the group works: the group's for the first one. Its memory is called so, too. */
+export function folderOf(group: Pick<Group, "name" | "agent" | "agents">, agent: string): string {
+  return agent === agentsOf(group)[0] ? group.name : agentFolder(group.name, agent);
 }
 
 /** Keys of the main sessions of all agents of a group, the first one's first. */

@@ -55,7 +55,9 @@ export interface RouterOptions {
   /** Something waits for the agent in this group, of several for these; `late`: it waited elsewhere for long, and more of the kind may follow. Must not throw. */
   readonly wake: (group: string, late: boolean, agents?: readonly string[]) => void;
   /** This message is going to be answered. Must not throw. */
-  readonly received?: ((group: Group, message: IncomingMessage) => void) | undefined;
+  readonly received?:
+    | ((group: Group, message: IncomingMessage, agents: readonly string[] | undefined) => void)
+    | undefined;
   /** What was sent longer ago than this, in this group, is late. */
   readonly lateMs?: ((group: string) => number) | undefined;
   /** What can be asked of the host in this group. */
@@ -196,7 +198,7 @@ async function follow(options: RouterOptions, group: Group, message: IncomingMes
   try {
     const noted = note(options, group, message, taken);
     if (taken.state === "waiting") options.wake(group.name, taken.late, taken.agents);
-    if (taken.state === "waiting" && !taken.late) options.received?.(group, message);
+    if (taken.state === "waiting" && !taken.late) options.received?.(group, message, taken.agents);
     await noted;
     if (taken.pace?.rest) await tellRest(options, group, message, taken.pace.rest);
     if (taken.refused?.may === "speak") await tellRefused(options, group, message, taken.refused.needed);

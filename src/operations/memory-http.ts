@@ -3,28 +3,33 @@ import * as z from "zod";
 
 import { type Actor, addressActor } from "../domain/actor.ts";
 import { type Group, unknownGroup } from "../domain/group.ts";
+import { agentsOf, folderOf } from "../domain/session.ts";
 import { AppError } from "../lib/app-error.ts";
 
-/** What groups remember, for programs: every object is as `crabpot memory … --json` prints it. */
+/**
+ * What groups remember, for programs: every object is as `crabpot memory … --json` prints it. `folder`: the name of the group, or of the
+ * folder of another agent of it.
+ */
 export interface MemoryDesk {
-  search(group: string, query: string, limit: number): Promise<readonly object[]>;
+  search(folder: string, query: string, limit: number): Promise<readonly object[]>;
   /** Newest first. */
   list(
-    group: string,
+    folder: string,
     filter: { readonly category?: string | undefined; readonly limit: number },
   ): Promise<readonly object[]>;
-  show(group: string, id: string): Promise<object | undefined>;
+  show(folder: string, id: string): Promise<object | undefined>;
   /** Really. False where there is no such memory. */
-  forget(group: string, id: string, actor: Actor): Promise<boolean>;
+  forget(folder: string, id: string, actor: Actor): Promise<boolean>;
 }
 
 export interface MemoryHttpOptions {
-  readonly groups: () => readonly Pick<Group, "name">[];
+  readonly groups: () => readonly Pick<Group, "name" | "agent" | "agents">[];
   /** Undefined while the host is starting. */
   readonly memoryDesk: () => MemoryDesk | undefined;
 }
 
-const filter = z.strictObject({
+const whose = z.strictObject({ agent: z.string().min(1).max(64).optional() });
+const filter = whose.extend({
   query: z.string().min(1).max(2_000).optional(),
   category: z.string().min(1).max(32).optional(),
   limit: z.coerce.number().int().min(1).max(200).optional(),
@@ -39,27 +44,31 @@ export function addMemoryRoutes(routes: FastifyInstance, options: MemoryHttpOpti
   routes.get<OfGroup>("/v1/memory/:group", async (request, reply) => {
     const parsed = filter.safeParse(request.query);
     if (!parsed.success) return refuse(reply, parsed.error);
-    const { query, category, limit } = parsed.data;
+    const { query, category, limit, agent } = parsed.data;
     if (query !== undefined && category !== undefined) {
       const message = "It goes with a list only; leave it out, or leave query out.";
       return reply.code(400).send({ error: { code: "bad_input", message, path: "category" } });
     }
-    const { desk, group } = find(options, request.params.group);
+    const { desk, folder } = find(options, request.params.group, agent);
     const memories =
       query === undefined
-        ? await desk.list(group, { category, limit: limit ?? usual.listed })
-        : await desk.search(group, query, limit ?? usual.found);
+        ? await desk.list(folder, { category, limit: limit ?? usual.listed })
+        : await desk.search(folder, query, limit ?? usual.found);
     return reply.send({ memories });
   });
-  routes.get<OfMemory>("/v1/memory/:group/:id", async ({ params }, reply) => {
-    const { desk, group } = find(options, params.group);
-    const found = await desk.show(group, params.id);
-    if (!found) throw unknownMemory(group, params.id);
+  routes.get<OfMemory>("/v1/memory/:group/:id", async ({ params, query }, reply) => {
+    const parsed = whose.safeParse(query);
+    if (!parsed.success) return refuse(reply, parsed.error);
+    const { desk, folder } = find(options, params.group, parsed.data.agent);
+    const found = await desk.show(folder, params.id);
+    if (!found) throw unknownMemory(params.group, params.id);
     return reply.send(found);
   });
-  routes.delete<OfMemory>("/v1/memory/:group/:id", async ({ params, ip }, reply) => {
-    const { desk, group } = find(options, params.group);
-    if (!(await desk.forget(group, params.id, addressActor(ip)))) throw unknownMemory(group, params.id);
+  routes.delete<OfMemory>("/v1/memory/:group/:id", async ({ params, query, ip }, reply) => {
+    const parsed = whose.safeParse(query);
+    if (!parsed.success) return refuse(reply, parsed.error);
+    const { desk, folder } = find(options, params.group, parsed.data.agent);
+    if (!(await desk.forget(folder, params.id, addressActor(ip)))) throw unknownMemory(params.group, params.id);
     return reply.send({ forgotten: params.id });
   });
 }
@@ -67,12 +76,22 @@ export function addMemoryRoutes(routes: FastifyInstance, options: MemoryHttpOpti
 function find(
   { groups, memoryDesk }: MemoryHttpOptions,
   name: string,
-): { readonly desk: MemoryDesk; readonly group: string } {
+  agent: string | undefined,
+): { readonly desk: MemoryDesk; readonly folder: string } {
   const desk = memoryDesk();
   if (!desk) throw new AppError("intake_stopped", "The host is starting.");
-  const all = groups().map((group) => group.name);
-  if (!all.includes(name)) throw unknownGroup(name, all);
-  return { desk, group: name };
+  const all = groups();
+  const group = all.find((known) => known.name === name);
+  if (!group)
+    throw unknownGroup(
+      name,
+      all.map((known) => known.name),
+    );
+  if (agent === undefined) return { desk, folder: name };
+  const agents = agentsOf(group);
+  if (!agents.includes(agent))
+    throw new AppError("not_found", `Group ${name} has no agent "${agent}"; it has ${agents.join(", ")}.`);
+  return { desk, folder: folderOf(group, agent) };
 }
 
 function unknownMemory(group: string, id: string): AppError {

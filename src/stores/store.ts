@@ -77,8 +77,13 @@ export interface MessageStore {
   isKnown(message: Pick<IncomingMessage, "channel" | "chat" | "sender" | "id">): Promise<boolean>;
   /** Messages of a group with `seq > after`, oldest first, all states but `handled`. At most `limit`: the newest ones win. */
   after(group: GroupChat, after: number, limit: number): Promise<StoredMessage[]>;
-  /** The same, the oldest ones. */
-  following(group: GroupChat, after: number, limit: number): Promise<StoredMessage[]>;
+  /** The same, the oldest ones; with `copies`, one for several agents comes once for each of them. */
+  following(
+    group: GroupChat,
+    after: number,
+    limit: number,
+    how?: { readonly copies?: boolean },
+  ): Promise<StoredMessage[]>;
   /** How many messages of the group (all states but `handled`) have `seq > after`; not counted beyond 10,000. */
   countAfter(group: GroupChat, after: number): Promise<number>;
   /** The `waiting` messages of a group that are not late, oldest first, at most `limit`; of one agent's, where it has several. */

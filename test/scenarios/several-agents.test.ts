@@ -229,3 +229,41 @@ test("a message that two agents work on when the host is killed is answered by e
     "scout: by scout",
   ]);
 });
+
+test("each agent recalls what was said to it and what it answered, and nothing that was said to the other", async () => {
+  await using running = await startModelHost(
+    (request) => ({ text: request.lastText.includes("called") ? `${nameOf(request)} has heard it` : "ok" }),
+    {
+      groups: { family },
+      config: { agents, memory: { enabled: true, embeddings: "none", extract: { everyMessages: 0 } } },
+    },
+  );
+  const { host, model } = running;
+  const kept = async (...whose: string[]): Promise<string[]> => {
+    const { stdout } = await host.cli("memory", "list", "--group", "family", ...whose, "--json");
+    return jsonLines(stdout)
+      .map(({ text }) => String(text))
+      .toSorted();
+  };
+
+  await host.ask("family", "the dog is called Rex");
+  await host.ask("family", "@scout the boat is called Wanda");
+  await expect.poll(() => kept(), { timeout: 20_000 }).toEqual(["crab has heard it", "the dog is called Rex"]);
+  await expect
+    .poll(() => kept("--agent", "scout"), { timeout: 20_000 })
+    .toEqual(["@scout the boat is called Wanda", "scout has heard it"]);
+  await host.ask("family", "/new");
+  await host.ask("family", "which names have the dog and the boat?");
+  await host.ask("family", "@scout which names have the dog and the boat?");
+  const listed = await host.ask("family", "@scout /memory");
+
+  const asked = model.requests.filter(({ lastText }) => lastText.includes("which names"));
+  const recalled = asked.map((request) => [nameOf(request), /<memories.*<\/memories>/s.exec(request.lastText)?.[0]]);
+  expect(recalled).toEqual([
+    ["crab", expect.stringContaining("Rex")],
+    ["scout", expect.stringContaining("Wanda")],
+  ]);
+  expect(recalled[0]?.[1]).not.toContain("Wanda");
+  expect(recalled[1]?.[1]).not.toContain("Rex");
+  expect(listed.text).toBe("scout remembers no facts yet.");
+});

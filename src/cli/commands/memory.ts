@@ -4,11 +4,13 @@ import { createReadStream } from "node:fs";
 import type { Command } from "commander";
 
 import { loadConfig } from "../../config/loading/load.ts";
+import { groupOfFolder } from "../../domain/group.ts";
 import { AppError, toError } from "../../lib/app-error.ts";
 import { ownCommand } from "../../lib/process/own-command.ts";
 import { visibleLines } from "../../lib/text/visible.ts";
 import type { GroupMemory, MemoryStats } from "../../memory/group-memory.ts";
 import type { Memory } from "../../memory/item.ts";
+import { memoryOptions } from "../../memory/memory-options.ts";
 import { nextCleaning } from "../../memory/keeping/hygiene.ts";
 import { toExported, toListed } from "../../memory/shown-memory.ts";
 import type { CommandContext } from "../context.ts";
@@ -17,13 +19,15 @@ import { formatTime } from "../formats.ts";
 import type { Column } from "../output.ts";
 import { parseMoment } from "../since.ts";
 import { importLines } from "./memory/import-lines.ts";
-import { withExistingMemory, withMemory } from "./memory/open-memory.ts";
+import { memoryName, withExistingMemory, withMemory } from "./memory/open-memory.ts";
 import { describeRepair, repairIfDamaged } from "./memory/repair-memory.ts";
 import { runPipe } from "./memory/pipe.ts";
 import { parseCount } from "./logs.ts";
 
 interface OfGroup {
+  /** What the memory is called: see `memoryName`. */
   readonly group: string;
+  readonly agent?: string;
 }
 
 const nothing = "Nothing is remembered.";
@@ -38,15 +42,18 @@ export function addMemoryCommand(program: Command, context: CommandContext): voi
   addInstall(memory, context);
 }
 
-function ofGroup(memory: Command, usage: string, description: string): Command {
-  return addLeaf(memory, usage, description).requiredOption(
-    "--group <group>",
-    "whose memory; global: the notes that main groups write for others",
-  );
+function ofGroup(memory: Command, context: CommandContext, [usage, description]: readonly [string, string]): Command {
+  return addLeaf(memory, usage, description)
+    .requiredOption("--group <group>", "whose memory; global: the notes that main groups write for others")
+    .option("--agent <id>", "that of another agent of the group than the first one")
+    .hook("preAction", (leaf) => {
+      const { group, agent } = leaf.opts<OfGroup>();
+      leaf.setOptionValue("group", memoryName(context, group, agent));
+    });
 }
 
 function addSearch(memory: Command, context: CommandContext): void {
-  ofGroup(memory, "search <query>", "what fits best, by words and by meaning")
+  ofGroup(memory, context, ["search <query>", "what fits best, by words and by meaning"])
     .option("--limit <count>", "at most so many", parseCount, 10)
     .option("--since <time>", "said since this time, such as 2h, 7d or 2026-01-31", parseMoment)
     .option("--until <time>", "said before this time", parseMoment)
@@ -57,7 +64,7 @@ function addSearch(memory: Command, context: CommandContext): void {
         options: OfGroup & { limit: number; since?: number; until?: number; who?: string },
         command: Command,
       ) => {
-        const { group, ...how } = options;
+        const { group, agent: _agent, ...how } = options;
         const found = (await withExistingMemory(context, group, (opened) => opened.search(query, how))) ?? [];
         const output = context.outputOf(command);
         if (output.json) for (const one of found) output.object({ ...toListed(one.memory), score: one.score });
@@ -83,17 +90,18 @@ const columns: readonly Column<Memory>[] = [
 ];
 
 function addLookingCommands(memory: Command, context: CommandContext): void {
-  ofGroup(memory, "list", "what is remembered, newest first")
+  ofGroup(memory, context, ["list", "what is remembered, newest first"])
     .option("--category <name>", "only these")
     .option("--limit <count>", "at most so many", parseCount, 100)
-    .action(async ({ group, ...query }: OfGroup & { category?: string; limit: number }, command: Command) => {
+    .action(async ({ group, category, limit }: OfGroup & { category?: string; limit: number }, command: Command) => {
       const output = context.outputOf(command);
-      const listed = (await withExistingMemory(context, group, async (opened) => opened.list(query))) ?? [];
+      const listed =
+        (await withExistingMemory(context, group, async (opened) => opened.list({ category, limit }))) ?? [];
       if (output.json) for (const one of listed) output.object(toListed(one));
       else output.items(listed, columns, nothing);
     });
 
-  ofGroup(memory, "show <id>", "one memory, and the messages that it was taken from").action(
+  ofGroup(memory, context, ["show <id>", "one memory, and the messages that it was taken from"]).action(
     async (id: string, { group }: OfGroup, command: Command) => {
       const found = await withExistingMemory(context, group, async (opened) => opened.get(id));
       if (found === undefined) throw unknownMemory(id, group);
@@ -111,29 +119,31 @@ function addLookingCommands(memory: Command, context: CommandContext): void {
     },
   );
 
-  ofGroup(memory, "stats", "how much is remembered").action(async ({ group }: OfGroup, command: Command) => {
-    const none: MemoryStats = {
-      items: 0,
-      superseded: 0,
-      embedded: 0,
-      model: null,
-      categories: {},
-      cleanedAt: null,
-    };
-    const { cleanedAt, ...stats } =
-      (await withExistingMemory(context, group, async (opened) => opened.stats())) ?? none;
-    const { last, next } = await cleaningTimes(context, cleanedAt);
-    context
-      .outputOf(command)
-      .facts({ group, ...stats, cleaned: toIso(last), nextCleaning: toIso(next) }, [
-        ["memories", stats.items],
-        ["superseded", stats.superseded],
-        ["found by meaning", stats.model === null ? "none: by words only" : `${stats.embedded} (${stats.model})`],
-        ["last cleaned (UTC)", last === null ? "never" : formatTime(last)],
-        ["next cleaning (UTC)", next === null ? "none" : `${formatTime(next)} or later, when the group is quiet`],
-        ...Object.entries(stats.categories).map(([name, count]): [string, number] => [name, count]),
-      ]);
-  });
+  ofGroup(memory, context, ["stats", "how much is remembered"]).action(
+    async ({ group, agent }: OfGroup, command: Command) => {
+      const none: MemoryStats = {
+        items: 0,
+        superseded: 0,
+        embedded: 0,
+        model: null,
+        categories: {},
+        cleanedAt: null,
+      };
+      const { cleanedAt, ...stats } =
+        (await withExistingMemory(context, group, async (opened) => opened.stats())) ?? none;
+      const { last, next } = await cleaningTimes(context, cleanedAt);
+      context
+        .outputOf(command)
+        .facts({ group: groupOfFolder(group), agent, ...stats, cleaned: toIso(last), nextCleaning: toIso(next) }, [
+          ["memories", stats.items],
+          ["superseded", stats.superseded],
+          ["found by meaning", stats.model === null ? "none: by words only" : `${stats.embedded} (${stats.model})`],
+          ["last cleaned (UTC)", last === null ? "never" : formatTime(last)],
+          ["next cleaning (UTC)", next === null ? "none" : `${formatTime(next)} or later, when the group is quiet`],
+          ...Object.entries(stats.categories).map(([name, count]): [string, number] => [name, count]),
+        ]);
+    },
+  );
 }
 
 /** When old memories were last removed, and when a host that runs does it next; null: never. */
@@ -152,7 +162,7 @@ function toIso(time: number | null): string | null {
 }
 
 function addChangingCommands(memory: Command, context: CommandContext): void {
-  ofGroup(memory, "add <text>", "remember something")
+  ofGroup(memory, context, ["add <text>", "remember something"])
     .option("--category <name>", "conversation, daily, core or a name of your own", "core")
     .option("--sender <name>", "who said it", "")
     .action(
@@ -172,7 +182,7 @@ function addChangingCommands(memory: Command, context: CommandContext): void {
       },
     );
 
-  ofGroup(memory, "forget <ids...>", "remove memories for good").action(
+  ofGroup(memory, context, ["forget <ids...>", "remove memories for good"]).action(
     async (ids: readonly string[], { group }: OfGroup, command: Command) => {
       const output = context.outputOf(command);
       const isKnown = (opened: GroupMemory): string | undefined => ids.find((id) => opened.get(id) === undefined);
@@ -187,30 +197,36 @@ function addChangingCommands(memory: Command, context: CommandContext): void {
     },
   );
 
-  ofGroup(memory, "reindex", "make the index of words, and all vectors, anew; repairs a damaged file").action(
-    async ({ group }: OfGroup, command: Command) => {
-      const repaired = await repairIfDamaged(context, group);
-      const stats = await withExistingMemory(context, group, async (opened) => {
-        await opened.reindex();
-        return opened.stats();
-      });
-      const output = context.outputOf(command);
-      if (output.json) output.object({ group, items: stats?.items ?? 0, embedded: stats?.embedded ?? 0, ...repaired });
-      if (repaired) output.line(describeRepair(repaired));
-      output.line(`Indexed ${stats?.items ?? 0} memories, ${stats?.embedded ?? 0} of them with their meaning.`);
-    },
-  );
+  ofGroup(memory, context, [
+    "reindex",
+    "make the index of words, and all vectors, anew; repairs a damaged file",
+  ]).action(async ({ group, agent }: OfGroup, command: Command) => {
+    const repaired = await repairIfDamaged(context, group);
+    const stats = await withExistingMemory(context, group, async (opened) => {
+      await opened.reindex();
+      return opened.stats();
+    });
+    const output = context.outputOf(command);
+    if (output.json) {
+      const counts = { items: stats?.items ?? 0, embedded: stats?.embedded ?? 0 };
+      output.object({ group: groupOfFolder(group), agent, ...counts, ...repaired });
+    }
+    if (repaired) output.line(describeRepair(repaired));
+    output.line(`Indexed ${stats?.items ?? 0} memories, ${stats?.embedded ?? 0} of them with their meaning.`);
+  });
 }
 
 function addTransferCommands(memory: Command, context: CommandContext): void {
-  ofGroup(memory, "export", "all memories as JSON lines").action(async ({ group }: OfGroup, command: Command) => {
-    const output = context.outputOf(command);
-    await withExistingMemory(context, group, async (opened) => {
-      for (const one of opened.all()) output.object(toExported(one));
-    });
-  });
+  ofGroup(memory, context, ["export", "all memories as JSON lines"]).action(
+    async ({ group }: OfGroup, command: Command) => {
+      const output = context.outputOf(command);
+      await withExistingMemory(context, group, async (opened) => {
+        for (const one of opened.all()) output.object(toExported(one));
+      });
+    },
+  );
 
-  ofGroup(memory, "import <file>", "memories as `export` writes them; -: from standard input").action(
+  ofGroup(memory, context, ["import <file>", "memories as `export` writes them; -: from standard input"]).action(
     async (file: string, { group }: OfGroup, command: Command) => {
       const input = file === "-" ? process.stdin : createReadStream(file);
       const imported = await withMemory(context, group, async (opened) => {
@@ -226,7 +242,7 @@ function addTransferCommands(memory: Command, context: CommandContext): void {
 }
 
 function addPipe(memory: Command, context: CommandContext): void {
-  ofGroup(memory, "pipe", "orders as JSON lines on standard input, answers on standard output").action(
+  ofGroup(memory, context, ["pipe", "orders as JSON lines on standard input, answers on standard output"]).action(
     async ({ group }: OfGroup) => {
       const { stdout } = context.streams;
       await withMemory(context, group, async (opened) => {
@@ -264,7 +280,7 @@ async function flushOrSay(opened: GroupMemory, { streams }: CommandContext): Pro
 }
 
 function unknownMemory(id: string, group: string): AppError {
-  return new AppError("not_found", `Group ${group} has no memory "${id}".`, {
-    fix: `see \`${ownCommand(`memory list --group ${group}`)}\``,
+  return new AppError("not_found", `Group ${groupOfFolder(group)} has no memory "${id}".`, {
+    fix: `see \`${ownCommand(`memory list ${memoryOptions(group)}`)}\``,
   });
 }

@@ -1,4 +1,4 @@
-import type { Group } from "../../domain/group.ts";
+import { type Group, workFolder } from "../../domain/group.ts";
 import type { Clock } from "../../lib/time/clock.ts";
 import type { ZoneClock } from "../../lib/time/zone-clock.ts";
 import type { MemoryAt } from "../thread/memory-desk.ts";
@@ -58,7 +58,7 @@ export class DayNotes implements AsyncDisposable {
   /** One day at a time. Gives how long it is until it has to look again. */
   async #look(group: Group, signal: AbortSignal): Promise<number | undefined> {
     if (!this.#options.isOn()) return undefined;
-    const memory = this.#options.memoryOf(group.name);
+    const memory = this.#options.memoryOf(workFolder(group));
     const { today, now, zone } = this.#dayOf(group);
     const { noted } = await memory.standing();
     const first = startOf(zone, Math.max(noted, today - mostDays * dayMs));

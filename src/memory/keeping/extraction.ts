@@ -1,6 +1,6 @@
 import type { Logger } from "pino";
 
-import type { Group } from "../../domain/group.ts";
+import { type Group, workFolder } from "../../domain/group.ts";
 import type { Publish } from "../../events/event.ts";
 import { dayNotePrefix, type Memory } from "../item.ts";
 import type { MemoryAt } from "../thread/memory-desk.ts";
@@ -13,7 +13,8 @@ import { WhenQuiet } from "./when-quiet.ts";
 export interface ExtractionOptions {
   /** After how many messages of members; 0: never. */
   readonly everyMessages: () => number;
-  readonly memoryOf: (group: string) => MemoryAt;
+  /** By the name of the folder in which its agent works. */
+  readonly memoryOf: (folder: string) => MemoryAt;
   /** Nothing waits and nothing runs in the group. */
   readonly isIdle: (group: Group) => Promise<boolean>;
   /** The model's answer. Rejects as model calls do. */
@@ -65,7 +66,7 @@ export class Extraction implements AsyncDisposable {
 
   async #extract(group: Group, signal: AbortSignal): Promise<undefined> {
     const { memoryOf, ask, at, publish, logger, everyMessages } = this.#options;
-    const memory = memoryOf(group.name);
+    const memory = memoryOf(workFolder(group));
     if ((await memory.standing()).unextracted < everyMessages()) return;
     const said = newestOf(await memory.unextracted(mostMessages));
     const last = said.at(-1);

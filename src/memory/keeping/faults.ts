@@ -1,7 +1,9 @@
 import type { Logger } from "pino";
 
 import type { Publish } from "../../events/event.ts";
+import { groupOfFolder } from "../../domain/group.ts";
 import { ownCommand } from "../../lib/process/own-command.ts";
+import { memoryOptions } from "../memory-options.ts";
 
 export interface MemoryFaultsOptions {
   readonly publish: Publish<"memory.failed">;
@@ -14,24 +16,25 @@ export interface MemoryFaultsOptions {
  */
 export class MemoryFaults {
   readonly #options: MemoryFaultsOptions;
-  /** By group. */
+  /** By the folder in which the group's agent works. */
   readonly #known = new Set<string>();
 
   constructor(options: MemoryFaultsOptions) {
     this.#options = options;
   }
 
-  failed(group: string, error: Error): void {
-    if (this.#known.has(group)) return;
-    this.#known.add(group);
+  failed(folder: string, error: Error): void {
+    if (this.#known.has(folder)) return;
+    this.#known.add(folder);
+    const group = groupOfFolder(folder);
     const { logger, publish } = this.#options;
-    const repair = `stop the host, then ${ownCommand(`memory reindex --group ${group}`)}`;
+    const repair = `stop the host, then ${ownCommand(`memory reindex ${memoryOptions(folder)}`)}`;
     logger.error({ err: error, group, repair }, "the memory of a group cannot be used; its turns go on without");
     const event = { type: "memory.failed", group, actor: "host", data: { reason: error.message } } as const;
     publish(event).catch((err: unknown) => logger.warn({ err, group }, "a memory that fails could not be told of"));
   }
 
-  worked(group: string): void {
-    this.#known.delete(group);
+  worked(folder: string): void {
+    this.#known.delete(folder);
   }
 }

@@ -1,6 +1,6 @@
 import type { Logger } from "pino";
 
-import type { Group } from "../../domain/group.ts";
+import { type Group, workFolder } from "../../domain/group.ts";
 import type { Publish } from "../../events/event.ts";
 import { type Clock, clockSlackMs } from "../../lib/time/clock.ts";
 import type { Cutoffs } from "../file/cleaning.ts";
@@ -16,7 +16,8 @@ export interface HygieneSettings {
 
 export interface HygieneOptions {
   readonly settings: () => HygieneSettings;
-  readonly memoryOf: (group: string) => MemoryAt;
+  /** By the name of the folder in which its agent works. */
+  readonly memoryOf: (folder: string) => MemoryAt;
   /** Nothing waits and nothing runs in the group. */
   readonly isIdle: (group: Group) => Promise<boolean>;
   readonly clock: Pick<Clock, "now">;
@@ -69,7 +70,7 @@ export class Hygiene implements AsyncDisposable {
   /** Gives how long it is until it has to look again. */
   async #cleanIfDue(group: Group, signal: AbortSignal): Promise<number | undefined> {
     const { settings, memoryOf, clock } = this.#options;
-    const memory = memoryOf(group.name);
+    const memory = memoryOf(workFolder(group));
     const now = clock.now();
     const next = nextCleaning((await memory.standing()).cleaned, settings(), now);
     if (next === undefined) return undefined;

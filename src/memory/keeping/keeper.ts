@@ -1,10 +1,11 @@
 import type { Logger } from "pino";
 
-import type { Group } from "../../domain/group.ts";
+import { type Group, workFolder } from "../../domain/group.ts";
 import type { OutgoingMessage, StoredMessage } from "../../domain/message.ts";
 import type { Origin } from "../../domain/origin.ts";
 import { memberKey } from "../../domain/person.ts";
 import type { Role } from "../../domain/role.ts";
+import { type Addressee, addresseeOf, agentOfSession, isAddressee, mainAgent } from "../../domain/session.ts";
 import type { Publish } from "../../events/event.ts";
 import { AppError, isPassing, toError } from "../../lib/app-error.ts";
 import { PendingWork } from "../../lib/pending-work.ts";
@@ -19,17 +20,22 @@ import { isSecret } from "./secrets.ts";
 export interface KeeperOptions {
   readonly store: {
     readonly messages: Pick<Store["messages"], "following">;
+    readonly turns: Pick<Store["turns"], "get">;
+    readonly sessions: Pick<Store["sessions"], "get">;
     readonly outbox: Pick<Store["outbox"], "saidIn">;
     readonly origins: Pick<Store["origins"], "provenance">;
   };
   /** Groups that remember what is said. */
   readonly groups: () => readonly Group[];
-  readonly memoryOf: (group: string) => MemoryAt;
+  /** The group as it is with each of its agents, the first one first. */
+  readonly withEachAgent: (group: Group) => readonly Group[];
+  /** By the name of the folder in which its agent works. */
+  readonly memoryOf: (folder: string) => MemoryAt;
   readonly roleOf: (group: Group, who: { readonly channel: string; readonly id: string }) => Role;
   readonly agentNameOf: (group: Group) => string;
   /** A number that says nothing of other groups, the same each time. */
   readonly idOf: (row: string) => string;
-  /** Everything that was said so far is kept; how it stands now. */
+  /** Everything that was said so far is kept in the memory of this agent of the group; how it stands now. */
   readonly kept: (group: Group, standing: Standing) => void;
   /** Is told what a memory could not do. */
   readonly faults: Pick<MemoryFaults, "failed" | "worked">;
@@ -44,7 +50,8 @@ const retryMs = 60_000;
 const mostTextChars = 16_000;
 
 /**
- * Makes what members and the agent say in a group its memory, in the order of the store and behind the back of turns. How far it has
+ * Makes what members and the agent say in a group its memory, in the order of the store and behind the back of turns. Of several agents
+ * each remembers what was for it and what it said itself; what was for nobody is the first one's. How far a memory has
  * come stands in the file of the memory itself and moves with what was added, so nothing is added twice or left out, whatever dies when.
  */
 export class MemoryKeeper implements AsyncDisposable {
@@ -99,31 +106,40 @@ export class MemoryKeeper implements AsyncDisposable {
     while (this.#said.delete(name)) {
       const group = this.#options.groups().find((known) => known.name === name);
       if (!group) return;
-      try {
-        const standing = await this.#keepAll(group);
-        this.#options.faults.worked(name);
-        if (!this.#isOver) this.#options.kept(group, standing);
-      } catch (error) {
-        if (this.#isOver) throw error;
-        // What is missing by then is taken in with the first message after it was repaired.
-        if (!isPassing(error)) return this.#options.faults.failed(name, toError(error));
-        const about = { err: toError(error), group: name, retryInMs: retryMs };
-        this.#options.logger.warn(about, "what was said cannot be remembered at the moment");
-        this.#timers.after(retryMs, () => this.said(name));
-      }
+      for (const acting of this.#options.withEachAgent(group)) await this.#keepFor(acting);
+    }
+  }
+
+  /** What one agent's memory cannot do is not in the way of the others. */
+  async #keepFor(group: Group): Promise<void> {
+    const { faults, kept: told, logger } = this.#options;
+    try {
+      const standing = await this.#keepAll(group);
+      faults.worked(workFolder(group));
+      if (!this.#isOver) told(group, standing);
+    } catch (error) {
+      if (this.#isOver) throw error;
+      // What is missing by then is taken in with the first message after it was repaired.
+      if (!isPassing(error)) return faults.failed(workFolder(group), toError(error));
+      const about = { err: toError(error), group: group.name, memory: workFolder(group), retryInMs: retryMs };
+      logger.warn(about, "what was said cannot be remembered at the moment");
+      this.#timers.after(retryMs, () => this.said(group.name));
     }
   }
 
   async #keepAll(group: Group): Promise<Standing> {
     const { store, memoryOf, publish } = this.#options;
-    const memory = memoryOf(group.name);
+    const memory = memoryOf(workFolder(group));
+    const addressee = group.agents && addresseeOf(group, group.agent ?? mainAgent);
     for (let at = await memory.standing(); ;) {
-      const messages = await store.messages.following(group, at.messages, rowsAtOnce);
+      const messages = await store.messages.following(group, at.messages, rowsAtOnce, {
+        copies: addressee !== undefined,
+      });
       const replies = await store.outbox.saidIn(group, at.replies, rowsAtOnce);
       if ((messages.length === 0 && replies.length === 0) || this.#isOver) return at;
       const said = [
-        ...messages.flatMap((message) => this.#ofMember(group, message)),
-        ...(await this.#ofAgent(group, replies)),
+        ...saidTo(addressee, messages).flatMap((message) => this.#ofMember(group, message)),
+        ...(await this.#ofAgent(group, await this.#saidBy(addressee, replies))),
       ];
       const progress = { messages: messages.at(-1)?.seq ?? 0, replies: replies.at(-1)?.seq ?? 0 };
       at = await memory.advance(
@@ -135,6 +151,22 @@ export class MemoryKeeper implements AsyncDisposable {
     }
   }
 
+  /** What was said in turns that are not kept any more counts as the first one's. */
+  async #saidBy(
+    addressee: Addressee | undefined,
+    replies: readonly OutgoingMessage[],
+  ): Promise<readonly OutgoingMessage[]> {
+    if (!addressee) return replies;
+    const { turns, sessions } = this.#options.store;
+    const own: OutgoingMessage[] = [];
+    for (const reply of replies) {
+      const turn = reply.turn === undefined ? undefined : await turns.get(reply.turn);
+      const session = turn && (await sessions.get(turn.session));
+      if (isAddressee(addressee, session && agentOfSession(session))) own.push(reply);
+    }
+    return own;
+  }
+
   /** Whose words it passes on is not known. */
   #ofMember(group: Group, message: StoredMessage): NewMemory[] {
     const { channel, sender, forwarded, pruned, sentAt, receivedAt, id } = message;
@@ -142,7 +174,8 @@ export class MemoryKeeper implements AsyncDisposable {
     const role = this.#options.roleOf(group, who);
     if (pruned === true) return [];
     return kept({
-      id: saidId(this.#options.idOf, "message", message.seq),
+      // A copy is the same message.
+      id: saidId(this.#options.idOf, "message", message.copyOf ?? message.seq),
       category: "conversation",
       text: message.text,
       time: sentAt ?? receivedAt,
@@ -178,6 +211,11 @@ export class MemoryKeeper implements AsyncDisposable {
       throw error;
     }
   }
+}
+
+/** `addressee` is undefined where the group has one agent: everything is for it. */
+function saidTo(addressee: Addressee | undefined, messages: readonly StoredMessage[]): readonly StoredMessage[] {
+  return addressee ? messages.filter(({ agent }) => isAddressee(addressee, agent)) : messages;
 }
 
 /** Id of the memory of something that was said. */

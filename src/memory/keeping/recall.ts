@@ -61,9 +61,9 @@ export class Recall {
   }
 
   /** A turn will ask for what fits this: its vector is made while the turn is begun. */
-  foresee(group: string, text: string): void {
+  foresee(memoryName: string, text: string): void {
     if (this.#options.tokens() === 0) return;
-    const foreseen = this.#options.memoryOf(group)?.foresee(queryOf([text]));
+    const foreseen = this.#options.memoryOf(memoryName)?.foresee(queryOf([text]));
     // Whoever asks is told.
     foreseen?.catch(() => undefined);
   }
@@ -80,7 +80,7 @@ export class Recall {
     const isOver = new AbortController();
     const late = sleep(longestMs, isOver.signal).then(() => "late" as const);
     try {
-      const ids = messages.map(({ seq }) => saidId(this.#options.idOf, "message", seq));
+      const ids = messages.map(({ seq, copyOf = seq }) => saidId(this.#options.idOf, "message", copyOf));
       const inSight = { since: await this.#since(session, messages), ids };
       const sources = { memory, global: this.#options.globalOf(group), tokens };
       const looking = this.#look(sources, queryOf(saidTo(messages)), inSight);

@@ -1,4 +1,4 @@
-import type { Group } from "../../domain/group.ts";
+import { type Group, workFolder } from "../../domain/group.ts";
 import { toError } from "../../lib/app-error.ts";
 import { PendingWork } from "../../lib/pending-work.ts";
 import { Timers } from "../../lib/time/timers.ts";
@@ -19,11 +19,11 @@ const usualQuietMs = 5_000;
 const longestMs = 3_600_000;
 const retryMs = 5 * 60_000;
 
-/** Work for groups that waits until they are quiet: one timer a group, one piece of work a group at a time. */
+/** Work for groups that waits until they are quiet: one timer and one piece of work at a time for each, and for each of a group's agents. */
 export class WhenQuiet implements AsyncDisposable {
   readonly #options: WhenQuietOptions;
   readonly #timers = new Timers();
-  /** By group. */
+  /** By the folder in which the group's agent works. */
   readonly #waiting = new Map<string, Disposable>();
   readonly #working = new Set<string>();
   readonly #ended = new AbortController();
@@ -36,16 +36,18 @@ export class WhenQuiet implements AsyncDisposable {
   /** From now on no sooner than in so many milliseconds, an hour at most, and no sooner than the group has been quiet. */
   wait(group: Group, ms = 0): void {
     this.cancel(group);
+    const name = workFolder(group);
     const quietMs = this.#options.quietMs ?? usualQuietMs;
     const timer = this.#timers.after(Math.min(Math.max(ms, quietMs), Math.max(longestMs, quietMs)), () => {
-      this.#waiting.delete(group.name);
-      if (this.#working.has(group.name)) this.wait(group);
+      this.#waiting.delete(name);
+      if (this.#working.has(name)) this.wait(group);
       else this.#pending.add(this.#work(group));
     });
-    this.#waiting.set(group.name, timer);
+    this.#waiting.set(name, timer);
   }
 
-  cancel({ name }: Group): void {
+  cancel(group: Group): void {
+    const name = workFolder(group);
     this.#waiting.get(name)?.[Symbol.dispose]();
     this.#waiting.delete(name);
   }
@@ -57,16 +59,17 @@ export class WhenQuiet implements AsyncDisposable {
   }
 
   async #work(group: Group): Promise<void> {
-    this.#working.add(group.name);
+    const name = workFolder(group);
+    this.#working.add(name);
     let nextMs: number | undefined = retryMs;
     try {
       nextMs = (await this.#options.isIdle(group)) ? await this.#options.work(group, this.#ended.signal) : 0;
     } catch (error) {
       if (!this.#ended.signal.aborted) this.#options.failed(toError(error), group);
     } finally {
-      this.#working.delete(group.name);
+      this.#working.delete(name);
     }
     // Something may have stirred meanwhile, and waits already.
-    if (nextMs !== undefined && !this.#waiting.has(group.name)) this.wait(group, nextMs);
+    if (nextMs !== undefined && !this.#waiting.has(name)) this.wait(group, nextMs);
   }
 }

@@ -3,6 +3,7 @@ import { agentNameOf } from "../../config/agents.ts";
 import { catchUpMinutes } from "../../config/groups.ts";
 import type { Progress } from "../../delivery/progress.ts";
 import type { Group } from "../../domain/group.ts";
+import { folderOf } from "../../domain/session.ts";
 import type { Outbox } from "../../delivery/outbox.ts";
 import { answerInReply } from "../../intake/addressing/answer-in-reply.ts";
 import { commandsOf } from "../../commands/catalog.ts";
@@ -76,9 +77,10 @@ export async function createIntake(
     access: createAccessOf(context),
     pace: options.pace,
     wake: createWake(options, timers),
-    received: (group, message) => {
+    received: (group, message, agents) => {
       options.progress.received(group, message);
-      options.memories.foresee(group.name, message.text);
+      for (const folder of agents?.map((agent) => folderOf(group, agent)) ?? [group.name])
+        options.memories.foresee(folder, message.text);
     },
     lateMs: (group) => catchUpMinutes(config, group) * 60_000,
     commandsOf: (group) => commandsOf(group, config.memory.enabled),

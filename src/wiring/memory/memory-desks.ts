@@ -1,6 +1,7 @@
 import type { MemoryServices } from "../../commands/command.ts";
 import { ShownLists } from "../../commands/shown-lists.ts";
 import { memberActor } from "../../domain/actor.ts";
+import { groupOfFolder } from "../../domain/group.ts";
 import { AppError } from "../../lib/app-error.ts";
 import type { MemoryAt } from "../../memory/thread/memory-desk.ts";
 import type { MemoryDesk } from "../../operations/memory-http.ts";
@@ -12,17 +13,17 @@ export function memoryServices(
   { config, publish }: Pick<AppContext, "config" | "publish">,
   { memoryOf }: Pick<LazyMemories, "memoryOf">,
 ): MemoryServices {
-  const of = async (group: string): Promise<MemoryAt> => {
-    const memory = await memoryOf(group);
+  const of = async (folder: string): Promise<MemoryAt> => {
+    const memory = await memoryOf(folder);
     if (!memory) throw new AppError("conflict", "Groups remember nothing: memory.enabled is not set.");
     return memory;
   };
   return {
     isEnabled: () => config.memory.enabled,
-    newest: async (group, limit) => (await of(group)).list({ except: "conversation", isCurrent: true, limit }),
-    get: async (group, id) => (await of(group)).get(id),
-    forget: async ({ group: { name: group }, pending: { message } }, id) => {
-      const memory = await of(group);
+    newest: async (folder, limit) => (await of(folder)).list({ except: "conversation", isCurrent: true, limit }),
+    get: async (folder, id) => (await of(folder)).get(id),
+    forget: async ({ group: { name: group }, pending: { message } }, { id, folder = group }) => {
+      const memory = await of(folder);
       const actor = memberActor(message.sender.id);
       await publish({ type: "memory.forgotten", group, actor, data: { ids: [id], why: "command" } });
       await memory.forget([id]);
@@ -40,22 +41,23 @@ export function createMemoryDesk(
   { existing }: Pick<LazyMemories, "existing">,
 ): MemoryDesk {
   return {
-    search: async (group, query, limit) => {
-      const found = (await (await existing(group))?.search(query, { limit })) ?? [];
+    search: async (folder, query, limit) => {
+      const found = (await (await existing(folder))?.search(query, { limit })) ?? [];
       const { toListed } = await shown();
       return found.map(({ memory, score }) => ({ ...toListed(memory), score }));
     },
-    list: async (group, filter) => {
-      const found = (await (await existing(group))?.list(filter)) ?? [];
+    list: async (folder, filter) => {
+      const found = (await (await existing(folder))?.list(filter)) ?? [];
       return found.map((await shown()).toListed);
     },
-    show: async (group, id) => {
-      const found = await (await existing(group))?.get(id);
+    show: async (folder, id) => {
+      const found = await (await existing(folder))?.get(id);
       return found && (await shown()).toExported(found);
     },
-    forget: async (group, id, actor) => {
-      const memory = await existing(group);
+    forget: async (folder, id, actor) => {
+      const memory = await existing(folder);
       if (!(await memory?.get(id))) return false;
+      const group = groupOfFolder(folder);
       await publish({ type: "memory.forgotten", group, actor, data: { ids: [id], why: "gateway" } });
       return ((await memory?.forget([id])) ?? 0) > 0;
     },

@@ -3,7 +3,7 @@ import { join } from "node:path";
 
 import { timezoneOf } from "../../config/groups.ts";
 import { LocalTime } from "../../context/time-zone.ts";
-import type { Group } from "../../domain/group.ts";
+import { type Group, workFolder } from "../../domain/group.ts";
 import { mainSessionKey } from "../../domain/session.ts";
 import { ZoneClock } from "../../lib/time/zone-clock.ts";
 import { DayNotes } from "../../memory/keeping/day-notes.ts";
@@ -18,7 +18,7 @@ import { createTurnSettings } from "../turns/turn-settings.ts";
 
 interface UpkeepOptions {
   readonly providers: ProviderSet;
-  readonly memoryOf: (group: string) => MemoryAt;
+  readonly memoryOf: (folder: string) => MemoryAt;
 }
 
 /** What is done with a group's memory when the group is quiet. To be called when something was kept, with how the memory stands. */
@@ -43,7 +43,8 @@ export function createUpkeep(
     dayNotes.stirred(group, standing);
     hygiene.stirred(group, standing);
     // When they were cleaned themselves is seen then.
-    if (group.main && hasNotes()) hygiene.stirred({ ...group, name: globalNotes }, { cleaned: 0 });
+    if (group.main && workFolder(group) === group.name && hasNotes())
+      hygiene.stirred({ ...group, name: globalNotes }, { cleaned: 0 });
   };
 }
 

@@ -8,10 +8,10 @@ import type { Memories, MemoriesOptions } from "./memory.ts";
 
 /** What groups remember, loaded when it is first needed. */
 export interface LazyMemories extends Pick<Memories, "recall" | "port" | "foresee" | "resume"> {
-  /** Of this group; undefined where nothing is remembered. */
-  readonly memoryOf: (group: string) => Promise<MemoryAt | undefined>;
-  /** What this group remembered once, also where that is not enabled any more; undefined: nothing. */
-  readonly existing: (group: string) => Promise<MemoryAt | undefined>;
+  /** Of this group, or of one of its agents by its folder; undefined where nothing is remembered. */
+  readonly memoryOf: (folder: string) => Promise<MemoryAt | undefined>;
+  /** What it remembered once, also where that is not enabled any more; undefined: nothing. */
+  readonly existing: (folder: string) => Promise<MemoryAt | undefined>;
 }
 
 /** What groups remember: nothing of it is loaded before `memory.enabled` is set, which may be while the host runs. */

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 
-import { agentNameOf } from "../../config/agents.ts";
+import { agentNameOf, groupWithAgent } from "../../config/agents.ts";
 import { embedderPlace } from "../../config/memory.ts";
 import { createMessageIds } from "../../context/message-ids.ts";
 import { workFolder } from "../../domain/group.ts";
@@ -22,13 +22,13 @@ import { createUpkeep } from "./memory-upkeep.ts";
 
 /** What groups remember, for turns. */
 export interface Memories {
-  /** Of this group; undefined where nothing is remembered. */
-  readonly memoryOf: (group: string) => MemoryAt | undefined;
-  /** Of this group, whether groups remember things or not; undefined where it has no memory yet. */
-  readonly existing: (group: string) => MemoryAt | undefined;
+  /** Of this group, or of one of its agents by its folder; undefined where nothing is remembered. */
+  readonly memoryOf: (folder: string) => MemoryAt | undefined;
+  /** The same, whether groups remember things or not; undefined where there is no memory yet. */
+  readonly existing: (folder: string) => MemoryAt | undefined;
   readonly recall: TurnOptions["recall"];
   /** A turn will ask for what fits this text: its vector is made meanwhile. */
-  readonly foresee: (group: string, text: string) => void;
+  readonly foresee: (folder: string, text: string) => void;
   readonly port: (scope: TurnScope) => MemoryPort | undefined;
   /** Takes in what was said while nobody listened. */
   readonly resume: () => void;
@@ -55,6 +55,8 @@ export function createMemories(context: AppContext, stack: AsyncDisposableStack,
       store,
       groups: () => (live.current.memory.enabled ? options.groups.list() : []),
       memoryOf: always,
+      withEachAgent: (group) =>
+        group.agents ? group.agents.map((agent) => groupWithAgent(live.current, group, agent)) : [group],
       roleOf: context.roles.roleOf,
       agentNameOf: ({ agent }) => agentNameOf(live.current, agent),
       idOf,
@@ -81,7 +83,7 @@ export function createMemories(context: AppContext, stack: AsyncDisposableStack,
   return {
     memoryOf,
     existing: (group) => (existsSync(join(context.home.paths.memory, `${group}.sqlite`)) ? always(group) : undefined),
-    // Each of several agents has a memory of its own, as it has a folder; what people say is in that of the first one.
+    // Each of several agents has a memory of its own, as it has a folder.
     recall: ({ group, session }, messages, at) =>
       recall.of({ group, memoryName: workFolder(group), session }, messages, at),
     foresee: (group, text) => recall.foresee(group, text),

@@ -2,7 +2,8 @@ import { expect, test } from "vitest";
 
 import type { ChatMemory, CommandServices, GivenCommand } from "../../../src/commands/command.ts";
 import { memory } from "../../../src/commands/memory.ts";
-import { ShownLists } from "../../../src/commands/shown-lists.ts";
+import { type ShownItem, ShownLists } from "../../../src/commands/shown-lists.ts";
+import type { Group } from "../../../src/domain/group.ts";
 import { someGroup } from "../../support/some-group.ts";
 
 const family = someGroup("family", { channel: "fake", chat: "chat" });
@@ -12,24 +13,33 @@ function fact(id: string, text: string, people: readonly string[] = ["fake:ann"]
 }
 
 /** A chat in which people type `/memory` behind these facts, which the test may change. */
-function chatWith(facts: ChatMemory[], limits = { enabled: true }) {
+function chatWith(
+  facts: ChatMemory[],
+  limits = { enabled: true },
+  { group, memories }: { group: Group; memories: Record<string, ChatMemory[]> } = {
+    group: family,
+    memories: { family: facts },
+  },
+) {
+  const of = (folder: string): ChatMemory[] => memories[folder] ?? [];
   const services = {
     memories: {
       isEnabled: () => limits.enabled,
-      newest: async (_group: string, limit: number) => facts.slice(0, limit),
-      get: async (_group: string, id: string) => facts.find((one) => one.id === id),
-      forget: async (_given: GivenCommand, id: string) => {
-        const index = facts.findIndex((one) => one.id === id);
-        facts.splice(index, 1);
+      newest: async (folder: string, limit: number) => of(folder).slice(0, limit),
+      get: async (folder: string, id: string) => of(folder).find((one) => one.id === id),
+      forget: async (_given: GivenCommand, { id, folder = "" }: ShownItem) => {
+        const index = of(folder).findIndex((one) => one.id === id);
+        of(folder).splice(index, 1);
       },
       lists: new ShownLists(),
     },
     roles: { keysOf: ({ id }: { id: string }) => (id === "ann" ? ["fake:ann", "fake:ann-work"] : [`fake:${id}`]) },
     showTime: () => "some day",
+    agentNameOf: (_group: Group, agent: string) => agent,
   } as unknown as CommandServices;
   return async (who: string, argument?: string, role = "member"): Promise<string> => {
     const message = { channel: "fake", sender: { id: who, name: who } };
-    const given = { group: family, pending: { argument, message }, asker: { role } } as unknown as GivenCommand;
+    const given = { group, pending: { argument, message }, asker: { role } } as unknown as GivenCommand;
     const { text } = await memory.run(given, services);
     return String(text);
   };
@@ -51,6 +61,23 @@ test("a number means what stood there when the list was shown, whatever has come
   expect(await say("ann", "forget 3")).toBe("There is no number 3 in the list; it has 2.");
 
   expect(facts.map(({ text }) => text)).toEqual(["Ann has a dog", "Ann has a lion"]);
+});
+
+test("one of several agents is named for its list, and the number counts in the list that was shown last", async () => {
+  const agents = { agent: "main", agents: ["main", "scout"] };
+  const memories: Record<string, ChatMemory[]> = {
+    family: [fact("a", "Ann has a cat")],
+    "family@scout": [fact("a", "Ann has a boat")],
+  };
+  const say = chatWith([], { enabled: true }, { group: { ...family, ...agents }, memories });
+
+  expect(await say("ann", "clerk")).toBe('There is no agent "clerk" here. There are main, scout.');
+  expect(await say("ann")).toContain("What main remembers:\n1. Ann has a cat");
+  expect(await say("ann", "Scout")).toContain("What scout remembers:\n1. Ann has a boat");
+  expect(await say("ann", "forget 1")).toBe("Number 1 is forgotten: Ann has a boat");
+  expect(memories["family"]).toHaveLength(1);
+  expect(memories["family@scout"]).toEqual([]);
+  expect(await say("ann", "@scout")).toBe("scout remembers no facts yet.");
 });
 
 test("each member's numbers count in the list that they asked for", async () => {

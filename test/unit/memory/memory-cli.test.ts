@@ -184,6 +184,25 @@ test("a provider for embeddings has to be there and to have them", async () => {
   expect(unable.stdout + unable.stderr).toContain("has no embeddings");
 });
 
+test("--agent is for the memory of an agent beside the first one, where there is one", async () => {
+  await using home = await newHome();
+  const run = (...args: string[]) => crabpot(home, "memory", ...args, "--json");
+  await run("add", "of the first", "--group", "family");
+  const unknown = await run("add", "lost", "--group", "family", "--agent", "scout");
+  const written = await run("list", "--group", "family@scout");
+  const climbing = await run("list", "--group", "family", "--agent", "../family");
+  MemoryFile.open(join(home.home, "memory", "family@scout.sqlite"))[Symbol.dispose]();
+  await run("add", "scout has a lamp", "--group", "family", "--agent", "scout");
+
+  expect([unknown.code, written.code, climbing.code]).not.toContain(0);
+  expect(unknown.stderr + unknown.stdout).toContain("no memory of an agent");
+  expect(lines((await run("list", "--group", "family")).stdout)).toMatchObject([{ text: "of the first" }]);
+  const scouts = ["--group", "family", "--agent", "scout"];
+  expect(lines((await run("list", ...scouts)).stdout)).toMatchObject([{ text: "scout has a lamp" }]);
+  expect(lines((await run("search", "lamp", ...scouts)).stdout)).toMatchObject([{ text: "scout has a lamp" }]);
+  expect(lines((await run("stats", ...scouts)).stdout)).toMatchObject([{ group: "family", agent: "scout", items: 1 }]);
+});
+
 test("stats tell when old memories were last removed, and when that is next", async () => {
   const memory = "memory: { enabled: true, embeddings: none";
   await using home = await newHome({ "config.yaml": `${memory} }\n` });

@@ -37,7 +37,7 @@ async function openRig() {
   );
   const memoryDesk = createMemoryDesk({ publish }, { existing: async (group) => existing(group) });
   addMemoryRoutes(server.routes, {
-    groups: () => [{ name: "family" }, { name: "club" }],
+    groups: () => [{ name: "family", agent: "main", agents: ["main", "scout"] }, { name: "club" }],
     memoryDesk: () => memoryDesk,
   });
   const { port } = await server.listen();
@@ -98,6 +98,30 @@ test("memories are listed, searched, shown and forgotten over HTTP as the comman
   // A group that remembers nothing stays without a file.
   expect(await rig.ask("GET", "club?query=boats")).toEqual({ status: 200, body: { memories: [] } });
   expect(existsSync(rig.pathOf("club"))).toBe(false);
+});
+
+test("of several agents one is named, and only it has something forgotten", async () => {
+  await using rig = await openRig();
+  const made = { id: "a", category: "core", time: 0, sender: "", origin: "owner", sources: [] } as const;
+  for (const [name, text] of [
+    ["family", "of the first"],
+    ["family@scout", "of the other"],
+  ] as const) {
+    using file = MemoryFile.open(rig.pathOf(name));
+    file.put([{ ...made, text }]);
+  }
+
+  expect(await rig.ask("GET", "family?agent=main")).toMatchObject({ body: { memories: [{ text: "of the first" }] } });
+  expect(await rig.ask("GET", "family?agent=scout")).toMatchObject({ body: { memories: [{ text: "of the other" }] } });
+  expect(await rig.ask("GET", "family/a?agent=scout")).toMatchObject({ body: { text: "of the other" } });
+  expect(await rig.ask("DELETE", "family/a?agent=scout")).toMatchObject({ status: 200 });
+  expect(await rig.ask("GET", "family/a?agent=scout")).toMatchObject({ status: 404 });
+  expect(await rig.ask("GET", "family/a")).toMatchObject({ body: { text: "of the first" } });
+  expect(await rig.ask("GET", "family?agent=clerk")).toMatchObject({
+    status: 404,
+    body: { error: { message: 'Group family has no agent "clerk"; it has main, scout.' } },
+  });
+  expect(rig.published).toMatchObject([{ type: "memory.forgotten", group: "family" }]);
 });
 
 test("who asks wrongly is told what is wrong", async () => {

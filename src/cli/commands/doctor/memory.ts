@@ -7,6 +7,7 @@ import { ownCommand } from "../../../lib/process/own-command.ts";
 import { isModelInstalled, LocalEmbedder } from "../../../memory/embedding/local-embedder.ts";
 import { modelFolder } from "../../../memory/embedding/model-files.ts";
 import { faultOfFile } from "../../../memory/file/repair.ts";
+import { memoryOptions } from "../../../memory/memory-options.ts";
 import type { CommandContext } from "../../context.ts";
 import { bad, type CheckResult, good, warning } from "./check.ts";
 
@@ -46,7 +47,7 @@ async function checkFiles(folder: string): Promise<CheckResult[]> {
       const fault = faultOfFile(join(folder, name));
       if (fault === undefined) return [];
       const group = name.slice(0, -".sqlite".length);
-      const fix = `Stop the host, then ${ownCommand(`memory reindex --group ${group}`)}`;
+      const fix = `Stop the host, then ${ownCommand(`memory reindex ${memoryOptions(group)}`)}`;
       return [bad("memory", `The memory of ${group} is damaged, and its turns go on without it: ${fault}.`, fix)];
     });
 }

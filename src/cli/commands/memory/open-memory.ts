@@ -1,10 +1,10 @@
-import { existsSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 
 import { embedderPlace } from "../../../config/memory.ts";
 import type { LoadedConfig } from "../../../config/loading/load.ts";
 import { loadPartOfConfig } from "../../../config/loading/part-of-config.ts";
-import { groupNameFault } from "../../../domain/group.ts";
+import { agentFolder, groupNameFault, groupOfFolder } from "../../../domain/group.ts";
 import { AppError } from "../../../lib/app-error.ts";
 import type { Embedder } from "../../../memory/embedding/embedder.ts";
 import { modelFolder } from "../../../memory/embedding/model-files.ts";
@@ -13,11 +13,26 @@ import { globalNotes } from "../../../memory/item.ts";
 import { GroupMemory } from "../../../memory/group-memory.ts";
 import type { CommandContext } from "../../context.ts";
 
-/** Where the memory of a group is, or the global notes. Throws AppError `bad_input` for what is no name of a group. */
+/** Where the memory of a group is, that of another agent of it (`group@agent`), or the global notes. Throws AppError `bad_input` for what is no name of a group. */
 export function memoryPath(context: CommandContext, group: string): string {
-  const fault = group === globalNotes ? undefined : groupNameFault(group);
+  const fault = group === globalNotes ? undefined : groupNameFault(groupOfFolder(group));
   if (fault !== undefined) throw new AppError("bad_input", `"${group}" ${fault}.`);
   return join(context.paths.memory, `${group}.sqlite`);
+}
+
+/**
+ * What the memory of this agent of the group is called. Only one that is there can be named: which agent has that of the group itself is
+ * for the group's settings to say. Throws AppErrors.
+ */
+export function memoryName(context: CommandContext, group: string, agent: string | undefined): string {
+  if (group.includes("@")) throw new AppError("bad_input", `"${group}" ${groupNameFault(group) ?? "is no group"}.`);
+  if (agent === undefined) return group;
+  const wanted = agentFolder(group, agent);
+  const files = existsSync(context.paths.memory) ? readdirSync(context.paths.memory) : [];
+  if (files.includes(`${wanted}.sqlite`)) return wanted;
+  throw new AppError("not_found", `Group ${group} has no memory of an agent "${agent}" beside its first one.`, {
+    fix: "leave out --agent for the memory of the first one; others have one from when they remember something",
+  });
 }
 
 /**

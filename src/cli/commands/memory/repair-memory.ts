@@ -3,6 +3,7 @@ import { existsSync } from "node:fs";
 import { AppError } from "../../../lib/app-error.ts";
 import { ownCommand } from "../../../lib/process/own-command.ts";
 import { faultOfFile, repairFile, type Salvaged } from "../../../memory/file/repair.ts";
+import { memoryOptions } from "../../../memory/memory-options.ts";
 import type { CommandContext } from "../../context.ts";
 import { isWithoutHost } from "../../control-client.ts";
 import { memoryPath } from "./open-memory.ts";
@@ -18,7 +19,7 @@ export async function repairIfDamaged(context: CommandContext, group: string): P
       "store_failed",
       `The memory ${path} is damaged (${fault}) and cannot be repaired while a host runs.`,
       {
-        fix: `stop the host, then ${ownCommand(`memory reindex --group ${group}`)}`,
+        fix: `stop the host, then ${ownCommand(`memory reindex ${memoryOptions(group)}`)}`,
       },
     );
   return repairFile(path);

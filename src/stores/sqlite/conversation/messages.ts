@@ -87,16 +87,17 @@ const selectAfter = statement((kysely, group: ChatOfGroup & { readonly after: nu
     .limit(group.limit),
 );
 
-const selectFollowing = statement((kysely, group: ChatOfGroup & { readonly after: number; readonly limit: number }) =>
-  kysely
-    .selectFrom("messages")
-    .selectAll()
-    .where(isOf(group))
-    .where("seq", ">", group.after)
-    .where(isShown)
-    .where(isOriginal)
-    .orderBy("seq")
-    .limit(group.limit),
+const selectFollowing = statement(
+  (kysely, group: ChatOfGroup & { readonly after: number; readonly limit: number; readonly copies: 0 | 1 }) =>
+    kysely
+      .selectFrom("messages")
+      .selectAll()
+      .where(isOf(group))
+      .where("seq", ">", group.after)
+      .where(isShown)
+      .where(sql<boolean>`(copy_of is null or ${group.copies} = 1)`)
+      .orderBy("seq")
+      .limit(group.limit),
 );
 
 const countSince = statement((kysely, group: ChatOfGroup & { readonly after: number }) =>
@@ -193,8 +194,9 @@ export class SqliteMessages implements MessageStore {
     return newestFirst.map(toMessage).toReversed();
   }
 
-  async following(group: GroupChat, after: number, limit: number): Promise<StoredMessage[]> {
-    const rows = await this.#database.read((kysely) => selectFollowing(kysely, { ...chatOf(group), after, limit }));
+  async following(...[group, after, limit, how]: Parameters<MessageStore["following"]>): Promise<StoredMessage[]> {
+    const page = { ...chatOf(group), after, limit, copies: how?.copies === true ? 1 : 0 } as const;
+    const rows = await this.#database.read((kysely) => selectFollowing(kysely, page));
     return rows.map(toMessage);
   }
 
