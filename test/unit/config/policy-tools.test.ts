@@ -26,8 +26,7 @@ test("a policy that names a tool which does not exist is refused, with the one t
   expect(faults).toEqual([
     "policy.tools.Shell: unknown tool Shell; did you mean shell?",
     "groups.main.policy.tools.wrte_file: unknown tool wrte_file; did you mean write_file?",
-    "groups.main.policy.tools.dance: unknown tool dance; there are: agent_cancel, agent_message, agent_status, cancel_task, edit_file, jobs, list_files, list_tasks, memory_forget, memory_search, memory_store, propose_instructions, react, read_file, run_task, schedule_task, search_files, send_file, send_message, sessions_history, sessions_list, sessions_send, sessions_spawn, shell, spawn_agent, update_task, view_image, write_file",
-    "groups.main.policy.tools.dance: unknown tool dance; there are: agent_cancel, agent_message, agent_status, cancel_task, edit_file, get_available_agents, get_available_skills, get_skill_content, get_skills_for_task, jobs, list_files, list_tasks, memory_forget, memory_search, memory_store, propose_instructions, propose_skill, react, read_file, run_task, schedule_task, search_files, send_file, send_message, sessions_history, sessions_list, sessions_send, shell, spawn_agent, update_task, view_image, write_file",
+    "groups.main.policy.tools.dance: unknown tool dance; there are: agent_cancel, agent_message, agent_status, cancel_task, edit_file, get_available_agents, get_available_skills, get_skill_content, get_skills_for_task, jobs, list_files, list_tasks, memory_forget, memory_search, memory_store, propose_instructions, propose_skill, react, read_file, run_task, schedule_task, search_files, send_file, send_message, sessions_history, sessions_list, sessions_send, sessions_spawn, shell, spawn_agent, update_task, view_image, write_file",
   ]);
 });
 
