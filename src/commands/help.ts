@@ -19,7 +19,10 @@ export const help: ChatCommand = {
     const addressed = hearsAll
       ? `Whatever else you write here is for ${others.length === 0 ? "me" : agentName}.`
       : `Whatever else you want from ${others.length === 0 ? "me" : agentName}, begin with @${agentName}.`;
-    const more = others.length === 0 ? [] : [`There are also ${called}: mention who is meant; several can be.`];
+    const more =
+      others.length === 0
+        ? []
+        : [`${called} ${others.length === 1 ? "answers" : "answer"} here, too: mention whom you mean, one or several.`];
     return { text: [...lines, addressed, ...more].join("\n") };
   },
 };

@@ -9,6 +9,9 @@ export interface ConfigFault {
   readonly fix?: string | undefined;
 }
 
+/** What zod says of a union none of whose branches fits, where the schema has no words of its own. */
+const unexplained = "Invalid input";
+
 /** `["models", "routes", "main", 0]` → `models.routes.main[0]` */
 export function formatPath(path: readonly PropertyKey[]): string {
   let text = "";
@@ -43,7 +46,17 @@ function describeIssue(issue: z.core.$ZodIssue, input: unknown, schema: () => Js
     const known = knownKeys(schema(), issue.path, input);
     return issue.keys.map((key) => unknownKey([...issue.path, key], key, known));
   }
+  const meant = meantBranch(issue);
+  if (meant !== undefined) {
+    return meant.flatMap((inner) => describeIssue({ ...inner, path: [...issue.path, ...inner.path] }, input, schema));
+  }
   return [{ path: formatPath(issue.path), detail: describeValue(issue, valueAt(input, issue.path)) }];
+}
+
+/** Of several kinds of value the one that was meant: faults inside of it show that all around them was right. */
+function meantBranch(issue: z.core.$ZodIssue): readonly z.core.$ZodIssue[] | undefined {
+  if (issue.code !== "invalid_union" || issue.message !== unexplained) return undefined;
+  return issue.errors.find((inner) => inner.every(({ path, code }) => path.length > 0 || code === "unrecognized_keys"));
 }
 
 function describeValue(issue: z.core.$ZodIssue, value: unknown): string {
@@ -57,7 +70,7 @@ function describeValue(issue: z.core.$ZodIssue, value: unknown): string {
     case "invalid_key":
       return `is not a valid name: ${issue.issues.map((inner) => inner.message).join("; ")}`;
     case "too_small":
-      return bound(issue.origin, "at least", Number(issue.minimum));
+      return bound(issue.origin, atLeast(issue), Number(issue.minimum));
     case "too_big":
       return bound(issue.origin, "at most", Number(issue.maximum));
     case "invalid_format":
@@ -79,7 +92,11 @@ function unknownKey(path: readonly PropertyKey[], key: string, known: readonly s
 
 function wrongType(expected: string, value: unknown): string {
   if (value === undefined) return "is missing";
-  const article: Record<string, string> = {
+  return `must be ${nounOf(expected)}, not ${show(value)}`;
+}
+
+function nounOf(expected: string): string {
+  const nouns: Record<string, string> = {
     object: "a list of keys and values",
     record: "a list of keys and values",
     array: "a list",
@@ -88,13 +105,21 @@ function wrongType(expected: string, value: unknown): string {
     number: "a number",
     boolean: "true or false",
   };
-  return `must be ${article[expected] ?? expected}, not ${show(value)}`;
+  return nouns[expected] ?? expected;
 }
 
 function wrongKind(issue: z.core.$ZodIssueInvalidUnion, value: unknown): string {
   const options: unknown = "options" in issue ? issue.options : undefined;
-  if (!Array.isArray(options)) return issue.message;
-  return wrongValue(options, value);
+  if (Array.isArray(options)) return wrongValue(options, value);
+  return issue.message === unexplained ? noneFits(issue, value) : issue.message;
+}
+
+/** For a value that may be one of some words or something longer, such as `all` or a list of names. */
+function noneFits({ errors }: z.core.$ZodIssueInvalidUnion, value: unknown): string {
+  const words = errors.flat().flatMap((issue) => (issue.code === "invalid_value" ? issue.values : []));
+  const kinds = errors.flat().flatMap((issue) => (issue.code === "invalid_type" ? [nounOf(issue.expected)] : []));
+  const known = [...words, ...new Set(kinds)];
+  return known.length === 0 ? "is not allowed here" : wrongValue(known, value);
 }
 
 function wrongValue(values: readonly unknown[], value: unknown): string {
@@ -111,7 +136,11 @@ function wrongFormat(issue: z.core.$ZodIssueInvalidStringFormat, value: unknown)
 function bound(origin: string, words: string, limit: number): string {
   if (origin === "string") return limit === 1 ? "must not be empty" : `must have ${words} ${limit} characters`;
   if (origin === "array") return limit === 1 ? "must not be empty" : `must have ${words} ${limit} entries`;
-  return limit === 0 ? "must be more than 0" : `must be ${words} ${limit}`;
+  return `must be ${words} ${limit}`;
+}
+
+function atLeast({ inclusive }: z.core.$ZodIssueTooSmall): string {
+  return inclusive === false ? "more than" : "at least";
 }
 
 function oneOf(values: readonly unknown[]): string {

@@ -132,11 +132,12 @@ function addRemove(skills: Command, context: CommandContext): void {
         throw new AppError("bad_input", `The skill "${name}" was not installed: it lies in ${found.folder}.`, {
           fix: found.source === "bundled" ? "Leave it out of `skills` in config.yaml." : `Remove ${found.folder}.`,
         });
-      output.line(`The skill ${name} (${found.source}) is removed with its files.`);
+      output.line(`The skill ${name} (${found.source}) will be removed with its files.`);
       if (!(await isConfirmed(context, output, yes === true))) return;
       if (found.byAgent) await rm(found.folder);
       else await installerOf(context).remove(name);
       if (output.json) output.object({ name, source: found.source, state: "removed" });
+      output.line(`Removed: ${name}.`);
     });
 }
 

@@ -1,6 +1,6 @@
 import * as z from "zod";
 
-const timeOfDay = z.string().regex(/^([01]\d|2[0-3]):[0-5]\d$/, 'a time of day in quotes, such as "08:00"');
+const timeOfDay = z.string().regex(/^([01]\d|2[0-3]):[0-5]\d$/, 'must be a time of day in quotes, such as "08:00"');
 const minutes = z
   .number()
   .int()

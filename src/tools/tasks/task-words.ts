@@ -53,5 +53,6 @@ export function describeTask({
 
 function describeTiming(timing: Timing): string {
   if (timing.kind === "at") return `at ${new Date(timing.at).toISOString()}`;
-  return timing.kind === "every" ? `every ${timing.everyMs / 60_000} minutes` : `cron ${timing.cron}`;
+  if (timing.kind === "cron") return `cron ${timing.cron}`;
+  return timing.everyMs === 60_000 ? "every minute" : `every ${timing.everyMs / 60_000} minutes`;
 }

@@ -134,6 +134,20 @@ describe("faults name the path and what to write instead", () => {
     ["gateway: { host: 0.0.0.0 }", "gateway.token: is missing; 0.0.0.0 can be reached from other machines"],
     ["gateway: { token: 'a b' }", /^gateway\.token: holds white space/],
     ["timezone: 3", "timezone: must be text, not 3"],
+    ["skills: al", 'skills: must be all or none or a list, not "al"; did you mean all?'],
+    ["skills: [Gti]", /^skills\[0\]: /],
+    [
+      "memory: { embeddings: lcoal }",
+      /^memory\.embeddings: must be none or local or a list of keys and values, not "lcoal"; did you mean local\?$/,
+    ],
+    ["memory: { embeddings: { provider: a, modle: b } }", "memory.embeddings.modle: unknown key; did you mean model?"],
+    [
+      "memory: { global: { read: mian } }",
+      'memory.global.read: must be main or all or a list, not "mian"; did you mean main?',
+    ],
+    ["memory: { hygiene: { everyHours: -1 } }", "memory.hygiene.everyHours: must be at least 0"],
+    ["budgets: { total: { usdPerDay: 0 } }", "budgets.total.usdPerDay: must be more than 0"],
+    ['heartbeat: { from: "25:00", to: "08:00" }', 'heartbeat.from: must be a time of day in quotes, such as "08:00"'],
     ["- a", "must be a list of keys and values, not a list"],
   ] as const)("%s", async ([text, fault]) => {
     const faults = await faultsOf(text);
