@@ -88,13 +88,13 @@ function judge(
   keys: ReadonlySet<string>,
 ): "remove" | "detach" | "keep" {
   const others = people.filter((person) => !keys.has(person));
+  const isNote = id.startsWith(dayNotePrefix);
   if (others.length < people.length) {
     // The note of a day tells in other words what everybody said.
-    const isTold = id.startsWith(dayNotePrefix) || hasWholeWord(text, names);
-    const isTheirs = others.length === 0 || names.includes(sender) || isTold || holds(text);
-    return isTheirs ? "remove" : "detach";
+    const isTheirs = others.length === 0 || isNote || [sender, text].some((part) => hasWholeWord(part, names));
+    return isTheirs || holds(text) ? "remove" : "detach";
   }
-  const isMade = origin === "agent" || id.startsWith(ownIds.fact) || id.startsWith(dayNotePrefix);
+  const isMade = origin === "agent" || isNote || id.startsWith(ownIds.fact);
   if (isMade && holds(text)) return "remove";
   const isNamed = people.length === 0 && names.includes(sender) && sources.some((source) => messageIds.has(source));
   return isNamed ? "remove" : "keep";

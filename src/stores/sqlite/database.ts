@@ -39,7 +39,6 @@ export interface DatabaseOptions {
  */
 export class Database implements AsyncDisposable {
   readonly #kysely: Kysely<Tables>;
-  readonly #connection: SQLite.Database;
   readonly #path: string;
   readonly #writes: WriteBatches;
   #closed = false;
@@ -47,7 +46,6 @@ export class Database implements AsyncDisposable {
   /** Takes over `connection` and closes it at the end. */
   constructor(connection: SQLite.Database, options: DatabaseOptions) {
     const { path, onQuery } = options;
-    this.#connection = connection;
     this.#path = path;
     this.#kysely = new Kysely<Tables>({
       dialect: new ImmediateDialect(connection, options.busyTimeoutMs),
