@@ -82,22 +82,23 @@ export async function erasePerson(path: string, erasing: MemoryErasing): Promise
   return gone.length;
 }
 
-function judge(
-  { id, text, sender, origin, people = [], sources }: Memory,
-  { holds, names, messageIds }: MemoryErasing,
+function judge(memory: Memory, erasing: MemoryErasing, keys: ReadonlySet<string>): "remove" | "detach" | "keep" {
+  const { id, text, sender, origin, people = [], sources } = memory;
+  if (isOf(memory, keys)) return isTheirs(memory, erasing, keys) ? "remove" : "detach";
+  const isMade = origin === "agent" || id.startsWith(ownIds.fact) || id.startsWith(dayNotePrefix);
+  if (isMade && erasing.holds(text)) return "remove";
+  const isFromThem = sources.some((source) => erasing.messageIds.has(source));
+  return people.length === 0 && erasing.names.includes(sender) && isFromThem ? "remove" : "keep";
+}
+
+/** The note of a day tells in other words what everybody said. */
+function isTheirs(
+  { id, text, sender, people = [] }: Memory,
+  { holds, names }: MemoryErasing,
   keys: ReadonlySet<string>,
-): "remove" | "detach" | "keep" {
-  const others = people.filter((person) => !keys.has(person));
-  const isNote = id.startsWith(dayNotePrefix);
-  if (others.length < people.length) {
-    // The note of a day tells in other words what everybody said.
-    const isTheirs = others.length === 0 || isNote || [sender, text].some((part) => hasWholeWord(part, names));
-    return isTheirs || holds(text) ? "remove" : "detach";
-  }
-  const isMade = origin === "agent" || isNote || id.startsWith(ownIds.fact);
-  if (isMade && holds(text)) return "remove";
-  const isNamed = people.length === 0 && names.includes(sender) && sources.some((source) => messageIds.has(source));
-  return isNamed ? "remove" : "keep";
+): boolean {
+  if (people.every((person) => keys.has(person)) || id.startsWith(dayNotePrefix)) return true;
+  return names.includes(sender) || hasWholeWord(text, names) || holds(text);
 }
 
 async function* slowly(file: MemoryFile): AsyncGenerator<Memory> {

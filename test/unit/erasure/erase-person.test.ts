@@ -261,6 +261,18 @@ const turn = fc.record({
   agents: fc.integer({ min: 1, max: 3 }),
 });
 
+/** What another agent of the group has heard and made of it, and what it has noted for all. */
+function remember(
+  folder: string,
+  { group, number, echo, heard }: { group: string; number: number; echo: string; heard: readonly NewMemory[] },
+): void {
+  const note = remembered(`note-${group}-${number}`, `of ${echo}`, [], { origin: "agent", category: "core" });
+  using helper = MemoryFile.open(join(folder, `${group}@helper.sqlite`));
+  helper.put([note, ...heard]);
+  using forAll = MemoryFile.open(join(folder, "global.sqlite"));
+  forAll.put([note]);
+}
+
 test("in any home, no file holds a word of hers afterwards, and each word of the others is where it was", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(turn, { minLength: 1, maxLength: 5 }), async (turns) => {
@@ -275,19 +287,14 @@ test("in any home, no file holds a word of hers afterwards, and each word of the
           const mine = Array.from({ length: count }, () => `${who}word${(number += 1)}x`);
           words[who]?.push(...mine);
           inGroup[group]?.push(...mine);
-          const named = agents === 1 ? {} : { agents: ["crab", "helper", "other"].slice(0, agents) };
           const text = `so ${mine.join(" <b>&</b> ")}`;
-          seqs.push(await home.hear({ who, group, text, ...named }));
+          seqs.push(await home.hear({ who, group, text, agents: ["crab", "helper", "other"].slice(0, agents) }));
           heard.push(remembered(`said-${number}`, text, [who]));
         }
         const known = inGroup[group] ?? [];
         const echo = echoes.map((index) => known[index % known.length]).join(", ");
         await home.answer(seqs, { text: `I heard ${echo}`, input: `note ${echo}`, result: `wrote ${echo}` });
-        for (const name of agents === 1 ? [] : [`${group}@helper`, "global"]) {
-          using file = MemoryFile.open(join(home.paths.memory, `${name}.sqlite`));
-          file.put([remembered(`note-${group}-${number}`, `of ${echo}`, [], { origin: "agent", category: "core" })]);
-          if (name !== "global") file.put(heard);
-        }
+        if (agents > 1) remember(home.paths.memory, { group, number, echo, heard });
       }
       fc.pre(words["ann"]?.length !== 0);
 
