@@ -68,6 +68,7 @@ const { outputFiles } = await build({
     cli: "src/cli.ts",
     worker: "src/channels/whatsapp/process/worker.ts",
     "embedding-worker": "src/memory/embedding/embedding-worker.ts",
+    "rewrite-thread": "src/stores/sqlite/rewrite/rewrite-thread.ts",
     "memory-thread": "src/memory/thread/memory-thread.ts",
   },
   outdir: outputFolder,

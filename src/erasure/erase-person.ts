@@ -1,30 +1,39 @@
 import { readdir, rm } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 
 import type { Actor } from "../domain/actor.ts";
 import { addCounts, type ErasedCounts, type ErasureView, type Erasing } from "../domain/erasure.ts";
+import { groupOfFolder } from "../domain/group.ts";
 import { type MemberId, memberKey } from "../domain/person.ts";
 import type { Publish } from "../events/event.ts";
-import { AppError } from "../lib/app-error.ts";
+import { AppError, nothingIfMissing } from "../lib/app-error.ts";
 import { HostileFolder } from "../lib/files/open-hostile-file.ts";
+import { hasWholeWord } from "../lib/text/whole-words.ts";
 import { WordTraces } from "../lib/text/word-traces.ts";
 import type { ErasureStore } from "../stores/erasure-store.ts";
 import type { EventStore } from "../stores/event-store.ts";
-import { hasName, withoutWords } from "./event-words.ts";
+import { withoutWords } from "./event-words.ts";
 import { type IsGone, hasGoneLine, overwriteLines } from "./log-lines.ts";
 import { collectOwnWords, type OwnWords } from "./own-words.ts";
 import { rewriteStep } from "./rewrite-step.ts";
 import { searchBytes, searchGroupFolder } from "./search-files.ts";
 
-/** The memory files of groups, as far as an erasure has to know them. */
+/** The files of memories, as far as an erasure has to know them, each by the name of a group, of an agent's folder, or of notes for all. */
 export interface ErasableMemories {
-  /** Groups that remember anything. */
-  groups(): Promise<readonly string[]>;
-  /** Adds what the group's memory knows that they and others said. False: nothing of theirs is in it. */
-  noteSaid(group: string, people: readonly MemberId[], traces: WordTraces): Promise<boolean>;
+  names(): Promise<readonly string[]>;
+  /** Is it the one that main groups write for all? */
+  readonly isForAll: (name: string) => boolean;
+  /** Adds what the memory knows that they said. False: nothing of theirs is in it. */
+  noteSaid(name: string, people: readonly MemberId[], traces: WordTraces): Promise<boolean>;
+  /** Takes out what others said. */
+  discountSaid(name: string, people: readonly MemberId[], traces: WordTraces): Promise<void>;
   /** Gives how many memories are gone. */
-  erase(group: string, erasing: Erasing & { readonly messageIds: ReadonlySet<string> }): Promise<number>;
+  erase(name: string, erasing: MemoryErasing): Promise<number>;
+  /** Removes what was put aside of a damaged memory: nobody can tell whose words are in it. Gives how many files that were. */
+  removeDamaged(isOne: (name: string) => boolean): Promise<number>;
 }
+
+type MemoryErasing = Erasing & { readonly messageIds: ReadonlySet<string> };
 
 export interface ErasureOptions {
   readonly store: {
@@ -38,6 +47,7 @@ export interface ErasureOptions {
   readonly paths: {
     readonly root: string;
     readonly groups: string;
+    readonly groupSkills: string;
     readonly sessions: string;
     readonly logs: string;
     readonly blobs: string;
@@ -56,7 +66,7 @@ export interface ErasureOptions {
 interface Place {
   readonly group: string;
   readonly words: OwnWords;
-  readonly erasing: Erasing & { readonly messageIds: ReadonlySet<string> };
+  readonly erasing: MemoryErasing;
 }
 
 /** Erases what somebody has said from the files of a home, or says what that would be. */
@@ -97,7 +107,8 @@ export class PersonEraser {
     await using stack = new AsyncDisposableStack();
     stack.use((await this.#options.quiet?.(groups)) ?? null);
     await this.#requireEndedTurns(groups);
-    const name = digest(memberKey(who));
+    // The same by whichever id.
+    const name = digest(people.map(memberKey).toSorted()[0] ?? memberKey(who));
     await publish({ type: "person.erasing", actor, data: { digest: name, ids: people.length, groups: groups.length } });
     await store.erasure.begin(name, now());
     const places = await Promise.all(groups.map((group) => this.#placeOf(group, people, outline.names)));
@@ -105,9 +116,7 @@ export class PersonEraser {
     for (const place of places) made.push(await this.#eraseMade(place));
     made.push({ events: await this.#events(places) }, { logs: await this.#logs(places, actor) });
     // What they said themselves is last, because all else is told by it.
-    const known = await this.#options.memories.groups();
-    for (const { group, erasing } of places)
-      if (known.includes(group)) made.push({ memories: await this.#options.memories.erase(group, erasing) });
+    made.push(await this.#memories(places, { people, names: outline.names }));
     made.push(await store.erasure.own(people));
     await store.erasure.compact();
     const view = {
@@ -117,7 +126,7 @@ export class PersonEraser {
       files: await this.#groupFiles(places),
       left: await searchBytes(
         this.#options.paths.root,
-        [this.#options.paths.groups],
+        [this.#options.paths.groups, this.#options.paths.groupSkills],
         places.flatMap(({ words }) => words.samples),
       ),
     };
@@ -136,9 +145,14 @@ export class PersonEraser {
     const { store, memories } = this.#options;
     const outline = await store.erasure.outline(people);
     const groups = new Set(outline.groups);
-    for (const group of await memories.groups())
-      if (!groups.has(group) && (await memories.noteSaid(group, people, new WordTraces()))) groups.add(group);
-    if (groups.size > 0) return { ...outline, groups: [...groups].toSorted() };
+    let isNoted = false;
+    for (const name of await memories.names()) {
+      const group = groupOfFolder(name);
+      if (groups.has(group) || !(await memories.noteSaid(name, people, new WordTraces()))) continue;
+      if (memories.isForAll(name)) isNoted = true;
+      else groups.add(group);
+    }
+    if (isNoted || groups.size > 0) return { ...outline, groups: [...groups].toSorted() };
     throw new AppError("not_found", `Nothing of ${people.map(memberKey).join(", ")} is in this home.`, {
       fix: "`crabpot people list` shows the ids of those who have written",
     });
@@ -156,7 +170,11 @@ export class PersonEraser {
   async #placeOf(group: string, people: readonly MemberId[], names: readonly string[]): Promise<Place> {
     const { store, memories } = this.#options;
     const words = await collectOwnWords(store.erasure, { group, people }, async (traces) => {
-      if ((await memories.groups()).includes(group)) await memories.noteSaid(group, people, traces);
+      const known = (await memories.names()).filter((name) => groupOfFolder(name) === group);
+      let isKnown = false;
+      for (const name of known) isKnown = (await memories.noteSaid(name, people, traces)) || isKnown;
+      // Only when all is noted: what another agent has heard from others is not theirs either.
+      if (isKnown) for (const name of known) await memories.discountSaid(name, people, traces);
     });
     const holds = (text: string): boolean => words.traces.isIn(text);
     return { group, words, erasing: { people, names, holds, messageIds: words.messageIds } };
@@ -173,19 +191,30 @@ export class PersonEraser {
     return addCounts(made.counts, { files: copies + (await this.#files(group, words)) });
   }
 
-  /** Files that they sent, where they were put; the agent may have moved or copied them. */
-  async #files(group: string, { files }: OwnWords): Promise<number> {
-    const folder = await HostileFolder.open(join(this.#options.paths.groups, group)).catch(() => undefined);
-    if (!folder) return 0;
-    await using opened = folder;
-    await using inbox = await opened.openFolder("inbox");
-    if (!inbox) return 0;
-    let removed = 0;
-    for (const { file } of files) {
-      const name = /^\/workspace\/group\/inbox\/([^/]+)$/.exec(file?.path ?? "")?.[1];
-      if (name === undefined || !(await inbox.stat(name))) continue;
-      if (await inbox.remove(name)) removed += 1;
+  /** Those of a group, of its other agents, and what main groups noted for all. */
+  async #memories(places: readonly Place[], who: Pick<Erasing, "people" | "names">): Promise<ErasedCounts> {
+    const { memories } = this.#options;
+    const forAll: MemoryErasing = {
+      ...who,
+      holds: (text) => places.some(({ erasing }) => erasing.holds(text)),
+      messageIds: new Set(places.flatMap(({ erasing }) => [...erasing.messageIds])),
+    };
+    const erasingOf = (name: string): MemoryErasing | undefined =>
+      memories.isForAll(name) ? forAll : places.find(({ group }) => group === groupOfFolder(name))?.erasing;
+    const files = await memories.removeDamaged((name) => erasingOf(name) !== undefined);
+    let gone = 0;
+    for (const name of await memories.names()) {
+      const erasing = erasingOf(name);
+      if (erasing) gone += await memories.erase(name, erasing);
     }
+    return { memories: gone, files };
+  }
+
+  /** Files that they sent, where they were put; the agents may have moved or copied them. */
+  async #files(group: string, words: OwnWords): Promise<number> {
+    let removed = 0;
+    for (const name of await foldersOf(this.#options.paths.groups, group))
+      removed += await removeFromInbox(join(this.#options.paths.groups, name), words);
     return removed;
   }
 
@@ -232,7 +261,7 @@ export class PersonEraser {
     const ofHost: IsGone = (text, key) =>
       (key === "msg" || key === "time" || key === "level" ? isRepeated(text) : isSaid(text)) && key !== "group";
     const ofSession: IsGone = (text, key, line) =>
-      key === "text" && (line["source"] === "host" ? isRepeated(text) || hasName(text, names) : isSaid(text));
+      key === "text" && (line["source"] === "host" ? isRepeated(text) || hasWholeWord(text, names) : isSaid(text));
     let changed = 0;
     for (const name of await readdir(paths.logs)) changed += await overwriteLines(join(paths.logs, name), ofHost);
     for (const session of await store.erasure.sessions(places.map(({ group }) => group)))
@@ -266,14 +295,39 @@ export class PersonEraser {
 
   async #groupFiles(places: readonly Place[]): Promise<string[]> {
     const found: string[] = [];
+    const { groups, groupSkills } = this.#options.paths;
     for (const { group, words, erasing } of places) {
       const isSuspicious = (text: string): boolean =>
         words.traces.isIn(text) ||
-        hasName(text, erasing.names) ||
+        hasWholeWord(text, erasing.names) ||
         words.samples.some((sample) => text.includes(sample));
-      const files = await searchGroupFolder(join(this.#options.paths.groups, group), isSuspicious);
-      found.push(...files.map((file) => join("groups", group, file)));
+      for (const root of [groups, groupSkills])
+        for (const name of await foldersOf(root, group)) {
+          const files = await searchGroupFolder(join(root, name), isSuspicious);
+          found.push(...files.map((file) => join(basename(root), name, file)));
+        }
     }
     return found;
   }
+}
+
+/** Names of the folders in `root` that are of this group: its own, and those of its other agents. */
+async function foldersOf(root: string, group: string): Promise<string[]> {
+  const names = (await readdir(root).catch(nothingIfMissing)) ?? [];
+  return names.filter((name) => groupOfFolder(name) === group).toSorted();
+}
+
+async function removeFromInbox(path: string, { files }: OwnWords): Promise<number> {
+  const folder = await HostileFolder.open(path).catch(() => undefined);
+  if (!folder) return 0;
+  await using opened = folder;
+  await using inbox = await opened.openFolder("inbox");
+  if (!inbox) return 0;
+  let removed = 0;
+  for (const { file } of files) {
+    const name = /^\/workspace\/group\/inbox\/([^/]+)$/.exec(file?.path ?? "")?.[1];
+    if (name === undefined || !(await inbox.stat(name))) continue;
+    if (await inbox.remove(name)) removed += 1;
+  }
+  return removed;
 }

@@ -1,5 +1,6 @@
 import { type Erasing, erasedText } from "../domain/erasure.ts";
 import type { HostEvent } from "../events/event.ts";
+import { hasWholeWord } from "../lib/text/whole-words.ts";
 
 /**
  * What an event of their groups tells without their words: behind commands of theirs, where an agent says what went wrong, and who has ended a
@@ -10,15 +11,8 @@ export function withoutWords(event: HostEvent, { people, holds, names }: Erasing
   if (event.type === "agent.failed") return holds(event.data.claim) ? { claim: erasedText } : undefined;
   if (event.type === "agent.overstepped") return holds(event.data.reason) ? { reason: erasedText } : undefined;
   if (event.type === "turn.ended")
-    return hasName(event.data.reason ?? "", names) ? { ...data, reason: erasedText } : undefined;
+    return hasWholeWord(event.data.reason ?? "", names) ? { ...data, reason: erasedText } : undefined;
   if (event.type !== "command.given" || event.data.argument === undefined) return undefined;
   const isTheirs = people.some(({ id }) => actor === `member:${id}`);
   return isTheirs && event.data.argument !== erasedText ? { ...data, argument: erasedText } : undefined;
-}
-
-/** Does one of these names stand there as a whole word? */
-export function hasName(text: string, names: readonly string[]): boolean {
-  return names.some((name) =>
-    new RegExp(`(?<![\\p{L}\\p{N}])${RegExp.escape(name)}(?![\\p{L}\\p{N}])`, "u").test(text),
-  );
 }

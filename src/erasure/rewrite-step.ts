@@ -104,8 +104,9 @@ function shownMemory(whole: string, [attributes, inner]: readonly [string, strin
 function shownWork(whole: string, [attributes, inner]: readonly [string, string], erasing: StepErasing): string {
   const by = valueOf(attributes, "by");
   const isTheirs = by !== undefined && erasing.people.some(({ channel, id }) => `${channel}:${id}` === by);
-  const isAgents = valueOf(attributes, "from") === "agent";
-  if (!isTheirs && !(isAgents && erasing.holds(unescapeText(inner)))) return whole;
+  // What a program sent is nobody's, as in the work that it came as.
+  const isNobodys = valueOf(attributes, "from") === "agent" || by === undefined;
+  if (!isTheirs && !(isNobodys && erasing.holds(unescapeText(inner.replaceAll(/<[^>]*>/g, " "))))) return whole;
   return `<work${attributes}>${erasedText}</work>`;
 }
 

@@ -5,6 +5,7 @@ import { testAuditIndex } from "./store-audit-index.ts";
 import { testBlobs } from "./store-blobs.ts";
 import { testChannelState } from "./store-channel-state.ts";
 import { testChatIdentity } from "./store-chat-identity.ts";
+import { testErasure } from "./store-erasure.ts";
 import { testEvents } from "./store-events.ts";
 import { testExecutionPoints } from "./store-execution-points.ts";
 import { testGroupsAndChats } from "./store-groups.ts";
@@ -56,6 +57,7 @@ export function storeContract(name: string, { open, openReader }: StoreAdapter):
     "execution points": testExecutionPoints,
     "audit index": testAuditIndex,
     events: testEvents,
+    erasure: testErasure,
     settings: testSettings,
   };
   describe(`${name}: reading without a host`, () => {

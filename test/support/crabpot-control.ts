@@ -22,6 +22,7 @@ import { TaskBook } from "../../src/scheduler/task-book.ts";
 import { timeZoneFault } from "../../src/config/checks/time-zone-name.ts";
 import { homePaths } from "../../src/config/home/home.ts";
 import { createEraser } from "../../src/wiring/erasure/erasure.ts";
+import { Aliases } from "../../src/people/aliases.ts";
 import { createPeopleView } from "../../src/wiring/people/people.ts";
 import { createAdmissions } from "../../src/intake/chats/admissions.ts";
 import { openGroupRegistry } from "../../src/intake/chats/group-registry.ts";
@@ -126,6 +127,7 @@ export async function startControlledHost(home: string): Promise<ControlledHost>
       store,
       home: { paths: homePaths(home) },
       config,
+      aliases: new Aliases([]),
       publish: (event) => events.publish(event),
       fingerprint: (text) => ({ sha256: `digest of ${text}`, chars: text.length }),
       clock: systemClock,

@@ -1,5 +1,5 @@
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 
 import { renderMessages } from "../../src/context/render-messages.ts";
 import { LocalTime } from "../../src/context/time-zone.ts";
@@ -7,6 +7,7 @@ import { homePaths, type HomePaths, prepareHome } from "../../src/config/home/ho
 import type { PersonEraser } from "../../src/erasure/erase-person.ts";
 import type { NewEvent } from "../../src/events/event.ts";
 import { systemClock } from "../../src/lib/time/clock.ts";
+import { Aliases } from "../../src/people/aliases.ts";
 import { openStore } from "../../src/stores/catalog.ts";
 import type { Store } from "../../src/stores/store.ts";
 import { createEraser } from "../../src/wiring/erasure/erasure.ts";
@@ -19,6 +20,8 @@ export interface ErasableHome extends AsyncDisposable {
   readonly paths: HomePaths;
   readonly published: NewEvent[];
   readonly eraser: PersonEraser;
+  /** Which ids of the channel are one person's. */
+  readonly aliases: Aliases;
   /** Somebody says something; it is not answered. */
   hear(said: SaidInTest): Promise<number>;
   /** A turn that answers these messages, whose agent runs a tool and says something. */
@@ -36,6 +39,8 @@ export interface SaidInTest {
   readonly group?: string;
   readonly quote?: { readonly id: string; readonly author: string; readonly text: string };
   readonly file?: string;
+  /** Those for whom it is, where the group has several; each has a copy. */
+  readonly agents?: readonly string[];
 }
 
 const people = { ann: { ids: ["fake:ann", "fake:ann-work"] } };
@@ -48,16 +53,18 @@ export async function openErasableHome(root?: string, crashAt?: string): Promise
   const opened = stack.use(await openStore({ kind: "sqlite", path: paths.database }));
   const store = createCrashPoints(crashAt).store(opened);
   const published: NewEvent[] = [];
+  const aliases = await Aliases.load(store.channelState, [{ name: "fake" }], ["fake"]);
   const eraser = createEraser({
     store,
     home: { paths },
     config: { people },
+    aliases,
     publish: async (event) => void published.push(event),
     fingerprint: (text) => ({ sha256: `digest-${text.length}`, chars: text.length }),
     clock: systemClock,
   });
   let count = 0;
-  const hear: ErasableHome["hear"] = async ({ who, text, group = "family", quote, file }) => {
+  const hear: ErasableHome["hear"] = async ({ who, text, group = "family", quote, file, agents }) => {
     count += 1;
     const sender = { id: who, name: nameOf(who) };
     const message = { channel: "fake", chat: group, id: `id-${count}`, sender, text, mention: false, quote };
@@ -67,7 +74,7 @@ export async function openErasableHome(root?: string, crashAt?: string): Promise
         ? []
         : [{ kind: "document", name: file, file: { path, mimeType: "text/plain", bytes: 1 } } as const];
     if (file !== undefined) await putFile(paths, group, { name: join("inbox", file), text });
-    const { seq } = await store.messages.insert(message, { group, state: "waiting", at: count, attachments });
+    const { seq } = await store.messages.insert(message, { group, state: "waiting", at: count, attachments, agents });
     return seq;
   };
   const owned = stack.move();
@@ -76,6 +83,7 @@ export async function openErasableHome(root?: string, crashAt?: string): Promise
     paths,
     published,
     eraser,
+    aliases,
     hear,
     answer: (seqs, agent) => answer(store, { seqs, agent, turn: `turn-${(count += 1)}` }),
     find: (text) => find(paths.root, Buffer.from(text)),
@@ -93,7 +101,7 @@ export async function putFile(
   group: string,
   file: { readonly name: string; readonly text: string },
 ): Promise<void> {
-  await mkdir(join(paths.groups, group, "inbox"), { recursive: true });
+  await mkdir(dirname(join(paths.groups, group, file.name)), { recursive: true });
   await writeFile(join(paths.groups, group, file.name), file.text);
 }
 

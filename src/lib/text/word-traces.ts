@@ -1,5 +1,7 @@
 import { createHash } from "node:crypto";
 
+import { plainForm } from "./plain-form.ts";
+
 const word = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]|[\p{L}\p{M}\p{N}]+/gu;
 /** So many words in a row are somebody's. */
 const runLength = 3;
@@ -53,7 +55,7 @@ export class WordTraces {
 }
 
 function wordsOf(text: string): readonly string[] {
-  return text.normalize("NFKC").toLowerCase().match(word) ?? [];
+  return plainForm(text).toLowerCase().match(word) ?? [];
 }
 
 function isTelling(one: string): boolean {

@@ -3,7 +3,8 @@ import { setImmediate } from "node:timers/promises";
 import type { Erasing } from "../../domain/erasure.ts";
 import { memberKey } from "../../domain/person.ts";
 import type { WordTraces } from "../../lib/text/word-traces.ts";
-import type { Memory } from "../item.ts";
+import { hasWholeWord } from "../../lib/text/whole-words.ts";
+import { dayNotePrefix, type Memory, ownIds } from "../item.ts";
 import { MemoryFile } from "./memory-file.ts";
 
 /** Memories that are looked at before anybody else has a turn. */
@@ -15,7 +16,7 @@ export interface MemoryErasing extends Erasing {
   readonly messageIds: ReadonlySet<string>;
 }
 
-/** What a group's memory knows that they and others have said: it goes back further than the store. */
+/** Adds what a memory knows that they have said: it goes back further than the store. False: nothing of theirs is in it. */
 export async function noteSaid(
   path: string,
   { people }: Pick<Erasing, "people">,
@@ -24,17 +25,31 @@ export async function noteSaid(
   using file = MemoryFile.open(path);
   const keys = new Set(people.map(memberKey));
   let isKnown = false;
-  const others: string[] = [];
   for await (const memory of slowly(file)) {
-    const isTheirs = memory.people?.some((person) => keys.has(person)) === true;
-    isKnown ||= isTheirs;
-    if (memory.category !== "conversation" || memory.origin === "agent") continue;
-    if (isTheirs) traces.note(memory.text);
-    else others.push(memory.text);
+    if (!isOf(memory, keys)) continue;
+    isKnown = true;
+    if (isSaid(memory)) traces.note(memory.text);
   }
-  if (!isKnown) return false;
-  for (const text of others) traces.discount(text);
-  return true;
+  return isKnown;
+}
+
+/** Takes out what others have said as well, as far as a memory knows. */
+export async function discountSaid(
+  path: string,
+  { people }: Pick<Erasing, "people">,
+  traces: WordTraces,
+): Promise<void> {
+  using file = MemoryFile.open(path);
+  const keys = new Set(people.map(memberKey));
+  for await (const memory of slowly(file)) if (isSaid(memory) && !isOf(memory, keys)) traces.discount(memory.text);
+}
+
+function isOf({ people }: Memory, keys: ReadonlySet<string>): boolean {
+  return people?.some((person) => keys.has(person)) === true;
+}
+
+function isSaid({ category, origin }: Memory): boolean {
+  return category === "conversation" && origin !== "agent";
 }
 
 /**
@@ -67,20 +82,23 @@ export async function erasePerson(path: string, erasing: MemoryErasing): Promise
   return gone.length;
 }
 
-function judge(
-  { id, text, sender, origin, people = [], sources }: Memory,
-  { holds, names, messageIds }: MemoryErasing,
+function judge(memory: Memory, erasing: MemoryErasing, keys: ReadonlySet<string>): "remove" | "detach" | "keep" {
+  const { id, text, sender, origin, people = [], sources } = memory;
+  if (isOf(memory, keys)) return isTheirs(memory, erasing, keys) ? "remove" : "detach";
+  const isMade = origin === "agent" || id.startsWith(ownIds.fact) || id.startsWith(dayNotePrefix);
+  if (isMade && erasing.holds(text)) return "remove";
+  const isFromThem = sources.some((source) => erasing.messageIds.has(source));
+  return people.length === 0 && erasing.names.includes(sender) && isFromThem ? "remove" : "keep";
+}
+
+/** The note of a day tells in other words what everybody said. */
+function isTheirs(
+  { id, text, sender, people = [] }: Memory,
+  { holds, names }: MemoryErasing,
   keys: ReadonlySet<string>,
-): "remove" | "detach" | "keep" {
-  const others = people.filter((person) => !keys.has(person));
-  if (others.length < people.length) {
-    const isTheirs = others.length === 0 || names.includes(sender) || holds(text);
-    return isTheirs ? "remove" : "detach";
-  }
-  const isMade = origin === "agent" || id.startsWith("fact-");
-  if (isMade && holds(text)) return "remove";
-  const isNamed = people.length === 0 && names.includes(sender) && sources.some((source) => messageIds.has(source));
-  return isNamed ? "remove" : "keep";
+): boolean {
+  if (people.every((person) => keys.has(person)) || id.startsWith(dayNotePrefix)) return true;
+  return names.includes(sender) || hasWholeWord(text, names) || holds(text);
 }
 
 async function* slowly(file: MemoryFile): AsyncGenerator<Memory> {

@@ -1,4 +1,4 @@
-import { plainForm } from "./plain-form.ts";
+import { plainForm } from "../../lib/text/plain-form.ts";
 
 const label =
   "(?:pass(?:word|wort|phrase|code)|secret|(?:api|access|secret|account|shared)[ _-]?(?:access[ _-]?)?key|(?:auth|access|refresh|bearer|session)[ _-]?token|token|bearer)";

@@ -1,4 +1,4 @@
-import { plainForm } from "./plain-form.ts";
+import { plainForm } from "../../lib/text/plain-form.ts";
 import { isSecret } from "./secrets.ts";
 
 /** What a memory must not be. */

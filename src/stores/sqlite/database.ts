@@ -18,6 +18,7 @@ import {
 
 import { AppError } from "../../lib/app-error.ts";
 import type { Tables } from "./schema/tables.ts";
+import { rewriteInThread } from "./rewrite/rewrite-in-thread.ts";
 import { WriteBatches } from "./write-batches.ts";
 import type { Change } from "./write-batches.ts";
 
@@ -38,7 +39,6 @@ export interface DatabaseOptions {
  */
 export class Database implements AsyncDisposable {
   readonly #kysely: Kysely<Tables>;
-  readonly #connection: SQLite.Database;
   readonly #path: string;
   readonly #writes: WriteBatches;
   #closed = false;
@@ -46,7 +46,6 @@ export class Database implements AsyncDisposable {
   /** Takes over `connection` and closes it at the end. */
   constructor(connection: SQLite.Database, options: DatabaseOptions) {
     const { path, onQuery } = options;
-    this.#connection = connection;
     this.#path = path;
     this.#kysely = new Kysely<Tables>({
       dialect: new ImmediateDialect(connection, options.busyTimeoutMs),
@@ -89,13 +88,13 @@ export class Database implements AsyncDisposable {
   }
 
   /**
-   * Writes the file anew and empties its log, so that nothing that was removed is in either; all else waits meanwhile. Rejects
-   * with a passing `store_failed` while another process reads from it.
+   * Writes the file anew and empties its log, so that nothing that was removed is in either. What is asked of the store waits
+   * meanwhile, and nothing else does. Rejects with a passing `store_failed` while another process reads from it.
    */
   compact(): Promise<void> {
     return this.#guard(async () => {
       await this.#writes.idle();
-      await this.#kysely.connection().execute(async () => rewriteFile(this.#connection, this.#path));
+      await this.#kysely.connection().execute(() => rewriteInThread(this.#path));
     });
   }
 
@@ -117,22 +116,6 @@ export class Database implements AsyncDisposable {
       throw storeFailure(this.#path, error);
     }
   }
-}
-
-/** Every page of a file, and an empty log. Throws a passing `store_failed` while another process reads from it. */
-export function rewriteFile(connection: SQLite.Database, path: string): void {
-  connection.pragma("secure_delete = ON");
-  try {
-    connection.exec("vacuum");
-    const [emptied] = connection.pragma("wal_checkpoint(TRUNCATE)") as { readonly busy: number }[];
-    if (emptied?.busy === 0) return;
-  } finally {
-    connection.pragma("secure_delete = OFF");
-  }
-  throw new AppError("store_failed", `The log of ${path} cannot be emptied: another process reads from it.`, {
-    fix: "end the other program, such as a backup, and do it again",
-    passing: true,
-  });
 }
 
 /** More than the store has; texts with a variable number of values must not push out those of the path of a message. */

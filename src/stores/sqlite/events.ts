@@ -3,7 +3,8 @@ import type SQLite from "better-sqlite3";
 import { AppError } from "../../lib/app-error.ts";
 import type { HostEvent, NewEvent } from "../../events/event.ts";
 import type { EventFilter, EventPage, EventStore, RewriteEvent, RewrittenEvents } from "../event-store.ts";
-import { rewriteFile, storeFailure } from "./database.ts";
+import { storeFailure } from "./database.ts";
+import { rewriteFile } from "./rewrite/rewrite-file.ts";
 
 /** Events that one call looks at, so that a rare type does not hold up the host while it is looked for. */
 const window = 5_000;

@@ -1,4 +1,4 @@
-import { readdir } from "node:fs/promises";
+import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 
 import { configuredPeople } from "../../config/people.ts";
@@ -8,7 +8,9 @@ import { type MemberId, memberKey, parseMemberKey } from "../../domain/person.ts
 import type { ErasableMemories } from "../../erasure/erase-person.ts";
 import { PersonEraser } from "../../erasure/erase-person.ts";
 import { AppError, nothingIfMissing } from "../../lib/app-error.ts";
-import { erasePerson, noteSaid } from "../../memory/file/erase-person.ts";
+import { discountSaid, erasePerson, noteSaid } from "../../memory/file/erase-person.ts";
+import { globalNotes } from "../../memory/item.ts";
+import type { Aliases } from "../../people/aliases.ts";
 import type { SessionQueue } from "../../queue/session-queue.ts";
 import type { SessionPool } from "../../sandbox/pool/pool.ts";
 import type { AppContext } from "../context.ts";
@@ -19,18 +21,19 @@ const turnsMs = 120_000;
 type ErasureContext = Pick<AppContext, "store" | "publish" | "fingerprint" | "clock"> & {
   readonly home: { readonly paths: HomePaths };
   readonly config: Pick<Config, "people">;
+  readonly aliases: Pick<Aliases, "keysOf">;
 };
 
 /** Erases people's words from a home. `quiet`: what has to be still meanwhile, where a host runs. */
 export function createEraser(
-  { store, home: { paths }, config, publish, fingerprint, clock }: ErasureContext,
+  { store, home: { paths }, config, aliases, publish, fingerprint, clock }: ErasureContext,
   quiet?: (groups: readonly string[]) => Promise<AsyncDisposable>,
 ): PersonEraser {
   return new PersonEraser({
     store,
     memories: createMemories(paths.memory),
     paths,
-    idsOf: (who) => idsOf(config, who),
+    idsOf: (who) => idsOf({ config, aliases }, who),
     digest: (key) => fingerprint(key).sha256,
     publish,
     now: () => clock.now(),
@@ -68,21 +71,42 @@ export function quietGroups(
   };
 }
 
-function idsOf(config: Pick<Config, "people">, who: MemberId): readonly MemberId[] {
-  const key = memberKey(who);
-  const person = configuredPeople(config).find(({ ids }) => ids.includes(key));
-  const others = (person?.ids ?? []).filter((id) => id !== key).flatMap((id) => parseMemberKey(id) ?? []);
-  return [who, ...others];
+/** Also by the other id of a channel that knows people by two; each may be the one that the configuration names. */
+function idsOf({ config, aliases }: Pick<ErasureContext, "config" | "aliases">, who: MemberId): readonly MemberId[] {
+  const withAliases = (key: string): readonly string[] => {
+    const member = parseMemberKey(key);
+    return member ? [key, ...aliases.keysOf(member)] : [key];
+  };
+  const own = withAliases(memberKey(who));
+  const named = configuredPeople(config).filter(({ ids }) => ids.some((id) => withAliases(id).some(isIn(own))));
+  const keys = new Set([...own, ...named.flatMap(({ ids }) => ids.flatMap(withAliases))]);
+  return [...keys].flatMap((key) => parseMemberKey(key) ?? []);
 }
 
+function isIn(keys: readonly string[]): (key: string) => boolean {
+  return (key) => keys.includes(key);
+}
+
+const ending = ".sqlite";
+const damaged = /^(.+)\.sqlite\.damaged-\d+(?:-wal|-shm|-journal)?$/;
+
 function createMemories(folder: string): ErasableMemories {
-  const pathOf = (group: string): string => join(folder, `${group}.sqlite`);
+  const pathOf = (name: string): string => join(folder, `${name}${ending}`);
+  const list = async (): Promise<string[]> => (await readdir(folder).catch(nothingIfMissing)) ?? [];
   return {
-    groups: async () => {
-      const names = (await readdir(folder).catch(nothingIfMissing)) ?? [];
-      return names.flatMap((name) => (name.endsWith(".sqlite") ? [name.slice(0, -".sqlite".length)] : []));
+    names: async () => {
+      const names = await list();
+      return names.flatMap((name) => (name.endsWith(ending) ? [name.slice(0, -ending.length)] : []));
     },
-    noteSaid: (group, people, traces) => noteSaid(pathOf(group), { people }, traces),
-    erase: (group, erasing) => erasePerson(pathOf(group), erasing),
+    isForAll: (name) => name === globalNotes,
+    noteSaid: (name, people, traces) => noteSaid(pathOf(name), { people }, traces),
+    discountSaid: (name, people, traces) => discountSaid(pathOf(name), { people }, traces),
+    erase: (name, erasing) => erasePerson(pathOf(name), erasing),
+    removeDamaged: async (isOne) => {
+      const names = await list();
+      const gone = names.filter((name) => isOne(damaged.exec(name)?.[1] ?? ""));
+      for (const name of gone) await rm(join(folder, name), { force: true });
+      return gone.length;
+    },
   };
 }

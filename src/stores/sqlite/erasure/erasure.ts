@@ -107,9 +107,10 @@ export class SqliteErasure implements ErasureStore {
   async own(people: readonly MemberId[]): Promise<ErasedCounts> {
     const names = await this.#names(people);
     let messages = 0;
-    for (let changed = rowsAtOnce; changed >= rowsAtOnce;) {
-      changed = await this.#messages(people);
-      messages += changed;
+    for (let seen = rowsAtOnce; seen >= rowsAtOnce;) {
+      const piece = await this.#messages(people);
+      seen = piece.rows;
+      messages += piece.messages;
     }
     return addCounts({ messages }, { names });
   }
@@ -161,10 +162,10 @@ export class SqliteErasure implements ErasureStore {
     return this.#rewrites;
   }
 
-  /** They stay as rows, so that one that comes again is a duplicate. One that waits is not answered any more. */
-  #messages(people: readonly MemberId[]): Promise<number> {
+  /** They stay as rows, so that one that comes again is a duplicate. One that waits is not answered any more. One for several agents counts once. */
+  #messages(people: readonly MemberId[]): Promise<{ readonly rows: number; readonly messages: number }> {
     return this.#database.write(async (transaction) => {
-      const { rows } = await sql<{ seq: number }>`select seq from messages
+      const { rows } = await sql<{ seq: number; copy_of: number | null }>`select seq, copy_of from messages
         where (channel, sender_id) in ${listed(people)}
           and (text <> '' or sender_name <> '' or quote is not null or attachments is not null or pruned = 0)
         order by seq limit ${rowsAtOnce}`.execute(transaction);
@@ -173,7 +174,7 @@ export class SqliteErasure implements ErasureStore {
       await sql`update messages set text = '', sender_name = '', quote = null, attachments = null, pruned = 1,
         state = case when state in ('waiting', 'taken') then 'handled' else state end
         where seq in ${seqs}`.execute(transaction);
-      return rows.length;
+      return { rows: rows.length, messages: rows.filter((row) => row.copy_of === null).length };
     });
   }
 
@@ -219,7 +220,7 @@ function pairs(people: readonly MemberId[]): string {
 
 async function outlineCounts(kysely: Kysely<Tables>, people: readonly MemberId[], keys: string): Promise<ErasedCounts> {
   const { rows } = await sql<{ messages: number; tasks: number; work: number }>`select
-    (select count(*) from messages where (channel, sender_id) in ${listed(people)} and pruned = 0) as messages,
+    (select count(*) from messages where (channel, sender_id) in ${listed(people)} and pruned = 0 and copy_of is null) as messages,
     (select count(*) from tasks where requester in (select value from json_each(${keys}))) as tasks,
     (select count(*) from work where requester in (select value from json_each(${keys})) and text <> '') as work`.execute(
     kysely,

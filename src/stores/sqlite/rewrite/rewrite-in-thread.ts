@@ -1,0 +1,28 @@
+import { once } from "node:events";
+import { extname } from "node:path";
+import { Worker } from "node:worker_threads";
+
+import SQLite from "better-sqlite3";
+
+import { AppError, type ErrorCode } from "../../../lib/app-error.ts";
+
+/** What the thread tells at its end. `sqlite`: as SQLite says it. */
+export type Rewritten =
+  | { readonly done: true }
+  | { readonly sqlite: { readonly code: string; readonly message: string } }
+  | { readonly error: { readonly code: ErrorCode; readonly message: string; readonly fix: string | undefined } };
+
+/** The same as `rewriteFile`, in a thread with a connection of its own: a large file takes seconds. */
+export async function rewriteInThread(path: string): Promise<void> {
+  const file = new URL(`rewrite-thread${extname(import.meta.filename)}`, import.meta.url);
+  const worker = new Worker(file, { workerData: path, env: {}, name: "rewrite" });
+  const exited = Promise.withResolvers<void>();
+  worker.once("exit", () => exited.resolve());
+  const [said] = (await once(worker, "message")) as [Rewritten];
+  await exited.promise;
+  if ("sqlite" in said) throw new SQLite.SqliteError(said.sqlite.message, said.sqlite.code);
+  if ("error" in said) {
+    const { code, message, fix } = said.error;
+    throw new AppError(code, message, { ...(fix !== undefined && { fix }), passing: true });
+  }
+}
