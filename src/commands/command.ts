@@ -149,7 +149,7 @@ export interface CommandServices extends TaskServices {
   /** What each folder that the group asks for would get now. */
   readonly mountsOf: (group: Group) => Promise<readonly ChatMount[]>;
   /** What its agent can read up on. */
-  readonly skillsOf: (group: Pick<Group, "name">) => Promise<readonly SkillSummary[]>;
+  readonly skillsOf: (group: Pick<Group, "name" | "agent">) => Promise<readonly SkillSummary[]>;
   /** Background jobs that run in the group's sessions. */
   readonly jobsOf: (group: Pick<Group, "name">) => readonly Job[];
   /** Who asked in a turn, as `channel:id`. */

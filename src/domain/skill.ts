@@ -81,3 +81,14 @@ export function skillNameFault(name: string): string | undefined {
 export function isChosen(choice: SkillChoice, name: string): boolean {
   return choice === "all" || (choice !== "none" && choice.includes(name));
 }
+
+/** Names that stand in every one of these lists; undefined: there is no list. */
+export function namedByAll(lists: readonly (readonly string[] | undefined)[]): readonly string[] | undefined {
+  const [first, ...others] = lists.filter((names) => names !== undefined);
+  return first?.filter((name) => others.every((names) => names.includes(name)));
+}
+
+/** Those of these names; undefined: all of them. */
+export function leftOf(skills: readonly Skill[], names: readonly string[] | undefined): readonly Skill[] {
+  return names ? skills.filter(({ name }) => names.includes(name)) : skills;
+}

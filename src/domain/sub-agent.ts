@@ -36,6 +36,8 @@ export interface NewSubAgent {
   readonly profile?: string | undefined;
   /** Route of models that was asked for, instead of that of its profile or of who it works for. */
   readonly route?: string | undefined;
+  /** The only skills that it is to have; undefined: those of who it works for. */
+  readonly skills?: readonly string[] | undefined;
   /** For whom its parent worked, as `channel:id` of a member, where somebody is known. */
   readonly requester?: string | undefined;
   /** What its parent might do. */

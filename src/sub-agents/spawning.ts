@@ -23,6 +23,7 @@ export interface WantedSubAgent {
   readonly task: string;
   readonly agent?: string | undefined;
   readonly route?: string | undefined;
+  readonly skills?: readonly string[] | undefined;
   readonly context: SubAgentContext;
   readonly background: boolean;
   readonly timeoutMinutes?: number | undefined;
@@ -48,6 +49,11 @@ export interface SpawningOptions {
     group: Group,
     wanted: { readonly route: string; readonly profile: string | undefined },
   ) => Promise<string | undefined>;
+  /** Why it may not have these skills, for the model; undefined: it may. */
+  readonly refusalOfSkills: (
+    scope: SpawningTurn,
+    wanted: { readonly skills: readonly string[]; readonly profile: string | undefined },
+  ) => Promise<string | undefined>;
   readonly principalOf: (group: Group, turn: string) => Promise<Principal>;
   readonly publish: Publish<"agent.started">;
   readonly clock: Pick<Clock, "now">;
@@ -58,6 +64,7 @@ export interface SpawningTurn {
   readonly turn: Turn;
   readonly group: Group;
   readonly session: Session;
+  readonly settings: { readonly skillNames?: readonly string[] | undefined };
 }
 
 const minuteMs = 60_000;
@@ -98,7 +105,8 @@ export class Spawning {
     const refusal =
       (await this.#refusalOf(session, wanted)) ??
       (await this.#profileRefusal(wanted)) ??
-      (await this.#routeRefusal(group, wanted));
+      (await this.#routeRefusal(group, wanted)) ??
+      (await this.#skillsRefusal(scope, wanted));
     if (refusal !== undefined) return refusal;
     const { clock, publish, principalOf, store } = this.#options;
     const limits = this.#options.limits();
@@ -123,6 +131,7 @@ export class Spawning {
       text: await this.#textFor(scope, wanted),
       profile: wanted.agent,
       route: wanted.route,
+      skills: wanted.skills,
       requester,
       role,
       createdAt,
@@ -150,6 +159,10 @@ export class Spawning {
 
   async #routeRefusal(group: Group, { route, agent: profile }: WantedSubAgent): Promise<string | undefined> {
     return route === undefined ? undefined : this.#options.refusalOfRoute(group, { route, profile });
+  }
+
+  async #skillsRefusal(scope: SpawningTurn, { skills, agent }: WantedSubAgent): Promise<string | undefined> {
+    return skills && this.#options.refusalOfSkills(scope, { skills, profile: agent });
   }
 
   async #textFor(scope: SpawningTurn, { task, files, context }: WantedSubAgent) {

@@ -157,7 +157,7 @@ export interface TurnOptions {
   /** What goes before what is said: what the group remembers that fits, and skills that it names; undefined: nothing. Never rejects, and takes a fraction of a second at most. */
   readonly recall?:
     | ((
-        place: { readonly group: Pick<Group, "name" | "main" | "acting">; readonly session: Session },
+        place: { readonly group: Pick<Group, "name" | "main" | "acting" | "agent">; readonly session: Session },
         messages: readonly StoredMessage[],
         at: (time: number) => string,
       ) => Promise<{ readonly text: string; readonly origins: readonly Origin[] } | undefined>)

@@ -250,3 +250,64 @@ test("the programs of the skills that come with crabpot work with what the agent
   expect(outputs[5]).toContain("# T\n\nHello");
   expect(text).not.toContain("Traceback");
 });
+
+test("a sub-agent has the skills that it is given, of those that its parent and its profile have, in its container and its prompt, and $name loads no others of an agent's; also after a kill", async () => {
+  const held = Promise.withResolvers<void>();
+  const seen: ModelServerRequest[] = [];
+  const wanted = [
+    { task: "look at git", skills: ["git"] },
+    { task: "look", skills: ["git", "nowhere"] },
+    { task: "look", skills: ["reminders"] },
+    { task: "look", agent: "narrow", skills: ["git"] },
+    { task: "look", agent: "narrow" },
+  ];
+  const look = { name: "shell", input: { command: "ls /workspace/skills" } };
+  await using running = await startModelHost(
+    async (request) => {
+      const { system, toolOutputs } = request;
+      const result = toolOutputs.at(-1);
+      if (!system.includes("You are a sub-agent of")) {
+        if (toolOutputs.length > 0) return { text: toolOutputs.join("\n---\n") };
+        return { toolCalls: [...wanted.map((input) => ({ name: "spawn_agent", input })), look] };
+      }
+      seen.push(request);
+      if (result !== undefined) return { text: `mounted: ${result.trim().split(/\s+/).join(" ")}` };
+      await held.promise;
+      return { toolCalls: [look] };
+    },
+    {
+      groups: { family: { skills: ["git", "data-analysis", "docx-pdf", "reminders"], agent: "scout" } },
+      config: {
+        agents: { scout: { skills: ["git", "data-analysis", "docx-pdf"] } },
+        limits: { turnsPerHour: 0, loopTurns: 0 },
+      },
+    },
+  );
+  const { host } = running;
+  await mkdir(join(host.home, "agents"), { recursive: true, mode: 0o700 });
+  const profile = "---\ndescription: Looks.\nskills: [data-analysis, reminders]\n---\nLook.\n";
+  await writeFile(join(host.home, "agents/narrow.md"), profile, { mode: 0o600 });
+  const said = await host.say("family", "@scout do it as $reminders and $git say");
+  await expect.poll(() => seen.length, { timeout: 60_000 }).toBe(2);
+  await host.end("SIGKILL");
+  held.resolve();
+  await host.boot();
+
+  const { text } = await host.replyTo(said.id);
+
+  expect(text).toContain("mounted: git [");
+  expect(text).toContain('You have no skill "nowhere" to give to it. You may name: data-analysis, docx-pdf, git.');
+  expect(text).toContain('You have no skill "reminders" to give to it.');
+  expect(text).toContain('You have no skill "git" to give to it. You may name: data-analysis.');
+  expect(text).toContain("mounted: data-analysis [");
+  expect(text).toContain("data-analysis\ndocx-pdf\ngit");
+  expect(text).not.toContain("reminders\n");
+  const given = seen.filter(({ messages }) => messages.some((message) => message.text.includes("look at git")));
+  expect(given.length).toBeGreaterThan(0);
+  for (const { system } of given) {
+    expect(system).toContain('<skill name="git">');
+    expect(system).not.toContain('<skill name="docx-pdf">');
+  }
+  const loaded = await events(host, "skill.loaded");
+  expect(new Set(loaded.map(({ data }) => (data as { name: string }).name))).toEqual(new Set(["git"]));
+});

@@ -28,6 +28,7 @@ export function runningContainer(overrides: Partial<RunningContainer>): RunningC
 /** What a hot container is made of when its agent is ready at once. */
 export function containerParts(overrides: Partial<HotContainerOptions>): HotContainerOptions {
   return {
+    kind: "main",
     session: "one",
     group: "family",
     fingerprint: "",

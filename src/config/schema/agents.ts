@@ -2,6 +2,7 @@ import * as z from "zod";
 
 import { mainAgent } from "../../domain/session.ts";
 import { denial } from "./policy.ts";
+import { skillNames } from "./skills.ts";
 
 /** Longest instructions that an agent has in the configuration; what is longer belongs into the group's AGENTS.md. */
 const instructionChars = 32_000;
@@ -42,6 +43,7 @@ const agent = z.strictObject({
     .max(256)
     .optional()
     .describe("The only tools that it may use, as far as the policy allows them. Left out: all."),
+  skills: skillNames.optional().describe("The only skills that it has of its group's. Left out: all of them."),
   permissions: z
     .array(denial)
     .max(100)

@@ -7,7 +7,10 @@ const skillName = z.string().superRefine((name, context) => {
   if (fault !== undefined) context.addIssue(fault);
 });
 
-const choice = z.union([z.literal("all"), z.literal("none"), z.array(skillName).max(100)]);
+/** Skills by their names. */
+export const skillNames = z.array(skillName).max(100);
+
+const choice = z.union([z.literal("all"), z.literal("none"), skillNames]);
 
 /** `skills` of a group, which says nothing where it is left out. */
 export const groupSkills = choice.optional().describe("Names of skills, all or none. Left out: as at top level.");

@@ -39,8 +39,11 @@ export interface LauncherOptions {
   /** What only the operator may change in the group's folder. Throws `not_found` when there is no such folder. */
   readonly protectedFiles: (folder: string) => Promise<readonly ProtectedFile[]>;
   readonly globalFolder: string;
-  /** The skills that the group has now. */
-  readonly skillsOf?: (group: string) => Promise<readonly Pick<Skill, "name" | "copy">[]>;
+  /** The skills that the group's agent has now in this session. */
+  readonly skillsOf?: (
+    group: Group,
+    session: Pick<Session, "id" | "kind">,
+  ) => Promise<readonly Pick<Skill, "name" | "copy">[]>;
   /** Opens the group's way out, if it has one. */
   readonly openEgress?: (group: string) => Promise<EgressMount | undefined>;
   /** Changes with what `openEgress` gives. */
@@ -129,21 +132,21 @@ export class ContainerLauncher {
   }
 
   /** Changes with anything that a container of this group is made from, without looking at the folders themselves, but for its protected files. */
-  async fingerprint(group: Group): Promise<string> {
+  async fingerprint(group: Group, session: Pick<Session, "id" | "kind">): Promise<string> {
     const { mountContext, sandbox, egressOf } = this.#options;
     const image = await this.#options.image();
     const allowlist =
       group.mounts.length === 0 ? "" : await readFile(mountContext.allowlistPath, "utf8").catch(() => "");
     const folder = workFolder(group);
     const files = describeProtected(await this.#protectedFilesIfAny(folder));
-    const skills = (await this.#skillsOf(group)).map(({ name, copy }) => `${name} ${copy}`);
+    const skills = (await this.#skillsOf(group, session)).map(({ name, copy }) => `${name} ${copy}`);
     const parts = [image.id, sandbox, group.mounts, allowlist, egressOf?.(group.name), files, folder, ...skills];
     const inputs = JSON.stringify(parts);
     return createHash("sha256").update(inputs).digest("hex");
   }
 
-  async #skillsOf({ name }: Group): Promise<readonly Pick<Skill, "name" | "copy">[]> {
-    return (await this.#options.skillsOf?.(name)) ?? [];
+  async #skillsOf(group: Group, session: Pick<Session, "id" | "kind">) {
+    return (await this.#options.skillsOf?.(group, session)) ?? [];
   }
 
   /** A group without a folder gets one when its container is made. */
@@ -216,7 +219,7 @@ export class ContainerLauncher {
     const scratch = await this.#scratchOf(session, user);
     const protectedFiles = await this.#options.protectedFiles(workFolder(group));
     const egress = await this.#options.openEgress?.(group.name);
-    const skills = await this.#skillsOf(group);
+    const skills = await this.#skillsOf(group, session);
     const specOf: Prepared["specOf"] = (generation, mailFolder) => {
       const mail = {
         toAgent: join(mailFolder, mailboxFolders.toAgent),

@@ -1,4 +1,4 @@
-import type { HotContainerView } from "../../domain/session.ts";
+import type { HotContainerView, SessionKind } from "../../domain/session.ts";
 import type { LimitCounters, LimitHit } from "../../domain/limit.ts";
 import type { HostileCopy } from "../../lib/files/open-hostile-file.ts";
 import { AppError } from "../../lib/app-error.ts";
@@ -37,6 +37,7 @@ export interface MailboxEvents {
 
 export interface HotContainerOptions {
   readonly session: string;
+  readonly kind: SessionKind;
   readonly group: string;
   readonly fingerprint: string;
   readonly openMailbox: (events: MailboxEvents) => Promise<Mailbox>;
@@ -60,6 +61,7 @@ export interface HotContainerOptions {
  */
 export class HotContainer {
   readonly fingerprint: string;
+  readonly kind: SessionKind;
   readonly #options: HotContainerOptions;
   readonly #ready = Promise.withResolvers<ProbeReport>();
   readonly #closed = Promise.withResolvers<void>();
@@ -77,6 +79,7 @@ export class HotContainer {
   private constructor(options: HotContainerOptions) {
     this.#options = options;
     this.fingerprint = options.fingerprint;
+    this.kind = options.kind;
     this.#lastUsedAt = options.now();
     this.#ready.promise.catch(() => undefined);
   }

@@ -60,8 +60,8 @@ export interface LaunchPlan {
 
 /** Makes containers for sessions; the only way to get one. */
 export interface Launcher {
-  /** Changes when anything changes that a container of this group is made from: mounts, allowlist, limits, image. Cheap. */
-  fingerprint(group: Group): Promise<string>;
+  /** Changes when anything changes that a container of this group is made from for this session: mounts, allowlist, limits, image. Cheap. */
+  fingerprint(group: Group, session: Pick<Session, "id" | "kind">): Promise<string>;
   plan(group: Group, session: Session): Promise<LaunchPlan>;
   /** Containers of this home that exist already. */
   found(): Promise<readonly FoundContainer[]>;

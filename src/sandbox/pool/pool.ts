@@ -85,7 +85,7 @@ export class SessionPool implements AsyncDisposable {
   async acquire(group: Group, session: Session, listener: TurnListener): Promise<HotContainer> {
     if (this.#stop.signal.aborted) throw new AppError("container_lost", "The host is stopping.");
     await this.#admit(group.name, session.id);
-    const fingerprint = await this.#options.launcher.fingerprint(group);
+    const fingerprint = await this.#options.launcher.fingerprint(group, session);
     const refusal = await this.#options.mounts.refusalOf(session.id);
     const hot = this.#hot.get(session.id);
     const isCurrent = hot?.fingerprint === fingerprint && !isOutdated(hot, session) && refusal === undefined;
@@ -231,6 +231,7 @@ export class SessionPool implements AsyncDisposable {
     const block = await this.#options.sessions.nextMailboxBlock(session.id);
     return {
       session: session.id,
+      kind: session.kind,
       group: group.name,
       fingerprint: life.fingerprint,
       openMailbox: (mail) =>
@@ -281,7 +282,7 @@ export class SessionPool implements AsyncDisposable {
     const folder = this.#options.mailFolder(owner.session.id, found.generation);
     const running: RunningContainer | string = await found.adopt(owner.group, owner.session, folder);
     if (typeof running === "string") return running;
-    const fingerprint = await this.#options.launcher.fingerprint(owner.group);
+    const fingerprint = await this.#options.launcher.fingerprint(owner.group, owner.session);
     const life = { fingerprint, generation: found.generation, uid: running.uid };
     try {
       const options = await this.#containerParts(owner.group, owner.session, life);
@@ -331,7 +332,9 @@ export class SessionPool implements AsyncDisposable {
     const hot = this.#hot.get(session);
     if (!hot) return;
     const group = this.#groupOf?.(hot.view().group);
-    const isCurrent = group !== undefined && (await this.#options.launcher.fingerprint(group)) === hot.fingerprint;
+    const { launcher } = this.#options;
+    const now = group && (await launcher.fingerprint(group, { id: session, kind: hot.kind }));
+    const isCurrent = group !== undefined && now === hot.fingerprint;
     // One that has got work in between was looked at for it.
     if (isCurrent || hot.state !== "idle") return;
     await hot.close(group ? "its configuration changed" : "its group was removed");

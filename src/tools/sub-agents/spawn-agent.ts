@@ -6,12 +6,18 @@ import { defineTool } from "../define-tool.ts";
 
 const taskChars = 8_000;
 const files = 50;
+const skills = 100;
 
 /** What a model says of a sub-agent that it wants. */
 export const spawnInput = z.strictObject({
   task: z.string().min(1).max(taskChars).describe("All that it has to know: it has not seen this conversation."),
   agent: z.string().min(1).max(64).optional().describe("Name of the profile that it works by."),
   route: z.string().min(1).max(64).optional().describe("A cheaper route of models."),
+  skills: z
+    .array(z.string().min(1).max(64))
+    .max(skills)
+    .optional()
+    .describe("The only skills that it gets of yours. Left out: all that you have."),
   context: z
     .enum(subAgentContexts)
     .default("none")

@@ -2,6 +2,7 @@ import { namesFor } from "../../config/profiles/parse-profile.ts";
 import { profileNames, profileOf } from "../../config/profiles/profile-files.ts";
 import type { Profile } from "../../domain/profile.ts";
 import type { Session } from "../../domain/session.ts";
+import { namedByAll } from "../../domain/skill.ts";
 import type { SubAgent } from "../../domain/sub-agent.ts";
 import { AppError } from "../../lib/app-error.ts";
 import type { NarrowedSettings, TurnSettings } from "../../turns/turn-options.ts";
@@ -44,21 +45,46 @@ export async function narrowSettings(
   session: Session,
   settings: TurnSettings,
 ): Promise<NarrowedSettings> {
-  const { store, live } = context;
-  const own = await store.subAgents.ofSession(session.id);
+  const { live } = context;
+  const own = await context.store.subAgents.ofSession(session.id);
   if (!own) return { settings, fault: "There is no record of this sub-agent any more." };
   try {
-    const line: Narrowing[] = [];
-    for (let agent: SubAgent | undefined = own; agent; agent = await parentOf(store, agent)) {
-      const { profile, route } = agent;
-      line.push({ route, profile: profile === undefined ? undefined : await usableProfile(context, profile) });
-    }
+    const line = await lineOf(context, own);
     const missing = line.find(({ route }) => route !== undefined && !Object.hasOwn(live.current.models.routes, route));
     if (missing) return { settings, fault: `The route "${missing.route}" is not there any more.` };
     return { settings: narrowedBy(line, settings) };
   } catch (error) {
     if (error instanceof AppError && (error.code === "not_found" || error.code === "config_invalid"))
       return { settings, fault: error.message };
+    throw error;
+  }
+}
+
+/** What its own beginning and those of all that it works for say, its own first. */
+async function lineOf(
+  context: Pick<AppContext, "home" | "live" | "adapters" | "logger" | "store">,
+  own: SubAgent,
+): Promise<readonly Narrowing[]> {
+  const line: Narrowing[] = [];
+  for (let agent: SubAgent | undefined = own; agent; agent = await parentOf(context.store, agent)) {
+    const { profile, route, skills } = agent;
+    line.push({ route, skills, profile: profile === undefined ? undefined : await usableProfile(context, profile) });
+  }
+  return line;
+}
+
+/** The only skills that this session of a sub-agent is left with; undefined: nothing is said about it. None where it cannot be found out. */
+export async function skillsLeftTo(
+  context: Pick<AppContext, "home" | "live" | "adapters" | "logger" | "store">,
+  session: Pick<Session, "id">,
+): Promise<readonly string[] | undefined> {
+  const own = await context.store.subAgents.ofSession(session.id);
+  if (!own) return [];
+  try {
+    return namedByAll(skillsSaid(await lineOf(context, own)));
+  } catch (error) {
+    // Its turn says why it cannot go on.
+    if (error instanceof AppError && (error.code === "not_found" || error.code === "config_invalid")) return [];
     throw error;
   }
 }
@@ -77,20 +103,22 @@ async function parentOf(
 interface Narrowing {
   readonly profile: Profile | undefined;
   readonly route: string | undefined;
+  readonly skills: readonly string[] | undefined;
 }
 
 /** The first one is its own: it says what to do, and with which models; where it does not, those of who asks are left. */
 function narrowedBy(line: readonly Narrowing[], settings: TurnSettings): TurnSettings {
   const routes = line.flatMap(({ route, profile }) => route ?? profile?.route ?? []);
   const rules = line.flatMap(({ profile }) => profile?.rules ?? []);
-  if (line.every(({ profile }) => profile === undefined) && routes.length === 0) return settings;
+  const skillNames = namedByAll([settings.skillNames, ...skillsSaid(line)]);
+  if (line.every(({ profile }) => profile === undefined) && routes.length === 0) return { ...settings, skillNames };
   const [route] = routes;
   const instructions = [line[0]?.profile?.instructions, settings.agentInstructions].filter(
     (text) => text !== undefined,
   );
   return {
     ...settings,
-    skillNames: narrowedSkills(line.flatMap(({ profile }) => profile ?? [])),
+    skillNames,
     agentInstructions: instructions.length === 0 ? undefined : instructions.join("\n\n"),
     groupFor: (group, kind) => {
       const served = settings.groupFor(group, kind);
@@ -100,9 +128,6 @@ function narrowedBy(line: readonly Narrowing[], settings: TurnSettings): TurnSet
   };
 }
 
-/** Those that all of them let it have; undefined: none says anything about it. */
-function narrowedSkills(profiles: readonly Profile[]): readonly string[] | undefined {
-  const said = profiles.flatMap(({ skills }) => (skills ? [skills] : []));
-  const [first, ...others] = said;
-  return first?.filter((name) => others.every((names) => names.includes(name)));
+function skillsSaid(line: readonly Narrowing[]): (readonly string[] | undefined)[] {
+  return line.flatMap(({ profile, skills }) => [skills, profile?.skills]);
 }

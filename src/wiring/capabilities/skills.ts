@@ -6,7 +6,7 @@ import { checkProfiles } from "../../config/profiles/profile-files.ts";
 import type { HomePaths } from "../../config/home/home.ts";
 import type { TellOperator } from "../../delivery/operator-notices.ts";
 import { type Group, unknownGroup } from "../../domain/group.ts";
-import type { Skill, SkillSummary } from "../../domain/skill.ts";
+import { leftOf, type Skill, type SkillSummary } from "../../domain/skill.ts";
 import type { GroupRegistry } from "../../intake/chats/group-registry.ts";
 import { toError } from "../../lib/app-error.ts";
 import { nearest } from "../../lib/text/nearest.ts";
@@ -20,6 +20,7 @@ import { readSkillMapping, skillsForTask, skillsNamedIn } from "../../skills/ski
 import type { SkillPort } from "../../tools/skills/skill-port.ts";
 import type { TurnOptions, TurnScope, TurnSettings } from "../../turns/turn-options.ts";
 import { type AppContext, hostUid } from "../context.ts";
+import { skillNamesIn } from "./skill-narrowing.ts";
 
 /** More than a message needs; others are read by the tool. */
 const mostNamedAtOnce = 5;
@@ -49,14 +50,9 @@ export function createSkills(context: AppContext, tell: TellOperator): GroupSkil
   });
 }
 
-/** What a turn with these settings may know of its group's skills. */
-function narrowed(skills: readonly Skill[], { skillNames }: Pick<TurnSettings, "skillNames">): readonly Skill[] {
-  return skillNames ? skills.filter(({ name }) => skillNames.includes(name)) : skills;
-}
-
 /** What the prompt of such a turn says of them. */
 export function summariesOf(skills: readonly Skill[], settings: Pick<TurnSettings, "skillNames">): SkillSummary[] {
-  return narrowed(skills, settings).map(({ name, description }) => ({ name, description }));
+  return leftOf(skills, settings.skillNames).map(({ name, description }) => ({ name, description }));
 }
 
 /** For the call of a tool in this turn; undefined where the group is to have no skills. */
@@ -67,7 +63,7 @@ export function skillPort(
 ): SkillPort | undefined {
   const { home, live, adapters, publish } = context;
   if (skillsOf(live.current, group.name) === "none") return undefined;
-  const known = (): readonly Skill[] => narrowed(skills.known(group.name), settings);
+  const known = (): readonly Skill[] => leftOf(skills.known(group.name), settings.skillNames);
   return {
     available: () => listSkills(known()),
     forTask: async (task) =>
@@ -105,16 +101,18 @@ function find(skills: readonly Skill[], name: string): Skill {
 
 /** What goes before what is said: what is recalled, and the skills that messages for the agent name as `$name`. */
 export function withNamedSkills(
-  { publish, logger }: Pick<AppContext, "publish" | "logger">,
+  context: Pick<AppContext, "home" | "live" | "adapters" | "publish" | "logger" | "store">,
   skills: GroupSkills,
   recall: NonNullable<TurnOptions["recall"]>,
 ): NonNullable<TurnOptions["recall"]> {
+  const { publish, logger } = context;
   return async (place, messages, at) => {
     const recalled = await recall(place, messages, at);
     const said = messages.filter(({ state, text }) => state !== "context" && text.includes("$"));
     if (said.length === 0) return recalled;
     try {
-      const all = await skills.look(place.group.name);
+      const ofGroup = await skills.look(place.group.name);
+      const all = ofGroup.length === 0 ? ofGroup : leftOf(ofGroup, await skillNamesIn(context, place));
       const named = skillsNamedIn(said.map(({ text }) => text).join("\n"), all).slice(0, mostNamedAtOnce);
       if (named.length === 0) return recalled;
       const texts: string[] = [];

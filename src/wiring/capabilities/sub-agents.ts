@@ -21,10 +21,11 @@ import { hostUid } from "../context.ts";
 import type { AppContext } from "../context.ts";
 import { roomInGroupFolder } from "../containers/files.ts";
 import { usableProfile } from "./profiles.ts";
+import { refusalOfSkills } from "./skill-narrowing.ts";
 import { createTurnEnded } from "../turns/turn-ended.ts";
 import type { TurnEndedOptions } from "../turns/turn-ended.ts";
 
-export interface SubAgentsOptions extends Pick<Containers, "pool"> {
+export interface SubAgentsOptions extends Pick<Containers, "pool" | "skills"> {
   readonly workAdded: () => void;
   readonly wake: (queued: QueuedSession) => void;
   readonly groups: { byName(name: string): Group | undefined };
@@ -56,6 +57,10 @@ export function createSubAgents(
       const given = profile === undefined ? undefined : (await usableProfile(context, profile)).route;
       return refusalOfRoute(config.models, { wanted: route, own: given ?? group.model });
     },
+    refusalOfSkills: async ({ group, settings }, { skills, profile }) => {
+      const given = profile === undefined ? undefined : (await usableProfile(context, profile)).skills;
+      return refusalOfSkills(options.skills.known(group.name), skills, [settings.skillNames, given]);
+    },
     principalOf,
     publish,
     clock,
@@ -76,10 +81,6 @@ export function createSubAgents(
   };
 }
 
-function asksForSkills(input: unknown): boolean {
-  return typeof input === "object" && input !== null && Object.hasOwn(input, "skills");
-}
-
 const prepare = async (
   spawning: Spawning,
   scope: Parameters<TurnOptions["subAgents"]["prepare"]>[0],
@@ -88,10 +89,6 @@ const prepare = async (
   const spawns = [];
   const denied = [];
   for (const { judged, position } of calls) {
-    if (asksForSkills(judged.call.input)) {
-      denied.push({ ...judged, reason: "Sub-agents are given no skills yet: leave skills out." });
-      continue;
-    }
     const wanted = spawnInput.safeParse(judged.call.input);
     const made = wanted.success
       ? await spawning.prepare(scope, { call: judged.call, position, wanted: wanted.data })

@@ -33,6 +33,8 @@ import type { TellOperator } from "../../delivery/operator-notices.ts";
 import { Instructions } from "../../sandbox/workspace/instructions.ts";
 import type { GroupSkills } from "../../skills/group-skills.ts";
 import { createSkills } from "../capabilities/skills.ts";
+import { leftOf } from "../../domain/skill.ts";
+import { skillNamesIn } from "../capabilities/skill-narrowing.ts";
 
 /** Between two looks at the free space, each a single system call. */
 const watchIntervalMs = 2_000;
@@ -200,7 +202,10 @@ function createLauncher(
     },
     protectedFiles: (group) => instructions.protectedFiles(group),
     globalFolder: home.paths.global,
-    skillsOf: (group) => skills.look(group),
+    skillsOf: async (group, session) => {
+      const all = await skills.look(group.name);
+      return all.length === 0 ? all : leftOf(all, await skillNamesIn(context, { group, session }));
+    },
     openEgress: (group) => egress.open(group),
     egressOf: (group) => egress.kindOf(group),
     ordinal: (group) => store.groups.ordinal(group),

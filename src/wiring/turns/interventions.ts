@@ -8,6 +8,7 @@ import type { BudgetLimits, Group } from "../../domain/group.ts";
 import { memberKey } from "../../domain/person.ts";
 import type { Role } from "../../domain/role.ts";
 import { addresseeOf, mainSessionKey, mainSessionKeys } from "../../domain/session.ts";
+import { leftOf } from "../../domain/skill.ts";
 import { totalUsdPerDay } from "../../domain/usage.ts";
 import { isPassing } from "../../lib/app-error.ts";
 import { PendingCheck } from "../../lib/pending-check.ts";
@@ -17,6 +18,7 @@ import type { GroupRegistry } from "../../intake/chats/group-registry.ts";
 import type { TurnPace } from "../../intake/limits/turn-pace.ts";
 import type { JobDesk } from "../../jobs/job-desk.ts";
 import { createCatchUp } from "../../turns/catch-up.ts";
+import { skillsOfAgent } from "../capabilities/skill-narrowing.ts";
 import { createChatCommands } from "../../commands/chat-commands.ts";
 import type { CommandServices } from "../../commands/command.ts";
 import type { ContainerLauncher } from "../../sandbox/launch/launcher.ts";
@@ -163,7 +165,7 @@ function commandServices(context: AppContext, options: InterventionOptions): Com
     now: () => context.clock.now(),
     ...taskServices(context, options.tasks, options.nextHeartbeatOf),
     ...chatSettings(options.settings, options.launcher),
-    skillsOf: ({ name }) => options.skills.look(name),
+    skillsOf: async (group) => leftOf(await options.skills.look(group.name), skillsOfAgent(config, group)),
     jobsOf: (group) => options.jobs.ofGroup(group.name),
     askersOf: async (turn) =>
       (await store.messages.ofTurn(turn)).map(({ channel, sender }) => memberKey({ channel, id: sender.id })),

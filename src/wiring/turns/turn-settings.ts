@@ -15,6 +15,7 @@ import { toError } from "../../lib/app-error.ts";
 import { mainAgent } from "../../domain/session.ts";
 import type { TurnOptions } from "../../turns/turn-options.ts";
 import { jobLimits } from "../capabilities/jobs.ts";
+import { skillsOfAgent } from "../capabilities/skill-narrowing.ts";
 import type { AppContext } from "../context.ts";
 
 /** The providers of the configuration, which follow its changes. */
@@ -43,6 +44,7 @@ export function createTurnSettings(context: AppContext, providers: ProviderSet):
     return {
       agentName: agentNameOf(config, agent),
       agentInstructions: agentOf(config, agent)?.instructions,
+      skillNames: skillsOfAgent(config, { agent }),
       timeZone: timeZone(timezoneOf(config, name)),
       models: createModels(context, config, held.byName),
       groupFor: (group, kind) => {

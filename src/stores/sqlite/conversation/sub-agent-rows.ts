@@ -16,6 +16,14 @@ const answerChars = 16_000;
 
 type SpawningTurn = Pick<Row<"turns">, "id" | "session" | "conversation" | "group_name" | "origins">;
 
+/**
+ * The skills that its call names, as JSON: the call is in the step with which it began, so there is no copy that could say something else. Where
+ * that step is gone, none is left to it.
+ */
+export const wantedSkills = sql<string>`coalesce((
+  select coalesce(json_extract(steps.body, '$.answer.toolCalls[' || sub_agents.position || '].input.skills'), 'null')
+  from steps where steps.seq = sub_agents.step), '[]')`;
+
 /** Begins the sub-agents of a step, each with its session and its work, in the transaction of that step. */
 export async function insertSubAgents(
   transaction: Transaction<Tables>,
@@ -219,7 +227,8 @@ export async function lastDelivery(kysely: Kysely<Tables>, turn: string): Promis
   return row?.at ?? 0;
 }
 
-export function toSubAgent(row: Row<"sub_agents">): SubAgent {
+export function toSubAgent(row: Row<"sub_agents"> & { readonly skills?: string }): SubAgent {
+  const { skills = "null" } = row;
   return {
     id: subAgentId(row.number),
     number: row.number,
@@ -237,6 +246,7 @@ export function toSubAgent(row: Row<"sub_agents">): SubAgent {
     task: row.task,
     profile: row.profile ?? undefined,
     route: row.route ?? undefined,
+    skills: skills === "null" ? undefined : parseTexts(skills),
     requester: row.requester ?? undefined,
     role: row.role,
     state: row.state,

@@ -12,7 +12,7 @@ import { leaveInFolder } from "./origins.ts";
 import { insertOutgoing } from "./outbox.ts";
 import { pruneSubAgents } from "./prune-sub-agents.ts";
 import { renewSession } from "./sessions.ts";
-import { hasNotEnded, insertSubAgents, isLive, madeBy, setEnded, toSubAgent } from "./sub-agent-rows.ts";
+import { hasNotEnded, insertSubAgents, isLive, madeBy, setEnded, toSubAgent, wantedSkills } from "./sub-agent-rows.ts";
 import { finishTurn, isRunning, runningTurn, toTurn } from "./turns.ts";
 import { dropWorkOf, insertWork } from "./work.ts";
 
@@ -59,7 +59,12 @@ export class SqliteSubAgents implements SubAgentStore {
 
   async ofSession(session: string): Promise<SubAgent | undefined> {
     const row = await this.#database.read((kysely) =>
-      kysely.selectFrom("sub_agents").selectAll().where("session", "=", session).executeTakeFirst(),
+      kysely
+        .selectFrom("sub_agents")
+        .selectAll()
+        .select(wantedSkills.as("skills"))
+        .where("session", "=", session)
+        .executeTakeFirst(),
     );
     return row && toSubAgent(row);
   }

@@ -1,0 +1,34 @@
+import { agentOf } from "../../config/agents.ts";
+import type { Config } from "../../config/schema/config.ts";
+import { type Session, mainAgent } from "../../domain/session.ts";
+import type { Group } from "../../domain/group.ts";
+import { namedByAll } from "../../domain/skill.ts";
+import type { AppContext } from "../context.ts";
+import { skillsLeftTo } from "./profiles.ts";
+
+/** The only skills that the agent of this group is left with; undefined: all of the group's. */
+export function skillsOfAgent(config: Pick<Config, "agents">, { agent = mainAgent }: Pick<Group, "agent">) {
+  return agentOf(config, agent)?.skills;
+}
+
+/** The only skills that an agent gets of its group's in this session: in its container and by `$name`; undefined: all. */
+export async function skillNamesIn(
+  context: Pick<AppContext, "home" | "live" | "adapters" | "logger" | "store">,
+  { group, session }: { readonly group: Pick<Group, "agent">; readonly session: Pick<Session, "id" | "kind"> },
+): Promise<readonly string[] | undefined> {
+  const ofAgent = skillsOfAgent(context.live.current, group);
+  return session.kind === "agent" ? namedByAll([ofAgent, await skillsLeftTo(context, session)]) : ofAgent;
+}
+
+/** Why a sub-agent may not have all of these skills, for the model; undefined: it may. `lists`: what its parent and its profile are left with. */
+export function refusalOfSkills(
+  known: readonly { readonly name: string }[],
+  wanted: readonly string[],
+  lists: readonly (readonly string[] | undefined)[],
+): string | undefined {
+  const all = known.map(({ name }) => name);
+  const offered = namedByAll([all, ...lists]) ?? [];
+  const missing = wanted.find((name) => !offered.includes(name));
+  if (missing === undefined) return undefined;
+  return `You have no skill ${JSON.stringify(missing)} to give to it. You may name: ${offered.join(", ") || "none"}.`;
+}
