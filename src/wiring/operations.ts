@@ -8,8 +8,10 @@ import { createOperations } from "../operations/host-operations.ts";
 import type { EngineView, Operations } from "../operations/operations.ts";
 import { totalUsdPerDay } from "../domain/usage.ts";
 import { toError } from "../lib/app-error.ts";
+import { memoize } from "../lib/memoize.ts";
 import type { DueWork } from "../queue/due-work.ts";
 import { mainSessionsOf, type SessionQueue } from "../queue/session-queue.ts";
+import type { SessionPool } from "../sandbox/pool/pool.ts";
 import type { Admissions } from "../intake/chats/admissions.ts";
 import type { GroupRegistry } from "../intake/chats/group-registry.ts";
 import type { IntakeState } from "../channels/channel.ts";
@@ -19,7 +21,6 @@ import type { Approvals } from "./people/approvals.ts";
 import type { Containers } from "./containers/containers.ts";
 import type { AppContext } from "./context.ts";
 import type { Entrances } from "./entrances/entrances.ts";
-import { createEraser, quietGroups } from "./erasure/erasure.ts";
 import { webhooksOf } from "./capabilities/hooks.ts";
 import { createPeopleView } from "./people/people.ts";
 import type { Settings } from "./settings/settings.ts";
@@ -64,7 +65,7 @@ export function createHostOperations(context: AppContext, options: HostOperation
       return totalUsdPerDay(config.budgets.total);
     },
     people: createPeopleView(context, context.roles),
-    eraser: createEraser(context, quietGroups(context, { queue, pool: containers.pool })),
+    eraser: createEraserWhenAsked(context, { queue, pool: containers.pool }),
     pool: containers.pool,
     outbox: options.outbox,
     admissions: options.admissions,
@@ -153,4 +154,16 @@ async function viewEngine({ engine }: Containers): Promise<EngineView> {
   } catch (error) {
     return { ok: false, detail: toError(error).message };
   }
+}
+
+/** Erases people's words. It is loaded when somebody is to be forgotten. */
+function createEraserWhenAsked(
+  context: AppContext,
+  options: { readonly queue: SessionQueue; readonly pool: Pick<SessionPool, "stop"> },
+): Parameters<typeof createOperations>[0]["eraser"] {
+  const load = memoize(async () => {
+    const erasure = await import("./erasure/erasure.ts");
+    return erasure.createEraser(context, erasure.quietGroups(context, options));
+  });
+  return { look: async (who) => (await load()).look(who), erase: async (who, by) => (await load()).erase(who, by) };
 }
