@@ -302,7 +302,7 @@ test("in any home, no file holds a word of hers afterwards, and each word of the
 
       expect(left).toEqual([]);
       for (const word of words["ann"] ?? []) expect([word, await home.find(word)]).toEqual([word, []]);
-      for (const word of [...(words["bob"] ?? []), ...(words["cy"] ?? [])])
+      for (const word of ["bob", "cy"].flatMap((who) => words[who] ?? []))
         expect([word, await home.find(word)]).toEqual([word, expect.arrayContaining([home.paths.database])]);
     }),
     { numRuns: 12 },
