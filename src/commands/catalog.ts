@@ -6,6 +6,7 @@ import { deny } from "./deny.ts";
 import { help } from "./help.ts";
 import { jobs } from "./jobs.ts";
 import { memory } from "./memory.ts";
+import { model } from "./model.ts";
 import { mounts } from "./mounts.ts";
 import { newConversation } from "./new.ts";
 import { set } from "./set.ts";
@@ -24,6 +25,7 @@ const chatCommands: readonly ChatCommand[] = [
   newConversation,
   status,
   usage,
+  model,
   tasks,
   jobs,
   agents,

@@ -108,6 +108,13 @@ export interface MemoryServices {
   readonly lists: ShownLists;
 }
 
+/** Routes of models by name, each with its models in the order in which they are tried. */
+export interface ModelRoutes {
+  readonly all: Readonly<Record<string, readonly string[]>>;
+  /** The one by which a group's agent is answered. */
+  readonly inUse: string;
+}
+
 /** What is done with tasks in a chat. */
 export interface TaskServices {
   /** In the order of making. */
@@ -146,6 +153,8 @@ export interface CommandServices extends TaskServices {
   readonly changeSetting: (wanted: WantedSetting) => Promise<readonly SettingChange[]>;
   /** Every setting of a group, secrets masked, and where it comes from. Rejects with `not_found`. */
   readonly settingsOf: (group: string) => Promise<readonly ChatSetting[]>;
+  /** What may be set as the group's `model`. */
+  readonly routesOf: (group: Group) => ModelRoutes;
   /** What each folder that the group asks for would get now. */
   readonly mountsOf: (group: Group) => Promise<readonly ChatMount[]>;
   /** What its agent can read up on. */

@@ -31,7 +31,8 @@ const holds: Readonly<Record<SettingChange["applies"], string>> = {
   restart: "It holds after a restart of the host.",
 };
 
-function describeChange({ path, from, to, applies }: SettingChange): string {
+/** What changed and when it holds, in a line. */
+export function describeChange({ path, from, to, applies }: SettingChange): string {
   const [before, after] = [from, to].map((value) => (value === undefined ? "not set" : quotedName(showValue(value))));
   return `${path}: ${before} → ${after}. ${holds[applies]}`;
 }

@@ -189,3 +189,35 @@ test("in a main group settings are shown and changed, but not what the operator 
     ["groups.club.trigger", "chat", "member:ann"],
   ]);
 });
+
+test("members see which models answer, admins choose, and what is no route is refused", async () => {
+  await using running = await startModelHost(script, {
+    groups: { family: { trigger: "always" } },
+    config: { people: { ann: { ids: ["http:ann"], role: "admin" } } },
+    models: { routes: { main: ["gpt/test-model"], cheap: ["gpt/cheap-model", "gpt/test-model"] } },
+  });
+  const { host } = running;
+  const bob = { sender: { id: "bob", name: "Bob" } };
+  const say = async (text: string, by = {}) => (await host.ask("family", text, by)).text;
+
+  const shown = await say("/model", bob);
+  const refused = [await say("/model cheap", bob), await say("/model cheep"), await say("/model constructor")];
+  const before = await say("go");
+  const changed = [await say("/model cheap"), await say("/model cheap")];
+  const after = await say("go", bob);
+  const now = await say("/model", bob);
+
+  expect(shown).toBe("main (in use): gpt/test-model\ncheap: gpt/cheap-model, then gpt/test-model");
+  expect(refused).toEqual([
+    "/model ROUTE needs an admin.",
+    'There is no route "cheep". Did you mean cheap?',
+    'There is no route "constructor". There are main, cheap.',
+  ]);
+  expect(before).toContain("test-model: ");
+  expect(changed).toEqual([
+    'groups.family.model: not set → "cheap". It holds from the next message on.',
+    "The route is cheap already.",
+  ]);
+  expect(after).toContain("cheap-model: ");
+  expect(now).toMatch(/^cheap \(in use\)/);
+});

@@ -165,6 +165,7 @@ function commandServices(context: AppContext, options: InterventionOptions): Com
     now: () => context.clock.now(),
     ...taskServices(context, options.tasks, options.nextHeartbeatOf),
     ...chatSettings(options.settings, options.launcher),
+    routesOf: (group) => ({ all: config.models.routes, inUse: group.model ?? config.models.default }),
     skillsOf: async (group) => leftOf(await options.skills.look(group.name), skillsOfAgent(config, group)),
     jobsOf: (group) => options.jobs.ofGroup(group.name),
     askersOf: async (turn) =>

@@ -59,6 +59,7 @@ async function openRig({ main = false } = {}) {
       showTime: (time) => new Date(time).toISOString(),
       mountsOf: async () => [],
       skillsOf: async () => [],
+      routesOf: () => ({ all: { main: ["a/b"] }, inUse: "main" }),
     },
     announce: async () => undefined,
     announceAnswer: async () => undefined,
@@ -168,6 +169,7 @@ test("/help and /whoami list what the asker may give", async () => {
     "new",
     "status",
     "usage",
+    "model",
     "tasks",
     "jobs",
     "agents",
@@ -184,7 +186,7 @@ test("/help and /whoami list what the asker may give", async () => {
     [
       'You are terminal:ann, called "Ann".',
       'Here you are an admin: groups.family.members["terminal:ann"].',
-      "You may ask me, and write /stop, /new, /status, /usage, /tasks, /jobs, /agents, /mounts, /skills, /whoami, /help, /approve, /deny, /set, /settings.",
+      "You may ask me, and write /stop, /new, /status, /usage, /model, /tasks, /jobs, /agents, /mounts, /skills, /whoami, /help, /approve, /deny, /set, /settings.",
     ].join("\n"),
   );
   expect(await rig.give("ben-too", "whoami")).toContain(
