@@ -183,7 +183,7 @@ export const attacks: readonly Attack[] = [
         const byGuest = await groups.calls("office", [poison], mallory);
         const { outputs } = await groups.calls("blue", [search("tapir")], boss);
         const refused = [...fromRed.outputs, ...byGuest.outputs].filter((output) =>
-          output.includes("global notes"),
+          /global notes/i.test(output),
         ).length;
         const isShown = outputs.join().includes("Mallory is kind");
         const seen = `${refused} of 2 refused, ${isShown ? "SHOWN" : "not shown"}`;

@@ -21,7 +21,7 @@ export function mainSessionOf(group: GroupChat): QueuedSession {
 
 /** Those of all agents of the group. */
 export function mainSessionsOf(group: GroupChat & Pick<Group, "agent" | "agents">): readonly QueuedSession[] {
-  return mainSessionKeys(group).map((session) => ({ session, group: group.name }));
+  return mainSessionKeys(group).map((session) => ({ session, group: group.name, awaited: true }));
 }
 
 /**
