@@ -1,10 +1,9 @@
-import { mkdir, symlink } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 
 import { isModelInstalled, LocalEmbedder } from "../../src/memory/embedding/local-embedder.ts";
 import { modelFolder } from "../../src/memory/embedding/model-files.ts";
 import { GroupMemory } from "../../src/memory/group-memory.ts";
-import { cachedModelFolder } from "../../test/support/cached-model.ts";
+import { cachedModelFolder, linkModel } from "../../test/support/cached-model.ts";
 import type { BenchContext } from "../harness/bench.ts";
 import { Client } from "../harness/client.ts";
 import { atMostFloors, type Figure, figureOf } from "../harness/figure.ts";
@@ -56,10 +55,7 @@ async function openHost(stack: AsyncDisposableStack, modelUrl: string, memory: o
 
 async function fill(home: string, isLocal: boolean): Promise<void> {
   const folder = modelFolder(home);
-  if (isLocal) {
-    await mkdir(dirname(folder), { recursive: true, mode: 0o700 });
-    await symlink(cachedModelFolder(), folder);
-  }
+  if (isLocal) await linkModel(folder);
   await using embedder = isLocal ? new LocalEmbedder(folder) : undefined;
   await using memory = new GroupMemory({ path: join(home, "memory", "hot.sqlite"), weights, embedder });
   const said = { category: "conversation", sender: "Ann", origin: "member", sources: [] } as const;

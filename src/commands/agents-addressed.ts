@@ -7,10 +7,9 @@ import type { CommandServices, GivenCommand } from "./command.ts";
 /** How a command that may be for one of several agents is written. */
 export const agentTaken = "[AGENT]";
 
-/** The agents of a group that a command is for, with their main sessions. */
+/** The agents of a group that a command is for. */
 export interface Addressed {
   readonly agents: readonly string[];
-  readonly sessions: readonly string[];
   /** What of this is theirs. */
   readonly choose: (found: SetAside) => SetAside;
 }
@@ -18,16 +17,15 @@ export interface Addressed {
 /** All agents of the group, or the one that is named behind the command; a string says that there is no such agent. */
 export async function agentsAddressed(
   { group, pending }: Pick<GivenCommand, "group" | "pending">,
-  services: Pick<CommandServices, "agentNameOf" | "sessionOf" | "sessionsOf">,
+  services: Pick<CommandServices, "agentNameOf" | "sessionsOf">,
 ): Promise<Addressed | string> {
   const agents = agentsNamed(group, services, pending.argument?.trim() ?? "");
   if (typeof agents === "string") return agents;
   const ids = agents.map(({ id }) => id);
-  const sessions = await Promise.all(ids.map(async (id) => (await services.sessionOf(group, id)).id));
-  if (ids.length === agentsOf(group).length) return { agents: ids, sessions, choose: (found) => found };
+  if (ids.length === agentsOf(group).length) return { agents: ids, choose: (found) => found };
   const theirs = (await services.sessionsOf(group)).filter((session) => ids.includes(agentOfSession(session)));
   const sessionIds = theirs.map(({ id }) => id);
-  return { agents: ids, sessions, choose: chosen(group, ids, sessionIds) };
+  return { agents: ids, choose: chosen(group, ids, sessionIds) };
 }
 
 /** All agents of the group, or those that are called so; a string says that there is none. */

@@ -12,13 +12,14 @@ export const newConversation: ChatCommand = {
     const { group, pending, agentName } = given;
     const addressed = await agentsAddressed(given, services);
     if (typeof addressed === "string") return { text: addressed };
+    const sessions = await Promise.all(addressed.agents.map((id) => services.sessionOf(group, id)));
     const names = addressed.agents.map((id) => services.agentNameOf(group, id));
     const whose = group.agents ? ` with ${names.join(", ")}` : "";
     const begun = `A new conversation${whose} has begun: what was said before is forgotten, and what the agent still had running is ended. Files in the group's folder are kept.`;
     return {
       stops: true,
       choose: addressed.choose,
-      renews: addressed.sessions,
+      renews: sessions.map(({ id }) => id),
       text: (found) => `${describeSetAside(found, pending.message.sender, agentName)} ${begun}`.trim(),
     };
   },

@@ -1,4 +1,6 @@
-/** Lists that are known at once; the one that was shown first is forgotten first. */
+import { RecentMap } from "../lib/recent-map.ts";
+
+/** Lists that are known at once; the one that nobody has used for longest is forgotten first. */
 const mostLists = 512;
 
 /** A thing as it was when it was shown. */
@@ -14,14 +16,10 @@ export interface ShownItem {
  * never means what has come into its place since. Kept in memory: after a restart the list has to be shown again.
  */
 export class ShownLists {
-  readonly #lists = new Map<string, readonly ShownItem[]>();
+  readonly #lists = new RecentMap<string, readonly ShownItem[]>(mostLists);
 
   shown(chat: string, asker: string, items: readonly ShownItem[]): void {
-    for (const key of [keyOf(chat, asker), keyOf(chat)]) {
-      this.#lists.delete(key);
-      this.#lists.set(key, items);
-    }
-    for (const key of this.#lists.keys()) if (this.#lists.size > mostLists) this.#lists.delete(key);
+    for (const key of [keyOf(chat, asker), keyOf(chat)]) this.#lists.set(key, items);
   }
 
   /** Undefined: no list was shown. */

@@ -1,10 +1,12 @@
-import type { FastifyInstance, FastifyReply } from "fastify";
+import type { FastifyInstance } from "fastify";
 import * as z from "zod";
 
 import { type Actor, addressActor } from "../domain/actor.ts";
-import { type Group, unknownGroup } from "../domain/group.ts";
+import type { Group } from "../domain/group.ts";
 import { agentsOf, folderOf } from "../domain/session.ts";
 import { AppError } from "../lib/app-error.ts";
+import { refuseInput } from "./refuse-input.ts";
+import { requireGroup } from "./require-group.ts";
 
 /**
  * What groups remember, for programs: every object is as `crabpot memory … --json` prints it. `folder`: the name of the group, or of the
@@ -43,7 +45,7 @@ type OfMemory = { Params: { group: string; id: string } };
 export function addMemoryRoutes(routes: FastifyInstance, options: MemoryHttpOptions): void {
   routes.get<OfGroup>("/v1/memory/:group", async (request, reply) => {
     const parsed = filter.safeParse(request.query);
-    if (!parsed.success) return refuse(reply, parsed.error);
+    if (!parsed.success) return refuseInput(reply, parsed.error);
     const { query, category, limit, agent } = parsed.data;
     if (query !== undefined && category !== undefined) {
       const message = "It goes with a list only; leave it out, or leave query out.";
@@ -58,7 +60,7 @@ export function addMemoryRoutes(routes: FastifyInstance, options: MemoryHttpOpti
   });
   routes.get<OfMemory>("/v1/memory/:group/:id", async ({ params, query }, reply) => {
     const parsed = whose.safeParse(query);
-    if (!parsed.success) return refuse(reply, parsed.error);
+    if (!parsed.success) return refuseInput(reply, parsed.error);
     const { desk, folder } = find(options, params.group, parsed.data.agent);
     const found = await desk.show(folder, params.id);
     if (!found) throw unknownMemory(params.group, params.id);
@@ -66,7 +68,7 @@ export function addMemoryRoutes(routes: FastifyInstance, options: MemoryHttpOpti
   });
   routes.delete<OfMemory>("/v1/memory/:group/:id", async ({ params, query, ip }, reply) => {
     const parsed = whose.safeParse(query);
-    if (!parsed.success) return refuse(reply, parsed.error);
+    if (!parsed.success) return refuseInput(reply, parsed.error);
     const { desk, folder } = find(options, params.group, parsed.data.agent);
     if (!(await desk.forget(folder, params.id, addressActor(ip)))) throw unknownMemory(params.group, params.id);
     return reply.send({ forgotten: params.id });
@@ -80,13 +82,7 @@ function find(
 ): { readonly desk: MemoryDesk; readonly folder: string } {
   const desk = memoryDesk();
   if (!desk) throw new AppError("intake_stopped", "The host is starting.");
-  const all = groups();
-  const group = all.find((known) => known.name === name);
-  if (!group)
-    throw unknownGroup(
-      name,
-      all.map((known) => known.name),
-    );
+  const group = requireGroup(groups(), name);
   if (agent === undefined) return { desk, folder: name };
   const agents = agentsOf(group);
   if (!agents.includes(agent))
@@ -96,9 +92,4 @@ function find(
 
 function unknownMemory(group: string, id: string): AppError {
   return new AppError("not_found", `Group ${group} has no memory "${id}".`);
-}
-
-function refuse(reply: FastifyReply, { issues: [issue] }: z.ZodError): FastifyReply {
-  const message = `${issue?.message ?? "It cannot be read"}.`;
-  return reply.code(400).send({ error: { code: "bad_input", message, path: issue?.path.join(".") ?? "" } });
 }

@@ -1,6 +1,8 @@
 import type { FastifyInstance } from "fastify";
 import * as z from "zod";
 
+import { refuseInput } from "./refuse-input.ts";
+
 /** What the operator sees of skills: `group` = those that one group could have, otherwise all. */
 export type ListSkills = (group: string | undefined) => Promise<readonly object[]>;
 
@@ -11,8 +13,6 @@ export function addSkillRoutes(routes: FastifyInstance, list: ListSkills): void 
   routes.get("/v1/skills", async (request, reply) => {
     const query = filter.safeParse(request.query);
     if (query.success) return reply.send({ skills: await list(query.data.group) });
-    const [issue] = query.error.issues;
-    const message = `${issue?.message ?? "It cannot be read"}.`;
-    return reply.code(400).send({ error: { code: "bad_input", message, path: issue?.path.join(".") ?? "" } });
+    return refuseInput(reply, query.error);
   });
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 
-import { type Group, unknownGroup } from "../domain/group.ts";
+import type { Group } from "../domain/group.ts";
 import { mainSessionKey, sideSessionKey } from "../domain/session.ts";
 import type { Work } from "../domain/work.ts";
 import { AppError } from "../lib/app-error.ts";
@@ -8,6 +8,7 @@ import type { Clock } from "../lib/time/clock.ts";
 import { shorten } from "../lib/text/visible.ts";
 import type { Store } from "../stores/store.ts";
 import type { NewOperatorWork, Operations, WorkView } from "./operations.ts";
+import { requireGroup } from "./require-group.ts";
 import { resolveId } from "./resolve-id.ts";
 import { ownCommand } from "../lib/process/own-command.ts";
 
@@ -34,14 +35,7 @@ export async function listWork(
 /** Gives a group's agent something to do, in the group's main session or in one beside it, which is made if it is new. */
 export async function addWork(options: WorkOperationOptions, wanted: NewOperatorWork): Promise<WorkView> {
   const { store, clock } = options;
-  const groups = options.groups.list();
-  const group = groups.find(({ name }) => name === wanted.group);
-  if (!group) {
-    throw unknownGroup(
-      wanted.group,
-      groups.map(({ name }) => name),
-    );
-  }
+  const group = requireGroup(options.groups.list(), wanted.group);
   const { id: session } =
     wanted.session === undefined
       ? await store.sessions.open(mainSessionKey(group), group.name)

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 
 import type { Group, GroupChat } from "../domain/group.ts";
-import { mainSessionKey, mainSessionKeys } from "../domain/session.ts";
+import { mainSessionKeys } from "../domain/session.ts";
 import type { Place } from "../domain/place.ts";
 import { Places } from "./places.ts";
 
@@ -13,13 +13,7 @@ export interface QueuedSession {
   readonly awaited?: boolean | undefined;
 }
 
-/** The session in which a group's chat is answered, when somebody waits there. */
-/** The session in which a group's chat is answered, of several agents the first one's. */
-export function mainSessionOf(group: GroupChat): QueuedSession {
-  return { session: mainSessionKey(group), group: group.name, awaited: true };
-}
-
-/** Those of all agents of the group. */
+/** The sessions in which a group's chat is answered, one of each of its agents, when somebody waits there. */
 export function mainSessionsOf(group: GroupChat & Pick<Group, "agent" | "agents">): readonly QueuedSession[] {
   return mainSessionKeys(group).map((session) => ({ session, group: group.name, awaited: true }));
 }

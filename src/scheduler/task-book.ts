@@ -10,7 +10,6 @@ import {
   type Task,
   type TaskGroup,
   type TaskMode,
-  type TaskRun,
   tasksPerGroup,
   type Timing,
 } from "../domain/task.ts";
@@ -46,7 +45,7 @@ export interface TaskMaker {
 export interface TaskBookOptions {
   readonly tasks: Pick<
     TaskStore,
-    "add" | "change" | "get" | "idsBeginningWith" | "list" | "remove" | "runNow" | "runs" | "setState"
+    "add" | "change" | "get" | "idsBeginningWith" | "list" | "remove" | "runNow" | "setState"
   >;
   /** The group of a task as it is now, with the agent that is to do it. */
   readonly groupNow?: ((group: TaskGroup) => TaskGroup | undefined) | undefined;
@@ -197,17 +196,12 @@ export class TaskBook {
     return this.#options.tasks.list({ group });
   }
 
-  /** Newest first. */
-  async history(id: string, limit: number): Promise<TaskRun[]> {
-    const task = await this.find(id);
-    return this.#options.tasks.runs(task.id, limit);
-  }
-
   /** By its id or a beginning that no other has. */
   async find(given: string): Promise<Task> {
     const { tasks } = this.#options;
     const ids = await tasks.idsBeginningWith(given, 2);
-    const id = ids.includes(given) || ids.length === 1 ? (ids.includes(given) ? given : ids[0]) : undefined;
+    const only = ids.length === 1 ? ids[0] : undefined;
+    const id = ids.includes(given) ? given : only;
     const task = id === undefined || given === "" ? undefined : await tasks.get(id);
     if (task) return task;
     const why = ids.length > 1 ? `"${given}" is the beginning of more than one task.` : `There is no task "${given}".`;

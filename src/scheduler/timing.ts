@@ -1,6 +1,7 @@
 import type { Timing } from "../domain/task.ts";
 import { leastGapMs } from "../domain/task.ts";
 import { AppError } from "../lib/app-error.ts";
+import { RecentMap } from "../lib/recent-map.ts";
 import { ZoneClock } from "../lib/time/zone-clock.ts";
 import { type NextShown, nextCron, parseCron } from "./cron.ts";
 
@@ -52,24 +53,19 @@ export async function dueTimes(timing: Timing, zone: string): Promise<(after: nu
 }
 
 const kept = 256;
-const patterns = new Map<string, NextShown>();
-const clocks = new Map<string, ZoneClock>();
+const patterns = new RecentMap<string, NextShown>(kept);
+const clocks = new RecentMap<string, ZoneClock>(kept);
 
 async function cronOf(pattern: string): Promise<NextShown> {
   const known = patterns.get(pattern) ?? (await parseCron(pattern));
-  keep(patterns, pattern, known);
+  patterns.set(pattern, known);
   return known;
 }
 
 function clockOf(zone: string): ZoneClock {
   const known = clocks.get(zone) ?? new ZoneClock(zone);
-  keep(clocks, zone, known);
+  clocks.set(zone, known);
   return known;
-}
-
-function keep<Value>(map: Map<string, Value>, key: string, value: Value): void {
-  if (map.size >= kept) map.clear();
-  map.set(key, value);
 }
 
 const isoTime = /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2})(:\d{2}(?:\.\d{1,3})?)?)?\s*(Z|[+-]\d{2}:?\d{2})?$/i;

@@ -40,6 +40,13 @@ interface Look {
   readonly faults: ReadonlySet<string>;
 }
 
+interface Refusal {
+  readonly name: string;
+  /** Undefined: it is nowhere. */
+  readonly source: FoundSkill["source"] | undefined;
+  readonly reason: string;
+}
+
 const none: readonly Skill[] = [];
 
 /**
@@ -63,7 +70,7 @@ export class GroupSkills {
   async look(group: string): Promise<readonly Skill[]> {
     const choice = this.#options.choiceOf(group);
     if (isNone(choice)) {
-      if (this.#looks.has(group)) this.#looks.delete(group);
+      this.#looks.delete(group);
       return none;
     }
     const before = this.#looking.get(group) ?? Promise.resolve();
@@ -104,9 +111,14 @@ export class GroupSkills {
       // What was edited in place and cannot be used changes nothing.
       const usable = skill ?? (one.source === "group" ? last?.skills.find(({ name }) => name === one.name) : undefined);
       if (usable) skills.push(usable);
-      if (!skill) faults.add(await this.#refuse(group, one, last));
+      if (skill) continue;
+      const { name, source } = one;
+      faults.add(
+        await this.#refuse(group, { name, source, reason: one.faults.map(describeSkillFault).join("; ") }, last),
+      );
     }
-    for (const name of missingOf(choice, found)) faults.add(await this.#refuseMissing(group, name, last));
+    for (const name of missingOf(choice, found))
+      faults.add(await this.#refuse(group, { name, source: undefined, reason: "there is no such skill" }, last));
     const sorted = skills.toSorted((one, other) => (one.name < other.name ? -1 : 1));
     if (!isDeepStrictEqual(last?.skills, sorted)) await this.#settled(group, sorted);
     return { skills: sorted, faults };
@@ -133,34 +145,16 @@ export class GroupSkills {
     await this.#options.publish({ type: "skills.settled", group, actor: "host", data: { skills: told } });
   }
 
-  async #refuse(group: string, { name, source, faults }: FoundSkill, last: Look | undefined): Promise<string> {
-    const reason = faults.map(describeSkillFault).join("; ");
-    await this.#say({ group, name, source, reason }, last);
-    return `${source} ${name}: ${reason}`;
-  }
-
-  async #refuseMissing(group: string, name: string, last: Look | undefined): Promise<string> {
-    const reason = "there is no such skill";
-    await this.#say({ group, name, source: undefined, reason }, last);
-    return `${name}: ${reason}`;
-  }
-
-  async #say(
-    {
-      group,
-      name,
-      source,
-      reason,
-    }: { group: string; name: string; source: FoundSkill["source"] | undefined; reason: string },
-    last: Look | undefined,
-  ): Promise<void> {
-    const key = source === undefined ? `${name}: ${reason}` : `${source} ${name}: ${reason}`;
-    if (last?.faults.has(key)) return;
+  /** Told once as long as it stays so. Gives what it is known by. */
+  async #refuse(group: string, { name, source, reason }: Refusal, last: Look | undefined): Promise<string> {
+    const key = `${source === undefined ? "" : `${source} `}${name}: ${reason}`;
+    if (last?.faults.has(key)) return key;
     const { publish, tell, logger } = this.#options;
     await publish({ type: "skill.refused", group, actor: "host", data: { name, source, reason } });
     const text = `The skill "${name}" of group ${group} cannot be used: ${reason}.`;
     logger.warn({ group, skill: name }, text);
     tell(text);
+    return key;
   }
 
   /** Changes with what could make another skill of one of these. Bundled ones stay as they are while the host runs. */

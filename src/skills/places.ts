@@ -33,9 +33,18 @@ export interface SkillPlaces {
   readonly allowed: string;
 }
 
-/** Where the skills are that come with a checkout. */
-export function bundledSkills(checkout: string): string {
-  return join(checkout, "skills");
+/** Where skills are in a home with these paths, and in a checkout. */
+export function skillPlaces(
+  paths: Readonly<Record<"skills" | "skillLock" | "groups" | "groupSkills", string>>,
+  checkout: string,
+): SkillPlaces {
+  return {
+    bundled: join(checkout, "skills"),
+    installed: paths.skills,
+    lock: paths.skillLock,
+    groups: paths.groups,
+    allowed: paths.groupSkills,
+  };
 }
 
 /** `changed`: not what was installed. `unlocked`: put into the folder of installed ones without being installed. */

@@ -7,6 +7,7 @@ import { escapeAttribute } from "../lib/text/markup.ts";
 import { nearest } from "../lib/text/nearest.ts";
 import { containerPaths } from "../protocol/paths.ts";
 import { ToolError } from "../protocol/tools.ts";
+import { textOf } from "./tree/skill-tree.ts";
 import type { MatchedSkill } from "./skill-mapping.ts";
 
 /** So much of one file a model is shown; all of it lies in its container. */
@@ -57,15 +58,6 @@ function skillElement({ name, files }: Skill, file: string, text: string): strin
     text.length > shownChars ? `\n<cut characters="${text.length - shownChars}"/> All of it is ${folder}/${file}.` : "";
   const of = file === skillFile ? "" : ` file="${escapeAttribute(file)}"`;
   return `<skill name="${escapeAttribute(name)}"${of} folder="${folder}"${beside}>\n${withoutOwnElements(shown).trim()}${cut}\n</skill>`;
-}
-
-function textOf(bytes: Buffer): string | undefined {
-  try {
-    const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-    return text.includes("\0") ? undefined : text;
-  } catch {
-    return undefined;
-  }
 }
 
 function withoutFrontMatter(text: string): string {

@@ -1,7 +1,7 @@
 import type { Logger } from "pino";
 
 import { describeResult } from "../context/render-sub-agent.ts";
-import type { SubAgent } from "../domain/sub-agent.ts";
+import { isAwaited, type SubAgent } from "../domain/sub-agent.ts";
 import type { Turn } from "../domain/turn.ts";
 import type { Publish } from "../events/event.ts";
 import { toError } from "../lib/app-error.ts";
@@ -62,7 +62,7 @@ export class SubAgentDesk implements AsyncDisposable {
 
   /** Those that the turn waits for, as far as is known without asking. */
   awaitedBy(turn: string): readonly SubAgent[] {
-    return this.#live.filter((agent) => agent.turn === turn && !agent.background && agent.deliveredAt === undefined);
+    return this.#live.filter((agent) => agent.turn === turn && isAwaited(agent));
   }
 
   /** Ends one, and resolves when its end is stored. False when it had ended before. */

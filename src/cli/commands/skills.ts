@@ -18,7 +18,7 @@ import { findBundled, findInstalled, findOfGroup, type FoundSkill, nearestOf } f
 import type { CommandContext } from "../context.ts";
 import { addLeaf } from "../context.ts";
 import type { Column } from "../output.ts";
-import { groupsWithFolder, installerOf, listOptions, skillPlaces } from "./skills/places.ts";
+import { groupsWithFolder, installerOf, listOptions, placesOf } from "./skills/places.ts";
 import { isConfirmed, showPlan } from "./skills/show-plan.ts";
 
 /** Skills are files, so none of it needs a running host; one that runs takes changes over between turns. */
@@ -165,7 +165,7 @@ function addCheck(skills: Command, context: CommandContext): void {
 
 /** Those of the lock file that were fetched from somewhere else. */
 async function installedFrom(context: CommandContext, only: string | undefined): Promise<[string, SkillLockEntry][]> {
-  const { skills } = await readSkillLock(skillPlaces(context).lock);
+  const { skills } = await readSkillLock(placesOf(context).lock);
   if (only === undefined) return Object.entries(skills);
   const entry = skills[only];
   if (!entry) throw new AppError("not_found", `There is no installed skill "${only}".`, { fix: "crabpot skills list" });

@@ -5,6 +5,7 @@ import type { StoredMessage } from "../../domain/message.ts";
 import { type Origin, sortOrigins } from "../../domain/origin.ts";
 import type { Session } from "../../domain/session.ts";
 import { AppError, toError } from "../../lib/app-error.ts";
+import { RecentMap } from "../../lib/recent-map.ts";
 import { sleep } from "../../lib/time/sleep.ts";
 import type { TurnStore } from "../../stores/store.ts";
 import { originsOf } from "../item.ts";
@@ -53,8 +54,8 @@ type Place = {
 /** Looks up what a group remembers that fits what is said. What the model sees in the conversation anyway is left out. */
 export class Recall {
   readonly #options: RecallOptions;
-  /** Since when the model sees what was said, by session; the one used last is the last one. */
-  readonly #seen = new Map<string, { readonly window: string; readonly since: number }>();
+  /** Since when the model sees what was said, by session. */
+  readonly #seen = new RecentMap<string, { readonly window: string; readonly since: number }>(mostKnown);
 
   constructor(options: RecallOptions) {
     this.#options = options;
@@ -119,10 +120,7 @@ export class Recall {
     const window = `${conversation} ${windowStart}`;
     const known = this.#seen.get(id);
     const since = known?.window === window ? known.since : await this.#begin({ id, conversation, windowStart }, shown);
-    this.#seen.delete(id);
     this.#seen.set(id, { window, since });
-    const [oldest] = this.#seen.keys();
-    if (this.#seen.size > mostKnown && oldest !== undefined) this.#seen.delete(oldest);
     return since;
   }
 

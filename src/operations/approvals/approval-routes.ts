@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyInstance, FastifyRequest } from "fastify";
 import * as z from "zod";
 
 import { addressActor } from "../../domain/actor.ts";
@@ -11,6 +11,7 @@ import {
   operator,
   viewApproval,
 } from "./approvals.ts";
+import { refuseInput } from "../refuse-input.ts";
 
 export interface ApprovalRouteOptions extends ApprovalReadingOptions {
   /** Undefined while the host is starting. */
@@ -32,13 +33,13 @@ const answer = z.strictObject({
 export function addApprovalRoutes(routes: FastifyInstance, options: ApprovalRouteOptions): void {
   routes.get("/v1/approvals", async (request, reply) => {
     const query = filter.safeParse(request.query);
-    if (!query.success) return refuse(reply, query.error);
+    if (!query.success) return refuseInput(reply, query.error);
     const { group, all } = query.data;
     return reply.send({ approvals: await listApprovals(options, { group, all: all === "true" }) });
   });
   routes.post<{ Params: { code: string } }>("/v1/approvals/:code", async (request, reply) => {
     const body = answer.safeParse(request.body);
-    if (!body.success) return refuse(reply, body.error);
+    if (!body.success) return refuseInput(reply, body.error);
     return reply.send(await decide(options, request, body.data));
   });
 }
@@ -53,9 +54,4 @@ async function decide(
   const by = { ...operator, actor: addressActor(ip) };
   const code = params.code.toUpperCase();
   return viewApproval(await open.answer({ code, allow: decision === "allow", scope, reason, by }));
-}
-
-function refuse(reply: FastifyReply, { issues: [issue] }: z.ZodError): FastifyReply {
-  const message = `${issue?.message ?? "It cannot be read"}.`;
-  return reply.code(400).send({ error: { code: "bad_input", message, path: issue?.path.join(".") ?? "" } });
 }

@@ -1,10 +1,11 @@
-import type { FastifyInstance, FastifyReply } from "fastify";
+import type { FastifyInstance } from "fastify";
 import * as z from "zod";
 
 import { addressActor } from "../../domain/actor.ts";
 import { AppError } from "../../lib/app-error.ts";
 import { taskFields } from "./task-fields.ts";
 import { addTask, listTasks, type TaskDesk, type TaskReadingOptions } from "./tasks.ts";
+import { refuseInput } from "../refuse-input.ts";
 
 export interface TaskHttpOptions {
   readonly store: TaskReadingOptions["store"];
@@ -20,20 +21,15 @@ const wanted = z.strictObject({ group: z.string().min(1).max(256), ...taskFields
 export function addTaskRoutes(routes: FastifyInstance, { store, groups, taskDesk }: TaskHttpOptions): void {
   routes.get("/v1/tasks", async (request, reply) => {
     const query = filter.safeParse(request.query);
-    if (!query.success) return refuse(reply, query.error);
+    if (!query.success) return refuseInput(reply, query.error);
     return reply.send({ tasks: await listTasks({ store, groups: { list: groups } }, query.data.group) });
   });
   routes.post("/v1/tasks", async (request, reply) => {
     const body = wanted.safeParse(request.body);
-    if (!body.success) return refuse(reply, body.error);
+    if (!body.success) return refuseInput(reply, body.error);
     const desk = taskDesk();
     if (!desk) throw new AppError("intake_stopped", "The host is starting.");
     const options = { taskDesk: desk, groups: { list: groups } };
     return reply.code(201).send(await addTask(options, body.data, addressActor(request.ip)));
   });
-}
-
-function refuse(reply: FastifyReply, { issues: [issue] }: z.ZodError): FastifyReply {
-  const message = `${issue?.message ?? "It cannot be read"}.`;
-  return reply.code(400).send({ error: { code: "bad_input", message, path: issue?.path.join(".") ?? "" } });
 }

@@ -1,6 +1,6 @@
 import { hiddenInProse } from "../../lib/text/hidden-characters.ts";
 import { shorten, visible } from "../../lib/text/visible.ts";
-import type { SkillTree } from "../tree/skill-tree.ts";
+import { type SkillTree, textOf } from "../tree/skill-tree.ts";
 
 /** Something in a skill that whoever installs it should look at. */
 export interface Finding {
@@ -91,15 +91,6 @@ function packagesIn({ path, text }: { readonly path: string; readonly text: stri
 
 function listed(names: readonly string[]): string[] {
   return [...new Set(names)].map(visible).toSorted().slice(0, mostListed);
-}
-
-function textOf(bytes: Buffer): string | undefined {
-  if (bytes.includes(0)) return undefined;
-  try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-  } catch {
-    return undefined;
-  }
 }
 
 /** ELF, Mach-O, PE, Java, WebAssembly. */

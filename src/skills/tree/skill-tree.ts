@@ -70,3 +70,13 @@ export class TreeLimits {
 export function refusedTree(path: string, detail: string): TreeReading {
   return { ok: false, path: visible(path), detail };
 }
+
+/** The text of a file; undefined for one that is not UTF-8 text. */
+export function textOf(bytes: Buffer): string | undefined {
+  if (bytes.includes(0)) return undefined;
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    return undefined;
+  }
+}

@@ -62,7 +62,7 @@ export function createCapabilities(
       },
       portsOf: createToolPorts(context, { ...options, tasks, subAgents, memories }),
       agents: subAgents,
-      recall: withNamedSkills(context, options.skills, memories.recall ?? (async () => undefined)),
+      recall: withNamedSkills(context, options.skills, memories.recall),
     },
     resume: async () => {
       await sideSessions.resume();

@@ -3,7 +3,6 @@ import { existsSync } from "node:fs";
 import { skillsOf } from "../../config/groups.ts";
 import { namesFor } from "../../config/profiles/parse-profile.ts";
 import { checkProfiles } from "../../config/profiles/profile-files.ts";
-import type { HomePaths } from "../../config/home/home.ts";
 import type { TellOperator } from "../../delivery/operator-notices.ts";
 import { type Group, unknownGroup } from "../../domain/group.ts";
 import { leftOf, type Skill, type SkillSummary } from "../../domain/skill.ts";
@@ -12,7 +11,7 @@ import { toError } from "../../lib/app-error.ts";
 import { nearest } from "../../lib/text/nearest.ts";
 import type { ListSkills } from "../../operations/skill-http.ts";
 import { ToolError } from "../../protocol/tools.ts";
-import { bundledSkills, type SkillPlaces } from "../../skills/places.ts";
+import { skillPlaces } from "../../skills/places.ts";
 import { GroupSkills } from "../../skills/group-skills.ts";
 import { listAll, listForGroup } from "../../skills/list-skills.ts";
 import { listMatched, listSkills, showSkillFile } from "../../skills/show-skills.ts";
@@ -24,17 +23,6 @@ import { skillNamesIn } from "./skill-narrowing.ts";
 
 /** More than a message needs; others are read by the tool. */
 const mostNamedAtOnce = 5;
-
-/** Where skills are in this home and checkout. */
-export function skillPlaces(paths: HomePaths, checkout: string): SkillPlaces {
-  return {
-    bundled: bundledSkills(checkout),
-    installed: paths.skills,
-    lock: paths.skillLock,
-    groups: paths.groups,
-    allowed: paths.groupSkills,
-  };
-}
 
 /** The skills of all groups. Nothing is looked at for groups that are to have none. */
 export function createSkills(context: AppContext, tell: TellOperator): GroupSkills {

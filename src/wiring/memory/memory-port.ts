@@ -8,7 +8,7 @@ import { unfit } from "../../memory/keeping/unfit.ts";
 import type { MemoryAt } from "../../memory/thread/memory-desk.ts";
 import { ToolError } from "../../protocol/tools.ts";
 import type { MemoryPort, MemoryQuery } from "../../tools/memory/memory-port.ts";
-import type { TurnScope } from "../../turns/turn-options.ts";
+import { placeOf, type TurnScope } from "../../turns/turn-options.ts";
 import type { AppContext } from "../context.ts";
 import { provenanceOf } from "../turns/provenance.ts";
 
@@ -63,7 +63,12 @@ async function keep(
   const place = category === globalNotes ? await globalFor(context, ownNotes, scope) : memory;
   const { origins, senders } = await store.origins.provenance(scope.turn.id);
   const id = `${ownIds.note}${randomBytes(6).toString("hex")}`;
-  await publish({ type: "memory.stored", ...placeOf(scope), data: { id, category, chars: text.length } });
+  await publish({
+    type: "memory.stored",
+    ...placeOf(scope),
+    actor: "agent",
+    data: { id, category, chars: text.length },
+  });
   const made = { id, category, text, time: clock.now(), sender: about ?? "", sources: [] };
   await place.advance([{ ...made, origin: "agent", origins, people: senders.map(memberKey) }], { progress: {} });
   return id;
@@ -95,7 +100,12 @@ async function forget(
   const isOwn = known.people !== undefined && known.people.every((person) => asking.includes(person));
   if (!isOwn && !(await isAdmin(context, scope)))
     throw new ToolError("Only an admin, or the member whose words it holds, can have this forgotten.");
-  await context.publish({ type: "memory.forgotten", ...placeOf(scope), data: { ids: [id], why: "tool" } });
+  await context.publish({
+    type: "memory.forgotten",
+    ...placeOf(scope),
+    actor: "agent",
+    data: { ids: [id], why: "tool" },
+  });
   await place.forget([id]);
 }
 
@@ -103,10 +113,6 @@ async function forget(
 async function isAdmin({ store, roles }: AppContext, { group, turn }: TurnScope): Promise<boolean> {
   const { role } = await provenanceOf({ origins: store.origins, roleOf: roles.roleOf }, group, turn);
   return isAtLeast(role, "admin");
-}
-
-function placeOf({ group, session, turn }: TurnScope) {
-  return { group: group.name, session: session.id, turn: turn.id, actor: "agent" } as const;
 }
 
 function refuseUnfit(text: string, category: string): void {

@@ -40,7 +40,7 @@ export function createMemoriesWhenEnabled(
   };
   live.onChange(resume);
   return {
-    recall: async (place, messages, at) => (await whenEnabled())?.recall?.(place, messages, at),
+    recall: async (place, messages, at) => (await whenEnabled())?.recall(place, messages, at),
     foresee: (group, text) => {
       if (live.current.memory.enabled) void whenEnabled().then((memories) => memories?.foresee(group, text));
     },

@@ -26,7 +26,7 @@ export interface Memories {
   readonly memoryOf: (folder: string) => MemoryAt | undefined;
   /** The same, whether groups remember things or not; undefined where there is no memory yet. */
   readonly existing: (folder: string) => MemoryAt | undefined;
-  readonly recall: TurnOptions["recall"];
+  readonly recall: NonNullable<TurnOptions["recall"]>;
   /** A turn will ask for what fits this text: its vector is made meanwhile. */
   readonly foresee: (folder: string, text: string) => void;
   readonly port: (scope: TurnScope) => MemoryPort | undefined;

@@ -22,7 +22,7 @@ import { proposeSkill } from "../../tools/skills/propose-skill.ts";
 import type { TurnOptions } from "../../turns/turn-options.ts";
 import { folderOfSession } from "../as-agent.ts";
 import { type AppContext, hostUid } from "../context.ts";
-import { skillPlaces } from "../capabilities/skills.ts";
+import { skillPlaces } from "../../skills/places.ts";
 import { createDeniedBy } from "./withdrawals.ts";
 
 export interface Approvals {

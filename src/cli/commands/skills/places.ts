@@ -2,27 +2,21 @@ import { existsSync, readdirSync } from "node:fs";
 
 import { isGroupName } from "../../../domain/group.ts";
 import { SkillInstaller } from "../../../skills/install/installer.ts";
-import { bundledSkills, type SkillPlaces } from "../../../skills/places.ts";
+import { type SkillPlaces, skillPlaces } from "../../../skills/places.ts";
 import type { CommandContext } from "../../context.ts";
 
 /** Where skills are in this home. */
-export function skillPlaces({ paths, environment }: CommandContext): SkillPlaces {
-  return {
-    bundled: bundledSkills(environment.checkout),
-    installed: paths.skills,
-    lock: paths.skillLock,
-    groups: paths.groups,
-    allowed: paths.groupSkills,
-  };
+export function placesOf({ paths, environment }: CommandContext): SkillPlaces {
+  return skillPlaces(paths, environment.checkout);
 }
 
 export function installerOf(context: CommandContext): SkillInstaller {
-  return new SkillInstaller({ places: skillPlaces(context), now: Date.now, variables: context.environment.variables });
+  return new SkillInstaller({ places: placesOf(context), now: Date.now, variables: context.environment.variables });
 }
 
 /** What lists of skills are made with. */
 export function listOptions(context: CommandContext): { readonly places: SkillPlaces; readonly hostUid: number } {
-  return { places: skillPlaces(context), hostUid: process.geteuid?.() ?? 0 };
+  return { places: placesOf(context), hostUid: process.geteuid?.() ?? 0 };
 }
 
 /** Groups that have a folder. */
